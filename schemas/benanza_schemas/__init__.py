@@ -1,0 +1,1 @@
+"""The contract between publishers, services and stores: events, layers, identity, tables."""

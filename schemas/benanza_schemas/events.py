@@ -1,0 +1,285 @@
+"""The events, as typed structures. `codec` turns them into bytes and back.
+
+Every event carries `schema_version` and an `event_id` that is a hash of what caused it, so
+that any step may be repeated: the same cause gives the same id. Times are microseconds named
+`…_us`; time stamps are UTC.
+"""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+
+from benanza_schemas.identity import digest
+from benanza_schemas.layer import Accounting, Kind, Layer, Precision
+
+SCHEMA_VERSION = 1
+
+Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+"""A 128-bit hash in hexadecimal: fingerprints, event ids, model ids, system ids."""
+
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Name = Annotated[str, msgspec.Meta(max_length=4096)]
+Reason = Annotated[str, msgspec.Meta(max_length=8192)]
+Microseconds = Annotated[float, msgspec.Meta(ge=0)]
+MAX_INLINE_MODEL_BYTES = 1_000_000
+
+
+def event_id(kind: str, *causes: str) -> Hash:
+    """The id of the event of this kind that these causes have: 32 hexadecimal digits."""
+    return digest("\0".join((kind, *causes)).encode())
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=True):
+    """What all events have. `type` in the encoded form is the class's name."""
+
+    event_id: Hash
+    schema_version: Annotated[int, msgspec.Meta(ge=1)] = SCHEMA_VERSION
+
+
+class ModelPublished(Event, frozen=True, kw_only=True):
+    """A model exists. Topic `models`, key `sha256`.
+
+    The ONNX file is at `uri`, or, if it is small, in `content`. `sha256` is that of the file.
+    `batch_sizes` empty means: as the model says, and 1 where it leaves that open. `dims` binds
+    named dimensions.
+    """
+
+    name: Name
+    sha256: Sha256
+    zoo: Name = ""
+    uri: Name = ""
+    content: Annotated[bytes, msgspec.Meta(max_length=MAX_INLINE_MODEL_BYTES)] | None = None
+    batch_sizes: tuple[Positive, ...] = ()
+    dims: dict[Name, Positive] = {}
+
+
+class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a model needs to know of one of its unique layers.
+
+    `fingerprint` is empty for a skipped layer, whose `reason` says why and how to mend it.
+    `flops` counts a multiply-add as two; `bytes` reads each input and writes each output
+    once; `parameters` counts elements of constant inputs.
+    """
+
+    op: Name
+    domain: Name
+    kind: Kind
+    fingerprint: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{32})?$")] = ""
+    flops: Count = 0
+    bytes: Count = 0
+    parameters: Count = 0
+    reason: Reason = ""
+
+
+class LayerUse(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A layer of a model: the position of its summary in `summaries`, and its own name."""
+
+    summary: Count
+    name: Name
+
+
+class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Layers of a model, by position, that one library call may do at once.
+
+    Connected, convex, with one last operator, and no value inside is read outside. `flops`
+    and `bytes` are those of the group as one call: what stays inside is not moved.
+    """
+
+    fingerprint: Hash
+    rule: Name
+    layers: tuple[Count, ...]
+    flops: Count
+    bytes: Count
+
+
+class ModelIngested(Event, frozen=True, kw_only=True):
+    """A model's layers at one batch size. Topic `graphs`, key `model_id`.
+
+    `model_id` is a hash of the file's sha256, the batch size and the dimensions bound.
+    `layers` are in topological order; `edges` go from the earlier position to the later one,
+    each pair once.
+    """
+
+    model_id: Hash
+    name: Name
+    zoo: Name
+    sha256: Sha256
+    opset: Count
+    batch: Positive
+    dims: dict[Name, Positive]
+    summaries: tuple[LayerSummary, ...]
+    layers: tuple[LayerUse, ...]
+    edges: tuple[tuple[Count, Count], ...]
+    groups: tuple[Group, ...]
+
+
+class LayerSeen(Event, frozen=True, kw_only=True):
+    """A model contains this layer or group. Topic `layers`, key `fingerprint`.
+
+    `rule` names the rule that proposed a group, and is empty for a single operator.
+    """
+
+    fingerprint: Hash
+    layer: Layer
+    model_id: Hash
+    rule: Name = ""
+
+
+class BenchmarkRequested(Event, frozen=True, kw_only=True):
+    """A layer to benchmark, once per layer ever. Topic `jobs`, key `fingerprint`."""
+
+    fingerprint: Hash
+    layer: Layer
+
+
+class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rate that the system was measured to reach and no layer can exceed.
+
+    `name` is `bandwidth` (value in bytes per second) or `flops` (operations per second, in
+    the precision given). `iqr` is the spread of the samples, in the same unit.
+    """
+
+    name: Name
+    precision: Precision
+    value: Annotated[float, msgspec.Meta(gt=0)]
+    iqr: Annotated[float, msgspec.Meta(ge=0)]
+
+
+class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What measurements were made on and with. What isn't there is an empty string.
+
+    `system_id` is a hash of all the other fields: `benanza_schemas.events.system_id`.
+    """
+
+    system_id: Hash
+    runtime: Name
+    accelerator: Name
+    driver: Name
+    cuda: Name
+    cudnn: Name
+    cublas: Name
+    cpu: Name
+    threads: Positive
+    libraries: dict[Name, Name]
+    method: Name
+
+
+def identified(system: System) -> System:
+    """The same system with the id that follows from its other fields."""
+    fields = {k: v for k, v in sorted(msgspec.to_builtins(system).items()) if k != "system_id"}
+    return msgspec.structs.replace(
+        system, system_id=event_id("System", msgspec.json.encode(fields, order="sorted").decode())
+    )
+
+
+class SystemMeasured(Event, frozen=True, kw_only=True):
+    """A system and its ceilings. Topic `results`, key `system_id`."""
+
+    system: System
+    measured_at: datetime
+    ceilings: tuple[Ceiling, ...]
+
+
+class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One way of running a layer: its time with its spread, or the reason that it failed.
+
+    `cache` says whether inputs and weights were in the caches. `samples_us` are times of one
+    execution each, in the order taken. `stopped_by` names the rule that ended the sampling.
+    A failed variant has a `failure` and no samples.
+    """
+
+    library: Name
+    algorithm: Name
+    layout: Name = ""
+    cache: Name = "warm"
+    samples_us: Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)] = ()
+    minimum_us: Microseconds | None = None
+    median_us: Microseconds | None = None
+    iqr_us: Microseconds | None = None
+    stopped_by: Name = ""
+    workspace_bytes: Count = 0
+    failure: Reason = ""
+
+
+class LayerMeasured(Event, frozen=True, kw_only=True):
+    """What a runner found for a layer. Topic `results`, key `fingerprint`.
+
+    `failure` says why no variant could be tried at all; then `variants` is empty.
+    `environment` holds what was seen around the measurement (load, clocks, attempts).
+    """
+
+    fingerprint: Hash
+    system: System
+    precision: Precision
+    measured_at: datetime
+    variants: tuple[Variant, ...]
+    environment: dict[Name, Name] = {}
+    failure: Reason = ""
+
+
+class Missing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Layers of the model, by position, that the bound lacks, and the reason."""
+
+    reason: Reason
+    layers: tuple[Count, ...]
+
+
+class BoundUpdated(Event, frozen=True, kw_only=True):
+    """A new version of a model's bound. Topic `bounds`, key model, system, batch, precision.
+
+    `cause` is the id of the event that moved it: a measurement, or the model's ingestion.
+    `measured`, `free`, `not_counted` and `missing` are positions of layers and together hold
+    every layer once. Where `missing` isn't empty the bound is partial: it counts the layers
+    measured, and the true one is larger. `cover` lists the fingerprints that the sequential
+    bound adds up, in topological order. `critical_path` holds positions of layers. A figure
+    that cannot be had is null.
+    """
+
+    model_id: Hash
+    system_id: Hash
+    batch: Positive
+    precision: Precision
+    accounting: Accounting
+    fusion: bool
+    cause: Hash
+    computed_at: datetime
+    sequential_us: Microseconds
+    sequential_spread_us: Microseconds
+    parallel_us: Microseconds
+    parallel_spread_us: Microseconds
+    roofline_us: Microseconds | None
+    attainable_us: Microseconds | None
+    measured: tuple[Count, ...]
+    free: tuple[Count, ...]
+    not_counted: tuple[Count, ...]
+    missing: tuple[Missing, ...]
+    cover: tuple[Hash, ...]
+    critical_path: tuple[Count, ...]
+
+
+class DeadLetter(Event, frozen=True, kw_only=True):
+    """What a service could not process. Topic `dead-letters`, key that of the original."""
+
+    topic: Name
+    partition: Count
+    offset: Count
+    key: bytes
+    value: bytes
+    service: Name
+    reason: Reason
+    failed_at: datetime
+
+
+AnyEvent = (
+    ModelPublished
+    | ModelIngested
+    | LayerSeen
+    | BenchmarkRequested
+    | SystemMeasured
+    | LayerMeasured
+    | BoundUpdated
+    | DeadLetter
+)

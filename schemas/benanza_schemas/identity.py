@@ -1,0 +1,200 @@
+"""Which layers are the same: the canonical form of a layer and its fingerprint.
+
+Two layers are the same iff their graphs are the same up to names: operators, attributes,
+wiring, shapes, element types, which inputs are constant, and the constants that decide the
+meaning. ONNX orders an operator's inputs, so a walk from the layer's outputs through them
+reaches every operator in an order that owes nothing to names; only outputs that look the
+same have to be tried in every order.
+"""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from itertools import groupby, permutations, product
+
+import msgpack
+import msgspec
+
+from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
+
+IDENTITY_VERSION = 1
+"""Part of every fingerprint. Raised when a change gives an existing layer another one."""
+
+FINGERPRINT_BYTES = 16
+MAX_OUTPUT_ORDERS = 5040
+
+
+class LayerError(ValueError):
+    """A layer that is not a well-formed graph."""
+
+
+def fingerprint(layer: Layer) -> str:
+    """The identity of a layer, as 32 hexadecimal digits.
+
+    Raises `LayerError` as `canonical` does.
+    """
+    return digest(_encode(canonical(layer)))
+
+
+def fingerprint_of_canonical(layer: Layer) -> str:
+    """`fingerprint` of a layer known to be canonical: skips the walk."""
+    return digest(_encode(layer))
+
+
+def digest(encoded: bytes) -> str:
+    """The 128-bit hash in which fingerprints and event ids are written, in hexadecimal."""
+    return blake2b(encoded, digest_size=FINGERPRINT_BYTES).hexdigest()
+
+
+def canonical(layer: Layer) -> Layer:
+    """The form that all layers share which differ in names and order only.
+
+    Operators come in the order of a depth-first walk from the outputs, tensors in the order
+    in which the operators name them. Raises `LayerError` where an operator reads a tensor
+    that comes later, an output is missing, an operator is of no use to any output, or where
+    more than `MAX_OUTPUT_ORDERS` orders of equal-looking outputs would have to be tried.
+    """
+    _check(layer)
+    if len(layer.operators) == 1 and len(layer.outputs) == 1:
+        return _renumber(layer, (0,), layer.outputs)
+    orders = list(_output_orders(layer))
+    candidates = (_renumber(layer, _walk(layer, outputs), outputs) for outputs in orders)
+    return next(candidates) if len(orders) == 1 else min(candidates, key=_encode)
+
+
+def _check(layer: Layer) -> None:
+    written: set[int] = set()
+    for operator in layer.operators:
+        for index in operator.inputs:
+            if not OMITTED <= index < len(layer.tensors):
+                raise LayerError(f"{operator.op_type} reads tensor {index}, which isn't there")
+        for index in operator.outputs:
+            if not OMITTED <= index < len(layer.tensors) or index in written:
+                raise LayerError(f"{operator.op_type} can't write tensor {index}")
+        written.update(index for index in operator.outputs if index != OMITTED)
+    seen: set[int] = set()
+    for operator in layer.operators:
+        if any(index in written and index not in seen for index in operator.inputs):
+            raise LayerError(f"{operator.op_type} reads what a later operator writes")
+        seen.update(operator.outputs)
+    if not layer.outputs or not set(layer.outputs) <= written:
+        raise LayerError("a layer needs outputs, each written by one of its operators")
+
+
+def _output_orders(layer: Layer) -> Iterable[tuple[int, ...]]:
+    """Orders of the outputs to try: sorted by what they compute, ties in every order."""
+    ways = _what_each_tensor_computes(layer)
+    ranked = sorted(set(layer.outputs), key=lambda index: ways[index])
+    ties = [tuple(tie) for _, tie in groupby(ranked, key=lambda index: ways[index])]
+    count = 1
+    for tie in ties:
+        for factor in range(2, len(tie) + 1):
+            count *= factor
+            if count > MAX_OUTPUT_ORDERS:
+                raise LayerError(f"{layer.title()} has too many outputs that look the same")
+    for order in product(*(permutations(tie) for tie in ties)):
+        yield tuple(index for tie in order for index in tie)
+
+
+def _what_each_tensor_computes(layer: Layer) -> list[bytes]:
+    """A hash for each tensor of the whole tree of operators above it."""
+    ways = [_hash(msgpack.packb((t.dtype, t.shape, t.constant, t.value))) for t in layer.tensors]
+    for operator in layer.operators:
+        above = [b"" if i == OMITTED else ways[i] for i in operator.inputs]
+        head = _hash(msgpack.packb((_head(operator), above)))
+        for slot, index in enumerate(operator.outputs):
+            if index != OMITTED:
+                ways[index] = _hash(msgpack.packb((head, slot, ways[index])))
+    return ways
+
+
+def _walk(layer: Layer, outputs: tuple[int, ...]) -> tuple[int, ...]:
+    """Operators in depth-first order from the outputs, each after those it reads from."""
+    writer = {i: n for n, op in enumerate(layer.operators) for i in op.outputs if i != OMITTED}
+    order: dict[int, None] = {}
+    for output in outputs:
+        pending = [(writer[output], False)]
+        while pending:
+            at, inputs_done = pending.pop()
+            if at in order:
+                continue
+            if inputs_done:
+                order[at] = None
+                continue
+            pending.append((at, True))
+            reads = (writer[i] for i in reversed(layer.operators[at].inputs) if i in writer)
+            pending.extend((before, False) for before in reads)
+    if len(order) != len(layer.operators):
+        raise LayerError(f"an operator of {layer.title()} is of no use to any of its outputs")
+    return tuple(order)
+
+
+def _renumber(layer: Layer, order: tuple[int, ...], outputs: tuple[int, ...]) -> Layer:
+    places: dict[int, int] = {OMITTED: OMITTED}
+    tensors: list[Tensor] = []
+
+    def place(index: int) -> int:
+        if index not in places:
+            places[index] = len(tensors)
+            tensors.append(layer.tensors[index])
+        return places[index]
+
+    operators = []
+    for at in order:
+        operator = layer.operators[at]
+        inputs = _without_tail(tuple(place(index) for index in operator.inputs))
+        written = _without_tail(tuple(place(index) for index in operator.outputs))
+        operators.append(
+            Operator(
+                op_type=operator.op_type,
+                domain=operator.domain,
+                version=operator.version,
+                attributes=tuple(sorted(operator.attributes, key=lambda a: a.name)),
+                inputs=inputs,
+                outputs=written,
+            )
+        )
+    return Layer(
+        tensors=tuple(tensors),
+        operators=tuple(operators),
+        outputs=tuple(dict.fromkeys(places[index] for index in outputs)),
+    )
+
+
+def _without_tail(indices: tuple[int, ...]) -> tuple[int, ...]:
+    """Leaves out what is omitted at the end: ONNX lets a model write it or not."""
+    end = len(indices)
+    while end and indices[end - 1] == OMITTED:
+        end -= 1
+    return indices[:end]
+
+
+def _head(operator: Operator) -> tuple[object, ...]:
+    """An operator without its wiring, as MessagePack takes it."""
+    return (
+        operator.op_type,
+        operator.domain,
+        operator.version,
+        [
+            (a.name, msgspec.structs.astuple(a.value))
+            if isinstance(a.value, msgspec.Struct)
+            else (a.name, a.value)
+            for a in operator.attributes
+        ],
+    )
+
+
+def _encode(layer: Layer) -> bytes:
+    encoded: bytes = msgpack.packb(
+        (
+            "benanza-layer",
+            IDENTITY_VERSION,
+            [(t.dtype, t.shape, t.constant, t.value) for t in layer.tensors],
+            [(*_head(op), op.inputs, op.outputs) for op in layer.operators],
+            layer.outputs,
+        )
+    )
+    return encoded
+
+
+def _hash(encoded: bytes) -> bytes:
+    return blake2b(encoded, digest_size=FINGERPRINT_BYTES).digest()

@@ -1,0 +1,1 @@
+"""What the services stand on: event log, store, settings, errors."""

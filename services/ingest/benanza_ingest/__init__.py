@@ -1,0 +1,1 @@
+"""Ingest: from a published ONNX model to its layers, edges, groups, and what was skipped."""

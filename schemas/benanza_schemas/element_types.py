@@ -1,0 +1,70 @@
+"""ONNX's element types, by the names that layers carry.
+
+The names are those of `TensorProto.DataType` in lower case, with the width spelled out:
+`float32` and `float64` for FLOAT and DOUBLE. The numbers are those of onnx.proto.
+"""
+
+FROM_ONNX = {
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    4: "uint16",
+    5: "int16",
+    6: "int32",
+    7: "int64",
+    8: "string",
+    9: "bool",
+    10: "float16",
+    11: "float64",
+    12: "uint32",
+    13: "uint64",
+    14: "complex64",
+    15: "complex128",
+    16: "bfloat16",
+    17: "float8e4m3fn",
+    18: "float8e4m3fnuz",
+    19: "float8e5m2",
+    20: "float8e5m2fnuz",
+    21: "uint4",
+    22: "int4",
+    23: "float4e2m1",
+    24: "float8e8m0",
+    25: "uint2",
+    26: "int2",
+}
+
+TO_ONNX = {name: number for number, name in FROM_ONNX.items()}
+
+BITS = {
+    "float32": 32,
+    "uint8": 8,
+    "int8": 8,
+    "uint16": 16,
+    "int16": 16,
+    "int32": 32,
+    "int64": 64,
+    "bool": 8,
+    "float16": 16,
+    "float64": 64,
+    "uint32": 32,
+    "uint64": 64,
+    "complex64": 64,
+    "complex128": 128,
+    "bfloat16": 16,
+    "float8e4m3fn": 8,
+    "float8e4m3fnuz": 8,
+    "float8e5m2": 8,
+    "float8e5m2fnuz": 8,
+    "uint4": 4,
+    "int4": 4,
+    "float4e2m1": 4,
+    "float8e8m0": 8,
+    "uint2": 2,
+    "int2": 2,
+}
+"""Bits that an element takes in memory; strings have no fixed width."""
+
+
+def size_bytes(dtype: str, elements: int) -> int:
+    """Bytes that so many elements of a type take, packed. Raises `KeyError` for strings."""
+    return -(-elements * BITS[dtype] // 8)

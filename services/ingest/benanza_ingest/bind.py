@@ -1,0 +1,110 @@
+"""Binds the batch size and the named dimensions of a model's inputs to numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from onnx import ModelProto, TensorShapeProto, ValueInfoProto
+
+from benanza_ingest.errors import ModelError
+
+_BATCH_NAMES = ("batch", "batch_size", "batchsize", "n", "bs", "unk_batch")
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What was bound. `dims` holds named dimensions other than the batch.
+
+    `former_batch` is the fixed batch size that another one replaces, or None: then shapes
+    that the model states have lost their meaning.
+    """
+
+    batch: int
+    dims: dict[str, int]
+    former_batch: int | None
+
+
+def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Binding:
+    """Puts numbers for dimensions into the inputs of `model`, in place.
+
+    The batch is the dimension named like one, else the first dimension of the first input;
+    with `batch` None it stays as it is, or becomes 1 where the model leaves it open. A
+    dimension without a name goes by `INPUT[AXIS]`. Raises `ModelError` for a number under 1
+    and for a name that the model doesn't have.
+    """
+    inputs = _inputs(model)
+    _name_unnamed(inputs)
+    names = list(dict.fromkeys(d.dim_param for i in inputs for d in _dims(i) if d.dim_param))
+    _check(names, batch, dims)
+    numbers = dict(dims)
+    former = None
+    batch_name = _batch_name(inputs, names)
+    if batch_name is not None:
+        numbers[batch_name] = batch or numbers.get(batch_name, 1)
+        chosen = numbers[batch_name]
+    else:
+        first = next((_dims(i)[0] for i in inputs if _dims(i)), None)
+        present = first.dim_value if first is not None and first.dim_value > 0 else 1
+        chosen = batch or present
+        if chosen != present:
+            former = present
+            for value in inputs:
+                if _dims(value) and _dims(value)[0].dim_value == present:
+                    _dims(value)[0].dim_value = chosen
+    if numbers:
+        _substitute(model, numbers)
+    others = {name: number for name, number in sorted(numbers.items()) if name != batch_name}
+    return Binding(batch=chosen, dims=others, former_batch=former)
+
+
+def unbound_names(model: ModelProto) -> list[str]:
+    """The names of the inputs' dimensions that are still open."""
+    return list(dict.fromkeys(d.dim_param for i in _inputs(model) for d in _dims(i) if d.dim_param))
+
+
+def _inputs(model: ModelProto) -> list[ValueInfoProto]:
+    """What a caller feeds: older models list their weights among the inputs as well."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    return [value for value in model.graph.input if value.name not in weights]
+
+
+def _dims(value: ValueInfoProto) -> list[TensorShapeProto.Dimension]:
+    if not value.type.HasField("tensor_type"):
+        return []
+    return list(value.type.tensor_type.shape.dim)
+
+
+def _name_unnamed(inputs: list[ValueInfoProto]) -> None:
+    for value in inputs:
+        for axis, dim in enumerate(_dims(value)):
+            known = dim.HasField("dim_value") and dim.dim_value >= 0
+            if not known and not dim.dim_param:
+                dim.dim_param = f"{value.name}[{axis}]"
+
+
+def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None:
+    for name, number in (*dims.items(), *([] if batch is None else [("batch", batch)])):
+        if number < 1:
+            raise ModelError(f"dimension {name!r} can't be {number}; give a number from 1 up")
+    for name in dims:
+        if name not in names:
+            close = get_close_matches(name, names, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            has = ", ".join(map(repr, names)) or "none: all are fixed"
+            raise ModelError(f"the model has no open dimension {name!r}; {hint}it has {has}")
+
+
+def _batch_name(inputs: list[ValueInfoProto], names: list[str]) -> str | None:
+    for name in names:
+        if name.lower() in _BATCH_NAMES:
+            return name
+    first = next((_dims(value) for value in inputs if _dims(value)), None)
+    return first[0].dim_param or None if first else None
+
+
+def _substitute(model: ModelProto, numbers: Mapping[str, int]) -> None:
+    graph = model.graph
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        for dim in _dims(value):
+            if dim.dim_param in numbers:
+                dim.dim_value = numbers[dim.dim_param]

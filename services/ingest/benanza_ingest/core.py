@@ -1,0 +1,99 @@
+"""Ingest as a service's core: one published model in, its layers as events out."""
+
+from benanza_schemas.events import (
+    Group,
+    LayerSeen,
+    LayerSummary,
+    LayerUse,
+    ModelIngested,
+    ModelPublished,
+    event_id,
+)
+from benanza_schemas.layer import Layer
+
+from benanza_ingest.extract import extract
+from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
+from benanza_ingest.limits import Limits
+
+INGEST_VERSION = "1"
+"""Part of the ids of what ingest says. Raised when a change makes it say something else."""
+
+
+def ingest(
+    published: ModelPublished, content: bytes, limits: Limits
+) -> list[ModelIngested | LayerSeen]:
+    """What a published model contains: for each batch size a `ModelIngested`, and a
+    `LayerSeen` for each of its distinct layers and groups that can be benchmarked.
+
+    `content` are the bytes of its ONNX file. Raises `ModelError` as `extract` does.
+    """
+    events: list[ModelIngested | LayerSeen] = []
+    for batch in published.batch_sizes or (None,):
+        model = extract(content, batch=batch, dims=published.dims, limits=limits)
+        ingested = _ingested(published, model)
+        events.append(ingested)
+        events.extend(_seen(ingested, model))
+    return events
+
+
+def model_id(sha256: str, batch: int, dims: dict[str, int]) -> str:
+    """The identity of a model at one batch size: its file and what was bound."""
+    bound = ",".join(f"{name}={number}" for name, number in sorted(dims.items()))
+    return event_id("Model", sha256, str(batch), bound)
+
+
+def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested:
+    identity = model_id(published.sha256, model.batch, model.dims)
+    summaries: dict[LayerSummary, int] = {}
+    uses = []
+    for layer in model.layers:
+        place = summaries.setdefault(_summary(layer), len(summaries))
+        uses.append(LayerUse(place, layer.name))
+    return ModelIngested(
+        event_id=event_id("ModelIngested", published.name, published.zoo, identity, INGEST_VERSION),
+        model_id=identity,
+        name=published.name,
+        zoo=published.zoo,
+        sha256=published.sha256,
+        opset=model.opset,
+        batch=model.batch,
+        dims=model.dims,
+        summaries=tuple(summaries),
+        layers=tuple(uses),
+        edges=model.edges,
+        groups=tuple(
+            Group(g.fingerprint, g.rule, g.layers, g.flops, g.bytes) for g in model.groups
+        ),
+    )
+
+
+def _summary(layer: ExtractedLayer) -> LayerSummary:
+    return LayerSummary(
+        op=layer.op,
+        domain=layer.domain,
+        kind=layer.kind,
+        fingerprint=layer.fingerprint,
+        flops=layer.flops,
+        bytes=layer.bytes,
+        parameters=layer.parameters,
+        reason=layer.reason,
+    )
+
+
+def _seen(ingested: ModelIngested, model: ExtractedModel) -> list[LayerSeen]:
+    found: dict[str, tuple[Layer, str]] = {}
+    for layer in model.layers:
+        if layer.layer is not None and layer.kind in ("compute", "movement"):
+            found.setdefault(layer.fingerprint, (layer.layer, ""))
+    for group in model.groups:
+        found.setdefault(group.fingerprint, (group.layer, group.rule))
+    return [
+        LayerSeen(
+            event_id=event_id("LayerSeen", ingested.event_id, fingerprint),
+            fingerprint=fingerprint,
+            layer=layer,
+            model_id=ingested.model_id,
+            rule=rule,
+        )
+        for fingerprint, (layer, rule) in found.items()
+    ]

@@ -1,0 +1,165 @@
+"""Operations, bytes and parameters of a layer.
+
+An operation is an addition, a multiplication, a comparison or the evaluation of a function
+for one element; a multiply-add counts as two. A bias is where a sum of products starts, and
+costs none. What a definition in ONNX's operator page
+needs per element is written out for the operators that need more than one.
+"""
+
+from math import prod
+
+from benanza_schemas.element_types import size_bytes
+from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
+
+from benanza_ingest.operators import MOVEMENT
+
+_PER_OUTPUT_ELEMENT = {
+    "BatchNormalization": 2,  # a scale and a shift, both known before
+    "Celu": 4,
+    "Elu": 3,
+    "Gelu": 5,
+    "GroupNormalization": 7,  # mean, difference, square, sum, scale by deviation, scale, shift
+    "HardSigmoid": 4,
+    "HardSwish": 5,
+    "InstanceNormalization": 7,
+    "LayerNormalization": 7,
+    "LogSoftmax": 5,
+    "LpNormalization": 3,
+    "MeanVarianceNormalization": 5,
+    "Mish": 4,
+    "PRelu": 2,
+    "LeakyRelu": 2,
+    "RMSNormalization": 4,
+    "Selu": 4,
+    "Softmax": 5,  # maximum, difference, exponential, sum, quotient
+    "Softplus": 3,
+    "Softsign": 3,
+    "Swish": 3,
+}
+
+_READS_WHAT_IT_WRITES = frozenset(["Gather", "GatherElements", "GatherND", "Slice"])
+"""Operators that pick a part of their first input: the rest of it need not be read."""
+
+
+def flops(layer: Layer) -> int:
+    """Operations of all the operators of a layer."""
+    return sum(_operator_flops(layer, operator) for operator in layer.operators)
+
+
+def moved_bytes(layer: Layer) -> int:
+    """Bytes that a layer has to move: each input read once, each output written once.
+
+    What a group of operators passes on inside is not moved. Of a table that a Gather picks
+    rows from, or a Slice cuts a part from, only that part is read.
+    """
+    read = sum(_read_bytes(layer, index) for index in layer.inputs())
+    return read + sum(_size(layer.tensors[index]) for index in layer.outputs)
+
+
+def parameters(layer: Layer) -> int:
+    """Elements of the constant inputs, those that only decide a shape or an axis left out."""
+    return sum(
+        prod(layer.tensors[index].shape)
+        for index in layer.inputs()
+        if layer.tensors[index].constant and layer.tensors[index].value is None
+    )
+
+
+def _size(tensor: Tensor) -> int:
+    return size_bytes(tensor.dtype, prod(tensor.shape))
+
+
+def _read_bytes(layer: Layer, index: int) -> int:
+    whole = _size(layer.tensors[index])
+    readers = [op for op in layer.operators if index in op.inputs]
+    if any(op.op_type not in _READS_WHAT_IT_WRITES or op.inputs[0] != index for op in readers):
+        return whole
+    return min(whole, sum(_size(layer.tensors[op.outputs[0]]) for op in readers))
+
+
+def _operator_flops(layer: Layer, operator: Operator) -> int:
+    tensors = [None if i == OMITTED else layer.tensors[i] for i in operator.inputs]
+    shapes = [() if tensor is None else tensor.shape for tensor in tensors]
+    written = [i for i in operator.outputs if i != OMITTED]
+    output = layer.tensors[written[0]].shape if written else ()
+    elements = prod(output)
+    match operator.op_type:
+        case "Conv" | "ConvInteger" | "DeformConv":
+            return 2 * elements * prod(shapes[1][1:])
+        case "QLinearConv":
+            return 2 * elements * prod(shapes[3][1:])
+        case "ConvTranspose":
+            return 2 * prod(shapes[0]) * prod(shapes[1][1:])
+        case "Gemm":
+            inner = shapes[0][0] if _attribute(operator, "transA") else shapes[0][-1]
+            return 2 * elements * inner
+        case "MatMul" | "MatMulInteger" | "QLinearMatMul":
+            return 2 * elements * (shapes[0][-1] if shapes[0] else 1)
+        case "Einsum":
+            return _einsum_flops(str(_attribute(operator, "equation")), shapes, elements)
+        case "Attention":
+            return _attention_flops(operator, shapes, output)
+        case "LSTM" | "GRU" | "RNN":
+            return _recurrent_flops(operator.op_type, shapes)
+        case "MaxPool" | "AveragePool" | "LpPool":
+            kernel = _attribute(operator, "kernel_shape")
+            return elements * prod(kernel if isinstance(kernel, tuple) else ())
+        case "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool":
+            return prod(shapes[0])
+        case "LRN":
+            size = _attribute(operator, "size")
+            return elements * ((size if isinstance(size, int) else 1) + 4)
+        case name if name.startswith(("Reduce", "Arg", "CumSum")):
+            return prod(shapes[0])
+        case "Sum" | "Mean" | "Max" | "Min":
+            return elements * max(1, len(operator.inputs) - 1)
+        case name if name in MOVEMENT or name == "Dropout":
+            return 0
+        case name:
+            return elements * _PER_OUTPUT_ELEMENT.get(name, 1)
+
+
+def _attribute(operator: Operator, name: str) -> object:
+    return next((a.value for a in operator.attributes if a.name == name), None)
+
+
+def _einsum_flops(equation: str, shapes: list[tuple[int, ...]], elements: int) -> int:
+    """Two operations for each combination of indices and each operand after the first."""
+    terms = equation.replace(" ", "").split("->")[0].split(",")
+    sizes: dict[str, int] = {}
+    ellipsis = 1
+    for term, shape in zip(terms, shapes, strict=False):
+        names = term.replace("...", "")
+        hidden = shape[: len(shape) - len(names)] if "..." in term else ()
+        if "..." in term:
+            ellipsis = max(ellipsis, prod(hidden))
+            start = term.index("...")
+            dims = shape[:start] + shape[start + len(shape) - len(names) :]
+        else:
+            dims = shape
+        sizes.update(zip(names, dims, strict=False))
+    combinations = ellipsis * prod(sizes.values())
+    return combinations if len(terms) == 1 else 2 * combinations * (len(terms) - 1)
+
+
+def _attention_flops(
+    operator: Operator, shapes: list[tuple[int, ...]], output: tuple[int, ...]
+) -> int:
+    """Two matrix products and a softmax. Heads are folded into the last axis at rank 3."""
+    query, key = shapes[0], shapes[1]
+    heads = _attribute(operator, "q_num_heads")
+    if len(query) == 3 and isinstance(heads, int):
+        batch, queries, width = query
+        keys, value_width = key[1], output[-1]
+        scores = batch * heads * queries * keys
+        return 2 * batch * queries * keys * (width + value_width) + 5 * scores
+    *outer, queries, depth = query
+    scores = prod(outer) * queries * key[-2]
+    return 2 * scores * (depth + output[-1]) + 5 * scores
+
+
+def _recurrent_flops(op_type: str, shapes: list[tuple[int, ...]]) -> int:
+    """The matrix products of all steps, with the weights W [directions, gates*hidden, input]
+    and R [directions, gates*hidden, hidden]."""
+    steps = prod(shapes[0][:2])
+    return 2 * steps * (prod(shapes[1]) + prod(shapes[2]))

@@ -1,0 +1,59 @@
+"""From the bytes of an ONNX file to its layers: the whole of ingest as one pure function."""
+
+from collections.abc import Mapping
+
+from benanza_ingest.bind import bind, unbound_names
+from benanza_ingest.errors import ModelError
+from benanza_ingest.extracted import ExtractedModel
+from benanza_ingest.graph import Graph
+from benanza_ingest.groups.propose import propose_groups
+from benanza_ingest.layers import Layers
+from benanza_ingest.limits import Limits
+from benanza_ingest.parse import opset_imports, parse
+from benanza_ingest.resolve import resolve
+
+
+def extract(
+    content: bytes,
+    *,
+    batch: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    limits: Limits | None = None,
+) -> ExtractedModel:
+    """The layers, edges and groups of a model at one batch size.
+
+    `batch` None keeps the model's own, or takes 1 where it leaves that open; `dims` binds
+    named dimensions. Weights are never read. What can't be told of a layer makes that layer
+    skipped, with the reason. Raises `ModelError` where there is nothing to be had of the
+    model as a whole.
+    """
+    limits = limits or Limits()
+    try:
+        model = parse(content, limits)
+        binding = bind(model, batch, dims or {})
+        graph = resolve(model, binding)
+        opsets = opset_imports(model)
+        maker = Layers(graph, opsets, unbound_names(model), limits)
+        layers = tuple([maker.layer(node) for node in graph.nodes])
+        return ExtractedModel(
+            opset=opsets.get("", 0),
+            batch=binding.batch,
+            dims=binding.dims,
+            layers=layers,
+            edges=_edges(graph),
+            groups=propose_groups(graph, layers),
+        )
+    except RecursionError as error:
+        raise ModelError("the model is nested too deeply; export it again, flattened") from error
+
+
+def _edges(graph: Graph) -> tuple[tuple[int, int], ...]:
+    writer: dict[str, int] = {}
+    edges: set[tuple[int, int]] = set()
+    for position, node in enumerate(graph.nodes):
+        for name in node.reads():
+            if name in writer:
+                edges.add((writer[name], position))
+        for name in node.outputs:
+            writer[name] = position
+    return tuple(sorted(edges))

@@ -1,0 +1,211 @@
+"""Values that follow from shapes and constants alone: kept by name, evaluated when asked for.
+
+A node all of whose inputs are such values is no layer. Most of them are never evaluated: only
+a Reshape's shape, a Slice's starts and the like are asked for, and they are small. The rules
+of the operators come from `onnx.reference`.
+"""
+
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from benanza_schemas.element_types import TO_ONNX
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+from benanza_ingest.types import TensorType, Types, of_initializer
+
+Array = npt.NDArray[Any]
+
+MAX_ELEMENTS = 1 << 16
+"""Larger constants are known by type and shape only."""
+
+_EVALUATED = frozenset(
+    "Abs Add And Cast CastLike Ceil Clip Concat Constant ConstantOfShape Cos CumSum Div Equal "
+    "Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity "
+    "IsNaN Less LessOrEqual Log Max Min Mod Mul Neg Not Or Pow Range Reciprocal ReduceMax "
+    "ReduceMin ReduceProd ReduceSum Reshape Round ScatterElements ScatterND Sign Sin Slice "
+    "Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor".split()
+)
+"""Operators on shapes and indices; others (a convolution of weights, say) are not evaluated."""
+
+
+class Constants:
+    """Static values of a graph: weights, and what nodes compute from weights and shapes."""
+
+    def __init__(self, model: ModelProto, types: Types) -> None:
+        self._types = types
+        self._opsets = list(model.opset_import)
+        self._ir_version = model.ir_version
+        self._tensors: dict[str, TensorProto] = {}
+        self._producers: dict[str, tuple[NodeProto, tuple[str, ...]]] = {}
+        self._values: dict[str, Array | None] = {}
+
+    def add_tensor(self, name: str, tensor: TensorProto) -> None:
+        """A weight."""
+        self._tensors[name] = tensor
+
+    def add_array(self, name: str, value: Array) -> None:
+        """A constant that the graph doesn't name by itself."""
+        self._values[name] = value
+        self.type_of(name)
+
+    def type_of(self, name: str) -> TensorType | None:
+        """The type of a value, from its elements where shape inference doesn't know it."""
+        known = self._types.get(name)
+        if (known is None or not known.resolved) and name in self:
+            value = self.value(name)
+            if value is not None:
+                known = of_initializer(numpy_helper.from_array(np.asarray(value)))
+                assert known is not None, "numpy has no element type that ONNX doesn't"
+                self._types.set(name, known)
+        return known
+
+    def add_node(self, node: NodeProto, inputs: tuple[str, ...]) -> None:
+        """A node that reads static values only; `inputs` are their names, aliases resolved."""
+        for output in node.output:
+            if output:
+                self._producers[output] = (node, inputs)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tensors or name in self._producers or name in self._values
+
+    def value(self, name: str) -> Array | None:
+        """The elements of a static value, or None where they aren't known or are too many."""
+        # Chains of shape arithmetic can be longer than Python's stack is deep.
+        pending = [name]
+        while pending:
+            at = pending[-1]
+            if at in self._values:
+                pending.pop()
+                continue
+            if at in self._tensors:
+                self._values[at] = _elements(self._tensors[at])
+                continue
+            if at not in self._producers:
+                self._values[at] = None
+                continue
+            node, inputs = self._producers[at]
+            missing = self._unknown_inputs(node, inputs)
+            if missing:
+                pending.extend(missing)
+            else:
+                self._evaluate(node, inputs)
+        return self._values[name]
+
+    def _unknown_inputs(self, node: NodeProto, inputs: tuple[str, ...]) -> list[str]:
+        if node.op_type in ("Shape", "Size") or node.op_type not in _EVALUATED:
+            return []
+        if node.op_type == "CastLike":
+            inputs = inputs[:1]
+        return [name for name in inputs if name and name not in self._values]
+
+    def _evaluate(self, node: NodeProto, inputs: tuple[str, ...]) -> None:
+        results: list[Array | None] = [None] * len(node.output)
+        if node.op_type in ("Shape", "Size"):
+            results = [self._shape(node, inputs[0])]
+        elif node.op_type == "Constant":
+            results = [_constant(node)]
+        elif node.op_type == "CastLike":
+            results = [self._cast_like(inputs)]
+        elif node.op_type in _EVALUATED:
+            arrays = [self._values[name] if name else None for name in inputs]
+            known = all(a is not None for a, name in zip(arrays, inputs, strict=True) if name)
+            if known and _result_elements(node.op_type, arrays) <= MAX_ELEMENTS:
+                results = self._run(node, inputs, arrays)
+        for output, result in zip(node.output, results, strict=False):
+            if output:
+                small = result is not None and result.size <= MAX_ELEMENTS
+                self._values[output] = result if small else None
+
+    def _shape(self, node: NodeProto, name: str) -> Array | None:
+        known = self._types.get(name)
+        if known is None or known.shape is None:
+            return None
+        if node.op_type == "Size":
+            return np.array(known.elements(), np.int64) if known.resolved else None
+        bounds = {a.name: a.i for a in node.attribute}
+        part = known.shape[bounds.get("start", 0) : bounds.get("end", len(known.shape))]
+        if any(not isinstance(size, int) for size in part):
+            return None
+        return np.array(part, np.int64)
+
+    def _cast_like(self, inputs: tuple[str, ...]) -> Array | None:
+        """CastLike asks for the type of its second input, which may be no constant."""
+        value, like = self._values[inputs[0]], self._types.get(inputs[1])
+        if value is None or like is None or like.dtype == "string":
+            return None
+        target = helper.tensor_dtype_to_np_dtype(TO_ONNX[like.dtype])
+        return value.astype(target)
+
+    def _run(
+        self, node: NodeProto, inputs: tuple[str, ...], arrays: list[Array | None]
+    ) -> list[Array | None]:
+        from onnx.reference import ReferenceEvaluator  # takes 0.1 s, and is seldom needed
+
+        renamed = NodeProto()
+        renamed.CopyFrom(node)
+        del renamed.input[:]
+        renamed.input.extend(inputs)
+        feeds = {name: a for name, a in zip(inputs, arrays, strict=True) if name}
+        outputs = [name for name in node.output if name]
+        graph = helper.make_graph(
+            [renamed],
+            "constant",
+            [helper.make_empty_tensor_value_info(name) for name in feeds],
+            [helper.make_empty_tensor_value_info(name) for name in outputs],
+        )
+        model = helper.make_model(graph, opset_imports=self._opsets)
+        try:
+            found = iter(ReferenceEvaluator(model).run(None, feeds))
+        except Exception:  # noqa: BLE001  a constant that can't be computed is one not known
+            return [None] * len(node.output)
+        return [_array(next(found)) if name else None for name in node.output]
+
+
+def _array(value: object) -> Array | None:
+    return np.asarray(value) if isinstance(value, np.ndarray | np.generic | int | float) else None
+
+
+def _elements(tensor: TensorProto) -> Array | None:
+    if tensor.data_location == TensorProto.EXTERNAL or prod(tensor.dims) > MAX_ELEMENTS:
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except Exception:  # noqa: BLE001  data that don't fit the shape: known by type only
+        return None
+
+
+def _constant(node: NodeProto) -> Array | None:
+    for attribute in node.attribute:
+        match attribute.name:
+            case "value":
+                return _elements(attribute.t)
+            case "value_int" | "value_ints":
+                return np.array(helper.get_attribute_value(attribute), np.int64)
+            case "value_float" | "value_floats":
+                return np.array(helper.get_attribute_value(attribute), np.float32)
+    return None
+
+
+def _result_elements(op_type: str, arrays: list[Array | None]) -> int:
+    """How large a result may be, found before it is computed: small inputs can ask for much."""
+    present = [a for a in arrays if a is not None]
+    sizes = [int(a.size) for a in present]
+    try:
+        match op_type:
+            case "ConstantOfShape":
+                return prod(int(size) for size in present[0])
+            case "Expand" | "Tile":
+                return sizes[0] * prod(abs(int(size)) for size in present[1])
+            case "Range":
+                start, limit, delta = (float(a.item()) for a in present)
+                return max(0, ceil((limit - start) / delta))
+            case "Gather" | "GatherND" | "ScatterND" | "ScatterElements":
+                return prod(max(1, size) for size in sizes[:2])
+            case "Concat":
+                return sum(sizes)
+        return prod(np.broadcast_shapes(*(a.shape for a in present)))
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError):
+        # Shapes that don't broadcast belong to operators that take parts of their input.
+        return max(sizes, default=1)

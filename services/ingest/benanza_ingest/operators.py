@@ -1,0 +1,207 @@
+"""What ONNX's operators are to a layer: kinds, constants that decide a meaning, attributes."""
+
+from functools import cache
+
+import onnx
+from benanza_schemas.element_types import FROM_ONNX
+from benanza_schemas.layer import Attribute, AttributeValue, TensorValue
+from onnx import AttributeProto, TensorProto, numpy_helper
+
+MOVEMENT = frozenset(
+    "Cast CastLike CenterCropPad Col2Im Compress Concat ConstantOfShape DepthToSpace Expand "
+    "EyeLike Gather GatherElements GatherND NonZero OneHot Pad Range Resize ReverseSequence "
+    "ScatterElements Scatter ScatterND Slice SpaceToDepth Split TensorScatter Tile Transpose "
+    "Trilu Unique Upsample Where Identity Reshape Flatten Squeeze Unsqueeze BitCast".split()
+)
+"""Operators that only move bytes. Those that turn out to move none are views."""
+
+DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
+    "BlackmanWindow": (0,),
+    "CenterCropPad": (1,),
+    "Clip": (1, 2),
+    "Col2Im": (1, 2),
+    "ConstantOfShape": (0,),
+    "CumSum": (1,),
+    "DFT": (1, 2),
+    "Dropout": (2,),
+    "Expand": (1,),
+    "HammingWindow": (0,),
+    "HannWindow": (0,),
+    "MaxUnpool": (2,),
+    "MelWeightMatrix": (0, 1, 2, 3, 4),
+    "NonMaxSuppression": (2, 3, 4),
+    "OneHot": (1,),
+    "Pad": (1, 2, 3),
+    "Pow": (1,),
+    "Range": (0, 1, 2),
+    "ReduceL1": (1,),
+    "ReduceL2": (1,),
+    "ReduceLogSum": (1,),
+    "ReduceLogSumExp": (1,),
+    "ReduceMax": (1,),
+    "ReduceMean": (1,),
+    "ReduceMin": (1,),
+    "ReduceProd": (1,),
+    "ReduceSum": (1,),
+    "ReduceSumSquare": (1,),
+    "Reshape": (1,),
+    "Resize": (1, 2, 3),
+    "STFT": (1, 3),
+    "Slice": (1, 2, 3, 4),
+    "Split": (1,),
+    "Squeeze": (1,),
+    "Tile": (1,),
+    "TopK": (1,),
+    "Trilu": (1,),
+    "Unsqueeze": (1,),
+    "Upsample": (1,),
+}
+"""Inputs whose elements, where constant, decide what the operator does, so that they belong to
+the layer's identity. Weights are not among them."""
+
+DECIDING_ELEMENTS = 4096
+"""A constant with more elements than this (a Pow by a whole tensor, say) is a weight."""
+
+_WINDOWED = frozenset(
+    "Conv ConvTranspose ConvInteger QLinearConv MaxPool AveragePool LpPool DeformConv".split()
+)
+
+
+@cache
+def schema(op_type: str, domain: str, opset: int) -> onnx.defs.OpSchema | None:
+    """The operator's definition at this opset version, or None if onnx doesn't know it."""
+    try:
+        return onnx.defs.get_schema(op_type, opset, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+@cache
+def _defaults(op_type: str, domain: str, version: int) -> dict[str, AttributeValue]:
+    found = schema(op_type, domain, version)
+    assert found is not None, "attributes are asked for once the operator is known"
+    return {
+        name: _value(attribute.default_value)
+        for name, attribute in found.attributes.items()
+        if attribute.default_value.type != AttributeProto.UNDEFINED
+    }
+
+
+@cache
+def optional_outputs(op_type: str, domain: str, version: int) -> frozenset[int]:
+    """Positions of the outputs that a model may leave out."""
+    found = schema(op_type, domain, version)
+    if found is None:
+        return frozenset()
+    optional = onnx.defs.OpSchema.FormalParameterOption.Optional
+    return frozenset(i for i, output in enumerate(found.outputs) if output.option == optional)
+
+
+def attributes(
+    op_type: str,
+    domain: str,
+    version: int,
+    given: list[AttributeProto],
+    shapes: list[tuple[int, ...] | None],
+) -> tuple[Attribute, ...]:
+    """An operator's attributes, sorted, those left out filled in.
+
+    `shapes` are those of the inputs, from which a convolution's and a pooling's kernel, and
+    what `auto_pad` stands for, follow.
+    """
+    values = dict(_defaults(op_type, domain, version))
+    values.update((a.name, _value(a)) for a in given)
+    if op_type in _WINDOWED:
+        _spell_out_window(op_type, values, shapes)
+    return tuple(Attribute(name, values[name]) for name in sorted(values))
+
+
+def _spell_out_window(
+    op_type: str, values: dict[str, AttributeValue], shapes: list[tuple[int, ...] | None]
+) -> None:
+    """One form for windows written in several ways; ONNX's schemas leave these defaults out."""
+    data = shapes[0]
+    if data is None or len(data) < 3:
+        return
+    rank = len(data) - 2
+    weight = shapes[3] if op_type == "QLinearConv" and len(shapes) > 3 else None
+    if op_type != "QLinearConv" and len(shapes) > 1:
+        weight = shapes[1]
+    if "kernel_shape" not in values and weight is not None:
+        values["kernel_shape"] = tuple(weight[2:])
+    values.setdefault("strides", (1,) * rank)
+    if op_type not in ("AveragePool", "LpPool") or "dilations" in values:
+        values.setdefault("dilations", (1,) * rank)
+    if values.get("auto_pad") == "VALID":
+        values["auto_pad"] = "NOTSET"
+        values["pads"] = (0,) * (2 * rank)
+    same = values.get("auto_pad") in ("SAME_UPPER", "SAME_LOWER")
+    if same and op_type != "ConvTranspose":
+        values["pads"] = _same_pads(values, data[2:])
+        values["auto_pad"] = "NOTSET"
+    elif not same:
+        values.setdefault("pads", (0,) * (2 * rank))
+
+
+def _same_pads(values: dict[str, AttributeValue], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The pads for which the output has ceil(input / stride) elements along each axis."""
+    rank = len(sizes)
+    kernel = _ints(values.get("kernel_shape", (1,) * rank))
+    strides = _ints(values["strides"])
+    dilations = _ints(values.get("dilations", (1,) * rank))
+    begins, ends = [], []
+    for size, window, stride, dilation in zip(sizes, kernel, strides, dilations, strict=False):
+        steps = -(-size // stride)
+        pad = max(0, (steps - 1) * stride + (window - 1) * dilation + 1 - size)
+        small, large = pad // 2, pad - pad // 2
+        upper = values["auto_pad"] == "SAME_UPPER"
+        begins.append(small if upper else large)
+        ends.append(large if upper else small)
+    return (*begins, *ends)
+
+
+def _ints(value: AttributeValue) -> tuple[int, ...]:
+    return tuple(v for v in value if isinstance(v, int)) if isinstance(value, tuple) else ()
+
+
+def _value(attribute: AttributeProto) -> AttributeValue:
+    match attribute.type:
+        case AttributeProto.INT:
+            return int(attribute.i)
+        case AttributeProto.FLOAT:
+            return float(attribute.f)
+        case AttributeProto.STRING:
+            return _text(attribute.s)
+        case AttributeProto.INTS:
+            return tuple(attribute.ints)
+        case AttributeProto.FLOATS:
+            return tuple(attribute.floats)
+        case AttributeProto.STRINGS:
+            return tuple(s.decode(errors="backslashreplace") for s in attribute.strings)
+        case AttributeProto.TENSOR:
+            return _tensor(attribute.t)
+    # Graphs and types don't occur: layers with bodies and of other types are skipped.
+    return str(attribute.type)
+
+
+def _text(text: bytes) -> AttributeValue:
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return TensorValue("string", (), text)
+
+
+def _tensor(tensor: TensorProto) -> TensorValue:
+    shape = tuple(tensor.dims)
+    dtype = FROM_ONNX.get(tensor.data_type, "undefined")
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return TensorValue(dtype, shape, b"")
+    return TensorValue(dtype, shape, to_bytes(tensor))
+
+
+def to_bytes(tensor: TensorProto) -> bytes:
+    """A tensor's elements as `TensorProto.raw_data` lays them out."""
+    if tensor.HasField("raw_data"):
+        return bytes(tensor.raw_data)
+    array = numpy_helper.to_array(tensor)
+    return numpy_helper.from_array(array).raw_data if array.dtype.kind != "O" else b""

@@ -1,0 +1,110 @@
+"""Fetches an ONNX file from where a user says it is, and checks it against its checksum."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import urllib3
+
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import MODEL_BYTES_SETTING, Limits
+from benanza_ingest.zoo import PREFIX, zoo_path
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 60.0
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class FetchedModel:
+    """A model's file. `uri` is an absolute address that another process can fetch it from."""
+
+    name: str
+    uri: str
+    content: bytes
+    sha256: str
+
+
+def fetch(model: str, limits: Limits, sha256: str | None = None) -> FetchedModel:
+    """Reads MODEL: a path, a `file:`, `http:` or `https:` address, or `zoo:NAME`.
+
+    External data of the model are not fetched: ingest needs no weights. Raises `ModelError`
+    if there is nothing to read there, if it is larger than `limits.model_bytes`, or if its
+    SHA-256 (hexadecimal) isn't the one given.
+    """
+    if model.startswith(PREFIX):
+        name, uri = model.removeprefix(PREFIX), model
+        content = _read(zoo_path(name), limits)
+    elif model.startswith(("http:", "https:")):
+        name, uri = _stem(urlsplit(model).path), model
+        content = _download(model, limits)
+    else:
+        path = _path(model)
+        name, uri = _stem(str(path)), path.resolve().as_uri()
+        content = _read(path, limits)
+    found = hashlib.sha256(content).hexdigest()
+    if sha256 is not None and found != sha256.lower():
+        raise ModelError(
+            f"{model} has the SHA-256 {found}, not {sha256}: it was changed or cut off on the "
+            "way; fetch it again, or publish it with its new checksum"
+        )
+    return FetchedModel(name=name, uri=uri, content=content, sha256=found)
+
+
+def _path(model: str) -> Path:
+    if not model.startswith("file:"):
+        return Path(model)
+    address = urlsplit(model)
+    if address.netloc not in ("", "localhost"):
+        raise ModelError(f"{model} names the host {address.netloc}; write file:///PATH")
+    return Path(unquote(address.path))
+
+
+def _stem(path: str) -> str:
+    return Path(unquote(path)).name.removesuffix(".onnx") or "model"
+
+
+def _read(path: Path, limits: Limits) -> bytes:
+    try:
+        if path.is_dir():
+            raise ModelError(f"{path} is a folder; name the .onnx file in it")
+        with path.open("rb") as file:
+            content = file.read(limits.model_bytes + 1)
+    except FileNotFoundError:
+        raise ModelError(f"there is no file {path}; `benanza zoo` lists models to try") from None
+    except OSError as error:
+        raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
+    return _within(content, str(path), limits)
+
+
+def _download(address: str, limits: Limits) -> bytes:
+    timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
+    try:
+        with urllib3.PoolManager() as pool:
+            response = pool.request(
+                "GET", address, timeout=timeout, retries=2, preload_content=False
+            )
+            if response.status != 200:
+                raise ModelError(f"{address} answers {response.status}; check the address")
+            content = bytearray()
+            while len(content) <= limits.model_bytes:
+                chunk = response.read(_CHUNK_BYTES)
+                if not chunk:
+                    break
+                content += chunk
+    except urllib3.exceptions.HTTPError as error:
+        raise ModelError(
+            f"{address} can't be fetched ({type(error).__name__}); "
+            "check the address and the network, or download the file and name its path"
+        ) from error
+    return _within(bytes(content), address, limits)
+
+
+def _within(content: bytes, where: str, limits: Limits) -> bytes:
+    if len(content) > limits.model_bytes:
+        raise ModelError(
+            f"{where} is larger than {limits.model_bytes:,} bytes; keep its weights as external "
+            f"data, or raise {MODEL_BYTES_SETTING}"
+        )
+    return content

@@ -1,0 +1,174 @@
+"""Exports torchvision, timm and transformers models as ONNX graphs without weights.
+
+Needs PyTorch with torchvision, timm and transformers, and no network: weights are random and
+the configurations are written here. For each model it leaves `NAME.onnx.gz` (the exporter's
+own optimisation on), `NAME-raw.onnx.gz` (off), and one `matrix_flops.json` with what
+`torch.utils.flop_counter` counts for the same inputs: the tests compare against it.
+
+Run: python export_models.py FOLDER [NAME ...]
+"""
+
+import gzip
+import json
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import onnx
+import timm
+import torch
+import torchvision
+import transformers
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+Case = tuple[torch.nn.Module, tuple[torch.Tensor, ...]]
+
+
+def image(side: int = 224) -> tuple[torch.Tensor, ...]:
+    return (torch.rand(1, 3, side, side),)
+
+
+def tokens(length: int = 64) -> tuple[torch.Tensor, ...]:
+    return (torch.randint(1, 1000, (1, length)),)
+
+
+class OnlyTensors(torch.nn.Module):
+    """A transformers model whose output is a tuple and whose input is positional."""
+
+    def __init__(self, model: torch.nn.Module, argument: str) -> None:
+        super().__init__()
+        self.model = model
+        self.argument = argument
+
+    def forward(self, x: torch.Tensor) -> Any:
+        outputs = self.model(**{self.argument: x}, return_dict=False)
+        return outputs[0]
+
+
+def language(cls: str, config: str, **sizes: Any) -> Callable[[], Case]:
+    def build() -> Case:
+        settings = getattr(transformers, config)(use_cache=False, **sizes)
+        settings._attn_implementation = "eager"
+        return OnlyTensors(getattr(transformers, cls)(settings), "input_ids"), tokens()
+
+    return build
+
+
+def whisper_encoder() -> Case:
+    config = transformers.WhisperConfig(d_model=384, encoder_layers=4, encoder_attention_heads=6)
+    config._attn_implementation = "eager"
+    encoder = transformers.models.whisper.modeling_whisper.WhisperEncoder(config)
+    return OnlyTensors(encoder, "input_features"), (torch.rand(1, 80, 3000),)
+
+
+def vision(name: str, side: int = 224, **arguments: Any) -> Callable[[], Case]:
+    def build() -> Case:
+        return torchvision.models.get_model(name, weights=None, **arguments), image(side)
+
+    return build
+
+
+def segmentation(name: str) -> Callable[[], Case]:
+    class Mask(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = torchvision.models.get_model(name, weights=None, weights_backbone=None)
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return self.model(x)["out"]
+
+    return lambda: (Mask(), image())
+
+
+def timm_model(name: str, side: int = 224) -> Callable[[], Case]:
+    return lambda: (timm.create_model(name, pretrained=False), image(side))
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "torchvision-resnet18": vision("resnet18"),
+    "torchvision-mobilenet_v3_small": vision("mobilenet_v3_small"),
+    "torchvision-efficientnet_b0": vision("efficientnet_b0"),
+    "torchvision-shufflenet_v2_x1_0": vision("shufflenet_v2_x1_0"),
+    "torchvision-swin_t": vision("swin_t"),
+    "torchvision-lraspp_mobilenet_v3_large": segmentation("lraspp_mobilenet_v3_large"),
+    "timm-convnext_atto": timm_model("convnext_atto"),
+    "timm-vit_tiny_patch16_224": timm_model("vit_tiny_patch16_224"),
+    "timm-regnety_002": timm_model("regnety_002"),
+    "timm-mixer_s32_224": timm_model("mixer_s32_224"),
+    "transformers-bert": language(
+        "BertModel", "BertConfig", num_hidden_layers=4, hidden_size=256, num_attention_heads=4,
+        intermediate_size=1024,
+    ),
+    "transformers-gpt2": language(
+        "GPT2LMHeadModel", "GPT2Config", n_layer=4, n_embd=256, n_head=4, vocab_size=5000
+    ),
+    "transformers-llama": language(
+        "LlamaForCausalLM", "LlamaConfig", num_hidden_layers=3, hidden_size=256,
+        num_attention_heads=8, num_key_value_heads=2, intermediate_size=688, vocab_size=5000,
+    ),
+    "transformers-t5-encoder": language(
+        "T5EncoderModel", "T5Config", num_layers=3, d_model=256, d_kv=32, d_ff=512, num_heads=8,
+        vocab_size=5000,
+    ),
+    "transformers-whisper-encoder": whisper_encoder,
+}  # fmt: skip
+
+
+def matrix_flops(model: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> int:
+    # Fused attention is left out of the count on a CPU; the plain one is matrix products.
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
+        model(*inputs)
+    return int(counter.get_total_flops())
+
+
+def without_weights(path: Path) -> bytes:
+    """The exported graph, its weights left behind, without the exporter's stack traces."""
+    model = onnx.load(path, load_external_data=False)
+    graphs = [model.graph, *model.functions]
+    for graph in graphs:
+        graph.ClearField("metadata_props")
+        graph.ClearField("doc_string")
+        for node in graph.node:
+            node.ClearField("metadata_props")
+            node.ClearField("doc_string")
+    for value in [*model.graph.value_info, *model.graph.initializer]:
+        value.ClearField("metadata_props")
+        value.ClearField("doc_string")
+    return model.SerializeToString()
+
+
+def main(folder: Path, names: list[str]) -> None:
+    warnings.filterwarnings("ignore")
+    folder.mkdir(parents=True, exist_ok=True)
+    counts: dict[str, Any] = {}
+    for name in names or CASES:
+        torch.manual_seed(0)
+        try:
+            model, inputs = CASES[name]()
+            model.eval()
+            flops = matrix_flops(model, inputs)
+            for suffix, optimize in (("", True), ("-raw", False)):
+                with tempfile.TemporaryDirectory() as temporary:
+                    path = Path(temporary) / "model.onnx"
+                    torch.onnx.export(
+                        model, inputs, path, dynamo=True, external_data=True, optimize=optimize,
+                        verbose=False,
+                    )  # fmt: skip
+                    content = without_weights(path)
+                (folder / f"{name}{suffix}.onnx.gz").write_bytes(gzip.compress(content, mtime=0))
+                print(name, suffix, len(content), flops, flush=True)
+            counts[name] = flops
+        except Exception:  # noqa: BLE001  one model that can't be exported must not end the others
+            traceback.print_exc()
+    versions = {m.__name__: m.__version__ for m in (torch, torchvision, timm, transformers, onnx)}
+    result = {"versions": versions, "matrix_flops": counts}
+    (folder / "matrix_flops.json").write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from itertools import groupby, permutations, product
 
-import msgpack
 import msgspec
 
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
@@ -21,6 +20,9 @@ IDENTITY_VERSION = 1
 
 FINGERPRINT_BYTES = 16
 MAX_OUTPUT_ORDERS = 5040
+
+_PREFIX = f"benanza-layer {IDENTITY_VERSION} ".encode()
+_ENCODER = msgspec.msgpack.Encoder()
 
 
 class LayerError(ValueError):
@@ -82,6 +84,9 @@ def _check(layer: Layer) -> None:
 
 def _output_orders(layer: Layer) -> Iterable[tuple[int, ...]]:
     """Orders of the outputs to try: sorted by what they compute, ties in every order."""
+    if len(set(layer.outputs)) == 1:
+        yield layer.outputs[:1]
+        return
     ways = _what_each_tensor_computes(layer)
     ranked = sorted(set(layer.outputs), key=lambda index: ways[index])
     ties = [tuple(tie) for _, tie in groupby(ranked, key=lambda index: ways[index])]
@@ -97,13 +102,14 @@ def _output_orders(layer: Layer) -> Iterable[tuple[int, ...]]:
 
 def _what_each_tensor_computes(layer: Layer) -> list[bytes]:
     """A hash for each tensor of the whole tree of operators above it."""
-    ways = [_hash(msgpack.packb((t.dtype, t.shape, t.constant, t.value))) for t in layer.tensors]
+    ways = [_hash(_ENCODER.encode(tensor)) for tensor in layer.tensors]
     for operator in layer.operators:
         above = [b"" if i == OMITTED else ways[i] for i in operator.inputs]
-        head = _hash(msgpack.packb((_head(operator), above)))
+        alone = (operator.op_type, operator.domain, operator.version, operator.attributes)
+        head = _hash(_ENCODER.encode((alone, above)))
         for slot, index in enumerate(operator.outputs):
             if index != OMITTED:
-                ways[index] = _hash(msgpack.packb((head, slot, ways[index])))
+                ways[index] = _hash(_ENCODER.encode((head, slot, ways[index])))
     return ways
 
 
@@ -168,32 +174,9 @@ def _without_tail(indices: tuple[int, ...]) -> tuple[int, ...]:
     return indices[:end]
 
 
-def _head(operator: Operator) -> tuple[object, ...]:
-    """An operator without its wiring, as MessagePack takes it."""
-    return (
-        operator.op_type,
-        operator.domain,
-        operator.version,
-        [
-            (a.name, msgspec.structs.astuple(a.value))
-            if isinstance(a.value, msgspec.Struct)
-            else (a.name, a.value)
-            for a in operator.attributes
-        ],
-    )
-
-
 def _encode(layer: Layer) -> bytes:
-    encoded: bytes = msgpack.packb(
-        (
-            "benanza-layer",
-            IDENTITY_VERSION,
-            [(t.dtype, t.shape, t.constant, t.value) for t in layer.tensors],
-            [(*_head(op), op.inputs, op.outputs) for op in layer.operators],
-            layer.outputs,
-        )
-    )
-    return encoded
+    """A canonical layer as bytes: MessagePack, the fields in the order in which they stand."""
+    return _PREFIX + _ENCODER.encode(layer)
 
 
 def _hash(encoded: bytes) -> bytes:

@@ -52,8 +52,11 @@ def moved_bytes(layer: Layer) -> int:
     What a group of operators passes on inside is not moved. Of a table that a Gather picks
     rows from, or a Slice cuts a part from, only that part is read.
     """
-    read = sum(_read_bytes(layer, index) for index in layer.inputs())
-    return read + sum(_size(layer.tensors[index]) for index in layer.outputs)
+    moved = sum([_size(layer.tensors[index]) for index in (*layer.inputs(), *layer.outputs)])
+    for operator in layer.operators:
+        if operator.op_type in _READS_WHAT_IT_WRITES:
+            moved -= _left_unread(layer, operator)
+    return moved
 
 
 def parameters(layer: Layer) -> int:
@@ -69,12 +72,12 @@ def _size(tensor: Tensor) -> int:
     return size_bytes(tensor.dtype, prod(tensor.shape))
 
 
-def _read_bytes(layer: Layer, index: int) -> int:
-    whole = _size(layer.tensors[index])
-    readers = [op for op in layer.operators if index in op.inputs]
-    if any(op.op_type not in _READS_WHAT_IT_WRITES or op.inputs[0] != index for op in readers):
-        return whole
-    return min(whole, sum(_size(layer.tensors[op.outputs[0]]) for op in readers))
+def _left_unread(layer: Layer, operator: Operator) -> int:
+    data = operator.inputs[0]
+    if data not in layer.inputs() or sum(op.inputs.count(data) for op in layer.operators) > 1:
+        return 0
+    written = layer.tensors[operator.outputs[0]]
+    return max(0, _size(layer.tensors[data]) - _size(written))
 
 
 def _operator_flops(layer: Layer, operator: Operator) -> int:

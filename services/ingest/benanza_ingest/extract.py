@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from benanza_ingest.bind import bind, unbound_names
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extracted import ExtractedModel
-from benanza_ingest.graph import Graph
 from benanza_ingest.groups.propose import propose_groups
+from benanza_ingest.groups.wiring import wire
 from benanza_ingest.layers import Layers
 from benanza_ingest.limits import Limits
 from benanza_ingest.parse import opset_imports, parse
@@ -31,29 +31,18 @@ def extract(
     try:
         model = parse(content, limits)
         binding = bind(model, batch, dims or {})
-        graph = resolve(model, binding)
+        graph = resolve(model, binding, limits)
         opsets = opset_imports(model)
         maker = Layers(graph, opsets, unbound_names(model), limits)
         layers = tuple([maker.layer(node) for node in graph.nodes])
+        wiring = wire(graph, layers)
         return ExtractedModel(
             opset=opsets.get("", 0),
             batch=binding.batch,
             dims=binding.dims,
             layers=layers,
-            edges=_edges(graph),
-            groups=propose_groups(graph, layers),
+            edges=wiring.edges,
+            groups=propose_groups(wiring),
         )
     except RecursionError as error:
         raise ModelError("the model is nested too deeply; export it again, flattened") from error
-
-
-def _edges(graph: Graph) -> tuple[tuple[int, int], ...]:
-    writer: dict[str, int] = {}
-    edges: set[tuple[int, int]] = set()
-    for position, node in enumerate(graph.nodes):
-        for name in node.reads():
-            if name in writer:
-                edges.add((writer[name], position))
-        for name in node.outputs:
-            writer[name] = position
-    return tuple(sorted(edges))

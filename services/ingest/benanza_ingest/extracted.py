@@ -1,12 +1,10 @@
 """What ingest finds in a model: the result of `extract`."""
 
-from dataclasses import dataclass, field
-
+import msgspec
 from benanza_schemas.layer import Attribute, Kind, Layer
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedLayer:
+class ExtractedLayer(msgspec.Struct, frozen=True):
     """A layer of a model.
 
     `layer` is canonical, and None for a skipped layer, whose `reason` says why and, where
@@ -30,8 +28,7 @@ class ExtractedLayer:
         return () if self.layer is None else self.layer.operators[0].attributes
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedGroup:
+class ExtractedGroup(msgspec.Struct, frozen=True):
     """Layers of a model, by position, that one call may do at once, and the rule that says so."""
 
     rule: str
@@ -42,8 +39,7 @@ class ExtractedGroup:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedModel:
+class ExtractedModel(msgspec.Struct, frozen=True):
     """A model at one batch size.
 
     `layers` are in topological order; `edges` go from an earlier position to a later one,
@@ -55,4 +51,4 @@ class ExtractedModel:
     dims: dict[str, int]
     layers: tuple[ExtractedLayer, ...]
     edges: tuple[tuple[int, int], ...]
-    groups: tuple[ExtractedGroup, ...] = field(default=())
+    groups: tuple[ExtractedGroup, ...]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from benanza_schemas.element_types import TO_ONNX
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from benanza_ingest.types import TensorType, Types, of_initializer
+from benanza_ingest.types import TensorType, Types, of_tensor
 
 Array = npt.NDArray[Any]
 
@@ -56,7 +56,7 @@ class Constants:
         if (known is None or not known.resolved) and name in self:
             value = self.value(name)
             if value is not None:
-                known = of_initializer(numpy_helper.from_array(np.asarray(value)))
+                known = of_tensor(numpy_helper.from_array(np.asarray(value)))
                 assert known is not None, "numpy has no element type that ONNX doesn't"
                 self._types.set(name, known)
         return known

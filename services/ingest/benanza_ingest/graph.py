@@ -1,6 +1,5 @@
 """The graph that ingest works on: live nodes in topological order, types, and constants."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -11,13 +10,16 @@ from benanza_ingest.fold import Constants
 from benanza_ingest.parse import subgraphs
 from benanza_ingest.types import Types
 
+CONTROL_FLOW = frozenset(("If", "Loop", "Scan", "SequenceMap"))
+
 
 @dataclass(slots=True)
 class Node:
     """An operator that does something when the model runs.
 
     `inputs` and `outputs` are names of values, an empty one where an optional one is left out;
-    `captured` are those that the bodies of a control-flow operator read from outside.
+    `captured` are those that the bodies of a control-flow operator read from outside. The
+    standard domain is the empty one.
     """
 
     proto: NodeProto
@@ -26,11 +28,6 @@ class Node:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     captured: tuple[str, ...] = ()
-
-    def reads(self) -> Iterator[str]:
-        """Every value that the node needs, as often as it reads it."""
-        yield from (name for name in self.inputs if name)
-        yield from self.captured
 
 
 @dataclass(slots=True)
@@ -41,6 +38,20 @@ class Graph:
     types: Types
     constants: Constants
     outputs: list[str]
+
+
+def make_node(proto: NodeProto) -> Node:
+    """A node as the model states it."""
+    op_type = proto.op_type
+    domain = proto.domain
+    return Node(
+        proto,
+        op_type,
+        "" if domain == "ai.onnx" else domain,
+        tuple(proto.input),
+        tuple(proto.output),
+        captured_names(proto) if op_type in CONTROL_FLOW else (),
+    )
 
 
 def captured_names(node: NodeProto) -> tuple[str, ...]:
@@ -61,7 +72,7 @@ def captured_names(node: NodeProto) -> tuple[str, ...]:
     return tuple(names)
 
 
-def in_topological_order(graph: GraphProto) -> list[NodeProto]:
+def in_topological_order(graph: GraphProto) -> list[Node]:
     """The nodes of a graph, each after those that it reads from.
 
     ONNX wants a model to list them so, and most do. Raises `ModelError` for a cycle, for a
@@ -70,57 +81,52 @@ def in_topological_order(graph: GraphProto) -> list[NodeProto]:
     given = {value.name for value in graph.input}
     given.update(tensor.name for tensor in graph.initializer)
     given.update(tensor.values.name for tensor in graph.sparse_initializer)
-    nodes = list(graph.node)
-    reads = [[*node.input, *_captured(node)] for node in nodes]
+    nodes = [make_node(proto) for proto in graph.node]
     known, ordered = {"", *given}, True
-    writer: dict[str, int] = {}
-    for position, node in enumerate(nodes):
-        if ordered and not known.issuperset(reads[position]):
+    for node in nodes:
+        if ordered and not (known.issuperset(node.inputs) and known.issuperset(node.captured)):
             ordered = False
-        for name in node.output:
-            if name and (name in writer or name in given):
+        for name in node.outputs:
+            if name in known and name:
                 raise ModelError(f"value {name!r} is written twice; export the model again")
-            writer[name] = position
-        known.update(node.output)
+            known.add(name)
     for value in graph.output:
         if value.name not in known:
             raise ModelError(f"nothing writes the output {value.name!r}; export the model again")
-    return nodes if ordered else _sorted(nodes, reads, writer, given)
+    return nodes if ordered else _sorted(nodes, given)
 
 
-def _captured(node: NodeProto) -> tuple[str, ...]:
-    # Hardly any operator has a body, and looking for one in each takes time.
-    return captured_names(node) if node.op_type in ("If", "Loop", "Scan") else ()
-
-
-def _sorted(
-    nodes: list[NodeProto], reads: list[list[str]], writer: dict[str, int], given: set[str]
-) -> list[NodeProto]:
+def _sorted(nodes: list[Node], given: set[str]) -> list[Node]:
+    writer = {name: i for i, node in enumerate(nodes) for name in node.outputs if name}
     before: dict[int, set[int]] = {}
     for position, node in enumerate(nodes):
         before[position] = set()
-        for name in reads[position]:
-            if name in writer and name:
+        for name in (*node.inputs, *node.captured):
+            if name in writer:
                 before[position].add(writer[name])
             elif name and name not in given:
                 raise ModelError(
-                    f"node {node.name or node.op_type!r} reads {name!r}, which nothing writes; "
-                    "export the model again"
+                    f"node {node.proto.name or node.op_type!r} reads {name!r}, which nothing "
+                    "writes; export the model again"
                 )
     try:
         return [nodes[position] for position in TopologicalSorter(before).static_order()]
     except CycleError as error:
-        names = " → ".join(nodes[p].name or nodes[p].op_type for p in error.args[1][:6])
+        cycle = [nodes[position] for position in error.args[1][:6]]
+        names = " → ".join(node.proto.name or node.op_type for node in cycle)
         raise ModelError(f"the graph has a cycle: {names}; export the model again") from error
 
 
 def without_dead(nodes: list[Node], outputs: list[str]) -> list[Node]:
     """The nodes that some output of the graph depends on."""
     needed = set(outputs)
+    needed.discard("")
     live = []
     for node in reversed(nodes):
         if not needed.isdisjoint(node.outputs):
-            needed.update(node.reads())
+            needed.update(node.inputs)
+            needed.update(node.captured)
+            needed.discard("")
             live.append(node)
     live.reverse()
     return live

@@ -11,8 +11,11 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import NODES_SETTING, TENSOR_ELEMENTS_SETTING, Limits
 
-KEPT_BYTES = 1 << 16
+KEPT_ELEMENTS = 1 << 13
 """Constants up to this size keep their data: a shape or an axis is never larger."""
+
+STRIPPED_FROM_BYTES = 1 << 22
+"""Files up to this size keep the data of their weights, which can't be large."""
 
 
 def parse(content: bytes, limits: Limits) -> ModelProto:
@@ -22,12 +25,12 @@ def parse(content: bytes, limits: Limits) -> ModelProto:
     limits, or points outside its folder.
     """
     model = _decode(content)
-    if _strip_weights(model.graph) and len(content) > KEPT_BYTES:
+    if len(content) > STRIPPED_FROM_BYTES and _strip_weights(model.graph):
         # Protobuf keeps what was cleared until the whole message goes: make a small one.
         model = ModelProto.FromString(model.SerializeToString())
     if model.functions:
         model = _inline(model, limits)
-    _check(model, limits)
+    _check_count(len(model.graph.node), limits)
     return model
 
 
@@ -84,10 +87,7 @@ def _strip_weights(graph: GraphProto) -> bool:
 
 
 def _strip(tensor: TensorProto) -> bool:
-    if tensor.data_location == TensorProto.EXTERNAL:
-        _check_location(tensor)
-        return False
-    if prod(tensor.dims) <= KEPT_BYTES // 8:
+    if tensor.data_location == TensorProto.EXTERNAL or prod(tensor.dims) <= KEPT_ELEMENTS:
         return False
     for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data"):
         tensor.ClearField(field)
@@ -96,6 +96,27 @@ def _strip(tensor: TensorProto) -> bool:
     # What has no data here is external as far as shape inference is concerned.
     tensor.data_location = TensorProto.EXTERNAL
     return True
+
+
+def weight_dims(tensor: TensorProto, limits: Limits) -> tuple[int, ...]:
+    """The shape of a weight. Raises `ModelError` for one that can't be, or is too large, and
+    for external data outside the model's folder, though they are never opened."""
+    dims = tuple(tensor.dims)
+    if dims and min(dims) < 0:
+        raise ModelError(f"weight {tensor.name!r} has a negative dimension; export it again")
+    check_elements(tensor.name, dims, limits)
+    if tensor.data_location == TensorProto.EXTERNAL:
+        _check_location(tensor)
+    return dims
+
+
+def check_elements(name: str, shape: tuple[int, ...], limits: Limits) -> None:
+    """Raises `ModelError` for a tensor of more elements than the limits allow."""
+    if prod(shape) > limits.tensor_elements:
+        raise ModelError(
+            f"tensor {name!r} of shape {list(shape)} has more than {limits.tensor_elements:,} "
+            f"elements; check its dimensions, or raise {TENSOR_ELEMENTS_SETTING}"
+        )
 
 
 def _check_location(tensor: TensorProto) -> None:
@@ -151,24 +172,6 @@ def _check_count(nodes: int, limits: Limits) -> None:
         raise ModelError(
             f"the model has {nodes:,} nodes, more than {limits.nodes:,}; raise {NODES_SETTING} "
             "to take it on"
-        )
-
-
-def _check(model: ModelProto, limits: Limits) -> None:
-    graph = model.graph
-    _check_count(len(graph.node), limits)
-    for tensor in graph.initializer:
-        if any(size < 0 for size in tensor.dims):
-            raise ModelError(f"weight {tensor.name!r} has a negative dimension; export it again")
-        check_elements(tensor.name, tuple(tensor.dims), limits)
-
-
-def check_elements(name: str, shape: tuple[int, ...], limits: Limits) -> None:
-    """Raises `ModelError` for a tensor of more elements than the limits allow."""
-    if prod(shape) > limits.tensor_elements:
-        raise ModelError(
-            f"tensor {name!r} of shape {list(shape)} has more than {limits.tensor_elements:,} "
-            f"elements; check its dimensions, or raise {TENSOR_ELEMENTS_SETTING}"
         )
 
 

@@ -8,53 +8,65 @@ from math import prod
 
 import numpy as np
 import onnx
+from benanza_schemas.element_types import FROM_ONNX
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, shape_inference
 
 from benanza_ingest import sequences
 from benanza_ingest.bind import Binding
 from benanza_ingest.fold import Constants
-from benanza_ingest.graph import Graph, Node, captured_names, in_topological_order, without_dead
-from benanza_ingest.parse import opset_imports, subgraphs
+from benanza_ingest.graph import (
+    CONTROL_FLOW,
+    Graph,
+    Node,
+    in_topological_order,
+    make_node,
+    without_dead,
+)
+from benanza_ingest.limits import Limits
+from benanza_ingest.parse import opset_imports, subgraphs, weight_dims
 from benanza_ingest.sequences import Sequences
-from benanza_ingest.types import TensorType, Types, from_proto, of_initializer, tensor_type
+from benanza_ingest.types import TensorType, Types, from_proto, tensor_type
 
 _RANDOM = frozenset(
     "RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial".split()
 )
-_CONTROL_FLOW = frozenset(("If", "Loop", "Scan"))
+_ALWAYS_CONSTANT = frozenset(("Shape", "Size", "Constant"))
+_NEVER_CONSTANT = _RANDOM | CONTROL_FLOW | sequences.OPERATORS
 _MAX_NESTING = 64
 
 
-def resolve(model: ModelProto, binding: Binding) -> Graph:
+def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
     """The live nodes of a model whose inputs were bound, with what is known of their types.
 
-    Raises `ModelError` for a graph with a cycle or with values that nothing writes.
+    Raises `ModelError` for a graph with a cycle or with values that nothing writes, and for
+    weights that are too large.
     """
     nodes = in_topological_order(model.graph)
     if binding.former_batch is None:
-        model, nodes = _inferred(model, nodes)
-        types = Types(model)
+        types = Types(_inferred(model, nodes))
     else:
         # The shapes that the model states are those of another batch size.
         types = Types()
         types.add_values(model.graph.input)
-    return _Resolver(model, types, binding).run(nodes)
+    return _Resolver(model, types, binding, limits).run(nodes)
 
 
-def _inferred(model: ModelProto, nodes: list[NodeProto]) -> tuple[ModelProto, list[NodeProto]]:
-    if any(a is not b for a, b in zip(nodes, model.graph.node, strict=True)):
-        copies = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
-        del model.graph.node[:]
-        model.graph.node.extend(copies)
+def _inferred(model: ModelProto, nodes: list[Node]) -> ModelProto:
+    if any(node.proto is not proto for node, proto in zip(nodes, model.graph.node, strict=True)):
+        ordered = ModelProto()
+        ordered.CopyFrom(model)
+        del ordered.graph.node[:]
+        ordered.graph.node.extend(node.proto for node in nodes)
+        model = ordered
     try:
-        inferred = shape_inference.infer_shapes(model, data_prop=True)
+        return shape_inference.infer_shapes(model, data_prop=True)
     except Exception:  # noqa: BLE001  types that contradict each other: go on node by node
-        return model, list(model.graph.node)
-    return inferred, list(inferred.graph.node)
+        return model
 
 
 class _Resolver:
-    def __init__(self, model: ModelProto, types: Types, binding: Binding) -> None:
+    def __init__(self, model: ModelProto, types: Types, binding: Binding, limits: Limits) -> None:
+        self._limits = limits
         self._opsets = list(model.opset_import)
         self._opset = opset_imports(model)
         self._ir_version = model.ir_version
@@ -68,7 +80,7 @@ class _Resolver:
         self._outputs = [value.name for value in model.graph.output]
         self._add_weights(model.graph)
 
-    def run(self, nodes: list[NodeProto]) -> Graph:
+    def run(self, nodes: list[Node]) -> Graph:
         self._add(nodes, 0)
         outputs = [self._aliases.get(name, name) for name in self._outputs]
         return Graph(
@@ -80,105 +92,95 @@ class _Resolver:
 
     def _add_weights(self, graph: onnx.GraphProto) -> None:
         for tensor in graph.initializer:
-            known = of_initializer(tensor)
-            if known is not None:
-                self._types.set(tensor.name, known)
-            self._constants.add_tensor(tensor.name, tensor)
+            name, dtype = tensor.name, FROM_ONNX.get(tensor.data_type)
+            dims = weight_dims(tensor, self._limits)
+            if dtype is not None:
+                self._types.set(name, TensorType(dtype, dims, resolved=True))
+            self._constants.add_tensor(name, tensor)
         for sparse in graph.sparse_initializer:
-            known = of_initializer(sparse.values)
-            if known is not None:
-                self._types.set(sparse.values.name, tensor_type(known.dtype, tuple(sparse.dims)))
+            name, dtype = sparse.values.name, FROM_ONNX.get(sparse.values.data_type)
+            if dtype is not None:
+                self._types.set(name, tensor_type(dtype, tuple(sparse.dims)))
             external = TensorProto(
-                name=sparse.values.name,
+                name=name,
                 dims=sparse.dims,
                 data_type=sparse.values.data_type,
                 data_location=TensorProto.EXTERNAL,
             )
-            self._constants.add_tensor(sparse.values.name, external)
+            self._constants.add_tensor(name, external)
 
-    def _add(self, nodes: list[NodeProto], depth: int) -> None:
+    def _add(self, nodes: list[Node], depth: int) -> None:
         constants, aliases = self._constants, self._aliases
-        for proto in nodes:
-            op_type = proto.op_type
-            inputs = tuple(proto.input)
+        for node in nodes:
             if aliases:
-                inputs = tuple(aliases.get(name, name) for name in inputs)
-            domain = "" if proto.domain == "ai.onnx" else proto.domain
-            if domain == "" and self._is_constant(proto, op_type, inputs):
-                constants.add_node(proto, inputs)
+                node.inputs = tuple([aliases.get(name, name) for name in node.inputs])
+                node.captured = tuple([aliases.get(name, name) for name in node.captured])
+            if node.domain:
+                self._add_node(node)
+            elif self._is_constant(node):
+                constants.add_node(node.proto, node.inputs)
                 if self._former_batch is not None:
-                    self._infer(Node(proto, op_type, domain, inputs, tuple(proto.output)))
-            elif domain == "" and op_type in sequences.OPERATORS:
-                self._add_sequence(proto, inputs, depth)
-            elif domain == "" and op_type == "If" and self._add_branch(proto, inputs, depth):
-                pass
-            else:
-                if op_type == "Identity":
-                    self._sequences.alias(proto.output[0], inputs[0])
-                self._add_node(proto, op_type, domain, inputs)
+                    self._infer(node)
+            elif node.op_type in sequences.OPERATORS:
+                self._add_sequence(node, depth)
+            elif node.op_type != "If" or not self._add_branch(node, depth):
+                if node.op_type == "Identity":
+                    self._sequences.alias(node.outputs[0], node.inputs[0])
+                self._add_node(node)
 
-    def _is_constant(self, proto: NodeProto, op_type: str, inputs: tuple[str, ...]) -> bool:
-        if op_type in ("Shape", "Size", "Constant"):
+    def _is_constant(self, node: Node) -> bool:
+        op_type, inputs = node.op_type, node.inputs
+        if op_type in _ALWAYS_CONSTANT:
             return True
-        if op_type in _RANDOM or op_type in _CONTROL_FLOW or op_type in sequences.OPERATORS:
+        if not inputs or op_type in _NEVER_CONSTANT:
             return False
-        constants = self._constants
         if op_type == "CastLike":  # of its second input it only asks the type
             inputs = inputs[:1]
-        return bool(inputs) and all(name in constants for name in inputs if name)
+        constants = self._constants
+        return all([name in constants for name in inputs if name])
 
-    def _add_sequence(self, proto: NodeProto, inputs: tuple[str, ...], depth: int) -> None:
-        resolved = self._sequences.resolve(proto, inputs, self._opset.get("", 1))
+    def _add_sequence(self, node: Node, depth: int) -> None:
+        resolved = self._sequences.resolve(node.proto, node.inputs, self._opset.get("", 1))
         if resolved is None:
-            self._add_node(proto, proto.op_type, "", inputs)
+            self._add_node(node)
             return
-        nodes, aliases = resolved
-        self._add(nodes, depth + 1)
+        protos, aliases = resolved
+        self._add([make_node(proto) for proto in protos], depth + 1)
         self._aliases.update(aliases)
 
-    def _add_branch(self, proto: NodeProto, inputs: tuple[str, ...], depth: int) -> bool:
+    def _add_branch(self, node: Node, depth: int) -> bool:
         """Puts the branch that runs in the place of an If whose condition is known."""
-        if depth > _MAX_NESTING or inputs[0] not in self._constants:
+        if depth > _MAX_NESTING or node.inputs[0] not in self._constants:
             return False
-        condition = self._constants.value(inputs[0])
+        condition = self._constants.value(node.inputs[0])
         if condition is None or condition.size != 1:
             return False
         wanted = "then_branch" if condition.item() else "else_branch"
-        body = next((a.g for a in proto.attribute if a.name == wanted), None)
-        if body is None or any(self._is_known(name) for n in body.node for name in n.output):
+        body = next((a.g for a in node.proto.attribute if a.name == wanted), None)
+        if body is None:
             return False
         self._types.add_values(body.value_info)
         self._types.add_values(body.output)
         self._add_weights(body)
-        self._add(list(body.node), depth + 1)
-        for outer, inner in zip(proto.output, body.output, strict=False):
+        self._add([make_node(proto) for proto in body.node], depth + 1)
+        for outer, inner in zip(node.outputs, body.output, strict=False):
             self._aliases[outer] = self._aliases.get(inner.name, inner.name)
             self._sequences.alias(outer, inner.name)
         return True
 
-    def _is_known(self, name: str) -> bool:
-        return bool(name) and (name in self._constants or name in self._aliases)
-
-    def _add_node(
-        self, proto: NodeProto, op_type: str, domain: str, inputs: tuple[str, ...]
-    ) -> None:
-        captured: tuple[str, ...] = ()
-        if op_type in _CONTROL_FLOW:
-            captured = tuple(self._aliases.get(name, name) for name in captured_names(proto))
-        outputs = tuple(proto.output)
-        node = Node(proto, op_type, domain, inputs, outputs, captured)
-        if self._former_batch is not None and op_type == "Reshape":
+    def _add_node(self, node: Node) -> None:
+        if self._former_batch is not None and node.op_type == "Reshape":
             self._follow_batch(node)
-        for name in outputs:
-            known = self._types.get(name) if name else None
-            if name and (known is None or not known.resolved):
+        for name in node.outputs:
+            known = self._types.get(name)
+            if (known is None or not known.resolved) and name:
                 self._infer(node)
                 break
         self._nodes.append(node)
 
     def _infer(self, node: Node) -> None:
         """Shape inference for one node, with the constants that are known here."""
-        if node.op_type in _CONTROL_FLOW or any(subgraphs(node.proto)):
+        if node.op_type in CONTROL_FLOW or any(subgraphs(node.proto)):
             return
         types: dict[str, TypeProto] = {}
         data: dict[str, TensorProto] = {}

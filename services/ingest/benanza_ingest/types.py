@@ -40,6 +40,7 @@ class Types:
         self._known: dict[str, TensorType | None] = {}
         self._protos: dict[str, TypeProto] = {}
         self._values: dict[str, ValueInfoProto] = {}
+        self._read: dict[bytes, TensorType | None] = {}
         if model is not None:
             self.add_values(model.graph.value_info)
             self.add_values(model.graph.output)
@@ -56,7 +57,11 @@ class Types:
             return self._known[name]
         found = None
         if name in self._values:
-            found = from_proto(self._values[name].type)
+            # A model has few distinct types, and taking one apart is slow.
+            encoded = self._values[name].type.SerializeToString()
+            if encoded not in self._read:
+                self._read[encoded] = from_proto(self._values[name].type)
+            found = self._read[encoded]
         self._known[name] = found
         return found
 
@@ -79,8 +84,8 @@ class Types:
         return self._protos[name]
 
 
-def of_initializer(tensor: TensorProto) -> TensorType | None:
-    """The type of a weight, or None where its element type is one that nobody knows."""
+def of_tensor(tensor: TensorProto) -> TensorType | None:
+    """A constant's type, or None where its element type is one that nobody knows."""
     dtype = FROM_ONNX.get(tensor.data_type)
     return None if dtype is None else TensorType(dtype, tuple(tensor.dims), resolved=True)
 

@@ -1,5 +1,7 @@
 """Which nodes move no data: their output is their input's bytes under another shape."""
 
+from collections.abc import Set as AbstractSet
+
 import numpy as np
 
 from benanza_ingest.fold import Array, Constants
@@ -16,7 +18,7 @@ def is_view(
     inputs: list[TensorType],
     outputs: list[TensorType],
     constants: Constants,
-    readable: frozenset[str],
+    readable: AbstractSet[str],
 ) -> bool:
     """Whether a node of the standard domain, its types resolved, moves nothing.
 
@@ -63,7 +65,7 @@ def _keeps_order(node: Node, shape: tuple[int, ...]) -> bool:
     return moved == sorted(moved)
 
 
-def _is_inference(node: Node, constants: Constants, readable: frozenset[str]) -> bool:
+def _is_inference(node: Node, constants: Constants, readable: AbstractSet[str]) -> bool:
     if len(node.outputs) > 1 and node.outputs[1] in readable:
         return False
     if any(a.name == "is_test" for a in node.proto.attribute):  # opset 6 and before

@@ -4,122 +4,79 @@ from benanza_schemas.identity import canonical, fingerprint_of_canonical
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
 
 from benanza_ingest import costs
-from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
-from benanza_ingest.graph import Graph
+from benanza_ingest.extracted import ExtractedGroup
 from benanza_ingest.groups import epilogue
-from benanza_ingest.groups.wiring import Wiring, wire
+from benanza_ingest.groups.wiring import Wiring
 
 _RULES = ((epilogue.RULE, epilogue.propose),)
 
 
-def propose_groups(graph: Graph, layers: tuple[ExtractedLayer, ...]) -> tuple[ExtractedGroup, ...]:
+def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     """The groups of all rules, each set of layers once."""
-    wiring = wire(graph, layers)
-    made: dict[object, ExtractedGroup] = {}
+    made: dict[object, tuple[Layer, str, int]] = {}
     groups: dict[tuple[int, ...], ExtractedGroup] = {}
     for rule, propose in _RULES:
         for positions in propose(wiring):
             if positions in groups:
                 continue
-            key, names = _pattern(wiring, positions)
-            if key not in made:
-                made[key] = _group(wiring, rule, positions, names)
-            first = made[key]
-            groups[positions] = ExtractedGroup(
-                first.rule,
-                positions,
-                first.layer,
-                first.fingerprint,
-                first.flops,
-                first.bytes,
-            )
+            pattern = _pattern(wiring, positions)
+            if pattern not in made:
+                layer = _layer(wiring, positions)
+                made[pattern] = layer, fingerprint_of_canonical(layer), costs.moved_bytes(layer)
+            layer, fingerprint, moved = made[pattern]
+            flops = sum([wiring.layers[position].flops for position in positions])
+            groups[positions] = ExtractedGroup(rule, positions, layer, fingerprint, flops, moved)
     return tuple(groups.values())
 
 
-def _pattern(wiring: Wiring, positions: tuple[int, ...]) -> tuple[object, dict[str, int]]:
-    """What two groups share that are the same layer, and the values numbered as they occur."""
-    names: dict[str, int] = {}
+def _pattern(wiring: Wiring, positions: tuple[int, ...]) -> object:
+    """The same for two groups that are the same layer: their members and how they are wired."""
+    numbers: dict[str, int] = {}
     pattern: list[object] = []
     for position in positions:
-        node = wiring.node(position)
-        for name in (*node.inputs, *node.outputs):
-            names.setdefault(name, len(names))
-        pattern.append(
-            (
-                wiring.layers[position].fingerprint,
-                tuple([names[name] for name in node.inputs]),
-                tuple([names[name] for name in node.outputs]),
-            )
-        )
-    return tuple(pattern), names
+        node = wiring.graph.nodes[position]
+        pattern.append(wiring.layers[position].fingerprint)
+        for name in (*node.inputs, "", *node.outputs):
+            pattern.append(numbers.setdefault(name, len(numbers)))
+    return tuple(pattern)
 
 
-def _group(
-    wiring: Wiring, rule: str, positions: tuple[int, ...], names: dict[str, int]
-) -> ExtractedGroup:
-    tensors: dict[int, Tensor] = {}
+def _layer(wiring: Wiring, positions: tuple[int, ...]) -> Layer:
+    """The members' operators over one list of tensors, in canonical form."""
+    places: dict[str, int] = {"": OMITTED}
+    tensors: list[Tensor] = []
     operators: list[Operator] = []
     for position in positions:
-        layer = wiring.layers[position].layer
-        assert layer is not None, "rules leave skipped layers out"
-        operator = layer.operators[0]
-        node = wiring.node(position)
-        inputs = _places(operator.inputs, node.inputs, names)
-        outputs = _places(operator.outputs, node.outputs, names)
-        for local, place in zip(
-            (*operator.inputs, *operator.outputs), (*inputs, *outputs), strict=True
+        node, member = wiring.graph.nodes[position], wiring.layers[position].layer
+        assert member is not None, "rules leave skipped layers out"
+        (operator,) = member.operators
+        wires = []
+        for local, names in (
+            (operator.inputs, node.inputs),
+            (operator.outputs, node.outputs),
         ):
-            if place != OMITTED:
-                tensors[place] = _merged(tensors.get(place), layer.tensors[local])
+            wire = []
+            # A layer leaves out what is omitted at the end, so that names may be left over.
+            for index, name in zip(local, names, strict=False):
+                if index == OMITTED:
+                    wire.append(OMITTED)
+                    continue
+                if name not in places:
+                    places[name] = len(tensors)
+                    tensors.append(member.tensors[index])
+                elif member.tensors[index].value is not None:
+                    tensors[places[name]] = member.tensors[index]
+                wire.append(places[name])
+            wires.append(tuple(wire))
         operators.append(
             Operator(
                 operator.op_type,
                 operator.domain,
                 operator.version,
                 operator.attributes,
-                inputs,
-                outputs,
+                wires[0],
+                wires[1],
             )
         )
-    dense = {place: number for number, place in enumerate(sorted(tensors))}
-    dense[OMITTED] = OMITTED
-    group = canonical(
-        Layer(
-            tensors=tuple(tensors[place] for place in sorted(tensors)),
-            operators=tuple(
-                Operator(
-                    op.op_type,
-                    op.domain,
-                    op.version,
-                    op.attributes,
-                    tuple(dense[i] for i in op.inputs),
-                    tuple(dense[i] for i in op.outputs),
-                )
-                for op in operators
-            ),
-            outputs=tuple(dense[i] for i in operators[-1].outputs if i != OMITTED),
-        )
-    )
-    return ExtractedGroup(
-        rule=rule,
-        layers=positions,
-        layer=group,
-        fingerprint=fingerprint_of_canonical(group),
-        flops=costs.flops(group),
-        bytes=costs.moved_bytes(group),
-    )
-
-
-def _places(
-    local: tuple[int, ...], given: tuple[str, ...], names: dict[str, int]
-) -> tuple[int, ...]:
-    """An operator's tensors numbered across the group; a layer leaves out omitted tails."""
-    return tuple(
-        OMITTED if index == OMITTED else names[name]
-        for index, name in zip(local, given, strict=False)
-    )
-
-
-def _merged(known: Tensor | None, seen: Tensor) -> Tensor:
-    """One tensor read by two operators: its value counts if it decides either."""
-    return seen if known is None or known.value is None else known
+    last = tuple([index for index in operators[-1].outputs if index != OMITTED])
+    return canonical(Layer(tuple(tensors), tuple(operators), last))

@@ -1,0 +1,53 @@
+"""Logs on standard error: text for people, JSON lines for machines.
+
+Modules log through `logging.getLogger(__name__)`. What belongs to a line beyond its message,
+such as an event's id, goes into `extra=` and comes out as a field of its own.
+"""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+LogFormat = Literal["text", "json"]
+
+_STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime"}
+
+
+def configure(log_format: LogFormat, level: int = logging.INFO) -> None:
+    """Sends the logs of this process to standard error, in place of what was set before."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
+    logging.basicConfig(handlers=[handler], level=level, force=True)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time (UTC), level, logger, message, the extra fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            **_extra(record),
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+class TextFormatter(logging.Formatter):
+    """`TIME LEVEL LOGGER: MESSAGE name=value …`, in local time."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        fields = (f" {name}={value}" for name, value in _extra(record).items())
+        return super().formatMessage(record) + "".join(fields)
+
+
+def _extra(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in _STANDARD}

@@ -1,0 +1,279 @@
+"""What is read from the store: the SQL, and the shape of the rows that come back."""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+from benanza_schemas.layer import Accounting, Kind, Precision
+
+
+class MissingLayer(msgspec.Struct, frozen=True):
+    """A layer that a bound lacks, and why."""
+
+    position: int
+    name: str
+    op: str
+    reason: str
+
+
+class Bound(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of a bound, as `benanza_schemas.events.BoundUpdated` defines it, with names.
+
+    `system` is the accelerator or, without one, the CPU. `measured`, `free` and `not_counted`
+    are positions of layers; `critical_path` holds their names. `layers` counts the model's
+    layers, `unique_layers` the fingerprints among them.
+    """
+
+    model: str
+    zoo: str
+    model_id: str
+    batch: int
+    dims: dict[str, int]
+    system: str
+    runtime: str
+    system_id: str
+    precision: Precision
+    accounting: Accounting
+    fusion: bool
+    sequential_us: float
+    sequential_spread_us: float
+    parallel_us: float
+    parallel_spread_us: float
+    roofline_us: float | None
+    attainable_us: float | None
+    partial: bool
+    measured: tuple[int, ...]
+    free: tuple[int, ...]
+    not_counted: tuple[int, ...]
+    missing: tuple[MissingLayer, ...]
+    cover: tuple[str, ...]
+    critical_path: tuple[str, ...]
+    layers: int
+    unique_layers: int
+    computed_at: datetime
+    cause: str
+    event_id: str
+
+
+class BoundChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of a bound beside the one before it, and what moved it.
+
+    `moved_by` says what kind of event that was, `unknown` if it isn't in the store. A
+    measurement has the `layer` measured (the first of that fingerprint in the model) with its
+    operators, and its fastest variant, or a `failure`; otherwise these are empty. The figures
+    before the first version are null. `missing` counts the layers that the bound lacks.
+    """
+
+    model: str
+    model_id: str
+    batch: int
+    system: str
+    runtime: str
+    system_id: str
+    precision: Precision
+    accounting: Accounting
+    fusion: bool
+    computed_at: datetime
+    cause: str
+    moved_by: Literal["measurement", "system", "model", "unknown"]
+    layer: str
+    op: str
+    fingerprint: str
+    library: str
+    algorithm: str
+    layer_us: float | None
+    failure: str
+    sequential_before_us: float | None
+    sequential_us: float
+    parallel_before_us: float | None
+    parallel_us: float
+    missing_before: int | None
+    missing: int
+
+
+class ModelLayer(msgspec.Struct, frozen=True, kw_only=True):
+    """A layer of a model, as `benanza_schemas.events.LayerSummary` defines it."""
+
+    position: int
+    name: str
+    op: str
+    domain: str
+    kind: Kind
+    fingerprint: str
+    flops: int
+    bytes: int
+    parameters: int
+    reason: str
+
+
+BOUNDS = """
+WITH
+    chosen AS
+    (
+        SELECT DISTINCT model_id FROM models
+        WHERE empty({models:Array(String)})
+           OR has({models:Array(String)}, name)
+           OR has({models:Array(String)}, model_id)
+    ),
+    layers_of AS
+    (
+        SELECT
+            model_id,
+            arraySort(groupArray((position, name, op))) AS nodes,
+            length(nodes) AS layers,
+            uniqExactIf(fingerprint, fingerprint != '') AS unique_layers
+        FROM model_layers FINAL
+        WHERE model_id IN chosen
+        GROUP BY model_id
+    )
+SELECT
+    bound.* REPLACE
+    (
+        arrayMap(at -> nodes[at + 1].2, critical_path) AS critical_path,
+        arraySort(arrayFlatten(arrayMap(
+            why -> arrayMap(
+                at -> CAST(
+                    (at, nodes[at + 1].2, nodes[at + 1].3, why.reason),
+                    'Tuple(position UInt32, name String, op String, reason String)'),
+                why.layers),
+            missing))) AS missing
+    ),
+    layers_of.layers AS layers,
+    layers_of.unique_layers AS unique_layers
+FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
+LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
+WHERE empty({models:Array(String)})
+   OR (
+        bound.model_id IN chosen
+        AND (has({models:Array(String)}, model) OR has({models:Array(String)}, bound.model_id))
+   )
+ORDER BY model, batch, bound.model_id, system, runtime, precision, accounting, fusion
+"""
+"""Rows of `Bound`, at a time `at`, of `models` by name or id; of all if that is empty."""
+
+BOUND_CHANGES = """
+WITH
+    chosen AS
+    (
+        SELECT model_id, name FROM models FINAL
+        WHERE name = {model:String} OR model_id = {model:String}
+        ORDER BY name
+        LIMIT 1 BY model_id
+    ),
+    versions AS
+    (
+        SELECT
+            *,
+            length(arrayFlatten(missing.layers)) AS lacking,
+            lagInFrame(toNullable(sequential_us)) OVER former AS sequential_before_us,
+            lagInFrame(toNullable(parallel_us)) OVER former AS parallel_before_us,
+            lagInFrame(toNullable(lacking)) OVER former AS missing_before
+        FROM
+        (
+            -- A replay computes again what is known: what comes out the same is no change.
+            SELECT * FROM bounds FINAL
+            WHERE model_id IN (SELECT model_id FROM chosen)
+            ORDER BY computed_at, event_id
+            LIMIT 1 BY
+                model_id, system_id, precision, accounting, fusion, event_id,
+                sequential_us, parallel_us, roofline_us, attainable_us, missing
+        )
+        WINDOW former AS
+        (
+            PARTITION BY model_id, system_id, precision, accounting, fusion
+            ORDER BY computed_at, event_id
+            ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING
+        )
+    ),
+    causes AS
+    (
+        SELECT event_id, fingerprint, library, algorithm, median_us, failure
+        FROM measurements FINAL
+        WHERE event_id IN (SELECT cause FROM versions)
+        ORDER BY cache != 'warm', median_us ASC NULLS LAST, iqr_us ASC NULLS LAST, variant
+        LIMIT 1 BY event_id
+    ),
+    places AS
+    (
+        SELECT model_id, fingerprint, min(position) AS position
+        FROM
+        (
+            SELECT model_id, fingerprint, position FROM model_layers
+            UNION ALL
+            SELECT model_id, fingerprint, arrayMin(layers) AS position FROM model_groups
+        )
+        WHERE model_id IN (SELECT model_id FROM chosen)
+          AND fingerprint IN (SELECT fingerprint FROM causes)
+        GROUP BY model_id, fingerprint
+    ),
+    measured AS
+    (
+        SELECT
+            causes.event_id AS event_id,
+            causes.fingerprint AS fingerprint,
+            causes.library AS library,
+            causes.algorithm AS algorithm,
+            causes.median_us AS median_us,
+            causes.failure AS failure,
+            places.model_id AS model_id,
+            node.name AS layer,
+            if(layers.title = '', node.op, layers.title) AS op
+        FROM causes
+        LEFT JOIN places ON places.fingerprint = causes.fingerprint
+        LEFT JOIN (SELECT * FROM model_layers FINAL) AS node
+            ON node.model_id = places.model_id AND node.position = places.position
+        LEFT JOIN (SELECT * FROM layers FINAL) AS layers
+            ON layers.fingerprint = causes.fingerprint
+    )
+SELECT
+    chosen.name AS model,
+    version.model_id AS model_id,
+    version.batch AS batch,
+    if(systems.accelerator = '', systems.cpu, systems.accelerator) AS system,
+    systems.runtime AS runtime,
+    version.system_id AS system_id,
+    version.precision AS precision,
+    version.accounting AS accounting,
+    version.fusion AS fusion,
+    version.computed_at AS computed_at,
+    version.cause AS cause,
+    multiIf(
+        version.cause IN (SELECT event_id FROM measurements), 'measurement',
+        version.cause IN (SELECT event_id FROM systems), 'system',
+        version.cause IN (SELECT event_id FROM models), 'model',
+        'unknown') AS moved_by,
+    measured.layer AS layer,
+    measured.op AS op,
+    measured.fingerprint AS fingerprint,
+    measured.library AS library,
+    measured.algorithm AS algorithm,
+    measured.median_us AS layer_us,
+    measured.failure AS failure,
+    version.sequential_before_us AS sequential_before_us,
+    version.sequential_us AS sequential_us,
+    version.parallel_before_us AS parallel_before_us,
+    version.parallel_us AS parallel_us,
+    version.missing_before AS missing_before,
+    version.lacking AS missing
+FROM versions AS version
+INNER JOIN chosen ON chosen.model_id = version.model_id
+LEFT JOIN measured
+    ON measured.event_id = version.cause AND measured.model_id = version.model_id
+LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = version.system_id
+ORDER BY model, batch, model_id, system, runtime, precision, accounting, fusion, computed_at
+"""
+"""Rows of `BoundChange` of a `model`, by name or id, each bound's versions in order of time."""
+
+MODEL_LAYERS = """
+SELECT position, name, op, domain, kind, fingerprint, flops, bytes, parameters, reason
+FROM model_layers FINAL
+WHERE model_id = {model_id:String}
+ORDER BY position
+"""
+"""Rows of `ModelLayer`."""
+
+KNOWN_LAYERS = """
+SELECT DISTINCT fingerprint
+FROM measurements
+WHERE system_id = {system_id:String} AND precision = {precision:String}
+"""

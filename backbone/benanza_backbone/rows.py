@@ -1,0 +1,219 @@
+"""Events as rows of the ClickHouse tables.
+
+The tables stand in `benanza_schemas/clickhouse/*.sql`; a row maps their columns to values.
+"""
+
+from datetime import UTC, datetime
+
+from benanza_schemas.events import (
+    AnyEvent,
+    BenchmarkRequested,
+    BoundUpdated,
+    DeadLetter,
+    LayerMeasured,
+    LayerSeen,
+    ModelIngested,
+    ModelPublished,
+    SystemMeasured,
+    Variant,
+)
+from benanza_schemas.layer import AttributeValue, Layer, TensorValue
+
+Row = dict[str, object]
+
+TABLES = (
+    "model_layers",
+    "model_edges",
+    "model_groups",
+    "models",
+    "layers",
+    "systems",
+    "measurements",
+    "bounds",
+)
+"""In the order in which they are written: what is in `models` has its layers too."""
+
+
+def rows(event: AnyEvent) -> dict[str, list[Row]]:
+    """The rows of each table that an event stands for; all rows of a table have equal keys.
+
+    What waits for a service (ModelPublished) or for a person (DeadLetter) is read from the
+    event log, and has no table.
+    """
+    match event:
+        case ModelIngested():
+            return _model(event)
+        case LayerSeen() | BenchmarkRequested():
+            return {"layers": [_layer(event.fingerprint, event.layer)]}
+        case SystemMeasured():
+            return {"systems": [_system(event)]}
+        case LayerMeasured():
+            return {"measurements": _measurements(event)}
+        case BoundUpdated():
+            return {"bounds": [_bound(event)]}
+        case ModelPublished() | DeadLetter():
+            return {}
+
+
+def _model(event: ModelIngested) -> dict[str, list[Row]]:
+    model: Row = {
+        "name": event.name,
+        "model_id": event.model_id,
+        "zoo": event.zoo,
+        "sha256": event.sha256,
+        "opset": event.opset,
+        "batch": event.batch,
+        "dims": event.dims,
+        "layers": len(event.layers),
+        "event_id": event.event_id,
+    }
+    layers: list[Row] = []
+    for position, use in enumerate(event.layers):
+        summary = event.summaries[use.summary]
+        layers.append(
+            {
+                "model_id": event.model_id,
+                "position": position,
+                "name": use.name,
+                "op": summary.op,
+                "domain": summary.domain,
+                "kind": summary.kind,
+                "fingerprint": summary.fingerprint,
+                "flops": summary.flops,
+                "bytes": summary.bytes,
+                "parameters": summary.parameters,
+                "reason": summary.reason,
+            }
+        )
+    edges: list[Row] = [
+        {"model_id": event.model_id, "source": source, "target": target}
+        for source, target in event.edges
+    ]
+    groups: list[Row] = [
+        {
+            "model_id": event.model_id,
+            "position": position,
+            "fingerprint": group.fingerprint,
+            "rule": group.rule,
+            "layers": group.layers,
+            "flops": group.flops,
+            "bytes": group.bytes,
+        }
+        for position, group in enumerate(event.groups)
+    ]
+    return {
+        "model_layers": layers,
+        "model_edges": edges,
+        "model_groups": groups,
+        "models": [model],
+    }
+
+
+def _layer(fingerprint: str, layer: Layer) -> Row:
+    inputs = [layer.tensors[index] for index in layer.inputs()]
+    outputs = [layer.tensors[index] for index in layer.outputs]
+    return {
+        "fingerprint": fingerprint,
+        "title": layer.title(),
+        "operators": [operator.op_type for operator in layer.operators],
+        "domains": [operator.domain for operator in layer.operators],
+        "versions": [operator.version for operator in layer.operators],
+        "attributes": [
+            {attribute.name: _text(attribute.value) for attribute in operator.attributes}
+            for operator in layer.operators
+        ],
+        "input_shapes": [tensor.shape for tensor in inputs],
+        "input_dtypes": [tensor.dtype for tensor in inputs],
+        "input_constants": [tensor.constant for tensor in inputs],
+        "output_shapes": [tensor.shape for tensor in outputs],
+        "output_dtypes": [tensor.dtype for tensor in outputs],
+    }
+
+
+def _text(value: AttributeValue) -> str:
+    """An attribute for people: `3`, `SAME_UPPER`, `[1, 1]`, `float32[2, 3]`."""
+    if isinstance(value, TensorValue):
+        return f"{value.dtype}{list(value.shape)}"
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+def _system(event: SystemMeasured) -> Row:
+    system = event.system
+    return {
+        "system_id": system.system_id,
+        "runtime": system.runtime,
+        "accelerator": system.accelerator,
+        "driver": system.driver,
+        "cuda": system.cuda,
+        "cudnn": system.cudnn,
+        "cublas": system.cublas,
+        "cpu": system.cpu,
+        "threads": system.threads,
+        "libraries": system.libraries,
+        "method": system.method,
+        "ceilings.name": [ceiling.name for ceiling in event.ceilings],
+        "ceilings.precision": [ceiling.precision for ceiling in event.ceilings],
+        "ceilings.value": [ceiling.value for ceiling in event.ceilings],
+        "ceilings.iqr": [ceiling.iqr for ceiling in event.ceilings],
+        "measured_at": utc(event.measured_at),
+        "event_id": event.event_id,
+    }
+
+
+def _measurements(event: LayerMeasured) -> list[Row]:
+    """A row per variant; where nothing could be tried, one that holds the reason."""
+    variants = event.variants or (Variant(library="", algorithm="", failure=event.failure),)
+    return [
+        {
+            "fingerprint": event.fingerprint,
+            "system_id": event.system.system_id,
+            "precision": event.precision,
+            "measured_at": utc(event.measured_at),
+            "event_id": event.event_id,
+            "variant": position,
+            "library": variant.library,
+            "algorithm": variant.algorithm,
+            "layout": variant.layout,
+            "cache": variant.cache,
+            "samples_us": variant.samples_us,
+            "minimum_us": variant.minimum_us,
+            "median_us": variant.median_us,
+            "iqr_us": variant.iqr_us,
+            "stopped_by": variant.stopped_by,
+            "workspace_bytes": variant.workspace_bytes,
+            "failure": variant.failure,
+            "environment": event.environment,
+        }
+        for position, variant in enumerate(variants)
+    ]
+
+
+def _bound(event: BoundUpdated) -> Row:
+    return {
+        "model_id": event.model_id,
+        "system_id": event.system_id,
+        "precision": event.precision,
+        "accounting": event.accounting,
+        "fusion": event.fusion,
+        "computed_at": utc(event.computed_at),
+        "event_id": event.event_id,
+        "cause": event.cause,
+        "batch": event.batch,
+        "sequential_us": event.sequential_us,
+        "sequential_spread_us": event.sequential_spread_us,
+        "parallel_us": event.parallel_us,
+        "parallel_spread_us": event.parallel_spread_us,
+        "roofline_us": event.roofline_us,
+        "attainable_us": event.attainable_us,
+        "measured": event.measured,
+        "free": event.free,
+        "not_counted": event.not_counted,
+        "missing": [(missing.reason, missing.layers) for missing in event.missing],
+        "cover": event.cover,
+        "critical_path": event.critical_path,
+    }
+
+
+def utc(time: datetime) -> datetime:
+    """The same time in UTC; a time without a zone is UTC by contract."""
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

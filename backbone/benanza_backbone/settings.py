@@ -1,0 +1,218 @@
+"""Settings, from environment variables that begin with `BENANZA_`.
+
+A variable that is empty counts as unset. One that holds a password may instead name a file
+that holds its value: `BENANZA_CLICKHOUSE_FILE` for `BENANZA_CLICKHOUSE`.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar, get_args
+
+from benanza_backbone.clickhouse import parse_address
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.log import LogFormat
+
+PREFIX = "BENANZA_"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting for people: `value` is as they may see it, without passwords."""
+
+    variable: str
+    value: str
+    source: str
+    description: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the environment says, checked.
+
+    `listed` describes every setting. `unknown` has a line for each variable with our prefix
+    which is no setting; those are no errors, since Kubernetes puts one into the environment
+    for every service it knows.
+    """
+
+    data: Path
+    clickhouse: str = field(repr=False)
+    log_format: LogFormat
+    max_model_bytes: int
+    max_nodes: int
+    max_tensor_elements: int
+    benchmark_timeout_s: float
+    listed: tuple[Setting, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def event_log(self) -> Path:
+        """The file of the embedded event log."""
+        return self.data / "events.sqlite"
+
+
+def load(environ: Mapping[str, str]) -> Settings:
+    """The settings in this environment (`os.environ`).
+
+    Raises `BenanzaError` that names the variable, the bad value and what is allowed.
+    """
+    read = _Reader(environ)
+    data = read(
+        "DATA",
+        _folder,
+        default=_user_data_folder(environ),
+        description="folder of the embedded mode: event log and store",
+    )
+    return Settings(
+        data=data,
+        clickhouse=read(
+            "CLICKHOUSE",
+            _dsn,
+            default=f"chdb://{data}/clickhouse",
+            description="address of ClickHouse; chdb:// is the engine in this process",
+            secret=True,
+            show=lambda dsn: parse_address(dsn).shown,
+        ),
+        log_format=read(
+            "LOG_FORMAT",
+            _log_format,
+            default="text",
+            description="how logs are written to standard error: text or json",
+        ),
+        max_model_bytes=read(
+            "MAX_MODEL_BYTES",
+            _count,
+            default=str(2**31 - 1),
+            description="largest ONNX file, without its external data, in bytes",
+        ),
+        max_nodes=read(
+            "MAX_NODES",
+            _count,
+            default="200000",
+            description="most nodes of a model; those of functions count each time they are used",
+        ),
+        max_tensor_elements=read(
+            "MAX_TENSOR_ELEMENTS",
+            _count,
+            default=str(2**40),
+            description="most elements of a tensor",
+        ),
+        benchmark_timeout_s=read(
+            "BENCHMARK_TIMEOUT_S",
+            _seconds,
+            default="60",
+            description="longest time for benchmarking one layer, in seconds",
+        ),
+        # These two come last, after all has been read.
+        listed=tuple(read.listed),
+        unknown=read.unknown(),
+    )
+
+
+class _Reader:
+    """Reads one variable after another, and keeps what was read for `Settings.listed`."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.listed: list[Setting] = []
+        self._environ = {k: v for k, v in environ.items() if k.startswith(PREFIX)}
+        self._known: list[str] = []
+
+    def __call__(
+        self,
+        name: str,
+        parse: Callable[[str], T],
+        *,
+        default: str,
+        description: str,
+        secret: bool = False,
+        show: Callable[[T], str] = str,
+    ) -> T:
+        variable = PREFIX + name
+        self._known += [variable, f"{variable}_FILE"] if secret else [variable]
+        text = self._environ.get(variable, "")
+        source = "environment"
+        if secret and (file := self._environ.get(f"{variable}_FILE")):
+            if text:
+                raise BenanzaError(f"{variable} and {variable}_FILE are both set: unset one")
+            text, source = _content(f"{variable}_FILE", file), f"file {file}"
+        if not text:
+            text, source = default, "default"
+        try:
+            value = parse(text)
+        except ValueError as error:
+            shown = "what it holds" if secret else repr(text)
+            raise BenanzaError(f"{variable} can't be {shown} ({source}): {error}") from None
+        self.listed.append(Setting(variable, show(value), source, description))
+        return value
+
+    def unknown(self) -> tuple[str, ...]:
+        """A line for each variable that nobody has read."""
+        lines = []
+        names = [variable.removeprefix(PREFIX) for variable in self._known]
+        for variable in sorted(self._environ.keys() - set(self._known)):
+            close = difflib.get_close_matches(variable.removeprefix(PREFIX), names, n=1)
+            hint = f"did you mean {PREFIX}{close[0]}?" if close else "unset it"
+            lines.append(f"{variable} is no setting: {hint}")
+        return tuple(lines)
+
+
+def _content(variable: str, file: str) -> str:
+    try:
+        content = Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BenanzaError(f"{variable} names {file}, which can't be read: {error}") from error
+    if not content:
+        raise BenanzaError(f"{variable} names {file}, which is empty: write the value into it")
+    return content
+
+
+def _user_data_folder(environ: Mapping[str, str]) -> str:
+    """Where a user's data belong: the XDG Base Directory Specification, 0.8."""
+    base = environ.get("XDG_DATA_HOME", "")
+    # Relative ones are to be ignored, says the specification.
+    return f"{base}/benanza" if base.startswith("/") else "~/.local/share/benanza"
+
+
+# Each of these raises `ValueError` that says what is allowed.
+
+
+def _folder(text: str) -> Path:
+    try:
+        folder = Path(text).expanduser().absolute()
+    except RuntimeError:
+        raise ValueError("this user has no such home folder; name another folder") from None
+    if re.search(r"[?\x00-\x1f]", str(folder)):
+        raise ValueError("it must be a folder that can stand in an address, so without ?")
+    return folder
+
+
+def _dsn(text: str) -> str:
+    try:
+        parse_address(text)
+    except BenanzaError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _log_format(text: str) -> LogFormat:
+    for allowed in get_args(LogFormat):
+        if text == allowed:
+            choice: LogFormat = allowed
+            return choice
+    raise ValueError(f"it must be {' or '.join(get_args(LogFormat))}")
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9_]{0,30}", text):
+        raise ValueError("it must be a whole number, at least 1")
+    return int(text.replace("_", ""))
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", text) or float(text) == 0:
+        raise ValueError("it must be a number of seconds above 0")
+    return float(text)

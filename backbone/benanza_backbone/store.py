@@ -1,0 +1,139 @@
+"""The store: events become rows of ClickHouse tables, and rows come back typed.
+
+`benanza_schemas/clickhouse/*.sql` defines the tables; docs/clickhouse.md shows what to ask.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from datetime import UTC, datetime
+from hashlib import sha256
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+from benanza_schemas.events import AnyEvent
+from benanza_schemas.layer import Precision
+
+from benanza_backbone.clickhouse import Address, connected, errors_mended, parse_address
+from benanza_backbone.migration_lock import migration_lock
+from benanza_backbone.migrations import migrate, shipped
+from benanza_backbone.queries import (
+    BOUND_CHANGES,
+    BOUNDS,
+    KNOWN_LAYERS,
+    MODEL_LAYERS,
+    Bound,
+    BoundChange,
+    ModelLayer,
+)
+from benanza_backbone.rows import TABLES, Row, rows, utc
+
+if TYPE_CHECKING:
+    from clickhouse_connect.driver.client import Client
+
+_END_OF_TIME = datetime(2299, 12, 31, tzinfo=UTC)
+
+
+class Store:
+    """A connection to the store, made by `Store.open`.
+
+    Belongs to one thread; a process must not fork while it is open. Embedded, a folder belongs
+    to one process at a time, and a process has one folder open at a time. Every method blocks
+    on the disk or the network, and raises `BenanzaError` if ClickHouse can't do what it is
+    asked.
+    """
+
+    def __init__(self, address: Address, client: "Client", resources: ExitStack) -> None:
+        self._address = address
+        self._client = client
+        self._resources = resources
+
+    @classmethod
+    def open(cls, dsn: str) -> Self:
+        """The store at a DSN, with its tables brought up to date.
+
+        `chdb:///folder` is the engine in this process over a folder, which is created;
+        `clickhouse://user:password@host:8123/database` (or `http`, `https`) is a server.
+        Raises `BenanzaError` if that isn't a DSN, if another process has the folder, if the
+        server doesn't answer or refuses the user, or as `migrations.migrate` does.
+        """
+        address = parse_address(dsn)
+        with ExitStack() as resources:
+            client = resources.enter_context(connected(address))
+            # The folder's lock keeps other processes away; a server needs a lock of its own.
+            lock = nullcontext() if address.folder else migration_lock(client)
+            migrate(client, shipped(), lock)
+            return cls(address, client, resources.pop_all())
+
+    def close(self) -> None:
+        """Gives the folder back, or closes the connection. May be called again."""
+        self._resources.close()
+
+    def insert(self, events: Sequence[AnyEvent]) -> None:
+        """Stores events; on return they survive the death of the process.
+
+        Repeats do no harm: an event that is there already counts once. So if this raises, part
+        of the events may be stored, and all are to be inserted again.
+        """
+        batches: dict[str, list[Row]] = {table: [] for table in TABLES}
+        for event in events:
+            for table, new in rows(event).items():
+                batches[table] += new
+        with errors_mended(self._address):
+            for table, batch in batches.items():
+                if batch:
+                    token = sha256(msgspec.msgpack.encode(batch)).hexdigest()
+                    self._client.insert(
+                        table,
+                        [list(row.values()) for row in batch],
+                        column_names=list(batch[0]),
+                        # Servers of 2026 gather inserts by default, and then ignore the token.
+                        settings={"insert_deduplication_token": token, "async_insert": 0},
+                    )
+
+    def query(
+        self, sql: str, parameters: Mapping[str, object] | None = None
+    ) -> list[dict[str, Any]]:
+        """The rows that a statement gives, each as a map of columns to values.
+
+        Write a parameter as `{name:Type}` in the SQL. Times come back in UTC.
+        """
+        with errors_mended(self._address):
+            result = self._client.query(sql, parameters=dict(parameters or {}))
+            return list(result.named_results())
+
+    def bounds(self, models: Sequence[str] = (), at: datetime | None = None) -> list[Bound]:
+        """The newest version of each bound, or the one that was newest at a time.
+
+        `models` are names or model ids; none means all.
+        """
+        parameters = {"models": list(models), "at": utc(at) if at else _END_OF_TIME}
+        return msgspec.convert(self.query(BOUNDS, parameters), list[Bound])
+
+    def history(self, model: str) -> list[BoundChange]:
+        """All versions of the bounds of a model, by name or id, each with what moved it.
+
+        Sorted by bound, then by time. What a replay computed again to the same figures is left
+        out.
+        """
+        return msgspec.convert(self.query(BOUND_CHANGES, {"model": model}), list[BoundChange])
+
+    def layers(self, model_id: str) -> list[ModelLayer]:
+        """The layers of a model in topological order; none if the model isn't known."""
+        return msgspec.convert(self.query(MODEL_LAYERS, {"model_id": model_id}), list[ModelLayer])
+
+    def known_layers(self, system_id: str, precision: Precision) -> frozenset[str]:
+        """Fingerprints of the layers measured on a system, those that failed among them."""
+        found = self.query(KNOWN_LAYERS, {"system_id": system_id, "precision": precision})
+        return frozenset(row["fingerprint"] for row in found)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,334 @@
+"""The store on the real engine, embedded."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.queries import MissingLayer, ModelLayer
+from benanza_backbone.rows import rows
+from benanza_backbone.store import Store
+from benanza_schemas.events import AnyEvent, event_id
+
+from tests.backbone.sample_events import (
+    BOUNDS,
+    CONV_ID,
+    CONV_MEASURED,
+    CONV_RELU_ID,
+    EVERY_KIND,
+    GROUP_MEASURED,
+    MODEL,
+    MODEL_ID,
+    NOON,
+    RELU_ID,
+    RELU_MEASURED,
+    SEEN,
+    SYSTEM,
+    SYSTEM_MEASURED,
+    UNKNOWN,
+    after,
+    bound,
+    measured,
+    variant,
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(f"chdb://{tmp_path}/store") as store:
+        yield store
+
+
+def count(store: Store, table: str) -> int:
+    (row,) = store.query(f"SELECT count() AS n FROM {table} FINAL")
+    return int(row["n"])
+
+
+@pytest.mark.parametrize("event", EVERY_KIND, ids=lambda event: type(event).__name__)
+def test_an_event_of_any_kind_counts_once(store: Store, event: AnyEvent) -> None:
+    expected = {table: len(of_table) for table, of_table in rows(event).items()}
+    store.insert([event])
+    store.insert([event])
+    store.insert([event, event])
+    assert {table: count(store, table) for table in expected} == expected
+
+
+def test_a_repeat_counts_once_even_when_tokens_are_forgotten(store: Store) -> None:
+    """The window of tokens is short; what counts is the key of the table."""
+    for table in ("models", "model_layers", "layers", "measurements", "systems", "bounds"):
+        store.query(f"ALTER TABLE {table} MODIFY SETTING non_replicated_deduplication_window = 0")
+    for _ in range(3):
+        store.insert(EVERY_KIND)
+    (raw,) = store.query("SELECT count() AS n FROM bounds")
+    assert raw["n"] > len(BOUNDS)
+    assert count(store, "bounds") == len(BOUNDS)
+    assert count(store, "measurements") == 6
+    assert len(store.bounds()) == 1
+    assert len(store.history("Net")) == len(BOUNDS)
+    assert {row["uses"] for row in store.query("SELECT * FROM layer_reuse")} == {1, 2}
+
+
+def test_nothing_to_store_is_no_error(store: Store) -> None:
+    store.insert([])
+    assert store.bounds() == []
+    assert store.history("Net") == []
+    assert store.layers(MODEL_ID) == []
+    assert store.known_layers(SYSTEM.system_id, "fp32") == frozenset()
+
+
+def test_figures_and_times_come_back_as_they_were(store: Store) -> None:
+    exact = msgspec.structs.replace(
+        BOUNDS[0], sequential_us=0.1 + 0.2, roofline_us=None, attainable_us=1e-9
+    )
+    samples = (0.1, 1 / 3, 1e9 + 1e-6)
+    sampled = msgspec.structs.replace(CONV_MEASURED.variants[1], samples_us=samples)
+    store.insert([MODEL, SYSTEM_MEASURED, exact, measured(CONV_ID, sampled, at=0)])
+    (found,) = store.bounds()
+    assert found.sequential_us == 0.1 + 0.2
+    assert found.roofline_us is None
+    assert found.attainable_us == 1e-9
+    assert found.computed_at == exact.computed_at
+    assert found.computed_at.tzinfo is not None
+    (row,) = store.query("SELECT samples_us, measured_at FROM measurements")
+    assert row == {"samples_us": list(samples), "measured_at": NOON}
+
+
+def test_a_bound_has_the_names_of_model_system_and_layers(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    (found,) = store.bounds()
+    assert (found.model, found.zoo, found.batch, found.dims) == ("Net", "tests", 1, {"height": 8})
+    assert (found.system, found.runtime, found.system_id) == (
+        "Some CPU",
+        "onnxruntime",
+        SYSTEM.system_id,
+    )
+    assert (found.layers, found.unique_layers) == (5, 3)
+    assert found.partial
+    assert found.missing == (MissingLayer(4, "last", "Custom", UNKNOWN.reason),)
+    assert found.critical_path == ("conv", "relu", "relu again")
+    assert (found.measured, found.free, found.not_counted) == ((0, 1, 2), (3,), ())
+    assert found.cover == (CONV_ID, RELU_ID, RELU_ID)
+    assert found.cause == RELU_MEASURED.event_id
+
+
+def test_missing_layers_are_listed_each_with_its_reason(store: Store) -> None:
+    store.insert([MODEL, SYSTEM_MEASURED, BOUNDS[0]])
+    (found,) = store.bounds()
+    assert [(layer.name, layer.reason) for layer in found.missing] == [
+        ("conv", "not measured"),
+        ("relu", "not measured"),
+        ("relu again", "not measured"),
+        ("last", UNKNOWN.reason),
+    ]
+
+
+def test_a_bound_without_its_model_and_system_is_shown_without_names(store: Store) -> None:
+    store.insert([BOUNDS[0]])
+    (found,) = store.bounds()
+    assert (found.model, found.system, found.sequential_us) == ("", "", 0.0)
+    assert [layer.position for layer in found.missing] == [0, 1, 2, 4]
+
+
+def test_bounds_are_found_by_name_and_by_id(store: Store) -> None:
+    other_id = event_id("model", "Other", "1")
+    other = msgspec.structs.replace(MODEL, event_id=other_id, model_id=other_id, name="Other")
+    store.insert(
+        [*EVERY_KIND, other, bound(cause=other_id, at=0, sequential_us=1, model_id=other_id)]
+    )
+    assert [found.model for found in store.bounds()] == ["Net", "Other"]
+    assert [found.model for found in store.bounds(["Other"])] == ["Other"]
+    assert [found.model for found in store.bounds([MODEL_ID])] == ["Net"]
+    assert [found.model for found in store.bounds(["Other", MODEL_ID])] == ["Net", "Other"]
+    assert store.bounds(["nobody's"]) == []
+
+
+def test_a_file_with_two_names_is_found_under_both(store: Store) -> None:
+    alias = msgspec.structs.replace(MODEL, name="Alias", event_id=event_id("again"))
+    store.insert([*EVERY_KIND, alias])
+    assert [found.model for found in store.bounds()] == ["Alias", "Net"]
+    assert [found.model for found in store.bounds(["Net"])] == ["Net"]
+    assert len(store.history("Alias")) == len(store.history(MODEL_ID)) == len(BOUNDS)
+    assert {row["models"] for row in store.query("SELECT models FROM layer_reuse")} == {1}
+
+
+def test_bounds_as_they_were(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    assert store.bounds(at=after(0.4)) == []
+    figures = [
+        (time, [found.sequential_us for found in store.bounds(["Net"], at=after(time))])
+        for time in (0.5, 1.4, 1.5, 2.4, 2.5, 1000)
+    ]
+    assert figures == [
+        (0.5, [0.0]),
+        (1.4, [0.0]),
+        (1.5, [10.25]),
+        (2.4, [10.25]),
+        (2.5, [15.25]),
+        (1000, [15.25]),
+    ]
+    a_moment_before = BOUNDS[2].computed_at - timedelta(microseconds=1)
+    assert [found.sequential_us for found in store.bounds(at=a_moment_before)] == [10.25]
+
+
+def test_history_says_what_moved_a_bound(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    first, second, third = store.history("Net")
+    assert (first.moved_by, first.layer, first.layer_us) == ("model", "", None)
+    assert (first.sequential_before_us, first.sequential_us) == (None, 0.0)
+    assert (first.missing_before, first.missing) == (None, 4)
+    assert (second.moved_by, second.layer, second.op) == ("measurement", "conv", "Conv")
+    assert (second.library, second.algorithm, second.layer_us) == ("onnxruntime", "gemm", 10.25)
+    assert (second.sequential_before_us, second.sequential_us) == (0.0, 10.25)
+    assert (second.parallel_before_us, second.parallel_us) == (0.0, 10.25)
+    assert (third.layer, third.algorithm, third.layer_us) == ("relu", "default", 2.5)
+    assert (third.sequential_before_us, third.sequential_us) == (10.25, 15.25)
+    assert (third.missing_before, third.missing) == (3, 1)
+    assert [change.computed_at for change in (first, second, third)] == [
+        version.computed_at for version in BOUNDS
+    ]
+    assert third.cause == RELU_MEASURED.event_id
+
+
+def test_history_names_groups_failures_systems_and_the_unknown(store: Store) -> None:
+    causes = (GROUP_MEASURED.event_id, SYSTEM_MEASURED.event_id, event_id("elsewhere"))
+    store.insert(
+        [
+            *EVERY_KIND[:-1],
+            *(
+                bound(cause=cause, at=10 + n, sequential_us=20 + n, fusion=True)
+                for n, cause in enumerate(causes)
+            ),
+        ]
+    )
+    group, system, unknown = (change for change in store.history("Net") if change.fusion)
+    assert (group.moved_by, group.op, group.layer) == ("measurement", "Conv+Relu", "conv")
+    assert (group.failure, group.layer_us) == ("the runtime can't fuse it", None)
+    assert (group.sequential_before_us, group.sequential_us) == (None, 20)
+    assert (system.moved_by, system.sequential_before_us) == ("system", 20)
+    assert (unknown.moved_by, unknown.sequential_us) == ("unknown", 22)
+
+
+def test_a_replay_leaves_the_past_and_the_history_as_they_were(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    before = store.history("Net")
+    store.insert(
+        [
+            msgspec.structs.replace(version, computed_at=version.computed_at + timedelta(days=1))
+            for version in BOUNDS
+        ]
+    )
+    assert store.history("Net") == before
+    assert [found.sequential_us for found in store.bounds(at=after(1.5))] == [10.25]
+    assert [found.sequential_us for found in store.bounds()] == [15.25]
+
+
+def test_a_replay_that_comes_to_another_figure_is_a_new_version(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    store.insert([msgspec.structs.replace(BOUNDS[2], computed_at=after(9), sequential_us=14.0)])
+    assert [found.sequential_us for found in store.bounds()] == [14.0]
+    assert [found.sequential_us for found in store.bounds(at=after(8))] == [15.25]
+    assert [change.sequential_us for change in store.history("Net")] == [0.0, 10.25, 15.25, 14.0]
+
+
+def test_the_best_measurement_is_the_least_warm_median_of_all_that_were_taken(
+    store: Store,
+) -> None:
+    again = measured(CONV_ID, variant("direct", 9.0), variant("gemm", 12.0), at=60)
+    store.insert(EVERY_KIND)
+    store.insert([again])
+    best = {row["fingerprint"]: row for row in store.query("SELECT * FROM best_measurements")}
+    assert set(best) == {CONV_ID, RELU_ID, CONV_RELU_ID}
+    assert (best[CONV_ID]["algorithm"], best[CONV_ID]["median_us"]) == ("direct", 9.0)
+    assert best[CONV_ID]["measured_at"] == again.measured_at
+    assert (best[RELU_ID]["title"], best[RELU_ID]["system"]) == ("Relu", "Some CPU")
+    assert best[CONV_RELU_ID]["median_us"] is None
+    assert best[CONV_RELU_ID]["failure"] == "the runtime can't fuse it"
+
+
+def test_reuse_counts_models_and_uses_of_layers_and_groups(store: Store) -> None:
+    other_id = event_id("model", "Other", "1")
+    other = msgspec.structs.replace(
+        MODEL,
+        event_id=event_id("ModelIngested", other_id),
+        model_id=other_id,
+        name="Other",
+        layers=MODEL.layers[:2],
+        edges=((0, 1),),
+    )
+    store.insert([MODEL, other, *SEEN])
+    reuse = {row["title"]: row for row in store.query("SELECT * FROM layer_reuse")}
+    assert {title: (row["models"], row["uses"]) for title, row in reuse.items()} == {
+        "Conv": (2, 2),
+        "Relu": (2, 3),
+        "Reshape": (1, 1),
+        "Conv+Relu": (2, 2),
+    }
+    assert reuse["Conv"]["fingerprint"] == CONV_ID
+
+
+def test_layers_of_a_model_come_in_order(store: Store) -> None:
+    store.insert([MODEL])
+    found = store.layers(MODEL_ID)
+    assert [layer.name for layer in found] == ["conv", "relu", "relu again", "flat", "last"]
+    assert found[0] == ModelLayer(
+        position=0,
+        name="conv",
+        op="Conv",
+        domain="",
+        kind="compute",
+        fingerprint=CONV_ID,
+        flops=7776,
+        bytes=1776,
+        parameters=108,
+        reason="",
+    )
+    assert (found[4].kind, found[4].reason) == ("skipped", "no shape: say --dim width=8")
+
+
+def test_known_layers_are_those_of_the_system_and_precision_with_failures(store: Store) -> None:
+    store.insert([CONV_MEASURED, GROUP_MEASURED])
+    store.insert([msgspec.structs.replace(RELU_MEASURED, precision="bf16")])
+    assert store.known_layers(SYSTEM.system_id, "fp32") == {CONV_ID, CONV_RELU_ID}
+    assert store.known_layers(SYSTEM.system_id, "bf16") == {RELU_ID}
+    assert store.known_layers("0" * 32, "fp32") == frozenset()
+
+
+def test_a_query_takes_parameters_and_gives_times_in_utc(store: Store) -> None:
+    (row,) = store.query(
+        "SELECT {text:String} AS text, {list:Array(UInt8)} AS list, "
+        "{time:DateTime64(6, 'UTC')} AS time",
+        {"text": "it's; {odd}", "list": [1, 2], "time": NOON},
+    )
+    assert row == {"text": "it's; {odd}", "list": [1, 2], "time": NOON}
+
+
+def test_a_wrong_query_is_one_line_that_names_the_mistake(store: Store) -> None:
+    with pytest.raises(BenanzaError, match="`nothing`") as caught:
+        store.query("SELECT nothing\nFROM models")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_large_model_is_stored_whole(store: Store) -> None:
+    size = 20_000
+    large = msgspec.structs.replace(
+        MODEL,
+        layers=tuple(msgspec.structs.replace(MODEL.layers[0], name=f"n{i}") for i in range(size)),
+        edges=tuple((i, i + 1) for i in range(size - 1)),
+    )
+    store.insert([large])
+    assert [layer.name for layer in store.layers(MODEL_ID)] == [f"n{i}" for i in range(size)]
+    assert count(store, "model_edges") == size - 1
+
+
+def test_a_store_is_reopened_with_what_it_held(tmp_path: Path) -> None:
+    dsn = f"chdb://{tmp_path}/store"
+    for _ in range(2):
+        with Store.open(dsn) as store:
+            store.insert(EVERY_KIND)
+    with Store.open(dsn) as store:
+        assert len(store.bounds()) == 1
+        newest = store.query("SELECT max(applied_at) AS at FROM schema_migrations")[0]["at"]
+        assert newest <= datetime.now(UTC)

@@ -1,0 +1,1 @@
+"""Lower bounds of models from the measurements of their layers. Start at `core.Analyzer`."""

@@ -1,0 +1,225 @@
+"""The analyzer's core: takes an event, returns the bounds that it moved.
+
+A new measurement recomputes the models that contain its layer, for its system and precision,
+and no others. It knows no Kafka, no store and no clock.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from hashlib import blake2b
+
+import msgspec
+from benanza_schemas.events import (
+    BoundUpdated,
+    LayerMeasured,
+    ModelIngested,
+    SystemMeasured,
+    event_id,
+)
+from benanza_schemas.layer import Accounting, Precision
+
+from benanza_analyzer.bound import Bound, lower_bound
+from benanza_analyzer.catalogue import Catalogue
+from benanza_analyzer.compiled_model import CompiledModel, compile_model
+from benanza_analyzer.measurements import Measurements, best
+from benanza_analyzer.roofline import Ceilings
+
+AnalyzerEvent = ModelIngested | SystemMeasured | LayerMeasured
+
+KINDS: tuple[tuple[Accounting, bool], ...] = (
+    ("paper", False),
+    ("paper", True),
+    ("full", False),
+    ("full", True),
+)
+"""The bounds that a model has on each platform: accounting, and whether fusion is on."""
+
+
+class Platform:
+    """A system at one precision, and what is known of it.
+
+    `published` holds a digest of each bound, in the order of `KINDS`, by model: what the
+    last version said. It is null for a model whose bounds were published before a restart.
+    """
+
+    def __init__(self, system_id: str, precision: Precision) -> None:
+        self.system_id = system_id
+        self.precision: Precision = precision
+        self.measurements = Measurements()
+        self.published: dict[str, tuple[bytes, ...] | None] = {}
+        self._ceilings: dict[str, float] = {}
+
+    def ceilings(self) -> Ceilings | None:
+        """The highest rates that were measured, if both are known."""
+        try:
+            return Ceilings(self._ceilings["bandwidth"], self._ceilings["flops"])
+        except KeyError:
+            return None
+
+    def raise_ceiling(self, name: str, value: float) -> bool:
+        """Takes in a rate that was reached, of which the highest counts. Whether it is that."""
+        if value <= self._ceilings.get(name, 0.0):
+            return False
+        self._ceilings[name] = value
+        return True
+
+
+class Analyzer:
+    """All models, all measurements, and the bounds that follow.
+
+    A model has bounds on a platform (a system at one precision) from the first of these on:
+    it is ingested when the platform is known; the platform's ceilings are measured; one of
+    the model's layers or groups is measured there, or fails. A bound with nothing measured
+    is still a bound: it says what is missing. A platform is known from its ceilings or from
+    its first measurement; only the former is told to all models.
+
+    The same event again moves nothing, so it gives nothing. Models, systems and measurements
+    may come in any order: the last version of a bound depends on which came, not on when.
+    """
+
+    def __init__(self) -> None:
+        self._catalogue = Catalogue()
+        self._models: dict[str, CompiledModel] = {}
+        self._models_with: dict[int, list[CompiledModel]] = defaultdict(list)
+        self._platforms: dict[tuple[str, Precision], Platform] = {}
+
+    def handle(self, event: AnalyzerEvent, now: datetime) -> list[BoundUpdated]:
+        """The bounds that this event moves, as new versions of which it is the cause.
+
+        A model that is ingested again, under the same id, takes the place of the former one.
+        Raises `InvalidModelError` for a model whose parts don't fit together; nothing has
+        changed then.
+        """
+        self._settle(event)
+        return [
+            update
+            for platform, models in self._learn(event)
+            for model in models
+            for update in self._updates(platform, model, event.event_id, now)
+        ]
+
+    def restore(self, event: AnalyzerEvent) -> None:
+        """Takes in an event that was handled before a restart, with its bounds published.
+
+        Leaves the analyzer as `handle` would, without the work: a bound is computed when a
+        later event first touches its model. Restore models before measurements where the
+        order in which they were handled is not known. Raises `InvalidModelError` as `handle`
+        does.
+        """
+        for platform, models in self._learn(event):
+            for model in models:
+                platform.published[model.model_id] = None
+
+    def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, Collection[CompiledModel]]]:
+        """Takes in the event. Where, and for which models, that may move bounds."""
+        match event:
+            case ModelIngested():
+                model = self._replace_model(event)
+                return [(platform, (model,)) for platform in self._platforms.values()]
+            case SystemMeasured():
+                raised: dict[Platform, None] = {}
+                for ceiling in event.ceilings:
+                    platform = self._platform(event.system.system_id, ceiling.precision)
+                    if platform.raise_ceiling(ceiling.name, ceiling.value):
+                        raised[platform] = None
+                return [(platform, self._models.values()) for platform in raised]
+            case LayerMeasured():
+                platform = self._platform(event.system.system_id, event.precision)
+                number = self._catalogue.number(event.fingerprint)
+                if not platform.measurements.add(number, best(event)):
+                    return []
+                return [(platform, self._models_with.get(number, ()))]
+
+    def _settle(self, event: AnalyzerEvent) -> None:
+        """Computes the bounds, published before a restart, that the event may move."""
+        match event:
+            case ModelIngested():
+                former = self._models.get(event.model_id)
+                models: Collection[CompiledModel] = (former,) if former else ()
+                platforms: Collection[Platform] = self._platforms.values()
+            case SystemMeasured():
+                models = self._models.values()
+                platforms = self._platforms_of(event)
+            case LayerMeasured():
+                models = self._models_with.get(self._catalogue.number(event.fingerprint), ())
+                platforms = (self._platform(event.system.system_id, event.precision),)
+        for platform in platforms:
+            for model in models:
+                if platform.published.get(model.model_id, ()) is None:
+                    bounds = self._bounds(platform, model)
+                    platform.published[model.model_id] = tuple(map(_digest, bounds))
+
+    def _updates(
+        self, platform: Platform, model: CompiledModel, cause: str, now: datetime
+    ) -> Iterator[BoundUpdated]:
+        """The model's bounds on the platform that are not as published."""
+        bounds = self._bounds(platform, model)
+        digests = tuple(map(_digest, bounds))
+        published = platform.published.get(model.model_id) or (b"",) * len(KINDS)
+        platform.published[model.model_id] = digests
+        for index, (accounting, fusion) in enumerate(KINDS):
+            if digests[index] == published[index]:
+                continue
+            key = (model.model_id, platform.system_id, platform.precision, accounting, str(fusion))
+            yield BoundUpdated(
+                event_id=event_id("BoundUpdated", *key, cause),
+                model_id=model.model_id,
+                system_id=platform.system_id,
+                batch=model.batch,
+                precision=platform.precision,
+                accounting=accounting,
+                fusion=fusion,
+                cause=cause,
+                computed_at=now,
+                **msgspec.structs.asdict(bounds[index]),
+            )
+
+    def _bounds(self, platform: Platform, model: CompiledModel) -> list[Bound]:
+        """The model's bounds on the platform, in the order of `KINDS`."""
+        paper = self._bounds_under("paper", platform, model)
+        same = model.paper is model.full
+        return paper + (paper if same else self._bounds_under("full", platform, model))
+
+    def _bounds_under(
+        self, accounting: Accounting, platform: Platform, model: CompiledModel
+    ) -> list[Bound]:
+        """The bounds without fusion and with it."""
+        return [
+            lower_bound(
+                model,
+                accounting,
+                fusion,
+                platform.measurements,
+                self._catalogue,
+                platform.ceilings(),
+                platform.precision,
+            )
+            for fusion in (False, True)
+        ]
+
+    def _replace_model(self, event: ModelIngested) -> CompiledModel:
+        model = compile_model(event, self._catalogue)
+        former = self._models.get(event.model_id)
+        if former:
+            for number in former.numbers.tolist():
+                self._models_with[number].remove(former)
+        for number in model.numbers.tolist():
+            self._models_with[number].append(model)
+        self._models[event.model_id] = model
+        return model
+
+    def _platform(self, system_id: str, precision: Precision) -> Platform:
+        key = (system_id, precision)
+        if key not in self._platforms:
+            self._platforms[key] = Platform(system_id, precision)
+        return self._platforms[key]
+
+    def _platforms_of(self, event: SystemMeasured) -> list[Platform]:
+        """The platforms whose ceilings the event names, known from now on."""
+        precisions = dict.fromkeys(ceiling.precision for ceiling in event.ceilings)
+        return [self._platform(event.system.system_id, precision) for precision in precisions]
+
+
+def _digest(bound: Bound) -> bytes:
+    return blake2b(msgspec.msgpack.encode(bound), digest_size=16).digest()

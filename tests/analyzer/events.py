@@ -1,0 +1,148 @@
+"""Small events to test the analyzer with."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from benanza_schemas.events import (
+    BoundUpdated,
+    Ceiling,
+    Group,
+    LayerMeasured,
+    LayerSummary,
+    LayerUse,
+    ModelIngested,
+    System,
+    SystemMeasured,
+    Variant,
+    event_id,
+    identified,
+)
+from benanza_schemas.layer import Accounting, Kind, Precision
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+KINDS: dict[str, Kind] = {
+    "Conv": "compute",
+    "Relu": "compute",
+    "TopK": "compute",
+    "Concat": "movement",
+    "Reshape": "view",
+    "Loop": "skipped",
+}
+"""An operator of each kind; cuDNN and cuBLAS run the first two."""
+
+IN_PAPER = ("Conv", "Relu")
+
+
+def system(runtime: str = "test") -> System:
+    return identified(
+        System(
+            system_id="0" * 32,
+            runtime=runtime,
+            accelerator="",
+            driver="",
+            cuda="",
+            cudnn="",
+            cublas="",
+            cpu="cpu",
+            threads=1,
+            libraries={},
+            method="1",
+        )
+    )
+
+
+def fingerprint(of: str) -> str:
+    """The fingerprint of the layer that the tests call so."""
+    return event_id("layer", of)
+
+
+def summary(op: str, name: str = "", *, flops: int = 0, bytes_moved: int = 0) -> LayerSummary:
+    """A layer of this type; its name stands for its shape and attributes."""
+    if KINDS[op] == "skipped":
+        return LayerSummary(op, "", "skipped", reason=f"{op} is not supported")
+    return LayerSummary(op, "", KINDS[op], fingerprint(name or op), flops, bytes_moved)
+
+
+def group(name: str, layers: Iterable[int], *, flops: int = 0, bytes_moved: int = 0) -> Group:
+    return Group(fingerprint(name), "test", tuple(layers), flops, bytes_moved)
+
+
+def model(
+    layers: Sequence[LayerSummary],
+    edges: Iterable[tuple[int, int]] | None = None,
+    groups: Iterable[Group] = (),
+    name: str = "model",
+) -> ModelIngested:
+    """A model of these layers, a chain unless there are edges."""
+    summaries = tuple(dict.fromkeys(layers))
+    chain = ((n, n + 1) for n in range(len(layers) - 1))
+    return ModelIngested(
+        event_id=event_id("ModelIngested", name),
+        model_id=event_id("model", name),
+        name=name,
+        zoo="",
+        sha256="0" * 64,
+        opset=20,
+        batch=1,
+        dims={},
+        summaries=summaries,
+        layers=tuple(LayerUse(summaries.index(layer), "") for layer in layers),
+        edges=tuple(chain if edges is None else edges),
+        groups=tuple(groups),
+    )
+
+
+def variant(
+    median_us: float | None, iqr_us: float | None = 0.0, *, failure: str = "", cache: str = "warm"
+) -> Variant:
+    return Variant(
+        library="lib",
+        algorithm="algo",
+        cache=cache,
+        median_us=median_us,
+        iqr_us=iqr_us,
+        failure=failure,
+    )
+
+
+def measured(
+    of: str,
+    *variants: Variant | float,
+    failure: str = "",
+    precision: Precision = "fp32",
+    runtime: str = "test",
+) -> LayerMeasured:
+    """A measurement of the layer that the tests call so; a number is a variant's median."""
+    tried = tuple(v if isinstance(v, Variant) else variant(v) for v in variants)
+    return LayerMeasured(
+        event_id=event_id("LayerMeasured", of, repr(tried), failure, precision, runtime),
+        fingerprint=fingerprint(of),
+        system=system(runtime),
+        precision=precision,
+        measured_at=NOW,
+        variants=tried,
+        failure=failure,
+    )
+
+
+def ceilings(
+    bandwidth: float, flops: float, precision: Precision = "fp32", runtime: str = "test"
+) -> SystemMeasured:
+    """The system's ceilings at one precision, in bytes and operations per second."""
+    return SystemMeasured(
+        event_id=event_id("SystemMeasured", runtime, repr((bandwidth, flops, precision))),
+        system=system(runtime),
+        measured_at=NOW,
+        ceilings=(
+            Ceiling("bandwidth", precision, bandwidth, 0.0),
+            Ceiling("flops", precision, flops, 0.0),
+        ),
+    )
+
+
+def the(
+    updates: Iterable[BoundUpdated], accounting: Accounting = "full", *, fusion: bool = False
+) -> BoundUpdated:
+    """The last of these updates that is of this kind."""
+    return [u for u in updates if u.accounting == accounting and u.fusion == fusion][-1]

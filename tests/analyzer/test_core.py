@@ -1,0 +1,307 @@
+"""The core: which event moves which bounds."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from unittest.mock import Mock
+
+import msgspec
+import pytest
+from benanza_analyzer import core
+from benanza_analyzer.bound import lower_bound
+from benanza_analyzer.core import Analyzer, AnalyzerEvent
+from benanza_analyzer.measurements import NOT_MEASURED
+from benanza_analyzer.model_check import InvalidModelError
+from benanza_schemas import codec
+from benanza_schemas.events import BoundUpdated, LayerMeasured, Missing, ModelIngested, event_id
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.analyzer.events import (
+    NOW,
+    ceilings,
+    fingerprint,
+    group,
+    measured,
+    model,
+    summary,
+    system,
+    the,
+    variant,
+)
+from tests.analyzer.graphs import all_fingerprints, models, times
+
+CHAIN = model(
+    [summary("Conv", "a"), summary("Concat", "b"), summary("Relu", "c")],
+    groups=[group("bc", (1, 2))],
+    name="chain",
+)
+
+
+def handle_all(analyzer: Analyzer, events: Iterable[AnalyzerEvent]) -> list[BoundUpdated]:
+    return [update for event in events for update in analyzer.handle(event, NOW)]
+
+
+def content(update: BoundUpdated) -> BoundUpdated:
+    """What a bound says, whatever moved it and when."""
+    return msgspec.structs.replace(update, event_id="", cause="", computed_at=NOW)
+
+
+def latest(updates: Iterable[BoundUpdated]) -> dict[tuple[object, ...], BoundUpdated]:
+    """The last version of each bound."""
+    return {
+        (u.model_id, u.system_id, u.precision, u.accounting, u.fusion): content(u) for u in updates
+    }
+
+
+def test_a_measurement_moves_each_bound_that_counts_its_layer() -> None:
+    analyzer = Analyzer()
+    assert analyzer.handle(CHAIN, NOW) == []
+    event = measured("a", variant(3.0, 0.5))
+    updates = analyzer.handle(event, NOW)
+    kinds = [(u.accounting, u.fusion) for u in updates]
+    assert kinds == [("paper", False), ("paper", True), ("full", False), ("full", True)]
+    bound = the(updates)
+    assert bound == BoundUpdated(
+        event_id=event_id(
+            "BoundUpdated",
+            CHAIN.model_id,
+            system().system_id,
+            "fp32",
+            "full",
+            "False",
+            event.event_id,
+        ),
+        model_id=CHAIN.model_id,
+        system_id=system().system_id,
+        batch=1,
+        precision="fp32",
+        accounting="full",
+        fusion=False,
+        cause=event.event_id,
+        computed_at=NOW,
+        sequential_us=3.0,
+        sequential_spread_us=0.5,
+        parallel_us=3.0,
+        parallel_spread_us=0.5,
+        roofline_us=None,
+        attainable_us=None,
+        measured=(0,),
+        free=(),
+        not_counted=(),
+        missing=(Missing(NOT_MEASURED, (1, 2)),),
+        cover=(fingerprint("a"),),
+        critical_path=(0,),
+    )
+    assert codec.decode(codec.encode(bound)) == bound
+
+
+def test_only_bounds_that_changed_are_told() -> None:
+    analyzer = Analyzer()
+    handle_all(analyzer, [CHAIN, measured("a", 1.0), measured("c", 1.0)])
+    movement = analyzer.handle(measured("b", 2.0), NOW)
+    assert {u.accounting for u in movement} == {"full"}
+    fused = analyzer.handle(measured("bc", 2.5), NOW)
+    assert [(u.accounting, u.fusion) for u in fused] == [("full", True)]
+    assert fused[0].sequential_us == 3.5
+    assert analyzer.handle(measured("bc", 2.75), NOW) == []
+
+
+def test_a_failure_is_told_as_the_reason_and_a_later_success_mends_it() -> None:
+    analyzer = Analyzer()
+    updates = handle_all(analyzer, [CHAIN, measured("a", failure="no memory")])
+    assert the(updates).missing == (Missing("no memory", (0,)), Missing(NOT_MEASURED, (1, 2)))
+    mended = analyzer.handle(measured("a", 2.0), NOW)
+    assert the(mended).missing == (Missing(NOT_MEASURED, (1, 2)),)
+    assert analyzer.handle(measured("a", failure="no memory"), NOW) == []
+
+
+def test_a_layer_that_no_model_has_yet_is_remembered() -> None:
+    analyzer = Analyzer()
+    assert handle_all(analyzer, [measured(of, 1.0) for of in "abc"]) == []
+    bound = the(analyzer.handle(CHAIN, NOW))
+    assert (bound.sequential_us, bound.missing, bound.cause) == (3.0, (), CHAIN.event_id)
+
+
+def test_a_model_of_unknown_layers_has_a_partial_bound_on_each_known_platform() -> None:
+    analyzer = Analyzer()
+    handle_all(analyzer, [measured("x", 1.0), measured("x", 1.0, precision="fp16")])
+    handle_all(analyzer, [ceilings(1e9, 1e9, "tf32")])
+    updates = analyzer.handle(CHAIN, NOW)
+    assert {u.precision for u in updates} == {"fp32", "fp16", "tf32"}
+    assert len(updates) == 12
+    assert all(u.sequential_us == 0.0 and u.missing for u in updates)
+
+
+def test_only_the_models_that_contain_the_layer_are_recomputed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    analyzer = Analyzer()
+    others = [model([summary("Conv", f"{n}")], name=f"other {n}") for n in range(50)]
+    handle_all(analyzer, [*others, CHAIN, measured("a", 2.0), measured("0", 1.0)])
+    watched = Mock(wraps=lower_bound)
+    monkeypatch.setattr(core, "lower_bound", watched)
+    updates = analyzer.handle(measured("a", 1.0), NOW)
+    assert {u.model_id for u in updates} == {CHAIN.model_id}
+    assert [call.args[0].model_id for call in watched.call_args_list] == [CHAIN.model_id] * 4
+
+
+def test_systems_and_precisions_are_apart() -> None:
+    analyzer = Analyzer()
+    analyzer.handle(CHAIN, NOW)
+    here = analyzer.handle(measured("a", 1.0), NOW)
+    there = analyzer.handle(measured("a", 2.0, runtime="other"), NOW)
+    half = analyzer.handle(measured("a", 3.0, precision="fp16"), NOW)
+    assert [the(updates).sequential_us for updates in (here, there, half)] == [1.0, 2.0, 3.0]
+    assert the(here).system_id == the(half).system_id != the(there).system_id
+    assert {u.precision for u in half} == {"fp16"}
+
+
+def test_each_version_names_the_measurement_that_moved_it() -> None:
+    analyzer = Analyzer()
+    analyzer.handle(CHAIN, NOW)
+    events = [*(measured(of, 1.0) for of in "abc"), measured("a", 0.5)]
+    versions = [
+        (u.cause, u.sequential_us)
+        for u in handle_all(analyzer, events)
+        if u.accounting == "full" and not u.fusion
+    ]
+    totals = (1.0, 2.0, 3.0, 2.5)
+    assert versions == [(e.event_id, total) for e, total in zip(events, totals, strict=True)]
+
+
+def test_the_time_of_computing_is_the_one_given() -> None:
+    later = datetime(2027, 2, 3, tzinfo=UTC)
+    analyzer = Analyzer()
+    analyzer.handle(CHAIN, NOW)
+    assert {u.computed_at for u in analyzer.handle(measured("a", 1.0), later)} == {later}
+
+
+def test_ceilings_give_every_model_a_roofline() -> None:
+    analyzer = Analyzer()
+    event = model([summary("Conv", "a", flops=6, bytes_moved=4)])
+    analyzer.handle(event, NOW)
+    updates = analyzer.handle(ceilings(bandwidth=2e6, flops=1e6), NOW)
+    assert [u.roofline_us for u in updates] == [pytest.approx(6.0)] * 4
+    assert the(updates).missing == (Missing(NOT_MEASURED, (0,)),)
+    assert the(analyzer.handle(measured("a", 9.0), NOW)).roofline_us == pytest.approx(6.0)
+    fp16 = analyzer.handle(measured("a", 9.0, precision="fp16"), NOW)
+    assert the(fp16).roofline_us is None
+
+
+def test_the_highest_ceiling_counts() -> None:
+    analyzer = Analyzer()
+    event = model([summary("Conv", "a", flops=6)])
+    analyzer.handle(event, NOW)
+    analyzer.handle(ceilings(1e6, 1e6), NOW)
+    assert analyzer.handle(ceilings(1e6, 0.5e6), NOW) == []
+    assert the(analyzer.handle(ceilings(1e6, 2e6), NOW)).roofline_us == pytest.approx(3.0)
+
+
+def test_half_of_the_ceilings_gives_no_roofline() -> None:
+    analyzer = Analyzer()
+    whole = ceilings(1e6, 1e6)
+    half = msgspec.structs.replace(whole, ceilings=whole.ceilings[:1])
+    analyzer.handle(CHAIN, NOW)
+    updates = analyzer.handle(half, NOW)
+    assert len(updates) == 4
+    assert {u.roofline_us for u in updates} == {None}
+
+
+def test_a_model_ingested_again_takes_the_place_of_the_former() -> None:
+    analyzer = Analyzer()
+    handle_all(analyzer, [CHAIN, measured("a", 1.0), measured("d", 8.0)])
+    changed = msgspec.structs.replace(
+        model([summary("Conv", "d"), summary("Relu", "c")], name="chain"),
+        event_id=event_id("ModelIngested", "changed"),
+    )
+    bound = the(analyzer.handle(changed, NOW))
+    assert (bound.sequential_us, bound.cause) == (8.0, changed.event_id)
+    assert analyzer.handle(measured("a", 0.5), NOW) == []
+    assert the(analyzer.handle(measured("c", 2.0), NOW)).sequential_us == 10.0
+
+
+def test_a_bad_model_changes_nothing() -> None:
+    analyzer = Analyzer()
+    handle_all(analyzer, [CHAIN, measured("a", 2.0)])
+    bad = msgspec.structs.replace(CHAIN, edges=((1, 0),))
+    with pytest.raises(InvalidModelError):
+        analyzer.handle(bad, NOW)
+    assert the(analyzer.handle(measured("a", 1.0), NOW)).sequential_us == 1.0
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[AnalyzerEvent]:
+    """Two models that share layers, two systems with their ceilings, and many measurements."""
+    ingested: list[ModelIngested] = [
+        draw(models(name=name, max_layers=5, repeats=True)) for name in ("one", "two")
+    ]
+    runtimes = ("test", "other")
+    found: list[LayerMeasured] = []
+    for of in sorted({of for event in ingested for of in all_fingerprints(event)}):
+        for _ in range(draw(st.integers(0, 2))):
+            outcome = draw(st.one_of(times, st.just("no memory"), st.just("crashed")))
+            event = (
+                measured("", failure=outcome, runtime=draw(st.sampled_from(runtimes)))
+                if isinstance(outcome, str)
+                else measured("", variant(outcome), runtime=draw(st.sampled_from(runtimes)))
+            )
+            cause = event_id("LayerMeasured", of, str(len(found)))
+            found.append(msgspec.structs.replace(event, fingerprint=of, event_id=cause))
+    systems = [ceilings(1e6, 1e6, runtime=runtime) for runtime in runtimes]
+    return draw(st.permutations([*ingested, *found, *systems]))
+
+
+@given(st.data(), histories())
+def test_the_order_of_arrival_does_not_change_the_final_bounds(
+    data: st.DataObject, history: Sequence[AnalyzerEvent]
+) -> None:
+    shuffled = data.draw(st.permutations(history))
+    assert latest(handle_all(Analyzer(), history)) == latest(handle_all(Analyzer(), shuffled))
+
+
+@given(st.data(), histories())
+def test_an_event_that_comes_again_moves_nothing(
+    data: st.DataObject, history: Sequence[AnalyzerEvent]
+) -> None:
+    analyzer = Analyzer()
+    once = handle_all(analyzer, history)
+    assert handle_all(analyzer, data.draw(st.permutations(history))) == []
+    assert len({update.event_id for update in once}) == len(once)
+
+
+@given(st.data(), histories())
+def test_a_restored_analyzer_goes_on_as_if_it_had_never_stopped(
+    data: st.DataObject, history: Sequence[AnalyzerEvent]
+) -> None:
+    handled = data.draw(st.integers(0, len(history)))
+    steady = Analyzer()
+    handle_all(steady, history[:handled])
+    restarted = Analyzer()
+    for event in history[:handled]:
+        restarted.restore(event)
+    # What was handled last may come again: its offset may not have been committed.
+    again = history[max(handled - 1, 0) :]
+    assert handle_all(restarted, again) == handle_all(steady, again)
+
+
+@given(histories())
+def test_the_last_version_is_what_the_model_would_have_been_given_at_once(
+    history: Sequence[AnalyzerEvent],
+) -> None:
+    models_last = sorted(history, key=lambda event: isinstance(event, ModelIngested))
+    at_once = handle_all(Analyzer(), models_last)
+    assert latest(at_once) == latest(handle_all(Analyzer(), history))
+    assert len(at_once) == len(latest(at_once))
+
+
+def test_restoring_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Mock(wraps=lower_bound)
+    monkeypatch.setattr(core, "lower_bound", watched)
+    analyzer = Analyzer()
+    analyzer.restore(CHAIN)
+    analyzer.restore(ceilings(1e6, 1e6))
+    for of in "abc":
+        analyzer.restore(measured(of, 1.0))
+    assert watched.call_count == 0
+    (moved,) = analyzer.handle(measured("bc", 0.5), NOW)[-1:]
+    assert (moved.sequential_us, moved.accounting, moved.fusion) == (1.5, "full", True)

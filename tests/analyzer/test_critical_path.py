@@ -1,0 +1,56 @@
+from itertools import pairwise
+
+import networkx
+from benanza_analyzer.critical_path import critical_path
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@st.composite
+def weighted_graphs(draw: st.DrawFn) -> tuple[list[tuple[int, int]], list[float]]:
+    count = draw(st.integers(0, 9))
+    pairs = [(source, target) for source in range(count) for target in range(source + 1, count)]
+    edges = [pair for pair in pairs if draw(st.booleans())]
+    return edges, [draw(st.integers(0, 40)) / 8 for _ in range(count)]
+
+
+def path_of(edges: list[tuple[int, int]], times_us: list[float]) -> list[int]:
+    edges = sorted(edges)
+    return critical_path([s for s, _ in edges], [t for _, t in edges], times_us)
+
+
+@given(weighted_graphs())
+def test_no_path_is_longer(graph: tuple[list[tuple[int, int]], list[float]]) -> None:
+    edges, times_us = graph
+    all_paths = networkx.DiGraph(edges)
+    all_paths.add_nodes_from(range(len(times_us)))
+    longest = max(
+        (
+            sum(times_us[node] for node in path)
+            for source in all_paths
+            for target in all_paths
+            for path in ([[source]] if source == target else [])
+            + list(networkx.all_simple_paths(all_paths, source, target))
+        ),
+        default=0.0,
+    )
+    path = path_of(edges, times_us)
+    assert sum(times_us[node] for node in path) == longest
+    assert set(pairwise(path)) <= set(edges)
+
+
+def test_what_takes_no_time_connects() -> None:
+    assert path_of([(0, 1), (1, 2)], [5.0, 0.0, 5.0]) == [0, 1, 2]
+
+
+def test_the_path_begins_and_ends_where_time_is_taken() -> None:
+    assert path_of([(0, 1), (1, 2), (2, 3)], [0.0, 2.0, 3.0, 0.0]) == [1, 2]
+
+
+def test_nothing_that_takes_time_has_no_path() -> None:
+    assert path_of([], []) == []
+    assert path_of([(0, 1)], [0.0, 0.0]) == []
+
+
+def test_of_equal_paths_it_is_the_first() -> None:
+    assert path_of([(0, 1), (0, 2), (1, 3), (2, 3)], [1.0, 2.0, 2.0, 1.0]) == [0, 1, 3]

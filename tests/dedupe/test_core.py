@@ -1,0 +1,115 @@
+"""Each layer becomes a job once, in whatever order, and however often, events arrive."""
+
+import pytest
+from benanza_dedupe.core import Dedupe
+from benanza_schemas.events import BenchmarkRequested, LayerSeen, event_id
+from benanza_schemas.identity import LayerError, canonical, fingerprint
+from benanza_schemas.layer import Layer, Operator, Tensor
+from hypothesis import given
+from hypothesis import strategies as st
+
+OPERATORS = ("Relu", "Sigmoid", "Tanh")
+
+
+def chain(op_types: tuple[str, ...], size: int) -> Layer:
+    """Element-wise operators one after another: a single operator, or a group."""
+    operators = tuple(
+        Operator(op_type=op, domain="", version=13, attributes=(), inputs=(i,), outputs=(i + 1,))
+        for i, op in enumerate(op_types)
+    )
+    tensors = tuple(Tensor(dtype="float32", shape=(1, size)) for _ in range(len(op_types) + 1))
+    return canonical(Layer(tensors=tensors, operators=operators, outputs=(len(op_types),)))
+
+
+def seen(layer: Layer, model: str) -> LayerSeen:
+    ingested = event_id("ModelIngested", model)
+    return LayerSeen(
+        event_id=event_id("LayerSeen", ingested, fingerprint(layer)),
+        fingerprint=fingerprint(layer),
+        layer=layer,
+        model_id=event_id("model", model),
+    )
+
+
+layers = st.builds(
+    chain,
+    st.lists(st.sampled_from(OPERATORS), min_size=1, max_size=3).map(tuple),
+    st.integers(1, 3),
+)
+streams = st.lists(st.builds(seen, layers, st.sampled_from(("a", "b", "c"))), max_size=30)
+
+
+def jobs_of(events: list[LayerSeen], owners: dict[str, str]) -> list[BenchmarkRequested]:
+    dedupe = Dedupe(owners)
+    return [job for event in events for job in dedupe.handle(event)]
+
+
+def test_a_layer_becomes_a_job_with_its_specification() -> None:
+    event = seen(chain(("Relu",), 1000), "alexnet")
+    (job,) = Dedupe({}).handle(event)
+    assert job.fingerprint == event.fingerprint
+    assert job.layer == event.layer
+    assert job.event_id == event_id("BenchmarkRequested", event.fingerprint)
+
+
+def test_the_same_layer_of_another_model_is_dropped() -> None:
+    relu = chain(("Relu",), 1000)
+    assert len(jobs_of([seen(relu, "alexnet"), seen(relu, "vgg19")], {})) == 1
+
+
+def test_a_group_is_a_layer_of_its_own() -> None:
+    events = [seen(chain(ops, 8), "m") for ops in (("Relu",), ("Tanh",), ("Relu", "Tanh"))]
+    assert [job.layer.title() for job in jobs_of(events, {})] == ["Relu", "Tanh", "Relu+Tanh"]
+
+
+@given(streams)
+def test_each_layer_has_exactly_one_job(events: list[LayerSeen]) -> None:
+    distinct = list({event.event_id: event for event in events}.values())
+    jobs = jobs_of(distinct, {})
+    assert [job.fingerprint for job in jobs] == list(dict.fromkeys(e.fingerprint for e in events))
+
+
+@given(streams)
+def test_the_same_event_again_gives_the_same_job_again(events: list[LayerSeen]) -> None:
+    dedupe = Dedupe({})
+    first = {event.event_id: dedupe.handle(event) for event in events}
+    assert all(dedupe.handle(event) == first[event.event_id] for event in events)
+
+
+@given(st.data(), streams)
+def test_the_order_of_arrival_does_not_change_the_jobs(
+    data: st.DataObject, events: list[LayerSeen]
+) -> None:
+    shuffled = data.draw(st.permutations(events))
+    in_order, out_of_order = jobs_of(events, {}), jobs_of(shuffled, {})
+    assert {job.event_id: job for job in in_order} == {job.event_id: job for job in out_of_order}
+
+
+@given(st.data(), streams)
+def test_a_crash_between_the_owner_and_its_job_loses_no_job(
+    data: st.DataObject, events: list[LayerSeen]
+) -> None:
+    """The owners outlive the crash, jobs since the last commit don't, and the reader goes back
+    to that commit."""
+    committed = data.draw(st.integers(0, len(events)))
+    crashed_at = data.draw(st.integers(committed, len(events)))
+    owners: dict[str, str] = {}
+    written = jobs_of(events[:committed], owners)
+    jobs_of(events[committed:crashed_at], owners)
+    written += jobs_of(events[committed:], owners)
+    assert {job.fingerprint for job in written} == {event.fingerprint for event in events}
+
+
+def test_a_fingerprint_that_is_not_the_layers_is_refused() -> None:
+    """Or it would keep the layer which it does name from ever being benchmarked."""
+    relu, tanh = seen(chain(("Relu",), 8), "m"), seen(chain(("Tanh",), 8), "m")
+    forged = LayerSeen(
+        event_id=event_id("LayerSeen", "forged"),
+        fingerprint=relu.fingerprint,
+        layer=tanh.layer,
+        model_id=tanh.model_id,
+    )
+    dedupe = Dedupe({})
+    with pytest.raises(LayerError, match=f"Tanh has the fingerprint {tanh.fingerprint}"):
+        dedupe.handle(forged)
+    assert [job.layer for job in dedupe.handle(relu)] == [relu.layer]

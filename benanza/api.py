@@ -1,0 +1,72 @@
+"""The Python API: the words of the command line, returning typed objects.
+
+What takes long to import is imported where it is used, so that `import benanza` is quick.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benanza_backbone.errors import BenanzaError
+from benanza_schemas.layer import Accounting, Precision
+
+from benanza.request import Policy, RunRequest, RuntimeChoice
+from benanza.results import Inspection, LowerBounds
+from benanza.settings import load
+
+ModelSource = str | os.PathLike[str]
+"""A path, a `file:`, `http:` or `https:` address, or `zoo:NAME`."""
+
+
+def inspect(
+    model: ModelSource, *, batch: int | None = None, dims: Mapping[str, int] | None = None
+) -> Inspection:
+    """The layers of a model: what each computes, what it moves, and what was skipped and why.
+
+    `batch` None means the model's own batch size, and 1 where it leaves that open; `dims`
+    gives named dimensions their sizes. Raises `BenanzaError` if the model can't be fetched,
+    is none, or is larger than the limits.
+    """
+    from benanza.inspection import inspect_model, limits_of
+
+    return inspect_model(os.fspath(model), batch, dims or {}, limits_of(load(None)))
+
+
+def lower_bound(
+    model: ModelSource | Sequence[ModelSource],
+    *,
+    batch: int | Sequence[int] = (),
+    dims: Mapping[str, int] | None = None,
+    precision: Precision | Sequence[Precision] = "fp32",
+    fusion: bool = True,
+    runtime: RuntimeChoice = "auto",
+    accounting: Accounting = "full",
+    data: ModelSource | None = None,
+) -> LowerBounds:
+    """How fast one or more models could run on this machine.
+
+    Benchmarks what was never measured here before; that takes a while, and is kept in the
+    folder `data` (by default that of `BENANZA_DATA`). The arguments are the options of
+    `benanza run`. Raises `BenanzaError` if any model can't be fetched or ingested; what was
+    measured by then is kept.
+    """
+    from benanza.pipeline import run
+
+    models = [model] if isinstance(model, str | os.PathLike) else model
+    found = run(
+        RunRequest(
+            models=tuple(os.fspath(each) for each in models),
+            batch_sizes=(batch,) if isinstance(batch, int) else tuple(batch),
+            dims=dims or {},
+            policy=Policy(
+                precisions=(precision,) if isinstance(precision, str) else tuple(precision),
+                fusion=fusion,
+                accounting=accounting,
+            ),
+            runtime=runtime,
+        ),
+        load(None if data is None else Path(data)),
+    )
+    if found.errors:
+        raise BenanzaError("; ".join(failed.reason for failed in found.errors))
+    return found

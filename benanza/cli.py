@@ -1,0 +1,59 @@
+"""The command line. The commands are in `benanza.commands`, a file each."""
+
+import sys
+
+import click
+from benanza_backbone.errors import BenanzaError
+
+from benanza.commands.bounds import bounds
+from benanza.commands.check_config import check_config
+from benanza.commands.completion import completion
+from benanza.commands.history import history
+from benanza.commands.inspect import inspect
+from benanza.commands.options import FAILED
+from benanza.commands.run import run
+from benanza.commands.zoo import zoo
+
+
+class Commands(click.Group):
+    """Turns what a user can cause into one line on standard error and exit status 1."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Runs the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except BenanzaError as error:
+            click.echo(f"error: {error}", err=True)
+        except KeyboardInterrupt:
+            click.echo("error: interrupted; the same command again goes on from here", err=True)
+        raise click.exceptions.Exit(FAILED)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="benanza")
+def cli() -> None:
+    """How fast a deep-learning model could run on this machine, and what stands in between.
+
+    A MODEL is a path, a file:, http: or https: address, or zoo:NAME.
+
+    Exit status: 0 done; 1 failed; 2 wrong use; 3 done, and some bound is partial.
+
+    \b
+    Examples:
+      benanza inspect zoo:squeezenet
+      benanza run zoo:squeezenet resnet50.onnx --batch 1,8
+      benanza bounds
+    """
+
+
+for command in (inspect, run, bounds, history, check_config, zoo, completion):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """The `benanza` program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A name that the terminal's encoding lacks is printed escaped.
+            stream.reconfigure(errors="backslashreplace")
+    cli()

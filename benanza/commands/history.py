@@ -1,0 +1,52 @@
+"""`benanza history`: what moved a model's bounds."""
+
+import sys
+from pathlib import Path
+
+import click
+from benanza_schemas.layer import Accounting, Precision
+
+from benanza.commands.options import (
+    Format,
+    data_option,
+    format_option,
+    model_argument,
+    policy_options,
+    print_json,
+)
+from benanza.render.history import print_history
+from benanza.render.table import console
+from benanza.request import Policy
+
+
+@click.command()
+@model_argument
+@policy_options
+@data_option
+@format_option
+def history(
+    *,
+    model: str,
+    precisions: tuple[Precision, ...],
+    fusion: bool,
+    accounting: Accounting,
+    data: Path | None,
+    output: Format,
+) -> None:
+    """What moved the bounds of MODEL, and when.
+
+    MODEL may also be a name or an id that a table of bounds shows.
+
+    \b
+    Examples:
+      benanza history resnet50.onnx
+      benanza history zoo:squeezenet --fusion off --format json
+    """
+    from benanza.known import known_history
+    from benanza.settings import load
+
+    found = known_history(load(data), model, Policy(precisions, fusion, accounting))
+    if output == "json":
+        print_json(found)
+    else:
+        print_history(console(sys.stdout), found)

@@ -1,0 +1,45 @@
+"""`benanza inspect`: the layers of a model."""
+
+import sys
+
+import click
+
+from benanza import api
+from benanza.commands.options import (
+    Format,
+    dim_option,
+    format_option,
+    model_argument,
+    print_json,
+)
+from benanza.render.inspection import print_inspection
+from benanza.render.table import console
+
+
+@click.command()
+@model_argument
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    help="The batch size; by default the model's own, and 1 where it leaves that open.",
+)
+@dim_option
+@format_option
+def inspect(
+    model: str, batch: int | None, dims: tuple[tuple[str, int], ...], output: Format
+) -> None:
+    """The layers of MODEL, and what each computes.
+
+    MODEL is a path, a file:, http: or https: address, or zoo:NAME.
+
+    \b
+    Examples:
+      benanza inspect resnet50.onnx
+      benanza inspect zoo:squeezenet --batch 8
+      benanza inspect bert.onnx --dim sequence=128 --format json
+    """
+    found = api.inspect(model, batch=batch, dims=dict(dims))
+    if output == "json":
+        print_json(found)
+    else:
+        print_inspection(console(sys.stdout), found)

@@ -1,0 +1,177 @@
+"""Arguments and options that several commands share."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+import click
+from benanza_schemas.layer import Accounting, Precision
+from click.shell_completion import CompletionItem
+
+from benanza.results import Result
+
+FAILED = 1
+PARTIAL = 3
+"""Exit statuses: what was asked for failed; it was done, and some bound is partial."""
+
+Format = Literal["text", "json"]
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Model(click.ParamType[str]):
+    """A path, a `file:`, `http:` or `https:` address, or `zoo:NAME`."""
+
+    name = "model"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Files; the shell finds them."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+class Positive(click.ParamType[tuple[int, ...]]):
+    """Whole numbers from 1, separated by commas."""
+
+    name = "N[,N…]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """`1,8` as `(1, 8)`, each number once."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(dict.fromkeys(self._number(part, param, ctx) for part in value.split(",")))
+
+    def _number(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = 0
+        if number < 1:
+            self.fail(f"{text!r} is not a whole number from 1", param, ctx)
+        return number
+
+
+class Dimension(click.ParamType[tuple[str, int]]):
+    """The value of a named dimension."""
+
+    name = "NAME=N"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        """`sequence=128` as `("sequence", 128)`."""
+        if isinstance(value, tuple):
+            return value
+        name, _, number = value.rpartition("=")
+        if not name or not number.isdecimal() or int(number) < 1:
+            self.fail(f"{value!r} is not NAME=N with N a whole number from 1", param, ctx)
+        return name, int(number)
+
+
+class Precisions(click.ParamType[tuple[Precision, ...]]):
+    """Names of precisions, separated by commas."""
+
+    name = "P[,P…]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Precision, ...]:
+        """`fp32,fp16` as `("fp32", "fp16")`, each once."""
+        if isinstance(value, tuple):
+            return value
+        known = get_args(Precision)
+        for part in value.split(","):
+            if part not in known:
+                self.fail(f"{part!r} is none of {', '.join(known)}", param, ctx)
+        return tuple(dict.fromkeys(value.split(",")))
+
+
+class Time(click.ParamType[datetime]):
+    """A date and time as in ISO 8601; UTC if it names no zone."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """`2026-11-21T12:00` as noon on that day, UTC."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time such as 2026-11-21T12:00 or 2026-11-21", param, ctx)
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def model_argument(command: Command) -> Command:
+    """MODEL."""
+    return click.argument("model", type=Model())(command)
+
+
+def dim_option(command: Command) -> Command:
+    """--dim NAME=N, any number of times."""
+    return click.option(
+        "--dim",
+        "dims",
+        type=Dimension(),
+        multiple=True,
+        help="Binds a named dimension of the model. May be given several times.",
+    )(command)
+
+
+def data_option(command: Command) -> Command:
+    """--data DIR."""
+    return click.option(
+        "--data",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="The folder that holds events and measurements; by default that of BENANZA_DATA.",
+    )(command)
+
+
+def policy_options(command: Command) -> Command:
+    """--precision, --fusion and --accounting: which of a model's bounds are meant."""
+    precision = click.option(
+        "--precision",
+        "precisions",
+        type=Precisions(),
+        default=("fp32",),
+        help="fp32 (the default), tf32, fp16, bf16.",
+    )
+    fusion = click.option(
+        "--fusion",
+        type=click.Choice(["on", "off"]),
+        default="on",
+        callback=lambda _ctx, _param, value: value == "on",
+        help="Whether a group of layers may be counted as the one call that a library has for it.",
+        show_default=True,
+    )
+    accounting = click.option(
+        "--accounting",
+        type=click.Choice(get_args(Accounting)),
+        default="full",
+        help="Count every layer, or what cuDNN and cuBLAS execute, as the 2020 paper does.",
+        show_default=True,
+    )
+    return precision(fusion(accounting(command)))
+
+
+def format_option(command: Command) -> Command:
+    """--format text|json."""
+    return click.option(
+        "--format",
+        "output",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        help="Text for people, or one JSON document on standard output.",
+        show_default=True,
+    )(command)
+
+
+def print_json(result: Result) -> None:
+    """Prints the result's JSON document, and nothing else, on standard output."""
+    click.echo(json.dumps(result.to_dict(), indent=2))

@@ -1,0 +1,205 @@
+"""The embedded pipeline: every service in this process, over one event log.
+
+Each stage is a step with an offset of its own, and its events have ids that follow from their
+causes. So a run may be stopped at any point, and the next one goes on from there.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log import EventLog
+from benanza_backbone.settings import Settings
+from benanza_backbone.step import as_message
+from benanza_backbone.store import Store
+from benanza_ingest.limits import Limits
+from benanza_runner.core import Runner
+from benanza_runner.runtime import Runtime
+from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.events import DeadLetter, ModelIngested, SystemMeasured
+from benanza_schemas.layer import Precision
+from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, RESULTS
+
+from benanza.counting import count_layers
+from benanza.embedded import drain, fill, now, opened_log
+from benanza.errors import about_model
+from benanza.inspection import limits_of
+from benanza.progress import RunProgress, Silent
+from benanza.publish import Publication, publications_of
+from benanza.request import Policy, RunRequest
+from benanza.results import Bound, FailedModel, LowerBounds
+from benanza.runtimes import open_runtime
+from benanza.steps import analyzer_step, dedupe_step, ingest_step, records, runner_step
+from benanza.stopwatch import Stopwatch
+from benanza.stored import stored_bounds
+
+
+class Asked(NamedTuple):
+    """A model at one batch size, and how the user named it."""
+
+    model: str
+    publication: Publication
+
+
+def run(
+    request: RunRequest, settings: Settings, progress: RunProgress | None = None
+) -> LowerBounds:
+    """The lower bounds of the models asked for, after benchmarking what isn't known of them.
+
+    A model that can't be fetched, ingested or analyzed is among the `errors` of the result,
+    and the others go on. Jobs that an earlier run has left are done as well. Raises
+    `BenanzaError` if the data folder, the store or the runtime can't be used.
+    """
+    progress = progress or Silent()
+    watch = Stopwatch()
+    limits = limits_of(settings)
+    with open_runtime(request.runtime, settings) as runtime, opened_log(settings) as log:
+        results_before = log.end_offsets(RESULTS)
+        with watch.stage("publish"):
+            asked, errors = _publish(request, log, limits, progress)
+        with watch.stage("ingest"), ingest_step(log, limits, now) as step:
+            progress.stage("ingesting models", step.waiting())
+            while step.waiting():
+                progress.advance(step.turn(limit=1))
+        with watch.stage("dedupe"), dedupe_step(log, now) as step:
+            drain(step)
+        models = _ingested(log, asked)
+        bounds: list[Bound] = []
+        system_id = ""
+        if models:
+            system_id = _benchmark(request, log, runtime, watch, progress)
+            with watch.stage("store"), Store.open(settings.clickhouse) as store:
+                progress.stage("storing", 1)
+                fill(store, log)
+                bounds = _bounds(request.policy, store, models, system_id)
+        layers = count_layers(log, models, system_id, request.policy.precisions, results_before)
+        return LowerBounds(
+            bounds=tuple(bounds),
+            layers=layers,
+            seconds=watch.seconds,
+            errors=(*errors, *_without_bounds(log, asked, bounds)),
+        )
+
+
+def _publish(
+    request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress
+) -> tuple[list[Asked], list[FailedModel]]:
+    """Publishes what isn't ingested yet; what was asked for, and what there is none of."""
+    asked: dict[str, Asked] = {}
+    errors: list[FailedModel] = []
+    progress.stage("fetching models", len(request.models))
+    for model in request.models:
+        try:
+            for publication in publications_of(model, request, limits):
+                asked[publication.ingested_id] = Asked(model, publication)
+        except BenanzaError as error:
+            errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
+        progress.advance()
+    known = {model.event_id for model in _ingested(log, asked.values())}
+    new = [each.publication.event for key, each in asked.items() if key not in known]
+    log.append([as_message(event) for event in new])
+    return list(asked.values()), errors
+
+
+def _ingested(log: EventLog, asked: Iterable[Asked]) -> list[ModelIngested]:
+    """What ingest found in the models asked for, in that order."""
+    publications = [each.publication for each in asked]
+    keys = {publication.model_id.encode() for publication in publications}
+    events = (decode(record.value) for record in records(log, GRAPHS) if record.key in keys)
+    found = {event.event_id: event for event in events if isinstance(event, ModelIngested)}
+    ids = [publication.ingested_id for publication in publications]
+    return [found[identity] for identity in ids if identity in found]
+
+
+def _benchmark(
+    request: RunRequest,
+    log: EventLog,
+    runtime: Runtime,
+    watch: Stopwatch,
+    progress: RunProgress,
+) -> str:
+    """Does the jobs that wait, and moves the bounds after each; the id of this system."""
+    with watch.stage("benchmark"):
+        _describe_system(log, runtime, request.policy.precisions, progress)
+    with watch.stage("analyze"):
+        analyzer = analyzer_step(log, now)
+    with analyzer:
+        for precision in request.policy.precisions:
+            with runner_step(log, runtime, precision, now) as runner:
+                progress.stage(f"benchmarking layers, {precision}", runner.waiting())
+                while runner.waiting():
+                    with watch.stage("benchmark"):
+                        runner.turn(limit=1)
+                    with watch.stage("analyze"):
+                        drain(analyzer)
+                    progress.advance()
+        with watch.stage("analyze"):
+            drain(analyzer)
+    return runtime.system().system_id
+
+
+def _describe_system(
+    log: EventLog, runtime: Runtime, precisions: Iterable[Precision], progress: RunProgress
+) -> None:
+    """Publishes this system with its ceilings, those that are known at other precisions too."""
+    key = runtime.system().system_id.encode()
+    events = [decode(record.value) for record in records(log, RESULTS) if record.key == key]
+    described = [event for event in events if isinstance(event, SystemMeasured)]
+    known = {(c.name, c.precision): c for event in described for c in event.ceilings}
+    lacking = [p for p in precisions if p not in {precision for _, precision in known}]
+    if not lacking:
+        return
+    progress.stage("measuring what this system can reach", 1)
+    found = Runner(runtime, lacking, now).describe()
+    if found.ceilings or not described:
+        ceilings = (*known.values(), *found.ceilings)
+        log.append([as_message(msgspec.structs.replace(found, ceilings=ceilings))])
+    progress.advance()
+
+
+def _bounds(
+    policy: Policy, store: Store, models: Sequence[ModelIngested], system_id: str
+) -> list[Bound]:
+    """The bounds asked for, in the order asked for."""
+    known = {
+        (bound.model_id, bound.model, bound.precision): bound
+        for bound in stored_bounds(store, [model.model_id for model in models], policy)
+        if bound.system_id == system_id
+    }
+    keys = [
+        (model.model_id, model.name, precision)
+        for model in models
+        for precision in policy.precisions
+    ]
+    return [known[key] for key in keys if key in known]
+
+
+def _without_bounds(
+    log: EventLog, asked: Iterable[Asked], bounds: Iterable[Bound]
+) -> list[FailedModel]:
+    """The models that have no bound, each with the reason that some step gave."""
+    bounded = {bound.model_id for bound in bounds}
+    failed = [each for each in asked if each.publication.model_id not in bounded]
+    if not failed:
+        return []
+    reasons = _reasons(log)
+    errors = []
+    for model, publication in failed:
+        ids = (publication.event.event_id, publication.ingested_id)
+        reason = next((reasons[i] for i in ids if i in reasons), "no bound was found for it")
+        errors.append(FailedModel(model=model, reason=about_model(model, reason)))
+    return errors
+
+
+def _reasons(log: EventLog) -> dict[str, str]:
+    """Why events are among the dead letters, by their ids."""
+    reasons = {}
+    for record in records(log, DEAD_LETTERS):
+        letter = decode(record.value)
+        if isinstance(letter, DeadLetter):
+            try:
+                reasons[decode(letter.value).event_id] = letter.reason
+            except DecodeError:
+                continue  # It has no id.
+    return reasons

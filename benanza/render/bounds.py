@@ -1,0 +1,117 @@
+"""Lower bounds, what they lack, and what reuse saved, for people."""
+
+from collections.abc import Sequence
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from benanza.render.table import Column, html, printable, table
+from benanza.render.units import TimeUnit, plural, time_unit
+from benanza.results import Bound, Bounds, LayerCounts, LowerBounds
+
+MISSING_SHOWN = 10
+"""Missing layers to list for one bound; the JSON document has them all."""
+
+
+def print_bounds(console: Console, bounds: Bounds) -> None:
+    """Prints a table of bounds, and the layers that partial ones lack."""
+    _print(console, _bounds(bounds.bounds, plain=not console.is_terminal))
+
+
+def print_lower_bounds(console: Console, found: LowerBounds) -> None:
+    """Prints what `print_bounds` does, and what became of the layers."""
+    _print(console, _lower_bounds(found, plain=not console.is_terminal))
+
+
+def bounds_html(bounds: Bounds) -> str:
+    """Bounds for a notebook."""
+    return html(_bounds(bounds.bounds, plain=False))
+
+
+def lower_bounds_html(found: LowerBounds) -> str:
+    """The result of a run for a notebook."""
+    return html(_lower_bounds(found, plain=False))
+
+
+def _print(console: Console, parts: Sequence[RenderableType]) -> None:
+    for part in parts:
+        console.print(part)
+
+
+def _lower_bounds(found: LowerBounds, *, plain: bool) -> list[RenderableType]:
+    return [*_bounds(found.bounds, plain=plain), Text(_reuse(found.layers))]
+
+
+def _reuse(layers: LayerCounts) -> str:
+    saved = layers.total - layers.benchmarked - layers.failed
+    return (
+        f"{plural(layers.total, 'layer')}, {layers.unique:,} unique: {layers.known:,} known, "
+        f"{layers.benchmarked:,} benchmarked, {layers.failed:,} failed; "
+        f"reuse saved {plural(saved, 'benchmark')}"
+    )
+
+
+def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
+    """A table for each system, and then what is missing."""
+    if not bounds:
+        return [Text("no bounds are known; say: benanza run MODEL")]
+    unit = time_unit(bound.sequential_us for bound in bounds)
+    parts: list[RenderableType] = []
+    for system_id in dict.fromkeys(bound.system_id for bound in bounds):
+        here = [bound for bound in bounds if bound.system_id == system_id]
+        parts.append(_table(here, unit, plain=plain))
+        parts.append(Text(printable(f"measured on {here[0].system} with {here[0].runtime}")))
+    return parts + [Text(line) for bound in bounds if bound.partial for line in _missing(bound)]
+
+
+def _table(bounds: Sequence[Bound], unit: TimeUnit, *, plain: bool) -> Table:
+    columns = (
+        Column("model", "left"),
+        Column("batch"),
+        Column("precision", "left"),
+        Column("layers"),
+        Column("unique"),
+        Column(f"sequential {unit.name}"),
+        Column(f"parallel {unit.name}"),
+        Column(f"roofline {unit.name}"),
+        Column("coverage", "left"),
+    )
+    rows = [
+        (
+            bound.model,
+            str(bound.batch),
+            bound.precision,
+            f"{bound.layers:,}",
+            f"{bound.unique_layers:,}",
+            _with_spread(unit, bound.sequential_us, bound.sequential_spread_us),
+            _with_spread(unit, bound.parallel_us, bound.parallel_spread_us),
+            unit.format(bound.roofline_us),
+            _coverage(bound),
+        )
+        for bound in bounds
+    ]
+    return table(columns, rows, plain=plain)
+
+
+def _with_spread(unit: TimeUnit, value_us: float, spread_us: float) -> str:
+    return f"{unit.format(value_us)} ± {unit.format(spread_us)}"
+
+
+def _coverage(bound: Bound) -> str:
+    if not bound.partial:
+        return "full"
+    measured, missing = bound.coverage.measured, len(bound.coverage.missing)
+    return f"partial: {measured:,} of {measured + missing:,}"
+
+
+def _missing(bound: Bound) -> list[str]:
+    missing = bound.coverage.missing
+    lines = [
+        f"{bound.model}, batch {bound.batch}, {bound.precision}: the bound is partial; "
+        f"it lacks {plural(len(missing), 'layer')}:",
+        *(f"  {layer.name} ({layer.op}): {layer.reason}" for layer in missing[:MISSING_SHOWN]),
+    ]
+    if len(missing) > MISSING_SHOWN:
+        lines.append(f"  and {len(missing) - MISSING_SHOWN:,} more; --format json lists all")
+    return [printable(line) for line in lines]

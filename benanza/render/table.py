@@ -1,0 +1,67 @@
+"""One way to print a table, whatever reads it."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, Literal
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+PIPE_WIDTH = 100_000
+"""Wide enough that nothing is cut off where another program reads the lines."""
+
+NOTEBOOK_WIDTH = 160
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's title, and the side that its cells keep to."""
+
+    title: str
+    justify: Literal["left", "right"] = "right"
+
+
+def console(file: IO[str]) -> Console:
+    """A console for this stream: colours and its width on a terminal, neither in a pipe."""
+    terminal = file.isatty()
+    return Console(
+        file=file,
+        width=None if terminal else PIPE_WIDTH,
+        highlight=False,
+        soft_wrap=not terminal,
+    )
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, plain: bool) -> Table:
+    """The rows under their titles, each cell as it is: what `rich` takes for markup, square
+    brackets, may be part of a layer's name."""
+    built = Table(
+        box=None if plain else box.SIMPLE_HEAD,
+        pad_edge=not plain,
+        padding=(0, 1) if not plain else (0, 2, 0, 0),
+    )
+    for column in columns:
+        built.add_column(Text(column.title), justify=column.justify, overflow="fold")
+    for row in rows:
+        built.add_row(*(Text(printable(cell)) for cell in row))
+    return built
+
+
+def printable(text: str) -> str:
+    """The text with control characters escaped: a name in a model must not move the cursor."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def html(parts: Sequence[RenderableType]) -> str:
+    """What a notebook shows for these parts."""
+    recorder = Console(
+        record=True, file=io.StringIO(), width=NOTEBOOK_WIDTH, highlight=False, force_terminal=True
+    )
+    for part in parts:
+        recorder.print(part)
+    return recorder.export_html(
+        inline_styles=True, code_format='<pre style="line-height:1.2">{code}</pre>'
+    )

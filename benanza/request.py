@@ -1,0 +1,32 @@
+"""What a run is asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from benanza_schemas.layer import Accounting, Precision
+
+RuntimeChoice = Literal["auto", "cuda", "onnxruntime"]
+
+
+class Policy(NamedTuple):
+    """Which of a model's bounds are meant."""
+
+    precisions: tuple[Precision, ...] = ("fp32",)
+    fusion: bool = True
+    accounting: Accounting = "full"
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """Models, what to bind in them, and which bounds to find with which runtime.
+
+    `batch_sizes` empty means: each model's own, and 1 where it leaves that open. `dims` binds
+    named dimensions.
+    """
+
+    models: tuple[str, ...]
+    batch_sizes: tuple[int, ...] = ()
+    dims: Mapping[str, int] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    runtime: RuntimeChoice = "auto"

@@ -1,0 +1,57 @@
+"""Jobs to measurements."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from benanza_schemas.events import (
+    BenchmarkRequested,
+    LayerMeasured,
+    SystemMeasured,
+    event_id,
+)
+from benanza_schemas.layer import Precision
+
+from benanza_runner.runtime import Runtime
+
+
+class Runner:
+    """Measures each job's layer at each precision on one system.
+
+    The same job gives events with the same ids again. `now` gives the time, in UTC, that an
+    event bears.
+    """
+
+    def __init__(
+        self, runtime: Runtime, precisions: Iterable[Precision], now: Callable[[], datetime]
+    ) -> None:
+        self._runtime = runtime
+        self._precisions = tuple(precisions)
+        self._now = now
+        self.system = runtime.system()
+
+    def describe(self) -> SystemMeasured:
+        """The system and its ceilings at each precision, which are measured now."""
+        ceilings = [c for precision in self._precisions for c in self._runtime.ceilings(precision)]
+        return SystemMeasured(
+            event_id=event_id("SystemMeasured", self.system.system_id),
+            system=self.system,
+            measured_at=self._now(),
+            ceilings=tuple(ceilings),
+        )
+
+    def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:
+        """One event for each precision; a failure is an event too."""
+        return [self._measured(job, precision) for precision in self._precisions]
+
+    def _measured(self, job: BenchmarkRequested, precision: Precision) -> LayerMeasured:
+        outcome = self._runtime.measure(job.layer, precision)
+        return LayerMeasured(
+            event_id=event_id("LayerMeasured", job.event_id, self.system.system_id, precision),
+            fingerprint=job.fingerprint,
+            system=self.system,
+            precision=precision,
+            measured_at=self._now(),
+            variants=outcome.variants,
+            environment=outcome.environment,
+            failure=outcome.failure,
+        )

@@ -1,0 +1,50 @@
+"""The processor: its name, and how much of it this process may use."""
+
+import os
+import platform
+from math import ceil
+from pathlib import Path
+
+import cpuinfo
+import psutil
+
+PROCESSORS = Path("/proc/cpuinfo")
+CPU_FOLDER = Path("/sys/devices/system/cpu")
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def cpu_name() -> str:
+    """The processor's name as it tells it, `AMD EPYC 7763 64-Core Processor`.
+
+    Where the kernel doesn't say, py-cpuinfo asks the processor, which takes a second.
+    """
+    if PROCESSORS.exists():
+        for line in PROCESSORS.read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    name = cpuinfo.get_cpu_info().get("brand_raw", "")
+    return str(name) or platform.machine()
+
+
+def available_cores() -> int:
+    """Physical cores that this process may use: within its affinity and its control group."""
+    if not hasattr(os, "sched_getaffinity"):
+        return psutil.cpu_count(logical=False) or 1
+    cores = {_core_of(cpu) for cpu in os.sched_getaffinity(0)}
+    return max(1, min(len(cores), _quota_cores(QUOTA)))
+
+
+def _core_of(cpu: int) -> str:
+    """What hardware threads of one core have in common."""
+    path = CPU_FOLDER / f"cpu{cpu}" / "topology" / "thread_siblings_list"
+    return path.read_text(encoding="ascii").strip() if path.exists() else str(cpu)
+
+
+def _quota_cores(path: Path) -> int:
+    """Processors that the control group grants, rounded up; all of them without a quota."""
+    if path.exists():
+        quota, period = path.read_text(encoding="ascii").split()
+        if quota != "max":
+            return ceil(int(quota) / int(period))
+    return os.cpu_count() or 1

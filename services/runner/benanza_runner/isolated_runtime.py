@@ -1,0 +1,155 @@
+"""A runtime in a process of its own, which may crash, hang or run out of memory."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Self
+
+import msgspec
+from benanza_backbone.errors import BenanzaError
+from benanza_schemas.events import Ceiling, System
+from benanza_schemas.layer import Layer, Precision
+
+from benanza_runner.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
+from benanza_runner.runtime import Outcome, Runtime
+from benanza_runner.worker_messages import (
+    Ceilings,
+    Described,
+    Failed,
+    Measure,
+    MeasureCeilings,
+    Measured,
+    Question,
+    Refusal,
+    Reply,
+    Request,
+    Start,
+)
+from benanza_runner.worker_process import WorkerError, WorkerProcess
+
+GIGABYTE = 1e9
+
+
+class RuntimeStartError(BenanzaError):
+    """A runtime that can't be used on this machine."""
+
+
+class Limits(NamedTuple):
+    """What a worker may take. A layer that fails to answer is tried `tries` times in all."""
+
+    start_seconds: float = 60.0
+    layer_seconds: float = 60.0
+    ceilings_seconds: float = 300.0
+    tries: int = 2
+
+
+class IsolatedRuntime(Runtime):
+    """Runs `MODULE:CLASS`, a runtime, in a worker process, and starts another one as needed.
+
+    Close it, or use it in a `with` statement. Raises `RuntimeStartError` where the runtime
+    can't be made.
+    """
+
+    def __init__(
+        self,
+        runtime: str,
+        arguments: Mapping[str, str | int] | None = None,
+        limits: Limits | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
+        self._memory_bytes = memory_bytes or int(free_bytes() * SHARE)
+        self._start_message = Start(runtime, dict(arguments or {}), self._memory_bytes)
+        self._limits = limits or Limits()
+        self._worker: WorkerProcess | None = None
+        self._system: System | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the worker process. The next call would start another."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def system(self) -> System:
+        self._started()
+        if self._system is None:
+            raise AssertionError("a started worker has described its system")
+        return self._system
+
+    def refuses(self, layer: Layer, precision: Precision) -> str | None:
+        too_large = self._too_large(layer, precision)
+        if too_large is not None:
+            return too_large
+        try:
+            reply = self._ask(Question(layer, precision), self._limits.layer_seconds)
+        except WorkerError as error:
+            return str(error)
+        return reply.reason if isinstance(reply, Refusal) else _unexpected(reply)
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        too_large = self._too_large(layer, precision)
+        if too_large is not None:
+            return Outcome(failure=too_large)
+        failures: list[str] = []
+        while len(failures) < self._limits.tries:
+            try:
+                reply = self._ask(Measure(layer, precision), self._limits.layer_seconds)
+            except WorkerError as error:
+                failures.append(str(error))
+                continue
+            if not isinstance(reply, Measured):
+                return Outcome(failure=_unexpected(reply))
+            attempts = {"attempts": str(len(failures) + 1)}
+            environment = reply.outcome.environment | attempts
+            return msgspec.structs.replace(reply.outcome, environment=environment)
+        reason = (
+            f"gave no result in {self._limits.tries} tries: {'; '.join(dict.fromkeys(failures))}"
+        )
+        return Outcome(failure=reason, environment={"attempts": str(len(failures))})
+
+    def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
+        """Raises `RuntimeStartError` where the worker doesn't survive it."""
+        try:
+            reply = self._ask(MeasureCeilings(precision), self._limits.ceilings_seconds)
+        except WorkerError as error:
+            raise RuntimeStartError(f"the system's ceilings can't be measured: {error}") from error
+        if isinstance(reply, Ceilings):
+            return reply.ceilings
+        raise RuntimeStartError(f"the system's ceilings can't be measured: {_unexpected(reply)}")
+
+    def _too_large(self, layer: Layer, precision: Precision) -> str | None:
+        needed = needed_bytes(layer, precision) + PROCESS_BYTES
+        if needed <= self._memory_bytes:
+            return None
+        return (
+            f"needs about {needed / GIGABYTE:.1f} GB of memory, and a benchmark may take "
+            f"{self._memory_bytes / GIGABYTE:.1f} GB on this machine"
+        )
+
+    def _ask(self, request: Request, seconds: float) -> Reply:
+        worker = self._started()
+        try:
+            return worker.ask(request, seconds)
+        except WorkerError:
+            self._worker = None
+            raise
+
+    def _started(self) -> WorkerProcess:
+        if self._worker is None:
+            worker = WorkerProcess()
+            try:
+                reply = worker.ask(self._start_message, self._limits.start_seconds)
+            except WorkerError as error:
+                raise RuntimeStartError(f"{self._start_message.runtime}: {error}") from error
+            if not isinstance(reply, Described):
+                worker.close()
+                raise RuntimeStartError(f"{self._start_message.runtime}: {_unexpected(reply)}")
+            self._worker, self._system = worker, reply.system
+        return self._worker
+
+
+def _unexpected(reply: Reply) -> str:
+    return reply.reason if isinstance(reply, Failed) else f"answered with a {type(reply).__name__}"

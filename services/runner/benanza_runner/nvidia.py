@@ -1,0 +1,88 @@
+"""The NVIDIA GPU, its driver, and the CUDA libraries that this process has loaded."""
+
+import ctypes
+from pathlib import Path
+from typing import NamedTuple
+
+MAPS = Path("/proc/self/maps")
+NAME_BYTES = 96
+
+
+class Gpu(NamedTuple):
+    """What isn't known is an empty string."""
+
+    name: str = ""
+    driver: str = ""
+    cuda: str = ""
+    cudnn: str = ""
+    cublas: str = ""
+
+
+NO_GPU = Gpu()
+
+
+def gpu() -> Gpu:
+    """The first GPU, as the driver's management library (NVML) names it.
+
+    Versions are those of the libraries in this process: CUDA's are loaded when a session is
+    first made on the GPU.
+    """
+    name, driver = _name_and_driver()
+    return Gpu(name, driver, _cuda_version(), _cudnn_version(), _cublas_version())
+
+
+def _name_and_driver() -> tuple[str, str]:
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return "", ""
+    if nvml.nvmlInit_v2() != 0:
+        return "", ""
+    name = ctypes.create_string_buffer(NAME_BYTES)
+    driver = ctypes.create_string_buffer(NAME_BYTES)
+    device = ctypes.c_void_p()
+    nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device))
+    nvml.nvmlDeviceGetName(device, name, NAME_BYTES)
+    nvml.nvmlSystemGetDriverVersion(driver, NAME_BYTES)
+    nvml.nvmlShutdown()
+    return name.value.decode(), driver.value.decode()
+
+
+def _loaded(prefix: str) -> ctypes.CDLL | None:
+    """The library in this process whose file's name starts so."""
+    for line in MAPS.read_text(encoding="utf-8").splitlines():
+        path = Path(line.split(maxsplit=5)[-1])
+        if path.name.startswith(prefix):
+            return ctypes.CDLL(str(path))
+    return None
+
+
+def _cuda_version() -> str:
+    """CUDA writes 13.1 as 13010."""
+    library = _loaded("libcudart.so")
+    number = ctypes.c_int()
+    if library is None or library.cudaRuntimeGetVersion(ctypes.byref(number)) != 0:
+        return ""
+    return f"{number.value // 1000}.{number.value % 1000 // 10}"
+
+
+def _cudnn_version() -> str:
+    """cuDNN 9 writes 9.19.0 as 91900."""
+    library = _loaded("libcudnn.so")
+    if library is None:
+        return ""
+    library.cudnnGetVersion.restype = ctypes.c_size_t
+    number = int(library.cudnnGetVersion())
+    return f"{number // 10_000}.{number % 10_000 // 100}.{number % 100}"
+
+
+def _cublas_version() -> str:
+    library = _loaded("libcublas.so")
+    if library is None:
+        return ""
+    parts = []
+    for property_type in range(3):
+        number = ctypes.c_int()
+        library.cublasGetProperty(property_type, ctypes.byref(number))
+        parts.append(str(number.value))
+    return ".".join(parts)

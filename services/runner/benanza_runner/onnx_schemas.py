@@ -1,0 +1,82 @@
+"""What the ONNX standard says of operators and element types."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import onnx
+from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
+from benanza_schemas.layer import Layer, Operator
+
+OLDEST_OPSET = 7
+"""The oldest opset of the standard domain that models are made in."""
+
+_TYPE_NAMES = {"float": "float32", "double": "float64"}
+
+
+class UnknownVersionError(ValueError):
+    """Operators of versions that no opset has together; the text says which."""
+
+
+def numpy_dtype(dtype: str) -> np.dtype[Any]:
+    """The NumPy type for an element type; for those that NumPy lacks, the one of ml_dtypes."""
+    found: np.dtype[Any] = onnx.helper.tensor_dtype_to_np_dtype(TO_ONNX[dtype])
+    return found
+
+
+def schema(operator: Operator) -> onnx.defs.OpSchema | None:
+    """The standard's definition of an operator in its version, or None for a custom one."""
+    return _schema(operator.op_type, operator.version, operator.domain)
+
+
+@cache
+def _schema(op_type: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
+    try:
+        found = onnx.defs.get_schema(op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+    return found
+
+
+def formal_types(operator: Operator, slot: int, *, output: bool) -> frozenset[str] | None:
+    """The element types that an operator's input or output may have, or None if unknown."""
+    return _formal_types(operator.op_type, operator.version, operator.domain, slot, output)
+
+
+@cache
+def _formal_types(
+    op_type: str, version: int, domain: str, slot: int, output: bool
+) -> frozenset[str] | None:
+    definition = _schema(op_type, version, domain)
+    if definition is None:
+        return None
+    formals = definition.outputs if output else definition.inputs
+    if not formals:
+        return None
+    formal = formals[min(slot, len(formals) - 1)]
+    names = (
+        name.removeprefix("tensor(").removesuffix(")")
+        for name in formal.types
+        if name.startswith("tensor(")
+    )
+    return frozenset(_TYPE_NAMES.get(name, name) for name in names) & frozenset(FROM_ONNX.values())
+
+
+def opsets(layer: Layer) -> dict[str, int]:
+    """The smallest opset of each domain in which all operators have their versions.
+
+    Raises `UnknownVersionError` if there is none. What the standard doesn't define is taken
+    at its word: the runtime knows it or refuses it by name.
+    """
+    versions: dict[str, int] = {"": OLDEST_OPSET}
+    for operator in layer.operators:
+        versions[operator.domain] = max(versions.get(operator.domain, 1), operator.version)
+    for operator in layer.operators:
+        opset = versions[operator.domain]
+        found = _schema(operator.op_type, opset, operator.domain)
+        if found is not None and found.since_version != operator.version:
+            raise UnknownVersionError(
+                f"{operator.op_type} in version {operator.version} is older than opset {opset}, "
+                "which the layer needs; convert the model to a newer opset and publish it again"
+            )
+    return versions

@@ -1,0 +1,125 @@
+"""Sessions of ONNX Runtime whose calls are timed from outside."""
+
+import resource
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+from onnx import ModelProto, TensorProto, helper
+
+from benanza_runner.layer_model import IR_VERSION
+from benanza_runner.sampling import Timing
+
+
+class Provider(NamedTuple):
+    """An execution provider, and the device on which inputs and outputs lie."""
+
+    name: str
+    device: str
+    options: Mapping[str, str] = {}
+
+
+CPU = Provider("CPUExecutionProvider", "cpu")
+
+
+class Session:
+    """A model, ready to be called: inputs and outputs are bound to memory on the device.
+
+    All outputs of equal type and shape share one piece of memory. Raises whatever ONNX
+    Runtime raises when it refuses a model.
+    """
+
+    def __init__(
+        self,
+        model: ModelProto,
+        constants: Mapping[str, npt.NDArray[Any]],
+        inputs: Mapping[str, npt.NDArray[Any]],
+        provider: Provider,
+        threads: int,
+    ) -> None:
+        options = session_options(constants, provider, threads)
+        self._session = ort.InferenceSession(
+            model.SerializeToString(), options, providers=[(provider.name, dict(provider.options))]
+        )
+        self._binding = self._session.io_binding()
+        self._inputs = {name: _on_device(array, provider) for name, array in inputs.items()}
+        for name, value in self._inputs.items():
+            self._binding.bind_ortvalue_input(name, value)
+        shared: dict[tuple[int, tuple[int, ...]], Any] = {}
+        for output in model.graph.output:
+            kind = output.type.tensor_type
+            key = kind.elem_type, tuple(dim.dim_value for dim in kind.shape.dim)
+            if key not in shared:
+                shared[key] = ort.OrtValue.ortvalue_from_shape_and_type(
+                    key[1], key[0], provider.device
+                )
+            self._binding.bind_ortvalue_output(output.name, shared[key])
+        self._outputs = shared
+
+    def call(self) -> Timing:
+        """Runs the model once, to its end.
+
+        The system counts how often it took a processor away from this process: a call during
+        which that happened is disturbed.
+        """
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        started = time.perf_counter_ns()
+        self._session.run_with_iobinding(self._binding)
+        took = time.perf_counter_ns() - started
+        taken_away = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
+        return Timing(took / 1_000, taken_away > 0)
+
+
+def session_options(
+    constants: Mapping[str, npt.NDArray[Any]], provider: Provider, threads: int
+) -> ort.SessionOptions:
+    """Options for a session that runs the model as it stands, on this device alone."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    if provider.device != "cpu":
+        # A layer must run where it is said to run, or not at all.
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    if constants:
+        values = [_value(array) for array in constants.values()]
+        options.add_external_initializers(list(constants), values)
+    return options
+
+
+def _value(array: npt.NDArray[Any]) -> Any:
+    """An array as ONNX Runtime takes it, on the same memory."""
+    if array.dtype.isbuiltin == 1:
+        return ort.OrtValue.ortvalue_from_numpy(array)
+    onnx_type = helper.np_dtype_to_tensor_dtype(array.dtype)
+    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, onnx_type)
+
+
+def _on_device(array: npt.NDArray[Any], provider: Provider) -> Any:
+    value = _value(array)
+    if provider.device == "cpu":
+        return value
+    onnx_type = helper.np_dtype_to_tensor_dtype(array.dtype)
+    there = ort.OrtValue.ortvalue_from_shape_and_type(array.shape, onnx_type, provider.device)
+    ort.copy_tensors([value], [there])
+    return there
+
+
+def empty_call_us(provider: Provider, threads: int, calls: int = 200) -> float:
+    """What a call takes that has nothing to do, the median of so many."""
+    infos = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in ("one", "same")
+    ]
+    node = helper.make_node("Identity", ["one"], ["same"])
+    model = helper.make_model(
+        helper.make_graph([node], "empty", infos[:1], infos[1:]),
+        opset_imports=[helper.make_opsetid("", 13)],
+        ir_version=IR_VERSION,
+    )
+    session = Session(model, {}, {"one": np.ones(1, np.float32)}, provider, threads)
+    times = sorted(session.call().us for _ in range(calls))
+    return times[calls // 2]

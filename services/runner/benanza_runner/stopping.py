@@ -1,0 +1,74 @@
+"""When enough samples have been taken.
+
+The median is settled once its 95% confidence interval is narrow. McGill, Tukey and Larsen
+("Variations of box plots", 1978) give that interval as median ± 1.57 · IQR / √n.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import NamedTuple
+
+SETTLED = "settled"
+CAP = "cap"
+
+
+class Rule(NamedTuple):
+    """How long to sample. Times are in microseconds.
+
+    Sampling ends when the median is known to within `tolerance`, from `samples` samples and
+    `least_us` on; and whatever the noise at `cap_us` or `max_samples`. `few_samples` are
+    taken even of what takes long, unless they take a hundred times the cap.
+    """
+
+    warm_up_us: float = 5_000
+    samples: int = 20
+    least_us: float = 30_000
+    few_samples: int = 5
+    tolerance: float = 0.005
+    cap_us: float = 120_000
+    max_samples: int = 1_000
+
+
+class Summary(NamedTuple):
+    """Samples in three numbers, in the unit of the samples."""
+
+    minimum: float
+    median: float
+    iqr: float
+
+
+def summary(ordered: Sequence[float]) -> Summary:
+    """Minimum, median and interquartile range of samples in ascending order, at least one."""
+    lower, median, upper = (_quantile(ordered, q) for q in (0.25, 0.5, 0.75))
+    return Summary(ordered[0], median, upper - lower)
+
+
+def _quantile(ordered: Sequence[float], q: float) -> float:
+    """Linear interpolation between the two samples next to the quantile, as NumPy does."""
+    place = q * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def stopped_by(ordered: Sequence[float], spent_us: float, rule: Rule) -> str:
+    """The name of the rule that ends the sampling now, or an empty string to go on.
+
+    `ordered` holds the samples so far in ascending order, at least one; `spent_us` is the
+    time that they took.
+    """
+    count = len(ordered)
+    capped = count >= rule.max_samples or (
+        spent_us >= rule.cap_us and (count >= rule.few_samples or spent_us >= 100 * rule.cap_us)
+    )
+    enough = count >= rule.samples and spent_us >= rule.least_us
+    if not (capped or enough):
+        return ""
+    if _is_settled(ordered, rule.tolerance):
+        return SETTLED
+    return CAP if capped else ""
+
+
+def _is_settled(ordered: Sequence[float], tolerance: float) -> bool:
+    _, median, iqr = summary(ordered)
+    return 1.57 * iqr / sqrt(len(ordered)) <= tolerance * median

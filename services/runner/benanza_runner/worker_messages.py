@@ -1,0 +1,77 @@
+"""What goes over the pipe between a runner and its worker process, as MessagePack."""
+
+import msgspec
+from benanza_schemas.events import Ceiling, System
+from benanza_schemas.layer import Layer, Precision
+
+from benanza_runner.runtime import Outcome
+
+
+class Start(msgspec.Struct, frozen=True, tag=True):
+    """The first message: which runtime to make, `MODULE:CLASS`, with which arguments, in how
+    much memory. Answered with `Described`.
+    """
+
+    runtime: str
+    arguments: dict[str, str | int]
+    memory_bytes: int
+
+
+class Question(msgspec.Struct, frozen=True, tag=True):
+    """Does the runtime refuse this layer? Answered with `Refusal`."""
+
+    layer: Layer
+    precision: Precision
+
+
+class Measure(msgspec.Struct, frozen=True, tag=True):
+    """Measure this layer. Answered with `Measured`."""
+
+    layer: Layer
+    precision: Precision
+
+
+class MeasureCeilings(msgspec.Struct, frozen=True, tag=True):
+    """Measure the system's ceilings. Answered with `Ceilings`."""
+
+    precision: Precision
+
+
+class Described(msgspec.Struct, frozen=True, tag=True):
+    """The worker is ready, and this is what it runs on."""
+
+    system: System
+
+
+class Refusal(msgspec.Struct, frozen=True, tag=True):
+    """Why the layer can't be tried, or None."""
+
+    reason: str | None
+
+
+class Measured(msgspec.Struct, frozen=True, tag=True):
+    """What came of it."""
+
+    outcome: Outcome
+
+
+class Ceilings(msgspec.Struct, frozen=True, tag=True):
+    """The ceilings."""
+
+    ceilings: tuple[Ceiling, ...]
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """An exception, in one line. The worker goes on, unless it could not start."""
+
+    reason: str
+
+
+Request = Start | Question | Measure | MeasureCeilings
+Reply = Described | Refusal | Measured | Ceilings | Failed
+
+MAX_MESSAGE_BYTES = 64_000_000
+
+requests = msgspec.msgpack.Decoder(Request)
+replies = msgspec.msgpack.Decoder(Reply)
+encoder = msgspec.msgpack.Encoder()

@@ -1,0 +1,53 @@
+"""The program as a user runs it, and a folder in which it has measured a real model."""
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(sysconfig.get_path("scripts")) / "benanza"
+
+Benanza = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def environment(home: Path) -> dict[str, str]:
+    """No settings but the default ones, and a home folder with nothing in it."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("BENANZA_")}
+    return kept | {"HOME": str(home), "XDG_DATA_HOME": ""}
+
+
+@pytest.fixture(scope="session")
+def benanza(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
+    """Runs the program in a process of its own: its exit status, output and errors."""
+    home = tmp_path_factory.mktemp("home")
+
+    def run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [PROGRAM, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(home),
+            cwd=home,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def first_run(
+    benanza: Benanza, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
+    """A data folder in which squeezenet was measured, and what the program said."""
+    folder = tmp_path_factory.mktemp("measured") / "data"
+    return folder, benanza("run", "zoo:squeezenet", "--data", folder, "--format", "json")
+
+
+@pytest.fixture
+def data(first_run: tuple[Path, object], tmp_path: Path) -> Path:
+    """A copy of that folder, for one test to change."""
+    return Path(shutil.copytree(first_run[0], tmp_path / "data", symlinks=True))

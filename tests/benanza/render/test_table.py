@@ -1,0 +1,68 @@
+"""Tables on a terminal, in a pipe and in a notebook."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benanza.render.table import Column, console, html, printable, table
+
+COLUMNS = (Column("model", "left"), Column("µs"))
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(stream: io.StringIO, rows: list[tuple[str, str]]) -> str:
+    target = console(stream)
+    target.print(table(COLUMNS, rows, plain=not target.is_terminal))
+    return stream.getvalue()
+
+
+def test_a_pipe_gets_aligned_text_alone() -> None:
+    lines = shown(io.StringIO(), [("alexnet", "1.5"), ("vgg", "20.0")]).splitlines()
+    assert [line.rstrip() for line in lines] == [
+        "model      µs",
+        "alexnet   1.5",
+        "vgg      20.0",
+    ]
+
+
+def test_a_pipe_gets_long_cells_on_one_line() -> None:
+    name = "x" * 5000
+    lines = shown(io.StringIO(), [(name, "1")]).splitlines()
+    assert len(lines) == 2
+    assert lines[1].split() == [name, "1"]
+
+
+def test_a_terminal_gets_its_width_and_all_of_a_long_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+    text = shown(Terminal(), [("x" * 100, "1")])
+    assert text.count("x") == 100
+    assert "─" in text
+
+
+def test_names_that_look_like_markup_are_printed_as_they_are() -> None:
+    assert "[bold]conv[/bold] :smile:" in shown(io.StringIO(), [("[bold]conv[/bold] :smile:", "1")])
+
+
+def test_a_name_cannot_send_commands_to_the_terminal() -> None:
+    assert r"\x1b[2Jconv\n" in shown(io.StringIO(), [("\x1b[2Jconv\n", "1")])
+
+
+@given(st.text())
+def test_what_is_printable_stays_and_the_rest_is_escaped(text: str) -> None:
+    assert printable(text).isprintable()
+    assert printable(printable(text)) == printable(text)
+    if text.isprintable():
+        assert printable(text) == text
+
+
+def test_a_notebook_gets_html_with_names_escaped() -> None:
+    page = html([table(COLUMNS, [("<script>", "1")], plain=False)])
+    assert "&lt;script&gt;" in page
+    assert "<script>" not in page

@@ -1,0 +1,112 @@
+"""Runtimes for the tests: one that says how long layers take, one that misbehaves."""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from benanza_runner.runtime import Outcome, Runtime
+from benanza_schemas.events import Ceiling, System, Variant, identified
+from benanza_schemas.layer import Layer, Precision
+
+
+def variant(us: float, algorithm: str = "fake") -> Variant:
+    """A variant that took exactly this long, five times."""
+    return Variant(
+        library="fake",
+        algorithm=algorithm,
+        samples_us=(us,) * 5,
+        minimum_us=us,
+        median_us=us,
+        iqr_us=0.0,
+        stopped_by="settled",
+    )
+
+
+class FakeRuntime(Runtime):
+    """Takes a microsecond for each operator, whatever it is, and has no bf16."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self._threads = threads
+
+    def system(self) -> System:
+        return identified(
+            System(
+                system_id="0" * 32,
+                runtime="fake",
+                accelerator="",
+                driver="",
+                cuda="",
+                cudnn="",
+                cublas="",
+                cpu="paper",
+                threads=self._threads,
+                libraries={},
+                method="1",
+            )
+        )
+
+    def refuses(self, layer: Layer, precision: Precision) -> str | None:
+        return "paper has no bf16" if precision == "bf16" else None
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        refusal = self.refuses(layer, precision)
+        if refusal is not None:
+            return Outcome(failure=refusal)
+        times = (variant(float(len(layer.operators))),)
+        return Outcome(variants=times, environment={"process": str(os.getpid())})
+
+    def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
+        return (Ceiling(name="flops", precision=precision, value=1e9, iqr=0.0),)
+
+
+class MisbehavingRuntime(FakeRuntime):
+    """Does to its process what the layer's operator is called."""
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        match layer.operators[0].op_type:
+            case "Crash":
+                os.write(2, b"something\nwent wrong in native code\n")
+                ctypes.string_at(0)
+            case "Abort":
+                os.abort()
+            case "Kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "Exit":
+                sys.exit(7)
+            case "Hang":
+                time.sleep(3_600)
+            case "HangOnce":
+                self._hang_once(layer)
+            case "Exhaust":
+                bytearray(1 << 40)
+            case "Raise":
+                raise RuntimeError("first line\nsecond line")
+            case "Print":
+                print("this would spoil a table", flush=True)  # noqa: T201  # that is the test
+        return super().measure(layer, precision)
+
+    def _hang_once(self, layer: Layer) -> None:
+        """The file named by the attribute remembers that it was tried."""
+        path = str(layer.operators[0].attributes[0].value)
+        if not Path(path).exists():
+            Path(path).touch()
+            time.sleep(3_600)
+
+    def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
+        if precision == "tf32":
+            os.abort()
+        return super().ceilings(precision)
+
+
+class UnusableRuntime(FakeRuntime):
+    """Can't be made."""
+
+    def __init__(self) -> None:
+        raise OSError("its library isn't there")
+
+
+class NoRuntime:
+    """Is none."""

@@ -1,0 +1,80 @@
+"""The rates that a system reaches."""
+
+import pytest
+from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products, streams
+from benanza_runner.onnx_schemas import opsets
+from benanza_runner.precision import ELEMENT_TYPE, retyped
+from benanza_runner.runtime import Outcome
+from benanza_schemas.events import Ceiling, Variant
+from benanza_schemas.layer import Layer, Precision
+
+from tests.runner.fake_runtime import FakeRuntime, variant
+
+
+class Steady(FakeRuntime):
+    """Moves and multiplies at constant rates, the larger the slower, but can't multiply fp16."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        self.calls += 1
+        is_product = layer.title() == "MatMul"
+        if is_product and precision == "fp16":
+            failed = Variant(library="fake", algorithm="MatMul", failure="no such kernel")
+            return Outcome(variants=(failed,))
+        size = layer.tensors[-1].shape[0]
+        us = 1 + (2e-6 * size**3 if is_product else 8e-3 * size)
+        return Outcome(variants=(variant(us), variant(2 * us)))
+
+
+def test_the_fastest_counts() -> None:
+    found = {ceiling.name: ceiling for ceiling in measured_ceilings(Steady(), "fp32")}
+    assert sorted(found) == ["bandwidth", "flops"]
+    # The Add moves 12 bytes for each element in the time that the Relu takes for 8.
+    most = 1 << 20  # that takes 8 ms; the next larger one takes 34 ms, and its Add is left out
+    assert found["bandwidth"].value == pytest.approx(12 * most / (8e-9 * most + 1e-6))
+    enough = 1 << 11  # it takes 17 ms, so that 4096 and 8192 are left out
+    assert found["flops"].value == pytest.approx(2 * enough**3 / (2e-12 * enough**3 + 1e-6))
+
+
+def test_what_fails_is_left_out() -> None:
+    (bandwidth,) = measured_ceilings(Steady(), "fp16")
+    assert bandwidth.name == "bandwidth"
+    assert measured_ceilings(FakeRuntime(), "bf16") == ()
+
+
+def test_the_spread_is_in_the_unit_of_the_rate() -> None:
+    class Noisy(FakeRuntime):
+        def measure(self, layer: Layer, precision: Precision) -> Outcome:
+            time = Variant(library="", algorithm="", minimum_us=1.0, median_us=2.0, iqr_us=0.5)
+            return Outcome(variants=(time,))
+
+    for ceiling in measured_ceilings(Noisy(), "fp32"):
+        assert ceiling.iqr == ceiling.value / 4
+
+
+def test_one_slow_round_does_not_lower_a_ceiling() -> None:
+    class Disturbed(Steady):
+        def measure(self, layer: Layer, precision: Precision) -> Outcome:
+            outcome = super().measure(layer, precision)
+            disturbed = self.calls == 1
+            return Outcome(variants=(variant(1e9),)) if disturbed else outcome
+
+    expected: tuple[Ceiling, ...] = measured_ceilings(Steady(), "fp32")
+    assert measured_ceilings(Disturbed(), "fp32") == expected
+
+
+@pytest.mark.parametrize("precision", list(ELEMENT_TYPE))
+def test_yardsticks_are_layers_of_that_precision(precision: Precision) -> None:
+    for yardstick in (*streams(precision), *products(precision)):
+        assert retyped(yardstick.layer, precision) is yardstick.layer
+        assert opsets(yardstick.layer)
+
+
+def test_what_yardsticks_do() -> None:
+    relu, add, *_ = streams("fp16")
+    elements = STREAM_ELEMENTS[0]
+    assert (relu.amount, add.amount) == (2 * 2 * elements, 3 * 2 * elements)
+    assert next(products("fp32")).amount == 2 * 256**3

@@ -1,13 +1,13 @@
 """The rates that a system reaches."""
 
 import pytest
+
 from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products, streams
 from benanza_runner.onnx_schemas import opsets
 from benanza_runner.precision import ELEMENT_TYPE, retyped
 from benanza_runner.runtime import Outcome
 from benanza_schemas.events import Ceiling, Variant
 from benanza_schemas.layer import Layer, Precision
-
 from tests.runner.fake_runtime import FakeRuntime, variant
 
 

@@ -3,6 +3,9 @@
 import numpy as np
 import onnxruntime as ort
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from benanza_runner.copies import (
     CALL_US,
     MAX_CONSTANT_BYTES,
@@ -11,9 +14,6 @@ from benanza_runner.copies import (
     replicated,
 )
 from benanza_runner.layer_model import LayerModel, layer_model
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.runner.layers import conv_group, floats, relu, single
 
 

@@ -3,12 +3,12 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from benanza_runner.core import Runner
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import BenchmarkRequested, Ceiling, event_id
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
-
 from tests.runner.fake_runtime import FakeRuntime, variant
 from tests.runner.layers import conv_group, relu
 

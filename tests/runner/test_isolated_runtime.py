@@ -11,11 +11,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.isolated_runtime import IsolatedRuntime, Limits, RuntimeStartError
 from benanza_runner.runtime import Outcome
 from benanza_schemas.layer import Layer
-
 from tests.runner.fake_runtime import FakeRuntime, variant
 from tests.runner.layers import floats, relu, single
 

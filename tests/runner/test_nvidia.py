@@ -4,6 +4,7 @@ import ctypes
 from pathlib import Path
 
 import pytest
+
 from benanza_runner import nvidia
 from benanza_runner.nvidia import NO_GPU, gpu
 

@@ -3,6 +3,9 @@
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from benanza_runner.onnx_schemas import (
     OLDEST_OPSET,
     UnknownVersionError,
@@ -13,9 +16,6 @@ from benanza_runner.onnx_schemas import (
 from benanza_schemas.element_types import BITS
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.runner.layers import conv, floats, operator, relu, single
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from benanza_runner import onnxruntime_graph
 from benanza_runner.layer_model import LayerModel, layer_model
 from benanza_runner.onnxruntime_graph import as_run
@@ -11,8 +13,6 @@ from benanza_runner.onnxruntime_session import CPU, Session
 from benanza_runner.precision import retyped
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer
-from numpy.typing import NDArray
-
 from tests.runner.layers import conv, conv_group, floats, operator, weights
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from benanza_runner.precision import PrecisionError, retyped
-from benanza_schemas.layer import Attribute, Layer, Precision, Tensor, TensorValue
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benanza_runner.precision import PrecisionError, retyped
+from benanza_schemas.layer import Attribute, Layer, Precision, Tensor, TensorValue
 from tests.runner.layers import conv, conv_group, floats, single
 
 HALF = Tensor("float16", (2, 3))

@@ -1,9 +1,10 @@
 """Reasons for people."""
 
 import pytest
-from benanza_runner.reasons import MAX_CHARACTERS, one_line
 from hypothesis import given
 from hypothesis import strategies as st
+
+from benanza_runner.reasons import MAX_CHARACTERS, one_line
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from benanza_runner.precision import ELEMENT_TYPE
+from benanza_runner.runtime import Runtime
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.events import Ceiling
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer, Operator, Precision, Tensor
-
-from benanza_runner.precision import ELEMENT_TYPE
-from benanza_runner.runtime import Runtime
 
 STREAM_ELEMENTS = tuple(1 << power for power in (18, 20, 22, 24, 26))
 MATRIX_SIZES = tuple(1 << power for power in range(8, 14))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from benanza_runner.runtime import Runtime
 from benanza_schemas.events import (
     BenchmarkRequested,
     LayerMeasured,
@@ -10,8 +11,6 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.layer import Precision
-
-from benanza_runner.runtime import Runtime
 
 
 class Runner:

@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from typing import NamedTuple, Self
 
 import msgspec
-from benanza_backbone.errors import BenanzaError
-from benanza_schemas.events import Ceiling, System
-from benanza_schemas.layer import Layer, Precision
 
+from benanza_backbone.errors import BenanzaError
 from benanza_runner.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_runner.worker_messages import (
@@ -24,6 +22,8 @@ from benanza_runner.worker_messages import (
     Start,
 )
 from benanza_runner.worker_process import WorkerError, WorkerProcess
+from benanza_schemas.events import Ceiling, System
+from benanza_schemas.layer import Layer, Precision
 
 GIGABYTE = 1e9
 

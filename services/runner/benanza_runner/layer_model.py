@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy.typing as npt
 import onnx
-from benanza_schemas.element_types import BITS, TO_ONNX
-from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, TensorValue
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from benanza_runner.onnx_schemas import opsets, schema
 from benanza_runner.random_values import random_value
+from benanza_schemas.element_types import BITS, TO_ONNX
+from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, TensorValue
 
 IR_VERSION = 10
 """Of the models made here: known to every ONNX Runtime since 1.18."""

@@ -4,10 +4,10 @@ from math import prod
 from pathlib import Path
 
 import psutil
-from benanza_schemas.element_types import BITS, size_bytes
-from benanza_schemas.layer import Layer, Precision
 
 from benanza_runner.precision import ELEMENT_TYPE
+from benanza_schemas.element_types import BITS, size_bytes
+from benanza_schemas.layer import Layer, Precision
 
 SHARE = 0.8
 """Of the memory that is free, what a benchmark may take."""

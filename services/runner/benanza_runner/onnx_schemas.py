@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+
 from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
 from benanza_schemas.layer import Layer, Operator
 

@@ -8,8 +8,6 @@ from typing import Literal
 
 import onnxruntime as ort
 import psutil
-from benanza_schemas.events import Ceiling, System, Variant, identified
-from benanza_schemas.layer import Layer, Precision
 
 from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
@@ -24,6 +22,8 @@ from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_runner.sampling import Samples, collect
 from benanza_runner.stopping import Rule, summary
+from benanza_schemas.events import Ceiling, System, Variant, identified
+from benanza_schemas.layer import Layer, Precision
 
 METHOD = "copies of the layer in one call, warm; 1"
 """How layers are timed. Raised by one when times change without the system changing."""

@@ -2,7 +2,7 @@
 
 import resource
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,12 +86,12 @@ def session_options(
         # A layer must run where it is said to run, or not at all.
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     if constants:
-        values = [_value(array) for array in constants.values()]
+        values = [_on_cpu(array) for array in constants.values()]
         options.add_external_initializers(list(constants), values)
     return options
 
 
-def _value(array: npt.NDArray[Any]) -> Any:
+def _on_cpu(array: npt.NDArray[Any]) -> Any:
     """An array as ONNX Runtime takes it, on the same memory."""
     if array.dtype.isbuiltin == 1:
         return ort.OrtValue.ortvalue_from_numpy(array)
@@ -100,26 +100,39 @@ def _value(array: npt.NDArray[Any]) -> Any:
 
 
 def _on_device(array: npt.NDArray[Any], provider: Provider) -> Any:
-    value = _value(array)
+    """An array in memory of the device."""
     if provider.device == "cpu":
-        return value
+        return _on_cpu(array)
+    if array.dtype.isbuiltin == 1:
+        return ort.OrtValue.ortvalue_from_numpy(array, provider.device)
+    # Types that NumPy lacks are taken there by a model: a binding copies its input as needed.
     onnx_type = helper.np_dtype_to_tensor_dtype(array.dtype)
     there = ort.OrtValue.ortvalue_from_shape_and_type(array.shape, onnx_type, provider.device)
-    ort.copy_tensors([value], [there])
+    model = _identity(onnx_type, array.shape)
+    options = session_options({}, provider, threads=1)
+    session = ort.InferenceSession(
+        model.SerializeToString(), options, providers=[(provider.name, dict(provider.options))]
+    )
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("from", _on_cpu(array))
+    binding.bind_ortvalue_output("to", there)
+    session.run_with_iobinding(binding)
     return there
+
+
+def _identity(onnx_type: int, shape: Sequence[int]) -> ModelProto:
+    infos = [helper.make_tensor_value_info(name, onnx_type, shape) for name in ("from", "to")]
+    graph = helper.make_graph(
+        [helper.make_node("Identity", ["from"], ["to"])], "identity", infos[:1], infos[1:]
+    )
+    opset = helper.make_opsetid("", 13)
+    model: ModelProto = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
+    return model
 
 
 def empty_call_us(provider: Provider, threads: int, calls: int = 200) -> float:
     """What a call takes that has nothing to do, the median of so many."""
-    infos = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in ("one", "same")
-    ]
-    node = helper.make_node("Identity", ["one"], ["same"])
-    model = helper.make_model(
-        helper.make_graph([node], "empty", infos[:1], infos[1:]),
-        opset_imports=[helper.make_opsetid("", 13)],
-        ir_version=IR_VERSION,
-    )
-    session = Session(model, {}, {"one": np.ones(1, np.float32)}, provider, threads)
+    model = _identity(TensorProto.FLOAT, [1])
+    session = Session(model, {}, {"from": np.ones(1, np.float32)}, provider, threads)
     times = sorted(session.call().us for _ in range(calls))
     return times[calls // 2]

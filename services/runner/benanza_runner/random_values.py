@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from benanza_schemas.layer import Layer, Operator
 
 from benanza_runner.onnx_schemas import numpy_dtype
+from benanza_schemas.layer import Layer, Operator
 
 Array = npt.NDArray[Any]
 

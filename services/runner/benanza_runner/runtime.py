@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 
 import msgspec
+
 from benanza_schemas.events import Ceiling, System, Variant
 from benanza_schemas.layer import Layer, Precision
 

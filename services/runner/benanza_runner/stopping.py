@@ -25,7 +25,7 @@ class Rule(NamedTuple):
     least_us: float = 30_000
     few_samples: int = 5
     tolerance: float = 0.005
-    cap_us: float = 120_000
+    cap_us: float = 100_000
     max_samples: int = 1_000
 
 

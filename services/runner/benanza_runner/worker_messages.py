@@ -1,10 +1,10 @@
 """What goes over the pipe between a runner and its worker process, as MessagePack."""
 
 import msgspec
-from benanza_schemas.events import Ceiling, System
-from benanza_schemas.layer import Layer, Precision
 
 from benanza_runner.runtime import Outcome
+from benanza_schemas.events import Ceiling, System
+from benanza_schemas.layer import Layer, Precision
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):

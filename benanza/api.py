@@ -7,12 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benanza_backbone.errors import BenanzaError
-from benanza_schemas.layer import Accounting, Precision
-
 from benanza.request import Policy, RunRequest, RuntimeChoice
 from benanza.results import Inspection, LowerBounds
 from benanza.settings import load
+from benanza_backbone.errors import BenanzaError
+from benanza_schemas.layer import Accounting, Precision
 
 ModelSource = str | os.PathLike[str]
 """A path, a `file:`, `http:` or `https:` address, or `zoo:NAME`."""

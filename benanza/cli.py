@@ -3,7 +3,6 @@
 import sys
 
 import click
-from benanza_backbone.errors import BenanzaError
 
 from benanza.commands.bounds import bounds
 from benanza.commands.check_config import check_config
@@ -13,6 +12,7 @@ from benanza.commands.inspect import inspect
 from benanza.commands.options import FAILED
 from benanza.commands.run import run
 from benanza.commands.zoo import zoo
+from benanza_backbone.errors import BenanzaError
 
 
 class Commands(click.Group):

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from benanza.results import LayerCounts
+from benanza.steps import records
 from benanza_analyzer.measurements import Best, best
 from benanza_backbone.event_log import EventLog, Partition
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import RESULTS
-
-from benanza.results import LayerCounts
-from benanza.steps import records
 
 
 def benchmarked_layers(model: ModelIngested) -> list[str]:

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
+from filelock import FileLock, Timeout
+
+from benanza.steps import analyzer_step, store_step
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.settings import Settings
 from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Step
 from benanza_backbone.store import Store
-from filelock import FileLock, Timeout
-
-from benanza.steps import analyzer_step, store_step
 
 LOCK_FILE = "benanza.lock"
 

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from benanza.errors import about
+from benanza.results import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
 from benanza_backbone.settings import Settings
 from benanza_ingest.core import model_id
 from benanza_ingest.extract import extract
@@ -11,9 +13,6 @@ from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
 from benanza_ingest.limits import Limits
 from benanza_ingest.source import FetchedModel, fetch
 from benanza_schemas.layer import OMITTED, AttributeValue
-
-from benanza.errors import about
-from benanza.results import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from benanza_backbone.settings import Settings
-
 from benanza.embedded import current_store
 from benanza.inspection import limits_of
 from benanza.request import Policy
 from benanza.results import Bounds, History
 from benanza.stored import model_ids, stored_bounds, stored_history
+from benanza_backbone.settings import Settings
 
 
 def known_bounds(

@@ -8,18 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
-from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog
-from benanza_backbone.settings import Settings
-from benanza_backbone.step import as_message
-from benanza_backbone.store import Store
-from benanza_ingest.limits import Limits
-from benanza_runner.core import Runner
-from benanza_runner.runtime import Runtime
-from benanza_schemas.codec import DecodeError, decode
-from benanza_schemas.events import DeadLetter, ModelIngested, SystemMeasured
-from benanza_schemas.layer import Precision
-from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, RESULTS
 
 from benanza.counting import count_layers
 from benanza.embedded import drain, fill, now, opened_log
@@ -33,6 +21,18 @@ from benanza.runtimes import open_runtime
 from benanza.steps import analyzer_step, dedupe_step, ingest_step, records, runner_step
 from benanza.stopwatch import Stopwatch
 from benanza.stored import stored_bounds
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log import EventLog
+from benanza_backbone.settings import Settings
+from benanza_backbone.step import as_message
+from benanza_backbone.store import Store
+from benanza_ingest.limits import Limits
+from benanza_runner.core import Runner
+from benanza_runner.runtime import Runtime
+from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.events import DeadLetter, ModelIngested, SystemMeasured
+from benanza_schemas.layer import Precision
+from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, RESULTS
 
 
 class Asked(NamedTuple):

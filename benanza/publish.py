@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from benanza.request import RunRequest
 from benanza_ingest.bind import bind
 from benanza_ingest.core import INGEST_VERSION, model_id
 from benanza_ingest.limits import Limits
@@ -9,8 +10,6 @@ from benanza_ingest.parse import parse
 from benanza_ingest.source import FetchedModel, fetch
 from benanza_ingest.zoo import PREFIX
 from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished, event_id
-
-from benanza.request import RunRequest
 
 ONNX_ZOO = "onnx"
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+
 from benanza_schemas.layer import Accounting, Kind, Precision
 
 

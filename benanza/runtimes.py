@@ -1,11 +1,10 @@
 """Which runtime measures the layers."""
 
+from benanza.request import RuntimeChoice
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner import nvidia
 from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
-
-from benanza.request import RuntimeChoice
 
 ONNX_RUNTIME = "benanza_runner.onnxruntime_runtime:OnnxRuntime"
 

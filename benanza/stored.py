@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
+
+from benanza.request import Policy
+from benanza.results import Bound, BoundVersion, Coverage, History, MissingLayer
 from benanza_backbone import queries
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.store import Store
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
 from benanza_ingest.source import fetch
-
-from benanza.request import Policy
-from benanza.results import Bound, BoundVersion, Coverage, History, MissingLayer
 
 MODEL_IDS = """
 SELECT DISTINCT model_id FROM models

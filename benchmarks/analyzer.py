@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 from statistics import median
 
 import networkx
+from rich.console import Console
+from rich.table import Table
+
 from benanza_analyzer.core import Analyzer
 from benanza_schemas.events import (
     Ceiling,
@@ -21,8 +24,6 @@ from benanza_schemas.events import (
     event_id,
     identified,
 )
-from rich.console import Console
-from rich.table import Table
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SYSTEM = identified(

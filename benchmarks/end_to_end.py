@@ -19,7 +19,6 @@ from benanza_runner.cpu import available_cores
 from benanza_runner.onnxruntime_session import CPU, Session
 from benanza_runner.sampling import collect
 from benanza_runner.stopping import Rule, summary
-
 from benchmarks.whole_model import whole_model
 
 PUBLISHED_MEAN, PUBLISHED_WORST = 0.92, 0.83

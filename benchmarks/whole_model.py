@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from benanza_ingest.bind import bind, unbound_names
+from onnx import GraphProto, ModelProto, helper, numpy_helper
+
+from benanza_ingest.bind import bind
 from benanza_ingest.layers import Layers
 from benanza_ingest.limits import Limits
 from benanza_ingest.parse import opset_imports, parse
@@ -13,7 +15,6 @@ from benanza_runner.layer_model import placeholder
 from benanza_runner.random_values import random_value
 from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.layer import OMITTED
-from onnx import GraphProto, ModelProto, helper, numpy_helper
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -28,7 +29,7 @@ def whole_model(content: bytes) -> tuple[ModelProto, Arrays, Arrays]:
     model = parse(content, limits)
     binding = bind(model, None, {})
     graph = resolve(model, binding, limits)
-    maker = Layers(graph, opset_imports(model), unbound_names(model), limits)
+    maker = Layers(graph, opset_imports(model), binding.open_names(), limits)
     whole = GraphProto(name="whole")
     weights: Arrays = {}
     for node in graph.nodes:
@@ -61,5 +62,5 @@ def whole_model(content: bytes) -> tuple[ModelProto, Arrays, Arrays]:
         assert output is not None, "the zoo's models have outputs of known types"
         onnx_type = TO_ONNX[output.dtype]
         whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
-    proto = ModelProto(ir_version=model.ir_version, graph=whole, opset_import=model.opset_import)
-    return proto, {n: a for n, a in weights.items() if n not in written}, inputs
+    made = ModelProto(ir_version=model.ir_version, graph=whole, opset_import=model.opset_import)
+    return made, {n: a for n, a in weights.items() if n not in written}, inputs

@@ -10,12 +10,11 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log import EventLog, Message, Partition, Record
 from benanza_schemas.codec import MAX_EVENT_BYTES, DecodeError, decode, encode
 from benanza_schemas.events import AnyEvent, DeadLetter, Event, event_id
 from benanza_schemas.topics import topic_and_key
-
-from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Message, Partition, Record
 
 MAX_DEAD_LETTERS_IN_A_ROW = 1000
 MAX_KEPT_BYTES = MAX_EVENT_BYTES - 1_000_000
@@ -102,9 +101,13 @@ class Step:
             following = [as_message(each) for each in self._handle(event)]
         except self._stops_on:
             raise
-        except Exception as error:  # noqa: BLE001 - no event may stop those that follow it
+        except Exception as error:
             self._dead_in_a_row += 1
-            log.warning("%s could not process an event: %s", self._group, error)
+            # Other errors than these are defects, and where they arose is worth knowing.
+            caused = isinstance(error, BenanzaError | ValueError)
+            level = logging.WARNING if caused else logging.ERROR
+            trace = None if caused else error
+            log.log(level, "%s could not process an event: %s", self._group, error, exc_info=trace)
             return [as_message(self._dead_letter(record, error))]
         self._dead_in_a_row = 0
         return following

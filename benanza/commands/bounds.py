@@ -5,7 +5,6 @@ from datetime import datetime
 from pathlib import Path
 
 import click
-from benanza_schemas.layer import Accounting, Precision
 
 from benanza.commands.options import (
     PARTIAL,
@@ -17,9 +16,11 @@ from benanza.commands.options import (
     policy_options,
     print_json,
 )
+from benanza.commands.startup import settings_of
 from benanza.render.bounds import print_bounds
 from benanza.render.table import console
 from benanza.request import Policy
+from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
@@ -52,9 +53,8 @@ def bounds(
       benanza bounds --at 2026-11-21T12:00 --format json
     """
     from benanza.known import known_bounds
-    from benanza.settings import load
 
-    found = known_bounds(load(data), models, Policy(precisions, fusion, accounting), at)
+    found = known_bounds(settings_of(data), models, Policy(precisions, fusion, accounting), at)
     if output == "json":
         print_json(found)
     else:

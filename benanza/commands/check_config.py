@@ -5,6 +5,7 @@ import sys
 import click
 
 from benanza.commands.options import FAILED, Format, format_option, print_json
+from benanza.commands.startup import settings_of
 from benanza.render.configuration import print_config
 from benanza.render.table import console
 
@@ -23,9 +24,8 @@ def check_config(ctx: click.Context, output: Format) -> None:
       BENANZA_CLICKHOUSE=clickhouse://localhost:8123 benanza check-config --format json
     """
     from benanza.configuration import check
-    from benanza.settings import load
 
-    report = check(load(None))
+    report = check(settings_of(None))
     if output == "json":
         print_json(report)
     else:

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import click
-from benanza_schemas.layer import Accounting, Precision
 
 from benanza.commands.options import (
     Format,
@@ -14,9 +13,11 @@ from benanza.commands.options import (
     policy_options,
     print_json,
 )
+from benanza.commands.startup import settings_of
 from benanza.render.history import print_history
 from benanza.render.table import console
 from benanza.request import Policy
+from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
@@ -43,9 +44,8 @@ def history(
       benanza history zoo:squeezenet --fusion off --format json
     """
     from benanza.known import known_history
-    from benanza.settings import load
 
-    found = known_history(load(data), model, Policy(precisions, fusion, accounting))
+    found = known_history(settings_of(data), model, Policy(precisions, fusion, accounting))
     if output == "json":
         print_json(found)
     else:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 import click
-from benanza_schemas.layer import Accounting, Precision
 from click.shell_completion import CompletionItem
 
 from benanza.results import Result
+from benanza_schemas.layer import Accounting, Precision
 
 FAILED = 1
 PARTIAL = 3

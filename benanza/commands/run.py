@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import get_args
 
 import click
-from benanza_schemas.layer import Accounting, Precision
 
 from benanza.commands.options import (
     FAILED,
@@ -19,10 +18,12 @@ from benanza.commands.options import (
     policy_options,
     print_json,
 )
+from benanza.commands.startup import settings_of
 from benanza.progress import TerminalProgress
 from benanza.render.bounds import print_lower_bounds
 from benanza.render.table import console
 from benanza.request import Policy, RunRequest, RuntimeChoice
+from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
@@ -71,7 +72,6 @@ def run(
       benanza run bert.onnx --dim sequence=128 --fusion off --format json
     """
     from benanza.pipeline import run as run_pipeline
-    from benanza.settings import load
 
     request = RunRequest(
         models=models,
@@ -81,10 +81,10 @@ def run(
         runtime=runtime,
     )
     with TerminalProgress(sys.stderr) as progress:
-        found = run_pipeline(request, load(data), progress)
+        found = run_pipeline(request, settings_of(data), progress)
     if output == "json":
         print_json(found)
-    else:
+    elif found.bounds:
         print_lower_bounds(console(sys.stdout), found)
     for failed in found.errors:
         click.echo(f"error: {failed.reason}", err=True)

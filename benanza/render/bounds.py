@@ -8,7 +8,7 @@ from rich.text import Text
 
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
-from benanza.results import Bound, Bounds, LayerCounts, LowerBounds
+from benanza.results import Bound, Bounds, BoundVersion, LayerCounts, LowerBounds
 
 MISSING_SHOWN = 10
 """Missing layers to list for one bound; the JSON document has them all."""
@@ -53,23 +53,29 @@ def _reuse(layers: LayerCounts) -> str:
 
 
 def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
-    """A table for each system, and then what is missing."""
+    """A table for each system and precision, and then what is missing."""
     if not bounds:
         return [Text("no bounds are known; say: benanza run MODEL")]
     unit = time_unit(bound.sequential_us for bound in bounds)
     parts: list[RenderableType] = []
-    for system_id in dict.fromkeys(bound.system_id for bound in bounds):
-        here = [bound for bound in bounds if bound.system_id == system_id]
-        parts.append(_table(here, unit, plain=plain))
-        parts.append(Text(printable(f"measured on {here[0].system} with {here[0].runtime}")))
+    tables: dict[tuple[str, str], list[Bound]] = {}
+    for bound in bounds:
+        tables.setdefault((bound.system_id, bound.precision), []).append(bound)
+    for rows in tables.values():
+        parts.append(_table(rows, unit, plain=plain))
+        parts.append(Text(printable(measured_on(rows[0]))))
     return parts + [Text(line) for bound in bounds if bound.partial for line in _missing(bound)]
+
+
+def measured_on(found: Bound | BoundVersion) -> str:
+    """On what, with what and at which precision the layers were measured."""
+    return f"measured on {found.system} with {found.runtime} at {found.precision}"
 
 
 def _table(bounds: Sequence[Bound], unit: TimeUnit, *, plain: bool) -> Table:
     columns = (
         Column("model", "left"),
         Column("batch"),
-        Column("precision", "left"),
         Column("layers"),
         Column("unique"),
         Column(f"sequential {unit.name}"),
@@ -81,7 +87,6 @@ def _table(bounds: Sequence[Bound], unit: TimeUnit, *, plain: bool) -> Table:
         (
             bound.model,
             str(bound.batch),
-            bound.precision,
             f"{bound.layers:,}",
             f"{bound.unique_layers:,}",
             _with_spread(unit, bound.sequential_us, bound.sequential_spread_us),

@@ -1,45 +1,55 @@
 """The versions of a model's bounds, for people."""
 
-from rich.console import Console
+from collections.abc import Sequence
 
-from benanza.render.table import Column, table
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from benanza.render.bounds import measured_on
+from benanza.render.table import Column, printable, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results import BoundVersion, History
 
 
 def print_history(console: Console, history: History) -> None:
-    """Prints a row for each version, oldest first, with what moved it."""
-    versions = history.history
+    """Prints a table for each bound: a row for each version, oldest first, with what moved it."""
+    bounds: dict[tuple[str, str, str], list[BoundVersion]] = {}
+    for version in history.history:
+        key = (version.model_id, version.system_id, version.precision)
+        bounds.setdefault(key, []).append(version)
+    for versions in bounds.values():
+        last = versions[-1]
+        title = f"{last.model}, batch {last.batch}, {measured_on(last)}"
+        console.print(Text(printable(title)))
+        console.print(_table(versions, plain=not console.is_terminal))
+
+
+def _table(versions: Sequence[BoundVersion], *, plain: bool) -> Table:
     unit = time_unit(version.sequential_us for version in versions)
     layer_unit = time_unit(version.layer_us for version in versions)
-    columns = [
-        Column("model", "left"),
-        Column("batch"),
-        Column("precision", "left"),
+    columns = (
         Column("computed at (UTC)", "left"),
         Column(f"sequential {unit.name}"),
         Column("moved"),
         Column(f"parallel {unit.name}"),
         Column("missing"),
-        Column("moved by", "left"),
         Column(f"layer {layer_unit.name}"),
-    ]
+        Column("moved by", "left"),
+    )
     rows = [
         (
-            version.model,
-            str(version.batch),
-            version.precision,
             f"{version.computed_at:%Y-%m-%d %H:%M:%S}",
             unit.format(version.sequential_us),
             _moved(unit, version),
             unit.format(version.parallel_us),
             str(version.missing),
-            _moved_by(version),
             layer_unit.format(version.layer_us),
+            _moved_by(version),
         )
         for version in versions
     ]
-    console.print(table(columns, rows, plain=not console.is_terminal))
+    return table(columns, rows, plain=plain)
 
 
 def _moved(unit: TimeUnit, version: BoundVersion) -> str:
@@ -51,6 +61,7 @@ def _moved(unit: TimeUnit, version: BoundVersion) -> str:
 
 
 def _moved_by(version: BoundVersion) -> str:
+    """What moved the bound: a layer that was measured, or the kind of event."""
     if version.moved_by != "measurement":
         return version.moved_by
     layer = f"{version.layer} ({version.op})" if version.layer else version.op

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Message, Partition
 from benanza_backbone.sqlite_log import SqliteEventLog
@@ -141,6 +142,71 @@ def test_an_event_that_makes_the_core_raise_becomes_a_dead_letter(log: EventLog)
     assert decode(letter.value) == relu(2)
     assert letter.key == relu(2).fingerprint.encode()
     assert letter.failed_at == NOW
+
+
+def test_a_defect_is_logged_with_where_it_arose(
+    log: EventLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    publish(log, [relu(0), relu(1)])
+    with step(log, lambda event: [1 / event.layer.tensors[0].shape[0]]) as dedupe:
+        dedupe.turn(limit=1)
+    (entry,) = caplog.records
+    assert entry.levelname == "ERROR"
+    assert entry.exc_info
+    assert entry.getMessage() == "dedupe could not process an event: division by zero"
+    caplog.clear()
+    with step(log, refuse_all) as dedupe:
+        dedupe.turn(limit=1)
+    (entry,) = caplog.records
+    assert entry.levelname == "WARNING"
+    assert not entry.exc_info
+
+
+def refuse_all(event: LayerSeen) -> list[AnyEvent]:
+    raise BenanzaError("not today")
+
+
+def test_what_stops_the_step_leaves_the_event_for_the_next_one(log: EventLog) -> None:
+    publish(log, [relu(1)])
+    with (
+        Step(log, "dedupe", [LAYERS], LayerSeen, refuse_all, clock, stops_on=(BenanzaError,)) as s,
+        pytest.raises(BenanzaError, match="not today"),
+    ):
+        s.turn(limit=10)
+    assert written(log, DEAD_LETTERS) == []
+    with step(log) as dedupe:
+        dedupe.turn(limit=10)
+    assert written(log, JOBS) == job(relu(1))
+
+
+def test_what_was_taken_in_is_flushed_before_it_is_committed(log: EventLog) -> None:
+    publish(log, [relu(1), relu(2)])
+    taken: list[LayerSeen] = []
+    flushed: list[list[LayerSeen]] = []
+
+    def take(event: LayerSeen) -> list[AnyEvent]:
+        taken.append(event)
+        return []
+
+    with (
+        Step(log, "store", [LAYERS], LayerSeen, take, clock, flush=interrupt) as store,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        store.turn(limit=10)
+    taken.clear()
+
+    def flush() -> None:
+        flushed.append(list(taken))
+
+    with Step(log, "store", [LAYERS], LayerSeen, take, clock, flush=flush) as store:
+        store.turn(limit=10)
+        assert flushed == [[relu(1), relu(2)]]
+        store.turn(limit=10)
+    assert len(flushed) == 1
+
+
+def clock() -> datetime:
+    return NOW
 
 
 def test_bytes_that_are_no_event_become_a_dead_letter(log: EventLog) -> None:

@@ -5,10 +5,10 @@ import sys
 
 import click
 import pytest
-from benanza_backbone.errors import BenanzaError
 from click.testing import CliRunner
 
 from benanza.cli import cli
+from benanza_backbone.errors import BenanzaError
 from tests.benanza.conftest import Benanza
 
 COMMANDS = sorted(cli.commands)

@@ -7,17 +7,20 @@ import subprocess
 import time
 from collections import Counter
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
-from benanza_ingest.zoo import zoo_path
-from benanza_schemas.codec import decode
-from benanza_schemas.events import BenchmarkRequested, LayerMeasured
+from filelock import FileLock
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper
 
+from benanza.embedded import LOCK_FILE
+from benanza_ingest.zoo import zoo_path
+from benanza_schemas.codec import decode
+from benanza_schemas.events import LayerMeasured
 from tests.benanza.conftest import PROGRAM, Benanza, environment
 
 pytestmark = pytest.mark.slow
@@ -96,15 +99,13 @@ def document(done: "subprocess.CompletedProcess[str]", status: int = 0) -> dict[
 def chain(path: Path, sizes: list[int]) -> Path:
     """A model of fully connected layers, each unlike the others, with a Relu after each."""
     nodes, weights = [], []
-    for at, (inputs, outputs) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for at, (inputs, outputs) in enumerate(pairwise(sizes)):
         weight = helper.make_tensor_value_info(f"w{at}", TensorProto.FLOAT, [inputs, outputs])
         weights.append(weight)
         nodes.append(helper.make_node("MatMul", [f"x{at}", f"w{at}"], [f"m{at}"], name=f"m{at}"))
         nodes.append(helper.make_node("Relu", [f"m{at}"], [f"x{at + 1}"], name=f"r{at}"))
     first = helper.make_tensor_value_info("x0", TensorProto.FLOAT, [1, sizes[0]])
-    last = helper.make_tensor_value_info(
-        f"x{len(sizes) - 1}", TensorProto.FLOAT, [1, sizes[-1]]
-    )
+    last = helper.make_tensor_value_info(f"x{len(sizes) - 1}", TensorProto.FLOAT, [1, sizes[-1]])
     graph = helper.make_graph(nodes, "chain", [first, *weights], [last])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
     return path
@@ -175,16 +176,139 @@ def test_a_sibling_benchmarks_its_new_layers_alone(
     before = measured(data)
     done = benanza("run", tmp_path / "sibling.onnx", "--data", data, "--format", "json")
     layers = document(done)["layers"]
-    new = measured(data) - before
-    assert layers["benchmarked"] + layers["failed"] - sum(
-        1 for event in events(data, "results") if isinstance(event, LayerMeasured)
-        and event.fingerprint in before and not any(v.samples_us for v in event.variants)
-    ) == len(new)
-    titles = {
-        event.fingerprint: event.layer.title()
-        for event in events(data, "jobs")
-        if isinstance(event, BenchmarkRequested)
-    }
-    assert "Sigmoid" in {titles[fingerprint] for fingerprint in new}
-    assert all(titles[fingerprint].endswith("Sigmoid") for fingerprint in new)
-    assert layers["known"] == layers["unique"] - layers["benchmarked"] - layers["failed"] > 0
+    jobs = {job.fingerprint: job.layer.title() for job in events(data, "jobs")}
+    assert [jobs[fingerprint] for fingerprint in measured(data) - before] == ["Sigmoid"]
+    assert layers["benchmarked"] == 1
+    assert layers["known"] + layers["failed"] == layers["unique"] - 1
+
+
+def test_what_can_be_measured_is_printed_beside_what_cannot(
+    benanza: Benanza, data: Path, tmp_path: Path
+) -> None:
+    """A model that isn't there, one that is none, and a layer that the runtime doesn't have."""
+    (tmp_path / "random.onnx").write_bytes(b"no model at all")
+    sparse = helper.make_graph(
+        [
+            helper.make_node("Relu", ["x"], ["r"], name="relu"),
+            helper.make_node("Unheard", ["r"], ["y"], name="unheard", domain="custom"),
+        ],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1000])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1000])],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("custom", 1)]
+    onnx.save(helper.make_model(sparse, opset_imports=opsets), tmp_path / "custom.onnx")
+    models = [tmp_path / name for name in ("custom.onnx", "missing.onnx", "random.onnx")]
+    done = benanza("run", *models, "--data", data, "--format", "json")
+    found = document(done, status=1)
+    (bound,) = found["bounds"]
+    assert bound["partial"] is True
+    (missing,) = bound["coverage"]["missing"]
+    assert missing["name"] == "unheard"
+    assert "custom::Unheard" in missing["reason"]
+    assert bound["sequential_us"] > 0
+    assert [error["model"] for error in found["errors"]] == [str(model) for model in models[1:]]
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("error: ") for line in lines)
+    partial = benanza("run", models[0], "--data", data)
+    assert partial.returncode == 3
+    assert "unheard (Unheard): custom::Unheard" in partial.stdout
+    assert partial.stderr == ""
+
+
+def test_models_that_cannot_be_had_cost_no_benchmark(benanza: Benanza, tmp_path: Path) -> None:
+    done = benanza("run", "missing.onnx", "--data", tmp_path / "new")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: there is no file missing.onnx")
+    assert events(tmp_path / "new", "results") == []
+
+
+def test_the_same_file_under_another_name_is_another_model_with_known_layers(
+    benanza: Benanza, data: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "copy.onnx").write_bytes(zoo_path("squeezenet").read_bytes())
+    found = document(benanza("run", tmp_path / "copy.onnx", "--data", data, "--format", "json"))
+    assert [bound["model"] for bound in found["bounds"]] == ["copy"]
+    assert found["layers"]["benchmarked"] == 0
+
+
+def test_each_batch_size_has_a_bound_of_its_own(
+    benanza: Benanza, data: Path, tmp_path: Path
+) -> None:
+    model = chain(tmp_path / "chain.onnx", [64, 32])
+    options = ("--data", data, "--format", "json")
+    found = document(benanza("run", model, "--batch", "1,4", *options))
+    assert [bound["batch"] for bound in found["bounds"]] == [1, 4]
+    again = document(benanza("run", model, "--batch", "4,2", *options))
+    assert [bound["batch"] for bound in again["bounds"]] == [4, 2]
+    assert again["layers"]["known"] > 0
+
+
+def test_the_policy_asked_for_is_the_policy_answered(benanza: Benanza, data: Path) -> None:
+    options = ("run", "zoo:squeezenet", "--data", data, "--format", "json")
+    (bound,) = document(benanza(*options, "--accounting", "paper", "--fusion", "off"))["bounds"]
+    assert bound["accounting"] == "paper"
+    assert bound["fusion"] is False
+    assert bound["coverage"]["not_counted"] == 8  # the Concats
+    (fused,) = document(benanza(*options))["bounds"]
+    assert fused["sequential_us"] != bound["sequential_us"]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_was_stopped_goes_on_where_it_was(
+    benanza: Benanza, data: Path, tmp_path: Path, stop: signal.Signals
+) -> None:
+    model = chain(tmp_path / "chain.onnx", list(range(100, 170, 10)))
+    known = measured(data)
+    process = subprocess.Popen(
+        [PROGRAM, "run", model, "--data", data],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+    )
+    deadline = time.monotonic() + 60
+    while len(measured(data)) < len(known) + 3:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(stop)
+    output, errors = process.communicate(timeout=30)
+    done = measured(data) - known
+    jobs = len(events(data, "jobs")) - len(known)
+    assert 3 <= len(done) < jobs
+    assert output == ""
+    if stop == signal.SIGINT:
+        assert process.returncode == 1
+        assert errors == "error: interrupted; the same command again goes on from here\n"
+        so_far = benanza("bounds", model, "--data", data, "--format", "json")
+        assert so_far.returncode == 3
+        (bound,) = json.loads(so_far.stdout)["bounds"]
+        assert bound["sequential_us"] > 0
+        assert bound["coverage"]["missing"]
+    found = document(benanza("run", model, "--data", data, "--format", "json"))
+    assert found["bounds"][0]["partial"] is False
+    # What was written when the process died, and not committed, comes again; nothing else does.
+    repeated = sum(count - 1 for count in (measured(data) - known).values())
+    assert repeated <= 1
+    assert len(measured(data) - known) == jobs
+    assert found["layers"]["known"] >= len(done) - 1
+
+
+def test_a_second_process_on_the_folder_is_told_so(benanza: Benanza, data: Path) -> None:
+    with FileLock(data / LOCK_FILE):
+        done = benanza("run", "zoo:squeezenet", "--data", data)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert f"another benanza is at work in {data}" in done.stderr
+
+
+def test_the_cuda_runtime_is_refused_before_anything_is_done(
+    benanza: Benanza, tmp_path: Path
+) -> None:
+    done = benanza("run", "zoo:squeezenet", "--runtime", "cuda", "--data", tmp_path / "new")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: --runtime cuda needs ")
+    assert not (tmp_path / "new").exists()

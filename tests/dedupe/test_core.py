@@ -1,12 +1,13 @@
 """Each layer becomes a job once, in whatever order, and however often, events arrive."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from benanza_dedupe.core import Dedupe
 from benanza_schemas.events import BenchmarkRequested, LayerSeen, event_id
 from benanza_schemas.identity import LayerError, canonical, fingerprint
 from benanza_schemas.layer import Layer, Operator, Tensor
-from hypothesis import given
-from hypothesis import strategies as st
 
 OPERATORS = ("Relu", "Sigmoid", "Tanh")
 

@@ -1,0 +1,123 @@
+"""Bounds as people read them."""
+
+import io
+from typing import Any
+
+import msgspec
+import pytest
+
+from benanza.render.bounds import print_bounds, print_lower_bounds
+from benanza.render.table import console
+from benanza.results import Bound, Bounds, Coverage, LayerCounts, LowerBounds, MissingLayer
+
+BOUND = Bound(
+    model="alexnet",
+    model_id="a" * 32,
+    batch=8,
+    system="A CPU",
+    system_id="b" * 32,
+    runtime="onnxruntime",
+    precision="fp32",
+    accounting="full",
+    fusion=True,
+    sequential_us=12_345.6,
+    sequential_spread_us=78.9,
+    parallel_us=10_000.0,
+    parallel_spread_us=50.0,
+    roofline_us=None,
+    attainable_us=None,
+    partial=False,
+    layers=24,
+    unique_layers=20,
+    coverage=Coverage(measured=22, free=2, not_counted=0, missing=()),
+    critical_path=("conv1",),
+)
+
+
+def but(**changes: Any) -> Bound:
+    return msgspec.structs.replace(BOUND, **changes)
+
+
+def partial(count: int) -> Bound:
+    missing = tuple(
+        MissingLayer(name=f"layer{at}", op="Conv", reason="too large") for at in range(count)
+    )
+    coverage = Coverage(measured=22, free=2, not_counted=0, missing=missing)
+    return but(partial=True, coverage=coverage)
+
+
+def lines(*bounds: Bound) -> list[str]:
+    stream = io.StringIO()
+    print_bounds(console(stream), Bounds(bounds=bounds))
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_a_full_bound() -> None:
+    title, row, system = lines(BOUND)
+    assert "sequential ms" in title
+    assert row.split("  ")[0] == "alexnet"
+    assert "12.35 ± 0.08" in row
+    assert "10.00 ± 0.05" in row
+    assert row.endswith("-  full")
+    assert system == "measured on A CPU with onnxruntime at fp32"
+
+
+def test_all_times_of_a_table_have_one_unit() -> None:
+    title, quick, slow, _ = lines(but(sequential_us=500.0), BOUND)
+    assert "sequential ms" in title
+    assert "0.50 ± 0.08" in quick
+    assert "12.35 ± 0.08" in slow
+
+
+def test_a_partial_bound_says_what_it_lacks() -> None:
+    _, row, _, title, layer = lines(partial(1))
+    assert row.endswith("partial: 22 of 23")
+    assert title == "alexnet, batch 8, fp32: the bound is partial; it lacks 1 layer:"
+    assert layer == "  layer0 (Conv): too large"
+
+
+def test_a_long_list_of_missing_layers_says_where_the_rest_is() -> None:
+    shown = lines(partial(1000))
+    assert len([line for line in shown if line.endswith("too large")]) == 10
+    assert shown[-1] == "  and 990 more; --format json lists all"
+
+
+def test_each_system_and_precision_has_a_table_of_its_own() -> None:
+    shown = lines(BOUND, but(system="A GPU", system_id="c" * 32), but(precision="fp16"))
+    assert [line for line in shown if line.startswith("measured")] == [
+        "measured on A CPU with onnxruntime at fp32",
+        "measured on A GPU with onnxruntime at fp32",
+        "measured on A CPU with onnxruntime at fp16",
+    ]
+    assert len([line for line in shown if line.startswith("model ")]) == 3
+
+
+def test_no_bounds_say_how_to_get_some() -> None:
+    assert lines() == ["no bounds are known; say: benanza run MODEL"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "line"),
+    [
+        (
+            (91, 55, 0, 52, 3),
+            "91 layers, 55 unique: 0 known, 52 benchmarked, 3 failed; reuse saved 36 benchmarks",
+        ),
+        (
+            (1, 1, 1, 0, 0),
+            "1 layer, 1 unique: 1 known, 0 benchmarked, 0 failed; reuse saved 1 benchmark",
+        ),
+    ],
+)
+def test_what_reuse_saved(counts: tuple[int, int, int, int, int], line: str) -> None:
+    names = ("total", "unique", "known", "benchmarked", "failed")
+    found = LowerBounds(
+        bounds=(BOUND,),
+        layers=LayerCounts(**dict(zip(names, counts, strict=True))),
+        seconds={},
+        errors=(),
+    )
+    stream = io.StringIO()
+    print_lower_bounds(console(stream), found)
+    assert stream.getvalue().splitlines()[-1] == line
+    assert line in found._repr_html_()

@@ -1,0 +1,75 @@
+"""The Python API: the words of the command line, and the same documents."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import benanza
+from tests.benanza.conftest import Benanza
+
+
+def test_inspect_gives_typed_layers() -> None:
+    found = benanza.inspect("zoo:squeezenet", batch=2)
+    assert found.batch == 2
+    assert found.layers[0].op == "Conv"
+    assert found.layers[0].outputs == ((2, 64, 111, 111),)
+    assert found.to_dict()["layers"][0]["outputs"] == [[2, 64, 111, 111]]
+
+
+def test_inspect_is_the_command(benanza: Benanza) -> None:
+    import benanza as api
+
+    document = json.loads(benanza("inspect", "zoo:shufflenet", "--format", "json").stdout)
+    assert api.inspect("zoo:shufflenet").to_dict() == document
+
+
+def test_a_notebook_shows_a_table() -> None:
+    page = benanza.inspect("zoo:alexnet")._repr_html_()
+    assert page.startswith("<pre")
+    assert "LRN" in page
+    assert "24 layers" in page
+
+
+def test_a_path_may_be_a_path(tmp_path: Path) -> None:
+    with pytest.raises(benanza.BenanzaError, match="there is no file"):
+        benanza.inspect(tmp_path / "missing.onnx")
+
+
+def test_dims_are_bound_or_refused() -> None:
+    with pytest.raises(benanza.BenanzaError, match="no open dimension 'length'"):
+        benanza.inspect("zoo:alexnet", dims={"length": 3})
+
+
+@pytest.mark.slow
+def test_lower_bound_is_the_command(
+    first_run: tuple[Path, "subprocess.CompletedProcess[str]"], data: Path
+) -> None:
+    found = benanza.lower_bound("zoo:squeezenet", data=data)
+    document = json.loads(first_run[1].stdout)
+    assert found.to_dict()["bounds"] == document["bounds"]
+    assert found.layers.benchmarked == 0
+    assert "squeezenet" in found._repr_html_()
+    (bound,) = found.bounds
+    assert bound.parallel_us <= bound.sequential_us
+
+
+@pytest.mark.slow
+def test_lower_bound_takes_several_of_everything(data: Path) -> None:
+    models = ["zoo:squeezenet", "zoo:squeezenet"]
+    found = benanza.lower_bound(
+        models, batch=[1], precision=["fp32", "tf32"], accounting="paper", fusion=False, data=data
+    )
+    assert [bound.precision for bound in found.bounds] == ["fp32", "tf32"]
+    fp32, tf32 = found.bounds
+    assert not fp32.partial
+    assert tf32.partial
+    assert "TF32 is a mode of GPUs" in tf32.coverage.missing[0].reason
+    assert found.layers.failed >= found.layers.unique // 2
+
+
+@pytest.mark.slow
+def test_lower_bound_raises_for_a_model_that_has_none(data: Path) -> None:
+    with pytest.raises(benanza.BenanzaError, match=r"there is no file missing\.onnx"):
+        benanza.lower_bound(["zoo:squeezenet", "missing.onnx"], data=data)

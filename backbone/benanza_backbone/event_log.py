@@ -4,13 +4,13 @@ This is the port. `sqlite_log` is the embedded adapter. Every adapter passes the
 `tests/backbone/event_log_contract.py`.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import Self
 
 import msgspec
+
+from benanza_backbone.closing import Closing
 
 
 class Partition(msgspec.Struct, frozen=True, order=True):
@@ -43,7 +43,7 @@ class Record(msgspec.Struct, frozen=True):
     value: bytes
 
 
-class Consumer(ABC):
+class Consumer(Closing):
     """A member of a group that shares out the partitions of some topics.
 
     Delivery is at least once. The group has one committed offset for each partition, and each
@@ -104,19 +104,8 @@ class Consumer(ABC):
     def close(self) -> None:
         """Leaves the group without committing. May be called again."""
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class EventLog(ABC):
+class EventLog(Closing):
     """The topics of one installation. A topic exists as soon as it is named.
 
     May be shared by threads. Every method may block on the disk or the network, and raises
@@ -157,14 +146,3 @@ class EventLog(ABC):
     @abstractmethod
     def close(self) -> None:
         """Gives connections back. May be called again."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Literal
 
 import msgspec
+
 from benanza_schemas.layer import Accounting, Kind, Precision
 
 

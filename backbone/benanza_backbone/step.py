@@ -7,9 +7,9 @@ written again, under the same event ids.
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Message, Partition, Record
 from benanza_schemas.codec import MAX_EVENT_BYTES, DecodeError, decode, encode
@@ -24,7 +24,7 @@ MAX_REASON = 8192
 log = logging.getLogger(__name__)
 
 
-class Step:
+class Step(Closing):
     """One service's way through its topics.
 
     `handle` takes an event of one of the types in `takes` and returns the events that follow.
@@ -125,17 +125,6 @@ class Step:
             reason=(str(error) or type(error).__name__)[:MAX_REASON],
             failed_at=self._clock(),
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def as_message(event: AnyEvent) -> Message:

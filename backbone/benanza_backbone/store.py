@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from hashlib import sha256
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
-from benanza_schemas.events import AnyEvent
-from benanza_schemas.layer import Precision
 
 from benanza_backbone.clickhouse import Address, connected, errors_mended, parse_address
+from benanza_backbone.closing import Closing
 from benanza_backbone.migration_lock import migration_lock
 from benanza_backbone.migrations import migrate, shipped
 from benanza_backbone.queries import (
@@ -27,6 +25,8 @@ from benanza_backbone.queries import (
     ModelLayer,
 )
 from benanza_backbone.rows import TABLES, Row, rows, utc
+from benanza_schemas.events import AnyEvent
+from benanza_schemas.layer import Precision
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _END_OF_TIME = datetime(2299, 12, 31, tzinfo=UTC)
 
 
-class Store:
+class Store(Closing):
     """A connection to the store, made by `Store.open`.
 
     Belongs to one thread; a process must not fork while it is open. Embedded, a folder belongs
@@ -126,14 +126,3 @@ class Store:
         """Fingerprints of the layers measured on a system, those that failed among them."""
         found = self.query(KNOWN_LAYERS, {"system_id": system_id, "precision": precision})
         return frozenset(row["fingerprint"] for row in found)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -42,7 +42,7 @@ def decode(encoded: bytes) -> AnyEvent:
             max_map_len=MAX_ITEMS,
         )
     except (ValueError, msgpack.UnpackException, RecursionError) as error:
-        raise DecodeError(f"not MessagePack: {error or type(error).__name__}") from error
+        raise DecodeError(f"not MessagePack: {str(error) or type(error).__name__}") from error
     if not isinstance(fields, dict):
         raise DecodeError(f"an event is a map, not {type(fields).__name__}")
     version = fields.get("schema_version")

@@ -31,6 +31,8 @@ FROM_ONNX = {
     24: "float8e8m0",
     25: "uint2",
     26: "int2",
+    27: "float6e2m3",
+    28: "float6e3m2",
 }
 
 TO_ONNX = {name: number for number, name in FROM_ONNX.items()}
@@ -61,6 +63,8 @@ BITS = {
     "float8e8m0": 8,
     "uint2": 2,
     "int2": 2,
+    "float6e2m3": 6,
+    "float6e3m2": 6,
 }
 """Bits that an element takes in memory; strings have no fixed width."""
 

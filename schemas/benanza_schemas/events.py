@@ -15,16 +15,30 @@ from benanza_schemas.layer import Accounting, Kind, Layer, Precision
 
 SCHEMA_VERSION = 1
 
-Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+# In Python's patterns `$` also matches before a newline at the end; the length rules that out.
+Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
 """A 128-bit hash in hexadecimal: fingerprints, event ids, model ids, system ids."""
 
-Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
-Name = Annotated[str, msgspec.Meta(max_length=4096)]
-Reason = Annotated[str, msgspec.Meta(max_length=8192)]
-Microseconds = Annotated[float, msgspec.Meta(ge=0)]
+MAX_NAME_LENGTH = 4096
+MAX_REASON_LENGTH = 8192
+Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_LENGTH)]
+Reason = Annotated[str, msgspec.Meta(max_length=MAX_REASON_LENGTH)]
+Microseconds = Annotated[float, msgspec.Meta(ge=0, le=2**53)]
+"""Finite, as all figures are: infinity stands for nothing that was measured."""
+
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
+"""A time stamp with its zone, written as RFC 3339 says."""
+
 MAX_INLINE_MODEL_BYTES = 1_000_000
+InlineModel = Annotated[
+    bytes,
+    msgspec.Meta(
+        max_length=MAX_INLINE_MODEL_BYTES, description=f"at most {MAX_INLINE_MODEL_BYTES:,} bytes"
+    ),
+]
 
 
 def event_id(kind: str, *causes: str) -> Hash:
@@ -51,7 +65,7 @@ class ModelPublished(Event, frozen=True, kw_only=True):
     sha256: Sha256
     zoo: Name = ""
     uri: Name = ""
-    content: Annotated[bytes, msgspec.Meta(max_length=MAX_INLINE_MODEL_BYTES)] | None = None
+    content: InlineModel | None = None
     batch_sizes: tuple[Positive, ...] = ()
     dims: dict[Name, Positive] = {}
 
@@ -67,7 +81,7 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     op: Name
     domain: Name
     kind: Kind
-    fingerprint: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{32})?$")] = ""
+    fingerprint: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{32})?$", max_length=32)] = ""
     flops: Count = 0
     bytes: Count = 0
     parameters: Count = 0
@@ -144,14 +158,14 @@ class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Name
     precision: Precision
-    value: Annotated[float, msgspec.Meta(gt=0)]
-    iqr: Annotated[float, msgspec.Meta(ge=0)]
+    value: Annotated[float, msgspec.Meta(gt=0, le=1e30)]
+    iqr: Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 
 
 class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What measurements were made on and with. What isn't there is an empty string.
 
-    `system_id` is a hash of all the other fields: `benanza_schemas.events.system_id`.
+    `system_id` is a hash of all the other fields; `identified` fills it in.
     """
 
     system_id: Hash
@@ -179,7 +193,7 @@ class SystemMeasured(Event, frozen=True, kw_only=True):
     """A system and its ceilings. Topic `results`, key `system_id`."""
 
     system: System
-    measured_at: datetime
+    measured_at: Time
     ceilings: tuple[Ceiling, ...]
 
 
@@ -214,7 +228,7 @@ class LayerMeasured(Event, frozen=True, kw_only=True):
     fingerprint: Hash
     system: System
     precision: Precision
-    measured_at: datetime
+    measured_at: Time
     variants: tuple[Variant, ...]
     environment: dict[Name, Name] = {}
     failure: Reason = ""
@@ -245,7 +259,7 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     accounting: Accounting
     fusion: bool
     cause: Hash
-    computed_at: datetime
+    computed_at: Time
     sequential_us: Microseconds
     sequential_spread_us: Microseconds
     parallel_us: Microseconds
@@ -270,7 +284,7 @@ class DeadLetter(Event, frozen=True, kw_only=True):
     value: bytes
     service: Name
     reason: Reason
-    failed_at: datetime
+    failed_at: Time
 
 
 AnyEvent = (

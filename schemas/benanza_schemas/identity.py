@@ -56,6 +56,8 @@ def canonical(layer: Layer) -> Layer:
     more than `MAX_OUTPUT_ORDERS` orders of equal-looking outputs would have to be tried.
     """
     _check(layer)
+    operators = tuple([_in_one_form(operator) for operator in layer.operators])
+    layer = Layer(layer.tensors, operators, layer.outputs)
     if len(layer.operators) == 1 and len(layer.outputs) == 1:
         return _renumber(layer, (0,), layer.outputs)
     orders = list(_output_orders(layer))
@@ -147,16 +149,14 @@ def _renumber(layer: Layer, order: tuple[int, ...], outputs: tuple[int, ...]) ->
     operators = []
     for at in order:
         operator = layer.operators[at]
-        inputs = _without_tail(tuple(place(index) for index in operator.inputs))
-        written = _without_tail(tuple(place(index) for index in operator.outputs))
         operators.append(
             Operator(
                 op_type=operator.op_type,
                 domain=operator.domain,
                 version=operator.version,
-                attributes=tuple(sorted(operator.attributes, key=lambda a: a.name)),
-                inputs=inputs,
-                outputs=written,
+                attributes=operator.attributes,
+                inputs=tuple([place(index) for index in operator.inputs]),
+                outputs=tuple([place(index) for index in operator.outputs]),
             )
         )
     return Layer(
@@ -166,8 +166,20 @@ def _renumber(layer: Layer, order: tuple[int, ...], outputs: tuple[int, ...]) ->
     )
 
 
+def _in_one_form(operator: Operator) -> Operator:
+    """What ONNX lets a model write in several ways, in one."""
+    return Operator(
+        op_type=operator.op_type,
+        domain=operator.domain,
+        version=operator.version,
+        attributes=tuple(sorted(operator.attributes, key=lambda a: a.name)),
+        inputs=_without_tail(operator.inputs),
+        outputs=_without_tail(operator.outputs),
+    )
+
+
 def _without_tail(indices: tuple[int, ...]) -> tuple[int, ...]:
-    """Leaves out what is omitted at the end: ONNX lets a model write it or not."""
+    """Leaves out what is omitted at the end, which says nothing."""
     end = len(indices)
     while end and indices[end - 1] == OMITTED:
         end -= 1

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import networkx
-from benanza_schemas.events import ModelIngested
 from hypothesis import strategies as st
 
+from benanza_schemas.events import ModelIngested
 from tests.analyzer.events import KINDS, fingerprint, group, model, summary
 
 # Times that floats add up without rounding, so that sums can be compared exactly.

@@ -1,5 +1,6 @@
 import onnx
 import pytest
+
 from benanza_analyzer.accounting import PAPER, standing
 from benanza_schemas.events import LayerSummary
 from benanza_schemas.layer import Kind

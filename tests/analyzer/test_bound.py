@@ -7,6 +7,9 @@ from itertools import combinations, pairwise
 
 import networkx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from benanza_analyzer.bound import Bound, lower_bound
 from benanza_analyzer.catalogue import Catalogue
 from benanza_analyzer.compiled_model import compile_model
@@ -14,9 +17,6 @@ from benanza_analyzer.measurements import NOT_MEASURED, Best, Measurements
 from benanza_analyzer.roofline import Ceilings
 from benanza_schemas.events import Group, Missing, ModelIngested
 from benanza_schemas.layer import Accounting
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from tests.analyzer.events import IN_PAPER, fingerprint, group, model, summary
 from tests.analyzer.graphs import all_fingerprints, graph_of, models, times
 

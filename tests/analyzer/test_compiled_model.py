@@ -1,9 +1,9 @@
 import pytest
+
 from benanza_analyzer.catalogue import NOTHING, Catalogue
 from benanza_analyzer.compiled_model import compile_model
 from benanza_analyzer.model_check import InvalidModelError
 from benanza_schemas.events import LayerSummary
-
 from tests.analyzer.events import fingerprint, group, model, summary
 
 BLOCK = ("Conv", "Relu", "Concat")

@@ -6,6 +6,9 @@ from unittest.mock import Mock
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from benanza_analyzer import core
 from benanza_analyzer.bound import lower_bound
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
@@ -13,9 +16,6 @@ from benanza_analyzer.measurements import NOT_MEASURED
 from benanza_analyzer.model_check import InvalidModelError
 from benanza_schemas import codec
 from benanza_schemas.events import BoundUpdated, LayerMeasured, Missing, ModelIngested, event_id
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.analyzer.events import (
     NOW,
     ceilings,

@@ -3,9 +3,10 @@ import time
 from collections.abc import Iterator
 from itertools import combinations
 
-from benanza_analyzer.cover import cheapest, plan
 from hypothesis import given
 from hypothesis import strategies as st
+
+from benanza_analyzer.cover import cheapest, plan
 
 Groups = tuple[tuple[int, ...], ...]
 

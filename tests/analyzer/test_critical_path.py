@@ -1,9 +1,10 @@
 from itertools import pairwise
 
 import networkx
-from benanza_analyzer.critical_path import critical_path
 from hypothesis import given
 from hypothesis import strategies as st
+
+from benanza_analyzer.critical_path import critical_path
 
 
 @st.composite

@@ -2,8 +2,8 @@ import math
 from itertools import permutations
 
 import pytest
-from benanza_analyzer.measurements import NOT_MEASURED, Best, Measurements, best
 
+from benanza_analyzer.measurements import NOT_MEASURED, Best, Measurements, best
 from tests.analyzer.events import measured, variant
 
 

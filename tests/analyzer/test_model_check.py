@@ -2,10 +2,10 @@ from itertools import combinations
 
 import msgspec
 import pytest
-from benanza_analyzer.model_check import InvalidModelError, check
-from benanza_schemas.events import LayerSummary, ModelIngested
 from hypothesis import given
 
+from benanza_analyzer.model_check import InvalidModelError, check
+from benanza_schemas.events import LayerSummary, ModelIngested
 from tests.analyzer.events import group, model, summary
 from tests.analyzer.graphs import graph_of, may_be_a_group, models
 

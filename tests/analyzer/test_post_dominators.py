@@ -1,9 +1,9 @@
 import networkx
+from hypothesis import given
+
 from benanza_analyzer.model_check import readers
 from benanza_analyzer.post_dominators import nearest_post_dominators
 from benanza_schemas.events import ModelIngested
-from hypothesis import given
-
 from tests.analyzer.events import model, summary
 from tests.analyzer.graphs import graph_of, models
 

@@ -3,7 +3,6 @@
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.measurements import NOT_MEASURED
 from benanza_schemas.events import LayerUse, Missing
-
 from tests.analyzer.events import NOW, measured, model, summary, the, variant
 
 

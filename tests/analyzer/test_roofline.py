@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from benanza_analyzer.catalogue import Catalogue
 from benanza_analyzer.roofline import Ceilings, roofline_us
 from benanza_schemas.layer import Precision

@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+
 from benanza_analyzer.spread import spread_us
 
 IQR_US = np.array([0.0, 3.0, 4.0, math.inf])

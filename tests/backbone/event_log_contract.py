@@ -13,6 +13,7 @@ from threading import Timer
 from uuid import uuid4
 
 import pytest
+
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import Consumer, EventLog, Message, Partition, Record
 from benanza_schemas.codec import MAX_EVENT_BYTES

@@ -9,7 +9,6 @@ from itertools import count
 
 from benanza_backbone.store import Store
 from benanza_schemas.events import LayerMeasured, event_id
-
 from tests.backbone.sample_events import measured, variant
 
 BATCH = 5

@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+
 from benanza_backbone.clickhouse import parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.store import Store
-
 from tests.backbone.sample_events import EVERY_KIND, MODEL_ID
 
 PASSWORD = "s3cret/p@ss"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from benanza_backbone.clickhouse import connected, parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.migration_lock import LOCK, migration_lock

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from benanza_backbone.clickhouse import connected, parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.migrations import Migration, migrate, shipped, statements
-from hypothesis import given
-from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 from benanza_backbone.rows import TABLES, rows, utc
-
 from tests.backbone.sample_events import (
     BOUNDS,
     CONV_ID,

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Setting, load
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+
 from benanza_backbone import sqlite_log
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.sqlite_log import SqliteEventLog
-
 from tests.backbone.event_log_contract import EventLogContract, drain, numbered, values, values_of
 
 

@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from benanza_backbone.event_log import Partition, Record
 from benanza_backbone.sqlite_log import SqliteEventLog
-
 from tests.backbone.crash_worker import BATCH, TOPICS
 
 WORKER = str(Path(__file__).with_name("crash_worker.py"))

@@ -4,10 +4,11 @@ import tempfile
 from pathlib import Path
 
 import hypothesis.strategies as st
-from benanza_backbone.event_log import Consumer, Message, Partition
-from benanza_backbone.sqlite_log import SqliteEventLog
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from benanza_backbone.event_log import Consumer, Message, Partition
+from benanza_backbone.sqlite_log import SqliteEventLog
 
 TOPICS = ("a", "b", "c")
 GROUPS = {"ab": ("a", "b"), "c": ("c",)}

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.queries import MissingLayer, ModelLayer
 from benanza_backbone.rows import rows
 from benanza_backbone.store import Store
 from benanza_schemas.events import AnyEvent, event_id
-
 from tests.backbone.sample_events import (
     BOUNDS,
     CONV_ID,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from benanza_backbone.store import Store
 
+from benanza_backbone.store import Store
 from tests.backbone.sample_events import EVERY_KIND, MODEL
 
 TEXT = Path(__file__).parents[2].joinpath("docs", "clickhouse.md").read_text("utf-8")

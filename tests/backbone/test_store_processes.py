@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.store import Store
-
 from tests.backbone.sample_events import SYSTEM
 from tests.backbone.store_worker import BATCH, numbered
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
-from benanza_backbone.store import Store
-from benanza_schemas.events import AnyEvent, BoundUpdated, Missing, ModelIngested, event_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benanza_backbone.store import Store
+from benanza_schemas.events import AnyEvent, BoundUpdated, Missing, ModelIngested, event_id
 from tests.backbone.sample_events import MODEL, after, bound
 
 keys = st.tuples(st.integers(0, 1), st.booleans())

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from benanza_schemas.events import Missing
-from benanza_schemas.layer import Accounting, Precision
 
 from benanza_analyzer.catalogue import NOTHING, Catalogue
 from benanza_analyzer.compiled_model import CompiledModel, Counted
@@ -17,6 +15,8 @@ from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.measurements import Measurements
 from benanza_analyzer.roofline import Ceilings, roofline_us
 from benanza_analyzer.spread import spread_us
+from benanza_schemas.events import Missing
+from benanza_schemas.layer import Accounting, Precision
 
 
 class Bound(msgspec.Struct, frozen=True):

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from benanza_schemas.events import Group, LayerSummary, ModelIngested
-from benanza_schemas.layer import Accounting
 
 from benanza_analyzer.accounting import Standing, standing
 from benanza_analyzer.catalogue import NOTHING, Catalogue
 from benanza_analyzer.cover import Plan, plan
 from benanza_analyzer.model_check import check, readers
 from benanza_analyzer.post_dominators import nearest_post_dominators
+from benanza_schemas.events import Group, LayerSummary, ModelIngested
+from benanza_schemas.layer import Accounting
 
 
 class Component(NamedTuple):

@@ -10,6 +10,12 @@ from datetime import datetime
 from hashlib import blake2b
 
 import msgspec
+
+from benanza_analyzer.bound import Bound, lower_bound
+from benanza_analyzer.catalogue import Catalogue
+from benanza_analyzer.compiled_model import CompiledModel, compile_model
+from benanza_analyzer.measurements import Measurements, best
+from benanza_analyzer.roofline import Ceilings
 from benanza_schemas.events import (
     BoundUpdated,
     LayerMeasured,
@@ -18,12 +24,6 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.layer import Accounting, Precision
-
-from benanza_analyzer.bound import Bound, lower_bound
-from benanza_analyzer.catalogue import Catalogue
-from benanza_analyzer.compiled_model import CompiledModel, compile_model
-from benanza_analyzer.measurements import Measurements, best
-from benanza_analyzer.roofline import Ceilings
 
 AnalyzerEvent = ModelIngested | SystemMeasured | LayerMeasured
 

@@ -7,6 +7,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+
 from benanza_schemas.events import LayerMeasured, Variant
 
 NOT_MEASURED = "not measured yet on this system"

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from benanza_schemas.layer import Precision
 
 from benanza_analyzer.catalogue import Catalogue
+from benanza_schemas.layer import Precision
 
 MICROSECONDS = 1e6
 

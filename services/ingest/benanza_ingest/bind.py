@@ -7,13 +7,19 @@ from difflib import get_close_matches
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
 from benanza_ingest.errors import ModelError
+from benanza_ingest.parse import check_text
 
 _BATCH_NAMES = ("batch", "batch_size", "batchsize", "n", "bs", "unk_batch")
 
 
+MAX_DIMENSION = 2**53
+"""Where events end, since not all languages have larger whole numbers."""
+
+
 @dataclass(frozen=True)
 class Binding:
-    """What was bound. `dims` holds named dimensions other than the batch.
+    """What was bound. `dims` holds named dimensions other than the batch, `inputs` what a
+    caller feeds.
 
     `former_batch` is the fixed batch size that another one replaces, or None: then shapes
     that the model states have lost their meaning.
@@ -22,6 +28,11 @@ class Binding:
     batch: int
     dims: dict[str, int]
     former_batch: int | None
+    inputs: list[ValueInfoProto]
+
+    def open_names(self) -> list[str]:
+        """The names of the dimensions that are still open."""
+        return _open_names(self.inputs)
 
 
 def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Binding:
@@ -34,12 +45,18 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     """
     inputs = _inputs(model)
     _name_unnamed(inputs)
-    names = list(dict.fromkeys(d.dim_param for i in inputs for d in _dims(i) if d.dim_param))
+    names = _open_names(inputs)
+    check_text(names)
     _check(names, batch, dims)
     numbers = dict(dims)
     former = None
     batch_name = _batch_name(inputs, names)
     if batch_name is not None:
+        if batch is not None and numbers.get(batch_name, batch) != batch:
+            raise ModelError(
+                f"the batch size can't be {batch} and {numbers[batch_name]}: {batch_name!r} is "
+                "the batch; give one of them"
+            )
         numbers[batch_name] = batch or numbers.get(batch_name, 1)
         chosen = numbers[batch_name]
     else:
@@ -53,19 +70,20 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
                     _dims(value)[0].dim_value = chosen
     if numbers:
         _substitute(model, numbers)
+    if chosen > MAX_DIMENSION:
+        raise ModelError(f"the model has a batch size of {chosen}; give another by --batch")
     others = {name: number for name, number in sorted(numbers.items()) if name != batch_name}
-    return Binding(batch=chosen, dims=others, former_batch=former)
-
-
-def unbound_names(model: ModelProto) -> list[str]:
-    """The names of the inputs' dimensions that are still open."""
-    return list(dict.fromkeys(d.dim_param for i in _inputs(model) for d in _dims(i) if d.dim_param))
+    return Binding(batch=chosen, dims=others, former_batch=former, inputs=inputs)
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
     """What a caller feeds: older models list their weights among the inputs as well."""
     weights = {tensor.name for tensor in model.graph.initializer}
     return [value for value in model.graph.input if value.name not in weights]
+
+
+def _open_names(inputs: list[ValueInfoProto]) -> list[str]:
+    return list(dict.fromkeys(d.dim_param for i in inputs for d in _dims(i) if d.dim_param))
 
 
 def _dims(value: ValueInfoProto) -> list[TensorShapeProto.Dimension]:
@@ -84,7 +102,7 @@ def _name_unnamed(inputs: list[ValueInfoProto]) -> None:
 
 def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None:
     for name, number in (*dims.items(), *([] if batch is None else [("batch", batch)])):
-        if number < 1:
+        if not 1 <= number <= MAX_DIMENSION:
             raise ModelError(f"dimension {name!r} can't be {number}; give a number from 1 up")
     for name in dims:
         if name not in names:

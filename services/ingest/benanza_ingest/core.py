@@ -1,6 +1,12 @@
 """Ingest as a service's core: one published model in, its layers as events out."""
 
+from benanza_ingest.extract import extract
+from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
+from benanza_ingest.garbage import no_garbage_search
+from benanza_ingest.limits import Limits
 from benanza_schemas.events import (
+    MAX_NAME_LENGTH,
+    MAX_REASON_LENGTH,
     Group,
     LayerSeen,
     LayerSummary,
@@ -11,14 +17,11 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Layer
 
-from benanza_ingest.extract import extract
-from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
-from benanza_ingest.limits import Limits
-
 INGEST_VERSION = "1"
 """Part of the ids of what ingest says. Raised when a change makes it say something else."""
 
 
+@no_garbage_search()
 def ingest(
     published: ModelPublished, content: bytes, limits: Limits
 ) -> list[ModelIngested | LayerSeen]:
@@ -44,11 +47,16 @@ def model_id(sha256: str, batch: int, dims: dict[str, int]) -> str:
 
 def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested:
     identity = model_id(published.sha256, model.batch, model.dims)
-    summaries: dict[LayerSummary, int] = {}
+    summaries: list[LayerSummary] = []
+    places: dict[tuple[str, ...], int] = {}
     uses = []
     for layer in model.layers:
-        place = summaries.setdefault(_summary(layer), len(summaries))
-        uses.append(LayerUse(place, layer.name))
+        # A fingerprint says all that a summary says; a skipped layer has none.
+        look = (layer.fingerprint,) if layer.fingerprint else (layer.op, layer.domain, layer.reason)
+        if look not in places:
+            places[look] = len(summaries)
+            summaries.append(_summary(layer))
+        uses.append(LayerUse(places[look], layer.name[:MAX_NAME_LENGTH]))
     return ModelIngested(
         event_id=event_id("ModelIngested", published.name, published.zoo, identity, INGEST_VERSION),
         model_id=identity,
@@ -69,14 +77,14 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
 
 def _summary(layer: ExtractedLayer) -> LayerSummary:
     return LayerSummary(
-        op=layer.op,
-        domain=layer.domain,
+        op=layer.op[:MAX_NAME_LENGTH],
+        domain=layer.domain[:MAX_NAME_LENGTH],
         kind=layer.kind,
         fingerprint=layer.fingerprint,
         flops=layer.flops,
         bytes=layer.bytes,
         parameters=layer.parameters,
-        reason=layer.reason,
+        reason=layer.reason[:MAX_REASON_LENGTH],
     )
 
 

@@ -8,10 +8,10 @@ needs per element is written out for the operators that need more than one.
 
 from math import prod
 
+from benanza_ingest.errors import ModelError
+from benanza_ingest.operators import MOVEMENT
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
-
-from benanza_ingest.operators import MOVEMENT
 
 _PER_OUTPUT_ELEMENT = {
     "BatchNormalization": 2,  # a scale and a shift, both known before
@@ -41,9 +41,24 @@ _READS_WHAT_IT_WRITES = frozenset(["Gather", "GatherElements", "GatherND", "Slic
 """Operators that pick a part of their first input: the rest of it need not be read."""
 
 
+MAX_OPERATIONS = 2**60
+"""More can't be meant: it would keep an accelerator busy for ten minutes."""
+
+
 def flops(layer: Layer) -> int:
-    """Operations of all the operators of a layer."""
-    return sum(_operator_flops(layer, operator) for operator in layer.operators)
+    """Operations of all the operators of a layer.
+
+    Raises `ModelError` for more than can be, and `ValueError` for a window of negative size.
+    """
+    operations = sum([_operator_flops(layer, operator) for operator in layer.operators])
+    if operations < 0:
+        raise ValueError("a size is negative")
+    if operations > MAX_OPERATIONS:
+        raise ModelError(
+            f"a layer ({layer.title()}) takes more than 2^60 operations; check the model's "
+            "dimensions"
+        )
+    return operations
 
 
 def moved_bytes(layer: Layer) -> int:
@@ -52,7 +67,15 @@ def moved_bytes(layer: Layer) -> int:
     What a group of operators passes on inside is not moved. Of a table that a Gather picks
     rows from, or a Slice cuts a part from, only that part is read.
     """
-    moved = sum([_size(layer.tensors[index]) for index in (*layer.inputs(), *layer.outputs)])
+    written = {index for operator in layer.operators for index in operator.outputs}
+    inside = written.difference(layer.outputs)
+    moved = sum(
+        [
+            size_bytes(tensor.dtype, prod(tensor.shape))
+            for index, tensor in enumerate(layer.tensors)
+            if index not in inside
+        ]
+    )
     for operator in layer.operators:
         if operator.op_type in _READS_WHAT_IT_WRITES:
             moved -= _left_unread(layer, operator)
@@ -61,11 +84,7 @@ def moved_bytes(layer: Layer) -> int:
 
 def parameters(layer: Layer) -> int:
     """Elements of the constant inputs, those that only decide a shape or an axis left out."""
-    return sum(
-        prod(layer.tensors[index].shape)
-        for index in layer.inputs()
-        if layer.tensors[index].constant and layer.tensors[index].value is None
-    )
+    return sum([prod(t.shape) for t in layer.tensors if t.constant and t.value is None])
 
 
 def _size(tensor: Tensor) -> int:
@@ -133,14 +152,12 @@ def _einsum_flops(equation: str, shapes: list[tuple[int, ...]], elements: int) -
     ellipsis = 1
     for term, shape in zip(terms, shapes, strict=False):
         names = term.replace("...", "")
-        hidden = shape[: len(shape) - len(names)] if "..." in term else ()
         if "..." in term:
-            ellipsis = max(ellipsis, prod(hidden))
             start = term.index("...")
-            dims = shape[:start] + shape[start + len(shape) - len(names) :]
-        else:
-            dims = shape
-        sizes.update(zip(names, dims, strict=False))
+            end = start + len(shape) - len(names)
+            ellipsis = max(ellipsis, prod(shape[start:end]))
+            shape = shape[:start] + shape[end:]
+        sizes.update(zip(names, shape, strict=False))
     combinations = ellipsis * prod(sizes.values())
     return combinations if len(terms) == 1 else 2 * combinations * (len(terms) - 1)
 
@@ -148,16 +165,20 @@ def _einsum_flops(equation: str, shapes: list[tuple[int, ...]], elements: int) -
 def _attention_flops(
     operator: Operator, shapes: list[tuple[int, ...]], output: tuple[int, ...]
 ) -> int:
-    """Two matrix products and a softmax. Heads are folded into the last axis at rank 3."""
+    """Two matrix products and a softmax. Heads are folded into the last axis at rank 3.
+
+    The keys are those of before, `past_key` [batch, heads, length, depth], and the new ones.
+    """
     query, key = shapes[0], shapes[1]
+    past = shapes[4][2] if len(shapes) > 4 and len(shapes[4]) == 4 else 0
     heads = _attribute(operator, "q_num_heads")
     if len(query) == 3 and isinstance(heads, int):
         batch, queries, width = query
-        keys, value_width = key[1], output[-1]
+        keys, value_width = past + key[1], output[-1]
         scores = batch * heads * queries * keys
         return 2 * batch * queries * keys * (width + value_width) + 5 * scores
     *outer, queries, depth = query
-    scores = prod(outer) * queries * key[-2]
+    scores = prod(outer) * queries * (past + key[-2])
     return 2 * scores * (depth + output[-1]) + 5 * scores
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from benanza_ingest.bind import bind, unbound_names
+from benanza_ingest.bind import bind
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extracted import ExtractedModel
+from benanza_ingest.garbage import no_garbage_search
 from benanza_ingest.groups.propose import propose_groups
 from benanza_ingest.groups.wiring import wire
 from benanza_ingest.layers import Layers
@@ -13,6 +14,7 @@ from benanza_ingest.parse import opset_imports, parse
 from benanza_ingest.resolve import resolve
 
 
+@no_garbage_search()
 def extract(
     content: bytes,
     *,
@@ -33,7 +35,7 @@ def extract(
         binding = bind(model, batch, dims or {})
         graph = resolve(model, binding, limits)
         opsets = opset_imports(model)
-        maker = Layers(graph, opsets, unbound_names(model), limits)
+        maker = Layers(graph, opsets, binding.open_names(), limits)
         layers = tuple([maker.layer(node) for node in graph.nodes])
         wiring = wire(graph, layers)
         return ExtractedModel(

@@ -1,6 +1,7 @@
 """What ingest finds in a model: the result of `extract`."""
 
 import msgspec
+
 from benanza_schemas.layer import Attribute, Kind, Layer
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from benanza_schemas.element_types import TO_ONNX
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from benanza_ingest.parse import MAX_AXES
 from benanza_ingest.types import TensorType, Types, of_tensor
+from benanza_schemas.element_types import TO_ONNX
 
 Array = npt.NDArray[Any]
 
@@ -40,14 +41,17 @@ class Constants:
         self._tensors: dict[str, TensorProto] = {}
         self._producers: dict[str, tuple[NodeProto, tuple[str, ...]]] = {}
         self._values: dict[str, Array | None] = {}
+        self._names = {""}
 
     def add_tensor(self, name: str, tensor: TensorProto) -> None:
         """A weight."""
         self._tensors[name] = tensor
+        self._names.add(name)
 
     def add_array(self, name: str, value: Array) -> None:
         """A constant that the graph doesn't name by itself."""
         self._values[name] = value
+        self._names.add(name)
         self.type_of(name)
 
     def type_of(self, name: str) -> TensorType | None:
@@ -58,17 +62,21 @@ class Constants:
             if value is not None:
                 known = of_tensor(numpy_helper.from_array(np.asarray(value)))
                 assert known is not None, "numpy has no element type that ONNX doesn't"
-                self._types.set(name, known)
+                self._types[name] = known
         return known
 
-    def add_node(self, node: NodeProto, inputs: tuple[str, ...]) -> None:
+    def add_node(self, node: NodeProto, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
         """A node that reads static values only; `inputs` are their names, aliases resolved."""
-        for output in node.output:
-            if output:
-                self._producers[output] = (node, inputs)
+        for output in outputs:
+            self._producers[output] = (node, inputs)
+        self._names.update(outputs)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._tensors or name in self._producers or name in self._values
+        return name in self._names and name != ""
+
+    def has_all(self, names: tuple[str, ...]) -> bool:
+        """Whether all of these values are static, those left out taken as such."""
+        return self._names.issuperset(names)
 
     def value(self, name: str) -> Array | None:
         """The elements of a static value, or None where they aren't known or are too many."""
@@ -136,7 +144,11 @@ class Constants:
         if value is None or like is None or like.dtype == "string":
             return None
         target = helper.tensor_dtype_to_np_dtype(TO_ONNX[like.dtype])
-        return value.astype(target)
+        try:
+            with np.errstate(all="ignore"):
+                return value.astype(target)
+        except (TypeError, ValueError):  # text that says no number
+            return None
 
     def _run(
         self, node: NodeProto, inputs: tuple[str, ...], arrays: list[Array | None]
@@ -157,7 +169,8 @@ class Constants:
         )
         model = helper.make_model(graph, opset_imports=self._opsets)
         try:
-            found = iter(ReferenceEvaluator(model).run(None, feeds))
+            with np.errstate(all="ignore"):
+                found = iter(ReferenceEvaluator(model).run(None, feeds))
         except Exception:  # noqa: BLE001  a constant that can't be computed is one not known
             return [None] * len(node.output)
         return [_array(next(found)) if name else None for name in node.output]
@@ -168,7 +181,9 @@ def _array(value: object) -> Array | None:
 
 
 def _elements(tensor: TensorProto) -> Array | None:
-    if tensor.data_location == TensorProto.EXTERNAL or prod(tensor.dims) > MAX_ELEMENTS:
+    if tensor.data_location == TensorProto.EXTERNAL or len(tensor.dims) > MAX_AXES:
+        return None
+    if prod(tensor.dims) > MAX_ELEMENTS:
         return None
     try:
         return numpy_helper.to_array(tensor)
@@ -181,10 +196,14 @@ def _constant(node: NodeProto) -> Array | None:
         match attribute.name:
             case "value":
                 return _elements(attribute.t)
-            case "value_int" | "value_ints":
-                return np.array(helper.get_attribute_value(attribute), np.int64)
-            case "value_float" | "value_floats":
-                return np.array(helper.get_attribute_value(attribute), np.float32)
+            case "value_int":
+                return np.array(attribute.i, np.int64)
+            case "value_ints":
+                return np.array(attribute.ints, np.int64)
+            case "value_float":
+                return np.array(attribute.f, np.float32)
+            case "value_floats":
+                return np.array(attribute.floats, np.float32)
     return None
 
 

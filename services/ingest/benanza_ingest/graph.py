@@ -3,31 +3,37 @@
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
+import msgspec
 from onnx import GraphProto, NodeProto
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.fold import Constants
-from benanza_ingest.parse import subgraphs
+from benanza_ingest.operators import optional_outputs
+from benanza_ingest.parse import check_text, subgraphs
 from benanza_ingest.types import Types
 
 CONTROL_FLOW = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
 
-@dataclass(slots=True)
-class Node:
+class Node(msgspec.Struct, gc=False):
     """An operator that does something when the model runs.
 
-    `inputs` and `outputs` are names of values, an empty one where an optional one is left out;
-    `captured` are those that the bodies of a control-flow operator read from outside. The
-    standard domain is the empty one.
+    `inputs` and `outputs` are names of values, an empty one where an optional one is left out
+    or nobody reads it; `captured` are those that the bodies of a control-flow operator read
+    from outside. The standard domain is the empty one.
     """
 
     proto: NodeProto
+    name: str
     op_type: str
     domain: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     captured: tuple[str, ...] = ()
+
+    def title(self) -> str:
+        """What people call it: a name need not be given."""
+        return self.name or next(filter(None, self.outputs), self.op_type)
 
 
 @dataclass(slots=True)
@@ -46,10 +52,11 @@ def make_node(proto: NodeProto) -> Node:
     domain = proto.domain
     return Node(
         proto,
+        proto.name,
         op_type,
         "" if domain == "ai.onnx" else domain,
-        tuple(proto.input),
-        tuple(proto.output),
+        tuple(proto.input[:]),  # a slice is copied at once, not name by name
+        tuple(proto.output[:]),
         captured_names(proto) if op_type in CONTROL_FLOW else (),
     )
 
@@ -73,7 +80,7 @@ def captured_names(node: NodeProto) -> tuple[str, ...]:
 
 
 def in_topological_order(graph: GraphProto) -> list[Node]:
-    """The nodes of a graph, each after those that it reads from.
+    """The nodes of a graph, put in place into an order in which each follows what it reads.
 
     ONNX wants a model to list them so, and most do. Raises `ModelError` for a cycle, for a
     value that two nodes write, and for one that nothing writes.
@@ -84,16 +91,26 @@ def in_topological_order(graph: GraphProto) -> list[Node]:
     nodes = [make_node(proto) for proto in graph.node]
     known, ordered = {"", *given}, True
     for node in nodes:
-        if ordered and not (known.issuperset(node.inputs) and known.issuperset(node.captured)):
+        if not (known.issuperset(node.inputs) and known.issuperset(node.captured)):
             ordered = False
-        for name in node.outputs:
-            if name in known and name:
-                raise ModelError(f"value {name!r} is written twice; export the model again")
-            known.add(name)
+        if not known.isdisjoint(node.outputs) or len(set(node.outputs)) < len(node.outputs):
+            _check_written_once(node, known)
+        known.update(node.outputs)
+    check_text(known)
     for value in graph.output:
         if value.name not in known:
             raise ModelError(f"nothing writes the output {value.name!r}; export the model again")
-    return nodes if ordered else _sorted(nodes, given)
+    if not ordered:
+        nodes = _sorted(nodes, given)
+        del graph.node[:]
+        graph.node.extend([node.proto for node in nodes])
+    return nodes
+
+
+def _check_written_once(node: Node, known: set[str]) -> None:
+    for position, name in enumerate(node.outputs):
+        if name and (name in known or name in node.outputs[:position]):
+            raise ModelError(f"value {name!r} is written twice; export the model again")
 
 
 def _sorted(nodes: list[Node], given: set[str]) -> list[Node]:
@@ -106,27 +123,36 @@ def _sorted(nodes: list[Node], given: set[str]) -> list[Node]:
                 before[position].add(writer[name])
             elif name and name not in given:
                 raise ModelError(
-                    f"node {node.proto.name or node.op_type!r} reads {name!r}, which nothing "
+                    f"node {node.title()!r} reads {name!r}, which nothing "
                     "writes; export the model again"
                 )
     try:
         return [nodes[position] for position in TopologicalSorter(before).static_order()]
     except CycleError as error:
         cycle = [nodes[position] for position in error.args[1][:6]]
-        names = " → ".join(node.proto.name or node.op_type for node in cycle)
+        names = " → ".join(node.title() for node in cycle)
         raise ModelError(f"the graph has a cycle: {names}; export the model again") from error
 
 
-def without_dead(nodes: list[Node], outputs: list[str]) -> list[Node]:
-    """The nodes that some output of the graph depends on."""
+def without_dead(nodes: list[Node], outputs: list[str], opsets: dict[str, int]) -> list[Node]:
+    """The nodes that some output of the graph depends on.
+
+    Outputs of theirs that nobody reads become empty where the operator may leave them out.
+    """
     needed = set(outputs)
-    needed.discard("")
     live = []
     for node in reversed(nodes):
-        if not needed.isdisjoint(node.outputs):
-            needed.update(node.inputs)
-            needed.update(node.captured)
-            needed.discard("")
-            live.append(node)
+        needed.discard("")
+        if needed.isdisjoint(node.outputs):
+            continue
+        if len(node.outputs) > 1:
+            optional = optional_outputs(node.op_type, node.domain, opsets.get(node.domain))
+            node.outputs = tuple(
+                "" if position in optional and name not in needed else name
+                for position, name in enumerate(node.outputs)
+            )
+        needed.update(node.inputs)
+        needed.update(node.captured)
+        live.append(node)
     live.reverse()
     return live

@@ -1,28 +1,31 @@
 """From a graph's nodes to layers with identity and costs."""
 
-from typing import Any
-
-import numpy as np
 import onnx
-from benanza_schemas.identity import fingerprint_of_canonical
-from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
-from onnx import numpy_helper
 
 from benanza_ingest import costs
 from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.graph import CONTROL_FLOW, Graph, Node
 from benanza_ingest.limits import Limits
 from benanza_ingest.operators import (
-    DECIDING_ELEMENTS,
     DECIDING_INPUTS,
     MOVEMENT,
     attributes,
-    optional_outputs,
-    schema,
+    read_attribute,
+    since_version,
+    window_of,
 )
-from benanza_ingest.parse import check_elements
-from benanza_ingest.types import TensorType
+from benanza_ingest.tensors import NONE, Tensors
 from benanza_ingest.views import is_view
+from benanza_schemas.identity import canonical, fingerprint_of_canonical
+from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor
+
+
+class _Given(dict[bytes, Attribute]):
+    """Attributes by their encoded form: the same ones come again and again."""
+
+    def __missing__(self, encoded: bytes) -> Attribute:
+        self[encoded] = attribute = read_attribute(encoded)
+        return attribute
 
 
 class Layers:
@@ -34,43 +37,39 @@ class Layers:
         self._graph = graph
         self._opsets = opsets
         self._unbound = unbound
-        self._limits = limits
+        self._tensors = Tensors(graph, limits)
         self._made: dict[object, ExtractedLayer] = {}
-        self._tensors: dict[str, Tensor | None] = {}
-        readable: set[str] = set(graph.outputs)
-        for node in graph.nodes:
-            readable.update(node.inputs)
-            readable.update(node.captured)
-        self._readable = readable
+        self._attributes: dict[object, tuple[Attribute, ...]] = {}
+        self._given = _Given()
 
     def layer(self, node: Node) -> ExtractedLayer:
         """The layer that a node is; a skipped one where that can't be told."""
-        op_type, domain = node.op_type, node.domain
-        name = node.proto.name or _first(node.outputs)
-        version = self._version(op_type, domain)
+        op_type, domain, inputs = node.op_type, node.domain, node.inputs
+        name = node.title()
+        version = since_version(op_type, domain, self._opsets.get(domain))
         if version is None or op_type in CONTROL_FLOW:
             return _skipped(name, node, self._why_unknown(node))
-        written = self._written(node, version)
-        tensors = [self._tensor(value) if value else None for value in (*node.inputs, *written)]
-        for value, tensor in zip((*node.inputs, *written), tensors, strict=True):
-            if tensor is None and value:
-                return _skipped(name, node, f"{op_type}: {self._why_unresolved(value)}")
+        values = inputs + node.outputs
+        numbers = self._tensors.numbers(values)
+        if NONE in numbers:
+            for value, number in zip(values, numbers, strict=True):
+                if number == NONE and value:
+                    return _skipped(name, node, f"{op_type}: {self._why_unresolved(value)}")
         for position in DECIDING_INPUTS.get(op_type, ()):
-            if position < len(node.inputs):
-                tensors[position] = self._with_value(node.inputs[position], tensors[position])
-        distinct = len(set(node.inputs)) == len(node.inputs)
-        key = (
-            op_type,
-            domain,
-            tuple([a.SerializeToString() for a in node.proto.attribute]),
-            tuple(tensors),
-            len(node.inputs),
-            None if distinct else tuple(map(node.inputs.index, node.inputs)),
-        )
-        made = self._made.get(key)
+            if position < len(inputs) and inputs[position]:
+                numbers[position] = self._tensors.with_value(inputs[position])
+        given = tuple([attribute.SerializeToString() for attribute in node.proto.attribute])
+        wires = _wires(values)
+        alike = (op_type, domain, given, wires, len(inputs), tuple(numbers))
+        made = self._made.get(alike)
         if made is None:
-            made = self._make(node, version, tensors, written)
-            self._made[key] = made
+            try:
+                made = self._make(node, version, given, wires, numbers)
+            except (IndexError, KeyError, TypeError, ValueError) as error:
+                # A file can contradict an operator's definition in more ways than one can list.
+                why = " ".join(f"{op_type} isn't as ONNX defines it ({error})".split())
+                return _skipped(name, node, f"{why}; export the model again")
+            self._made[alike] = made
         return ExtractedLayer(
             name,
             op_type,
@@ -87,36 +86,30 @@ class Layers:
         self,
         node: Node,
         version: int,
-        given: list[Tensor | None],
-        written: tuple[str, ...],
+        given: tuple[bytes, ...],
+        wires: tuple[int, ...],
+        numbers: list[int],
     ) -> ExtractedLayer:
-        # Tensors are numbered as `canonical` numbers them: in order, inputs before outputs.
-        places: dict[str, int] = {}
-        tensors: list[Tensor] = []
-        indices: list[int] = []
-        for value, tensor in zip((*node.inputs, *written), given, strict=True):
-            if tensor is None:
-                indices.append(OMITTED)
-                continue
-            if value not in places:
-                places[value] = len(tensors)
-                tensors.append(tensor)
-            indices.append(places[value])
+        """The layer, without its name, of a node with the tensors that it reads and writes."""
+        described = [self._tensors[number] for number in numbers]
+        tensors = dict(zip(wires, described, strict=True))
+        tensors.pop(OMITTED, None)
         count = len(node.inputs)
-        shapes = [None if tensor is None else tensor.shape for tensor in given[:count]]
         operator = Operator(
             node.op_type,
             node.domain,
             version,
-            attributes(node.op_type, node.domain, version, list(node.proto.attribute), shapes),
-            _without_tail(indices[:count]),
-            _without_tail(indices[count:]),
+            self._attributes_of(node, version, given, described),
+            _without_tail(wires[:count]),
+            _without_tail(wires[count:]),
         )
-        outputs = tuple([index for index in operator.outputs if index != OMITTED])
-        layer = Layer(tuple(tensors), (operator,), outputs)
+        outputs = tuple([place for place in operator.outputs if place != OMITTED])
+        layer = Layer(tuple(tensors.values()), (operator,), outputs)
+        if len(outputs) > 1:
+            layer = canonical(layer)
         fingerprint = fingerprint_of_canonical(layer)
         standard = node.domain == ""
-        if standard and self._is_view(node, written):
+        if standard and is_view(node, layer, self._graph.constants):
             return ExtractedLayer("", node.op_type, node.domain, "view", layer, fingerprint)
         return ExtractedLayer(
             "",
@@ -130,52 +123,17 @@ class Layers:
             costs.parameters(layer),
         )
 
-    def _is_view(self, node: Node, written: tuple[str, ...]) -> bool:
-        inputs = [self._type(name) for name in node.inputs if name]
-        outputs = [self._type(name) for name in written if name]
-        return is_view(node, inputs, outputs, self._graph.constants, self._readable)
-
-    def _version(self, op_type: str, domain: str) -> int | None:
-        opset = self._opsets.get(domain)
-        found = None if opset is None else schema(op_type, domain, opset)
-        return None if found is None else found.since_version
-
-    def _written(self, node: Node, version: int) -> tuple[str, ...]:
-        """The outputs of a node, without the optional ones that nobody reads."""
-        if len(node.outputs) == 1:
-            return node.outputs
-        optional = optional_outputs(node.op_type, node.domain, version)
-        return tuple(
-            "" if position in optional and value not in self._readable else value
-            for position, value in enumerate(node.outputs)
-        )
-
-    def _type(self, name: str) -> TensorType:
-        found = self._graph.constants.type_of(name)
-        assert found is not None, "layers are made of nodes whose types are all known"
+    def _attributes_of(
+        self, node: Node, version: int, given: tuple[bytes, ...], described: list[Tensor]
+    ) -> tuple[Attribute, ...]:
+        window = window_of(node.op_type, described)
+        alike = (node.op_type, node.domain, given, window)
+        found = self._attributes.get(alike)
+        if found is None:
+            found = self._attributes[alike] = attributes(
+                node.op_type, node.domain, version, [self._given[a] for a in given], window
+            )
         return found
-
-    def _tensor(self, name: str) -> Tensor | None:
-        """What a layer says of a value, or None if that isn't known well enough."""
-        if name in self._tensors:
-            return self._tensors[name]
-        known = self._graph.types.get(name)
-        if known is None or not known.resolved:
-            known = self._graph.constants.type_of(name)
-        tensor = None
-        if known is not None and known.resolved and known.dtype != "string":
-            check_elements(name, known.dims(), self._limits)
-            tensor = Tensor(known.dtype, known.dims(), name in self._graph.constants)
-        self._tensors[name] = tensor
-        return tensor
-
-    def _with_value(self, name: str, tensor: Tensor | None) -> Tensor | None:
-        if tensor is None or not tensor.constant:
-            return tensor
-        value = self._graph.constants.value(name)
-        if value is None or value.size > DECIDING_ELEMENTS:
-            return tensor
-        return Tensor(tensor.dtype, tensor.shape, True, _bytes(value))
 
     def _why_unknown(self, node: Node) -> str:
         if node.op_type in CONTROL_FLOW and node.domain == "":
@@ -209,19 +167,20 @@ class Layers:
 
 
 def _skipped(name: str, node: Node, reason: str) -> ExtractedLayer:
-    return ExtractedLayer(name, node.op_type, node.domain, "skipped", reason=reason)
+    one_line = " ".join(reason.split())
+    return ExtractedLayer(name, node.op_type, node.domain, "skipped", reason=one_line)
 
 
-def _without_tail(indices: list[int]) -> tuple[int, ...]:
+def _wires(values: tuple[str, ...]) -> tuple[int, ...]:
+    """Numbers the values as `canonical` does: in the order in which the operator names them."""
+    if len(set(values)) == len(values) and "" not in values:
+        return tuple(range(len(values)))
+    places = {"": OMITTED}
+    return tuple([places.setdefault(value, len(places) - 1) for value in values])
+
+
+def _without_tail(wires: tuple[int, ...]) -> tuple[int, ...]:
     """Leaves out what is omitted at the end, as `canonical` does."""
-    while indices and indices[-1] == OMITTED:
-        indices.pop()
-    return tuple(indices)
-
-
-def _first(names: tuple[str, ...]) -> str:
-    return next((name for name in names if name), "")
-
-
-def _bytes(value: Any) -> bytes:
-    return bytes(numpy_helper.from_array(np.asarray(value)).raw_data)
+    while wires and wires[-1] == OMITTED:
+        wires = wires[:-1]
+    return wires

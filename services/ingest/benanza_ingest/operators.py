@@ -1,11 +1,14 @@
 """What ONNX's operators are to a layer: kinds, constants that decide a meaning, attributes."""
 
+from collections.abc import Iterable
 from functools import cache
+from typing import NamedTuple
 
 import onnx
-from benanza_schemas.element_types import FROM_ONNX
-from benanza_schemas.layer import Attribute, AttributeValue, TensorValue
 from onnx import AttributeProto, TensorProto, numpy_helper
+
+from benanza_schemas.element_types import FROM_ONNX
+from benanza_schemas.layer import Attribute, AttributeValue, Tensor, TensorValue
 
 MOVEMENT = frozenset(
     "Cast CastLike CenterCropPad Col2Im Compress Concat ConstantOfShape DepthToSpace Expand "
@@ -21,6 +24,7 @@ DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
     "Clip": (1, 2),
     "Col2Im": (1, 2),
     "ConstantOfShape": (0,),
+    "CumProd": (1,),
     "CumSum": (1,),
     "DFT": (1, 2),
     "Dropout": (2,),
@@ -62,18 +66,44 @@ the layer's identity. Weights are not among them."""
 DECIDING_ELEMENTS = 4096
 """A constant with more elements than this (a Pow by a whole tensor, say) is a weight."""
 
+Shape = tuple[int, ...]
+
+
+class Window(NamedTuple):
+    """The sizes of the axes along which a window slides, and its own, if a weight's shape
+    says it. An operator's attributes may leave out what follows from these."""
+
+    sizes: Shape
+    kernel: Shape | None
+
+
 _WINDOWED = frozenset(
     "Conv ConvTranspose ConvInteger QLinearConv MaxPool AveragePool LpPool DeformConv".split()
 )
 
 
 @cache
-def schema(op_type: str, domain: str, opset: int) -> onnx.defs.OpSchema | None:
+def schema(op_type: str, domain: str, opset: int | None) -> onnx.defs.OpSchema | None:
     """The operator's definition at this opset version, or None if onnx doesn't know it."""
+    if opset is None or not 0 < opset < 1 << 31:
+        return None
     try:
         return onnx.defs.get_schema(op_type, opset, domain)
     except onnx.defs.SchemaError:
         return None
+
+
+@cache
+def since_version(op_type: str, domain: str, opset: int | None) -> int | None:
+    """The opset version that last changed the operator's meaning, or None if it isn't known."""
+    found = schema(op_type, domain, opset)
+    return None if found is None else int(found.since_version)
+
+
+@cache
+def _attribute_names(op_type: str, domain: str, version: int) -> frozenset[str]:
+    found = schema(op_type, domain, version)
+    return frozenset() if found is None else frozenset(found.attributes)
 
 
 @cache
@@ -88,9 +118,9 @@ def _defaults(op_type: str, domain: str, version: int) -> dict[str, AttributeVal
 
 
 @cache
-def optional_outputs(op_type: str, domain: str, version: int) -> frozenset[int]:
+def optional_outputs(op_type: str, domain: str, opset: int | None) -> frozenset[int]:
     """Positions of the outputs that a model may leave out."""
-    found = schema(op_type, domain, version)
+    found = schema(op_type, domain, opset)
     if found is None:
         return frozenset()
     optional = onnx.defs.OpSchema.FormalParameterOption.Optional
@@ -101,49 +131,57 @@ def attributes(
     op_type: str,
     domain: str,
     version: int,
-    given: list[AttributeProto],
-    shapes: list[tuple[int, ...] | None],
+    given: Iterable[Attribute],
+    window: Window | None,
 ) -> tuple[Attribute, ...]:
-    """An operator's attributes, sorted, those left out filled in.
-
-    `shapes` are those of the inputs, from which a convolution's and a pooling's kernel, and
-    what `auto_pad` stands for, follow.
-    """
+    """An operator's attributes, sorted, those left out filled in; `window` is `window_of` it."""
     values = dict(_defaults(op_type, domain, version))
-    values.update((a.name, _value(a)) for a in given)
-    if op_type in _WINDOWED:
-        _spell_out_window(op_type, values, shapes)
-    return tuple(Attribute(name, values[name]) for name in sorted(values))
+    values.update([(attribute.name, attribute.value) for attribute in given])
+    if window is not None:
+        _spell_out_window(op_type, values, window)
+        # Older versions have no dilations, say: an attribute too many makes a model invalid.
+        for name in values.keys() - _attribute_names(op_type, domain, version):
+            del values[name]
+    return tuple([Attribute(name, values[name]) for name in sorted(values)])
 
 
-def _spell_out_window(
-    op_type: str, values: dict[str, AttributeValue], shapes: list[tuple[int, ...] | None]
-) -> None:
+def read_attribute(encoded: bytes) -> Attribute:
+    """An attribute from an encoded `AttributeProto`."""
+    proto = AttributeProto.FromString(encoded)
+    return Attribute(proto.name, _value(proto))
+
+
+def window_of(op_type: str, tensors: list[Tensor]) -> Window | None:
+    """What follows from the tensors that a convolution or a pooling reads; None for others."""
+    if op_type not in _WINDOWED or len(tensors[0].shape) < 3:
+        return None
+    kernel: Shape | None = None
+    if op_type == "QLinearConv":
+        kernel = tensors[3].shape[2:]
+    elif "Conv" in op_type:
+        kernel = tensors[1].shape[2:]
+    return Window(tensors[0].shape[2:], kernel)
+
+
+def _spell_out_window(op_type: str, values: dict[str, AttributeValue], window: Window) -> None:
     """One form for windows written in several ways; ONNX's schemas leave these defaults out."""
-    data = shapes[0]
-    if data is None or len(data) < 3:
-        return
-    rank = len(data) - 2
-    weight = shapes[3] if op_type == "QLinearConv" and len(shapes) > 3 else None
-    if op_type != "QLinearConv" and len(shapes) > 1:
-        weight = shapes[1]
-    if "kernel_shape" not in values and weight is not None:
-        values["kernel_shape"] = tuple(weight[2:])
+    rank = len(window.sizes)
+    if window.kernel is not None:
+        values.setdefault("kernel_shape", window.kernel)
     values.setdefault("strides", (1,) * rank)
-    if op_type not in ("AveragePool", "LpPool") or "dilations" in values:
-        values.setdefault("dilations", (1,) * rank)
+    values.setdefault("dilations", (1,) * rank)
     if values.get("auto_pad") == "VALID":
         values["auto_pad"] = "NOTSET"
         values["pads"] = (0,) * (2 * rank)
     same = values.get("auto_pad") in ("SAME_UPPER", "SAME_LOWER")
     if same and op_type != "ConvTranspose":
-        values["pads"] = _same_pads(values, data[2:])
+        values["pads"] = _same_pads(values, window.sizes)
         values["auto_pad"] = "NOTSET"
     elif not same:
         values.setdefault("pads", (0,) * (2 * rank))
 
 
-def _same_pads(values: dict[str, AttributeValue], sizes: tuple[int, ...]) -> tuple[int, ...]:
+def _same_pads(values: dict[str, AttributeValue], sizes: Shape) -> Shape:
     """The pads for which the output has ceil(input / stride) elements along each axis."""
     rank = len(sizes)
     kernel = _ints(values.get("kernel_shape", (1,) * rank))
@@ -173,9 +211,9 @@ def _value(attribute: AttributeProto) -> AttributeValue:
         case AttributeProto.STRING:
             return _text(attribute.s)
         case AttributeProto.INTS:
-            return tuple(attribute.ints)
+            return tuple(attribute.ints[:])
         case AttributeProto.FLOATS:
-            return tuple(attribute.floats)
+            return tuple(attribute.floats[:])
         case AttributeProto.STRINGS:
             return tuple(s.decode(errors="backslashreplace") for s in attribute.strings)
         case AttributeProto.TENSOR:

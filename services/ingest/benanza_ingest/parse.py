@@ -10,12 +10,18 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import NODES_SETTING, TENSOR_ELEMENTS_SETTING, Limits
+from benanza_ingest.strip import strip
 
 KEPT_ELEMENTS = 1 << 13
 """Constants up to this size keep their data: a shape or an axis is never larger."""
 
+KEPT_BYTES = 8 * KEPT_ELEMENTS
+
 STRIPPED_FROM_BYTES = 1 << 22
 """Files up to this size keep the data of their weights, which can't be large."""
+
+MAX_AXES = 64
+"""No library computes with more; numpy stops here as well."""
 
 
 def parse(content: bytes, limits: Limits) -> ModelProto:
@@ -25,13 +31,7 @@ def parse(content: bytes, limits: Limits) -> ModelProto:
     limits, or points outside its folder.
     """
     model = _decode(content)
-    if len(content) > STRIPPED_FROM_BYTES and _strip_weights(model.graph):
-        # Protobuf keeps what was cleared until the whole message goes: make a small one.
-        model = ModelProto.FromString(model.SerializeToString())
-    if model.functions:
-        model = _inline(model, limits)
-    _check_count(len(model.graph.node), limits)
-    return model
+    return _inline(model, limits) if model.functions else model
 
 
 def opset_imports(model: ModelProto) -> dict[str, int]:
@@ -54,6 +54,8 @@ def _domain(domain: str) -> str:
 
 def _decode(content: bytes) -> ModelProto:
     try:
+        if len(content) > STRIPPED_FROM_BYTES:
+            content = strip(content, KEPT_BYTES)
         model: ModelProto = ModelProto.FromString(content)
     except DecodeError as error:
         raise ModelError(
@@ -63,7 +65,9 @@ def _decode(content: bytes) -> ModelProto:
     if not model.HasField("graph") or not model.opset_import:
         raise ModelError("not an ONNX model: it has no graph or no opset; export it again")
     newest = onnx.defs.onnx_opset_version()
-    version = opset_imports(model).get("", 0)
+    version = opset_imports(model).get("", 1)
+    if version < 1:
+        raise ModelError(f"the model names opset {version}, which can't be; export it again")
     if version > newest:
         raise ModelError(
             f"the model uses opset {version}, and the installed onnx package knows up to "
@@ -72,46 +76,19 @@ def _decode(content: bytes) -> ModelProto:
     return model
 
 
-def _strip_weights(graph: GraphProto) -> bool:
-    """Drops the data of large constants; says whether there were any."""
-    stripped = False
-    for tensor in graph.initializer:
-        stripped |= _strip(tensor)
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.type == AttributeProto.TENSOR:
-                stripped |= _strip(attribute.t)
-            elif attribute.type == AttributeProto.GRAPH:
-                stripped |= _strip_weights(attribute.g)
-    return stripped
-
-
-def _strip(tensor: TensorProto) -> bool:
-    if tensor.data_location == TensorProto.EXTERNAL or prod(tensor.dims) <= KEPT_ELEMENTS:
-        return False
-    for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data"):
-        tensor.ClearField(field)
-    tensor.ClearField("uint64_data")
-    tensor.ClearField("string_data")
-    # What has no data here is external as far as shape inference is concerned.
-    tensor.data_location = TensorProto.EXTERNAL
-    return True
-
-
 def weight_dims(tensor: TensorProto, limits: Limits) -> tuple[int, ...]:
-    """The shape of a weight. Raises `ModelError` for one that can't be, or is too large, and
-    for external data outside the model's folder, though they are never opened."""
+    """The shape of a weight. Raises `ModelError` for one that can't be, or is too large."""
     dims = tuple(tensor.dims)
     if dims and min(dims) < 0:
         raise ModelError(f"weight {tensor.name!r} has a negative dimension; export it again")
     check_elements(tensor.name, dims, limits)
-    if tensor.data_location == TensorProto.EXTERNAL:
-        _check_location(tensor)
     return dims
 
 
 def check_elements(name: str, shape: tuple[int, ...], limits: Limits) -> None:
-    """Raises `ModelError` for a tensor of more elements than the limits allow."""
+    """Raises `ModelError` for a tensor of more elements or axes than can be."""
+    if len(shape) > MAX_AXES:
+        raise ModelError(f"tensor {name!r} has {len(shape):,} axes; export the model again")
     if prod(shape) > limits.tensor_elements:
         raise ModelError(
             f"tensor {name!r} of shape {list(shape)} has more than {limits.tensor_elements:,} "
@@ -119,11 +96,14 @@ def check_elements(name: str, shape: tuple[int, ...], limits: Limits) -> None:
         )
 
 
-def _check_location(tensor: TensorProto) -> None:
+def check_location(tensor: TensorProto) -> None:
+    """Raises `ModelError` for external data outside the model's folder. They are never opened,
+    but a model that points there is not to be passed on."""
     for entry in tensor.external_data:
         if entry.key != "location":
             continue
-        posix, windows = PurePosixPath(entry.value), PureWindowsPath(entry.value)
+        place = str(entry.value)  # bytes, where it isn't UTF-8
+        posix, windows = PurePosixPath(place), PureWindowsPath(place)
         outside = posix.is_absolute() or bool(windows.anchor)
         if outside or ".." in posix.parts or ".." in windows.parts:
             raise ModelError(
@@ -164,14 +144,24 @@ def _check_function_size(model: ModelProto, limits: Limits) -> None:
             total += sum(count(graph.node) for graph in subgraphs(node))
         return total
 
-    _check_count(count(model.graph.node), limits)
+    check_count(count(model.graph.node), limits)
 
 
-def _check_count(nodes: int, limits: Limits) -> None:
+def check_count(nodes: int, limits: Limits) -> None:
+    """Raises `ModelError` for more nodes than the limits allow."""
     if nodes > limits.nodes:
         raise ModelError(
             f"the model has {nodes:,} nodes, more than {limits.nodes:,}; raise {NODES_SETTING} "
             "to take it on"
+        )
+
+
+def check_text(names: Iterable[str]) -> None:
+    """Raises `ModelError` for a name that isn't UTF-8: protobuf gives it as bytes."""
+    if bytes in set(map(type, names)):
+        raise ModelError(
+            "a name in the model isn't UTF-8 text: the file was damaged; export or download it "
+            "again"
         )
 
 

@@ -8,11 +8,11 @@ from math import prod
 
 import numpy as np
 import onnx
-from benanza_schemas.element_types import FROM_ONNX
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, shape_inference
 
 from benanza_ingest import sequences
 from benanza_ingest.bind import Binding
+from benanza_ingest.branches import with_own_names
 from benanza_ingest.fold import Constants
 from benanza_ingest.graph import (
     CONTROL_FLOW,
@@ -23,9 +23,17 @@ from benanza_ingest.graph import (
     without_dead,
 )
 from benanza_ingest.limits import Limits
-from benanza_ingest.parse import opset_imports, subgraphs, weight_dims
+from benanza_ingest.parse import (
+    check_count,
+    check_location,
+    opset_imports,
+    subgraphs,
+    weight_dims,
+)
 from benanza_ingest.sequences import Sequences
 from benanza_ingest.types import TensorType, Types, from_proto, tensor_type
+from benanza_ingest.wellformed import check_nodes
+from benanza_schemas.element_types import FROM_ONNX
 
 _RANDOM = frozenset(
     "RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial".split()
@@ -41,25 +49,24 @@ def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
     Raises `ModelError` for a graph with a cycle or with values that nothing writes, and for
     weights that are too large.
     """
+    check_count(len(model.graph.node), limits)
     nodes = in_topological_order(model.graph)
+    check_nodes(nodes, opset_imports(model), limits)
+    types = Types()
     if binding.former_batch is None:
-        types = Types(_inferred(model, nodes))
-    else:
-        # The shapes that the model states are those of another batch size.
-        types = Types()
-        types.add_values(model.graph.input)
+        inferred = _inferred(model).graph
+        types.add_values(inferred.value_info)
+        types.add_values(inferred.output)
+    # Else the shapes that the model states are those of another batch size.
+    types.add_values(binding.inputs)
     return _Resolver(model, types, binding, limits).run(nodes)
 
 
-def _inferred(model: ModelProto, nodes: list[Node]) -> ModelProto:
-    if any(node.proto is not proto for node, proto in zip(nodes, model.graph.node, strict=True)):
-        ordered = ModelProto()
-        ordered.CopyFrom(model)
-        del ordered.graph.node[:]
-        ordered.graph.node.extend(node.proto for node in nodes)
-        model = ordered
+def _inferred(model: ModelProto) -> ModelProto:
+    # Without onnx's data propagation, which takes a hundred bytes for each element of a vector,
+    # whatever its size: what shapes decide follows from `Constants`.
     try:
-        return shape_inference.infer_shapes(model, data_prop=True)
+        return shape_inference.infer_shapes(model)
     except Exception:  # noqa: BLE001  types that contradict each other: go on node by node
         return model
 
@@ -75,6 +82,7 @@ class _Resolver:
         self._batch = binding.batch
         self._constants = Constants(model, types)
         self._sequences = Sequences(types, self._constants)
+        self._weight_types: dict[tuple[int, tuple[int, ...]], TensorType | None] = {}
         self._aliases: dict[str, str] = {}
         self._nodes: list[Node] = []
         self._outputs = [value.name for value in model.graph.output]
@@ -83,8 +91,9 @@ class _Resolver:
     def run(self, nodes: list[Node]) -> Graph:
         self._add(nodes, 0)
         outputs = [self._aliases.get(name, name) for name in self._outputs]
+        outputs.extend(self._sequences.parts(tuple(outputs)))
         return Graph(
-            nodes=without_dead(self._nodes, outputs),
+            nodes=without_dead(self._nodes, outputs, self._opset),
             types=self._types,
             constants=self._constants,
             outputs=outputs,
@@ -92,22 +101,31 @@ class _Resolver:
 
     def _add_weights(self, graph: onnx.GraphProto) -> None:
         for tensor in graph.initializer:
-            name, dtype = tensor.name, FROM_ONNX.get(tensor.data_type)
-            dims = weight_dims(tensor, self._limits)
-            if dtype is not None:
-                self._types.set(name, TensorType(dtype, dims, resolved=True))
+            name, known = tensor.name, self._weight_type(tensor)
+            if known is not None:
+                self._types[name] = known
             self._constants.add_tensor(name, tensor)
         for sparse in graph.sparse_initializer:
-            name, dtype = sparse.values.name, FROM_ONNX.get(sparse.values.data_type)
-            if dtype is not None:
-                self._types.set(name, tensor_type(dtype, tuple(sparse.dims)))
-            external = TensorProto(
-                name=name,
+            dense = TensorProto(
+                name=sparse.values.name,
                 dims=sparse.dims,
                 data_type=sparse.values.data_type,
                 data_location=TensorProto.EXTERNAL,
             )
-            self._constants.add_tensor(name, external)
+            known = self._weight_type(dense)
+            if known is not None:
+                self._types[dense.name] = known
+            self._constants.add_tensor(dense.name, dense)
+
+    def _weight_type(self, tensor: TensorProto) -> TensorType | None:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            check_location(tensor)
+        look = tensor.data_type, tuple(tensor.dims[:])
+        if look not in self._weight_types:
+            dims = weight_dims(tensor, self._limits)
+            dtype = FROM_ONNX.get(tensor.data_type)
+            self._weight_types[look] = None if dtype is None else tensor_type(dtype, dims)
+        return self._weight_types[look]
 
     def _add(self, nodes: list[Node], depth: int) -> None:
         constants, aliases = self._constants, self._aliases
@@ -118,10 +136,10 @@ class _Resolver:
             if node.domain:
                 self._add_node(node)
             elif self._is_constant(node):
-                constants.add_node(node.proto, node.inputs)
+                constants.add_node(node.proto, node.inputs, node.outputs)
                 if self._former_batch is not None:
                     self._infer(node)
-            elif node.op_type in sequences.OPERATORS:
+            elif node.op_type in sequences.OPERATORS and self._opset.get("", 1) >= sequences.SINCE:
                 self._add_sequence(node, depth)
             elif node.op_type != "If" or not self._add_branch(node, depth):
                 if node.op_type == "Identity":
@@ -136,8 +154,7 @@ class _Resolver:
             return False
         if op_type == "CastLike":  # of its second input it only asks the type
             inputs = inputs[:1]
-        constants = self._constants
-        return all([name in constants for name in inputs if name])
+        return self._constants.has_all(inputs)
 
     def _add_sequence(self, node: Node, depth: int) -> None:
         resolved = self._sequences.resolve(node.proto, node.inputs, self._opset.get("", 1))
@@ -159,6 +176,7 @@ class _Resolver:
         body = next((a.g for a in node.proto.attribute if a.name == wanted), None)
         if body is None:
             return False
+        body = with_own_names(body, f"{next(filter(None, node.outputs), '')}/")
         self._types.add_values(body.value_info)
         self._types.add_values(body.output)
         self._add_weights(body)
@@ -171,6 +189,9 @@ class _Resolver:
     def _add_node(self, node: Node) -> None:
         if self._former_batch is not None and node.op_type == "Reshape":
             self._follow_batch(node)
+        # Who reads a sequence reads its tensors, which no node puts into it any more.
+        if self._sequences.any_known:
+            node.captured += self._sequences.parts(node.inputs + node.captured)
         for name in node.outputs:
             known = self._types.get(name)
             if (known is None or not known.resolved) and name:
@@ -188,10 +209,9 @@ class _Resolver:
             if not name:
                 continue
             known = self._constants.type_of(name)
-            proto = self._types.proto(name)
-            if known is None or proto is None:
+            if known is None:
                 return
-            types[name] = proto
+            types[name] = self._types.proto(known)
             value = self._constants.value(name) if name in self._constants else None
             if value is not None:
                 data[name] = numpy_helper.from_array(np.asarray(value), name)
@@ -209,15 +229,15 @@ class _Resolver:
         for name, inferred in found.items():
             known = from_proto(inferred)
             if known is not None and _says_more(known, self._types.get(name)):
-                self._types.set(name, known)
+                self._types[name] = known
 
     def _follow_batch(self, node: Node) -> None:
         """A Reshape to a shape that states the former batch size gets the new one."""
         data, shape = node.inputs[0], node.inputs[1] if len(node.inputs) > 1 else ""
         known, target = self._types.get(data), self._constants.value(shape) if shape else None
-        if known is None or not known.resolved or target is None or target.size == 0:
+        if known is None or not known.resolved or target is None or target.shape in ((), (0,)):
             return
-        wanted = [int(size) for size in target]
+        wanted = [int(size) for size in target.ravel()]
         if wanted[0] != self._former_batch or any(size == 0 for size in wanted[1:]):
             return
         rest = prod(size for size in wanted[1:] if size > 0)

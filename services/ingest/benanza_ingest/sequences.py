@@ -18,6 +18,13 @@ OPERATORS = frozenset(
 )
 
 
+SINCE = 11
+"""The opset version that brought sequences."""
+
+MAX_PARTS = 4096
+"""A sequence of more tensors is not taken apart: each would be an output of one Split."""
+
+
 class Sequences:
     """The sequences of a graph that are known: for each name, the names of its tensors."""
 
@@ -30,6 +37,15 @@ class Sequences:
         """`name` is the same sequence as `of`, if that is one."""
         if of in self._parts:
             self._parts[name] = self._parts[of]
+
+    @property
+    def any_known(self) -> bool:
+        """Whether there are any; most models have none."""
+        return bool(self._parts)
+
+    def parts(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The tensors in those of the values with these names that are known sequences."""
+        return tuple([part for name in names for part in self._parts.get(name, ())])
 
     def resolve(
         self, node: NodeProto, inputs: tuple[str, ...], opset: int
@@ -113,10 +129,13 @@ class Sequences:
             return None
         output = node.output[0]
         names = [f"{output}[{i}]" for i in range(len(lengths))]
+        if not names:
+            self._parts[output] = []
+            return [], {}
         for name, length in zip(names, lengths, strict=True):
             shape = list(known.shape)
             shape[axis] = length
-            self._types.set(name, tensor_type(known.dtype, tuple(shape)))
+            self._types[name] = tensor_type(known.dtype, tuple(shape))
         nodes = [self._with_ints("Split", [inputs[0]], names, "split", lengths, opset, axis=axis)]
         without = (len(inputs) < 2 or not inputs[1]) and not attributes.get("keepdims", 1)
         if without:
@@ -128,15 +147,15 @@ class Sequences:
         return nodes, {}
 
     def _lengths(self, split: str, size: int) -> list[int] | None:
-        if not split:
-            return [1] * size
-        value = self._constants.value(split)
-        if value is None:
+        value = np.array(1) if not split else self._constants.value(split)
+        if value is None or value.dtype.kind not in "iu" or value.ndim > 1:
             return None
-        if value.ndim:
-            return [int(length) for length in value]
+        if value.ndim == 1:
+            lengths = [int(length) for length in value]
+            fit = sum(lengths) == size and min(lengths, default=0) >= 0
+            return lengths if fit and len(lengths) <= MAX_PARTS else None
         each = int(value)
-        if each < 1:
+        if each < 1 or -(-size // each) > MAX_PARTS:
             return None
         return [min(each, size - start) for start in range(0, size, each)]
 

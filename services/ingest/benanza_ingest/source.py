@@ -3,7 +3,8 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from time import monotonic
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import urllib3
 
@@ -13,6 +14,11 @@ from benanza_ingest.zoo import PREFIX, zoo_path
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
+"""The longest silence of a server."""
+
+TOTAL_SECONDS = 3600.0
+"""The longest download: a server that sends a byte a minute is never silent."""
+
 _CHUNK_BYTES = 1 << 20
 
 
@@ -30,14 +36,16 @@ def fetch(model: str, limits: Limits, sha256: str | None = None) -> FetchedModel
     """Reads MODEL: a path, a `file:`, `http:` or `https:` address, or `zoo:NAME`.
 
     External data of the model are not fetched: ingest needs no weights. Raises `ModelError`
-    if there is nothing to read there, if it is larger than `limits.model_bytes`, or if its
-    SHA-256 (hexadecimal) isn't the one given.
+    if there is nothing to read there, if it is larger than `limits.model_bytes`, if it takes
+    longer than the seconds above, or if its SHA-256 (hexadecimal) isn't the one given.
     """
+    if any(ord(character) < ord(" ") for character in model):
+        raise ModelError(f"{model!r} is no path and no address: it holds control characters")
     if model.startswith(PREFIX):
         name, uri = model.removeprefix(PREFIX), model
         content = _read(zoo_path(name), limits)
     elif model.startswith(("http:", "https:")):
-        name, uri = _stem(urlsplit(model).path), model
+        name, uri = _stem(_split(model).path), model
         content = _download(model, limits)
     else:
         path = _path(model)
@@ -55,10 +63,17 @@ def fetch(model: str, limits: Limits, sha256: str | None = None) -> FetchedModel
 def _path(model: str) -> Path:
     if not model.startswith("file:"):
         return Path(model)
-    address = urlsplit(model)
+    address = _split(model)
     if address.netloc not in ("", "localhost"):
         raise ModelError(f"{model} names the host {address.netloc}; write file:///PATH")
     return Path(unquote(address.path))
+
+
+def _split(address: str) -> SplitResult:
+    try:
+        return urlsplit(address)
+    except ValueError as error:
+        raise ModelError(f"{address} is no address ({error}); check its spelling") from error
 
 
 def _stem(path: str) -> str:
@@ -80,6 +95,7 @@ def _read(path: Path, limits: Limits) -> bytes:
 
 def _download(address: str, limits: Limits) -> bytes:
     timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
+    deadline = monotonic() + TOTAL_SECONDS
     try:
         with urllib3.PoolManager() as pool:
             response = pool.request(
@@ -88,14 +104,19 @@ def _download(address: str, limits: Limits) -> bytes:
             if response.status != 200:
                 raise ModelError(f"{address} answers {response.status}; check the address")
             content = bytearray()
-            while len(content) <= limits.model_bytes:
-                chunk = response.read(_CHUNK_BYTES)
-                if not chunk:
-                    break
+            while chunk := response.read1(_CHUNK_BYTES):  # what has come, without waiting for more
                 content += chunk
+                if len(content) > limits.model_bytes:
+                    break
+                if monotonic() > deadline:
+                    raise ModelError(
+                        f"{address} takes longer than {TOTAL_SECONDS:.0f} s; download the file by "
+                        "other means and name its path"
+                    )
     except urllib3.exceptions.HTTPError as error:
+        reason = getattr(error, "reason", None) or error
         raise ModelError(
-            f"{address} can't be fetched ({type(error).__name__}); "
+            f"{address} can't be fetched ({type(reason).__name__}); "
             "check the address and the network, or download the file and name its path"
         ) from error
     return _within(bytes(content), address, limits)

@@ -1,15 +1,16 @@
-"""What is known of a tensor's type: element type and shape, read lazily from ONNX's protos."""
+"""What is known of a tensor's type: element type and shape."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
 
+import msgspec
+from onnx import TensorProto, TypeProto, ValueInfoProto
+
+from benanza_ingest.parse import MAX_AXES
 from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
-from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto
 
 
-@dataclass(frozen=True, slots=True)
-class TensorType:
+class TensorType(msgspec.Struct, frozen=True, gc=False):
     """`shape` holds a number for each known dimension, a name for one that the user may bind,
     and None for one that nothing is known of; it is None itself where not even the rank is.
     """
@@ -33,55 +34,32 @@ def tensor_type(dtype: str, shape: tuple[int | str | None, ...] | None) -> Tenso
     return TensorType(dtype, shape, resolved)
 
 
-class Types:
-    """The types of a graph's values, by name."""
+class _Read(dict[bytes, TensorType | None]):
+    """Types by their encoded form: a model has few, and taking one apart is slow."""
 
-    def __init__(self, model: ModelProto | None = None) -> None:
-        self._known: dict[str, TensorType | None] = {}
-        self._protos: dict[str, TypeProto] = {}
-        self._values: dict[str, ValueInfoProto] = {}
-        self._read: dict[bytes, TensorType | None] = {}
-        if model is not None:
-            self.add_values(model.graph.value_info)
-            self.add_values(model.graph.output)
-            self.add_values(model.graph.input)
+    def __missing__(self, encoded: bytes) -> TensorType | None:
+        self[encoded] = known = from_proto(TypeProto.FromString(encoded))
+        return known
+
+
+class Types(dict[str, TensorType | None]):
+    """The types of a graph's values, by name: None for what isn't a tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._read = _Read()
+        self._protos: dict[TensorType, TypeProto] = {}
 
     def add_values(self, values: Iterable[ValueInfoProto]) -> None:
-        """Takes in what a graph says of its values; read only when asked for."""
-        for value in values:
-            self._values[value.name] = value
+        """Takes in what a graph says of its values."""
+        read = self._read
+        self.update([(value.name, read[value.type.SerializeToString()]) for value in values])
 
-    def get(self, name: str) -> TensorType | None:
-        """The type of a value, or None if it isn't known or isn't a tensor's."""
-        if name in self._known:
-            return self._known[name]
-        found = None
-        if name in self._values:
-            # A model has few distinct types, and taking one apart is slow.
-            encoded = self._values[name].type.SerializeToString()
-            if encoded not in self._read:
-                self._read[encoded] = from_proto(self._values[name].type)
-            found = self._read[encoded]
-        self._known[name] = found
-        return found
-
-    def set(self, name: str, known: TensorType) -> None:
-        """Says what the type of a value is, whatever was known before."""
-        self._known[name] = known
-        self._protos.pop(name, None)
-        self._values.pop(name, None)
-
-    def proto(self, name: str) -> TypeProto | None:
-        """The type as shape inference takes it."""
-        if name in self._values:
-            value: TypeProto = self._values[name].type
-            return value
-        known = self._known.get(name)
-        if known is None:
-            return None
-        if name not in self._protos:
-            self._protos[name] = to_proto(known)
-        return self._protos[name]
+    def proto(self, known: TensorType) -> TypeProto:
+        """A type as shape inference takes it."""
+        if known not in self._protos:
+            self._protos[known] = to_proto(known)
+        return self._protos[known]
 
 
 def of_tensor(tensor: TensorProto) -> TensorType | None:
@@ -98,13 +76,14 @@ def from_proto(proto: TypeProto) -> TensorType | None:
     dtype = FROM_ONNX.get(tensor.elem_type)
     if dtype is None:
         return None
-    if not tensor.HasField("shape"):
+    if not tensor.HasField("shape") or len(tensor.shape.dim) > MAX_AXES:
         return TensorType(dtype, None)
     shape: list[int | str | None] = []
     resolved = True
     for dim in tensor.shape.dim:
-        if dim.HasField("dim_value") and dim.dim_value >= 0:
-            shape.append(dim.dim_value)
+        size = dim.dim_value
+        if size > 0 or (size == 0 and dim.HasField("dim_value")):
+            shape.append(size)
         else:
             resolved = False
             shape.append(dim.dim_param or None)

@@ -1,54 +1,49 @@
 """Which nodes move no data: their output is their input's bytes under another shape."""
 
-from collections.abc import Set as AbstractSet
-
 import numpy as np
 
 from benanza_ingest.fold import Array, Constants
 from benanza_ingest.graph import Node
-from benanza_ingest.types import TensorType
+from benanza_schemas.layer import Layer
 
 _ALWAYS = frozenset("Identity Reshape Flatten Squeeze Unsqueeze Optional BitCast".split())
 _OF_ONE = frozenset(["Concat", "Sum", "Max", "Min", "Mean", "Split"])
-_SAME_SHAPE = frozenset("Expand Tile Slice Pad Resize Upsample Transpose Dropout".split())
+_CHANGING_NOTHING = frozenset(
+    "Cast CastLike Transpose Expand Tile Slice Pad Resize Upsample Dropout".split()
+)
 
 
-def is_view(
-    node: Node,
-    inputs: list[TensorType],
-    outputs: list[TensorType],
-    constants: Constants,
-    readable: AbstractSet[str],
-) -> bool:
-    """Whether a node of the standard domain, its types resolved, moves nothing.
-
-    `inputs` and `outputs` leave out what the node leaves out; `readable` holds the names that
-    somebody reads.
-    """
+def is_view(node: Node, layer: Layer, constants: Constants) -> bool:
+    """Whether a node of the standard domain, which this layer describes, moves nothing."""
     op_type = node.op_type
     if op_type in _ALWAYS:
         return True
-    if all(output.elements() == 0 for output in outputs):
+    outputs = [layer.tensors[index] for index in layer.outputs]
+    if 0 in outputs[0].shape and all(0 in output.shape for output in outputs):
         return True
-    if op_type in ("Cast", "CastLike"):
-        return inputs[0].dtype == outputs[0].dtype
     if op_type in _OF_ONE:
         if op_type == "Split":
             return len(outputs) == 1
         return sum(name != "" for name in node.inputs) == 1
+    if op_type not in _CHANGING_NOTHING:
+        return False
+    # All of these read their data first, and write them first.
+    before, after = layer.tensors[0], outputs[0]
+    if op_type in ("Cast", "CastLike"):
+        return before.dtype == after.dtype
     if op_type == "Transpose":
-        return _keeps_order(node, inputs[0].dims())
-    if op_type not in _SAME_SHAPE or inputs[0].shape != outputs[0].shape:
+        return _keeps_order(node, before.shape)
+    if before.shape != after.shape:
         return False
     if op_type == "Dropout":
-        return _is_inference(node, constants, readable)
+        return _is_inference(node, constants)
     if op_type == "Slice":
         steps = _argument(node, 4, constants)
-        return len(node.inputs) < 5 or (steps is not None and bool((steps > 0).all()))
+        return not any(node.inputs[4:]) or (steps is not None and bool((steps > 0).all()))
     if op_type == "Pad":
         return _pads_nothing(node, constants)
     if op_type in ("Resize", "Upsample"):
-        return not any(a.s == b"tf_crop_and_resize" for a in node.proto.attribute)
+        return _scales_nothing(node, constants)
     return True
 
 
@@ -65,8 +60,8 @@ def _keeps_order(node: Node, shape: tuple[int, ...]) -> bool:
     return moved == sorted(moved)
 
 
-def _is_inference(node: Node, constants: Constants, readable: AbstractSet[str]) -> bool:
-    if len(node.outputs) > 1 and node.outputs[1] in readable:
+def _is_inference(node: Node, constants: Constants) -> bool:
+    if any(node.outputs[1:]):  # its mask
         return False
     if any(a.name == "is_test" for a in node.proto.attribute):  # opset 6 and before
         return any(a.name == "is_test" and a.i for a in node.proto.attribute)
@@ -74,6 +69,20 @@ def _is_inference(node: Node, constants: Constants, readable: AbstractSet[str]) 
         return True
     training = _argument(node, 2, constants)
     return training is not None and not np.asarray(training).any()
+
+
+def _scales_nothing(node: Node, constants: Constants) -> bool:
+    """Of the same size as before; a scale near 1 may give that too, and moves data all the same."""
+    for attribute in node.proto.attribute:
+        if attribute.s == b"tf_crop_and_resize":
+            return False
+        if attribute.name == "scales":  # opset 8 and before
+            return all(scale == 1 for scale in attribute.floats)
+    position = 1 if len(node.inputs) == 2 else 2  # opset 10 and before, and after it
+    if not any(node.inputs[position : position + 1]):
+        return True
+    scales = _argument(node, position, constants)
+    return scales is not None and bool((scales == 1).all())
 
 
 def _pads_nothing(node: Node, constants: Constants) -> bool:

@@ -1,0 +1,96 @@
+"""Groups of real models keep the rules, and are layers like any other."""
+
+import pytest
+
+from benanza_ingest import costs
+from benanza_schemas.identity import canonical, fingerprint
+from benanza_schemas.layer import OMITTED
+from tests.ingest.groups.graph_rules import check_group
+from tests.ingest.onnx_text import extracted
+from tests.ingest.real_models import ALL
+from tests.ingest.real_models import extracted as real
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_groups_are_convex_and_closed_and_have_every_prefix(name: str) -> None:
+    model = real(name)
+    chains = {group.layers for group in model.groups}
+    assert len(chains) == len(model.groups), "each set of layers once"
+    for group in model.groups:
+        check_group(model, group)
+        assert len(group.layers) == 2 or group.layers[:-1] in chains
+        kinds = {model.layers[position].kind for position in group.layers}
+        assert kinds == {"compute"}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_groups_layer_is_that_of_its_members(name: str) -> None:
+    model = real(name)
+    assert model.groups
+    for group in model.groups:
+        members = [model.layers[position] for position in group.layers]
+        assert group.layer.title() == "+".join(member.op for member in members)
+        assert canonical(group.layer) == group.layer
+        assert fingerprint(group.layer) == group.fingerprint
+        assert group.flops == sum(member.flops for member in members) == costs.flops(group.layer)
+        assert group.bytes == costs.moved_bytes(group.layer)
+        assert group.bytes < sum(member.bytes for member in members)
+        assert costs.parameters(group.layer) == sum(member.parameters for member in members)
+
+
+def test_a_group_leaves_out_what_stays_inside() -> None:
+    model = extracted(
+        "g (float[1,3,8,8] x) => (y) <float[4,3,3,3] w = [\"location\": \"w\"]>"
+        "{ c = Conv(x, w) y = Relu(c) }"
+    )  # fmt: skip
+    (group,) = model.groups
+    assert group.bytes == 4 * (3 * 64 + 4 * 27 + 4 * 36)
+    assert len(group.layer.tensors) == 4
+    assert group.layer.outputs == (3,)
+
+
+def test_the_same_chain_elsewhere_is_the_same_group() -> None:
+    model = extracted(
+        "g (float[1,4,8,8] x) => (y) <float[4,4,3,3] w = [\"location\": \"w\"],"
+        " float[4,4,3,3] v = [\"location\": \"w\"]> { c = Conv<pads=[1,1,1,1]>(x, w) a = Relu(c)"
+        " d = Conv<pads=[1,1,1,1]>(a, v) y = Relu(d) }"
+    )  # fmt: skip
+    one, other = model.groups
+    assert one.fingerprint == other.fingerprint
+    assert one.layer is other.layer or one.layer == other.layer
+
+
+def test_a_residual_that_is_the_input_itself_is_another_group() -> None:
+    """Adding what the convolution reads takes fewer bytes than adding something else."""
+    text = (
+        "g (float[1,4,8,8] x, float[1,4,8,8] z) => (y) <float[4,4,3,3] w = [\"location\": \"w\"]>"
+        "{{ c = Conv<pads=[1,1,1,1]>(x, w) y = Add(c, {}) }}"
+    )  # fmt: skip
+    (own,) = extracted(text.format("x")).groups
+    (other,) = extracted(text.format("z")).groups
+    assert own.fingerprint != other.fingerprint
+    assert other.bytes - own.bytes == 4 * 256
+
+
+def test_a_constant_that_one_member_weighs_with_and_another_is_decided_by() -> None:
+    """A Clip's bound is known by value, also where another member reads it as a weight."""
+    model = extracted(
+        "g (float[2,4] x) => (y) <float[4,4] w = [\"location\": \"w\"], float six = {6.0}> {"
+        ' p = MatMul(x, w) a = Add(p, six) y = Clip(a, "", six) }'
+    )  # fmt: skip
+    last = model.groups[-1]
+    assert last.layer.title() == "MatMul+Add+Clip"
+    clip = last.layer.operators[-1]
+    assert clip.inputs[1] == OMITTED
+    assert last.layer.tensors[clip.inputs[2]].value == b"\x00\x00\xc0\x40"
+    assert canonical(last.layer) == last.layer
+
+
+def test_operators_that_leave_outputs_out_at_the_end() -> None:
+    model = extracted(
+        "g (float[1,4,8,8] x) => (y) <float[4,4,3,3] w = [\"location\": \"w\"], float[4] b ="
+        ' ["location": "w"]> { c = Conv(x, w, "") y = BatchNormalization(c, b, b, b, b) }'
+    )  # fmt: skip
+    (group,) = model.groups
+    assert canonical(group.layer) == group.layer
+    assert group.layer.operators[0].inputs == (0, 1)

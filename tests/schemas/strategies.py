@@ -1,0 +1,72 @@
+"""Events of any content, made from the types of their fields as msgspec sees them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from benanza_schemas.events import SCHEMA_VERSION, AnyEvent, Event
+
+SMALL = 4
+"""Most items that a list or a map gets."""
+
+
+def events(kind: type[Event]) -> st.SearchStrategy[AnyEvent]:
+    """All events of a kind that the contract allows, and that are equal to themselves."""
+    return _of(inspect.type_info(kind)).map(
+        lambda event: msgspec.structs.replace(event, schema_version=SCHEMA_VERSION)
+    )
+
+
+def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
+    match info:
+        case inspect.Metadata():
+            return _of(info.type)
+        case inspect.StructType():
+            fields = {field.name: _of(field.type) for field in info.fields}
+            return st.builds(info.cls, **fields)
+        case inspect.StrType():
+            return _text(info)
+        case inspect.IntType():
+            lowest = -(2**63) if info.ge is None else info.ge
+            return st.integers(lowest, 2**64 - 1 if info.le is None else info.le)
+        case inspect.FloatType():
+            lowest_float = info.ge if info.gt is None else info.gt
+            return st.floats(
+                lowest_float, info.le, exclude_min=info.gt is not None, allow_nan=False
+            )
+        case inspect.BytesType():
+            return st.binary(max_size=20)
+        case inspect.BoolType():
+            return st.booleans()
+        case inspect.NoneType():
+            return st.none()
+        case inspect.LiteralType():
+            return st.sampled_from(info.values)
+        case inspect.DateTimeType():
+            return st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC))
+        case inspect.VarTupleType():
+            return st.lists(_of(info.item_type), max_size=SMALL).map(tuple)
+        case inspect.TupleType():
+            return st.tuples(*map(_of, info.item_types))
+        case inspect.DictType():
+            return st.dictionaries(_of(info.key_type), _of(info.value_type), max_size=SMALL)
+        case inspect.UnionType():
+            return st.one_of(*map(_of, info.types))
+    raise TypeError(f"no strategy for {info}")
+
+
+def _text(info: inspect.StrType) -> st.SearchStrategy[str]:
+    if info.pattern is not None:
+        return st.from_regex(info.pattern, fullmatch=True).filter(
+            lambda text: info.max_length is None or len(text) <= info.max_length
+        )
+    longest = 20 if info.max_length is None else min(20, info.max_length)
+    return st.text(max_size=longest)
+
+
+def field_names(kind: type[Event]) -> list[str]:
+    """The names under which an event's fields stand in its encoded form."""
+    return [field.encode_name for field in msgspec.structs.fields(kind)]

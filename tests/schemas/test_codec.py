@@ -1,0 +1,335 @@
+"""Events survive as bytes, and bytes that are no event are refused with a reason."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import msgspec
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from benanza_schemas import codec
+from benanza_schemas.codec import MAX_EVENT_BYTES, MAX_ITEMS, DecodeError, decode, encode
+from benanza_schemas.events import (
+    SCHEMA_VERSION,
+    AnyEvent,
+    DeadLetter,
+    Event,
+    LayerSeen,
+    ModelPublished,
+)
+from benanza_schemas.json_schema import EVENTS
+from benanza_schemas.layer import Attribute, Layer, Operator, Tensor
+from tests.schemas import samples
+from tests.schemas.strategies import events, field_names
+
+GOLDEN = Path(__file__).parent / "golden"
+"""Bytes as version 1 of the schema wrote them. Never changed: topics hold them for ever. A new
+version adds its own beside them."""
+
+BY_NAME = {type(event).__name__: event for event in samples.EVENTS}
+
+any_event = st.one_of(*map(events, EVENTS))
+
+
+def golden(name: str) -> bytes:
+    return (GOLDEN / f"{name}.v1.msgpack").read_bytes()
+
+
+def fields_of(event: AnyEvent) -> dict[str, Any]:
+    """An event's encoded form as Python objects."""
+    fields: dict[str, Any] = msgpack.unpackb(encode(event))
+    return fields
+
+
+def changed(event: AnyEvent, **changes: object) -> bytes:
+    encoded: bytes = msgpack.packb(fields_of(event) | changes)
+    return encoded
+
+
+def decoded_or_refused(encoded: bytes) -> AnyEvent | DecodeError:
+    """What becomes of these bytes; any other error fails the test."""
+    try:
+        return decode(encoded)
+    except DecodeError as error:
+        return error
+
+
+def test_there_is_a_sample_of_every_kind_of_event() -> None:
+    assert sorted(BY_NAME) == sorted(event.__name__ for event in EVENTS)
+    assert sorted(path.name for path in GOLDEN.iterdir()) == sorted(
+        f"{name}.v1.msgpack" for name in BY_NAME
+    )
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_an_event_written_by_version_1_stays_readable(name: str) -> None:
+    assert decode(golden(name)) == BY_NAME[name]
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_todays_bytes_are_those_of_version_1(name: str) -> None:
+    """If this fails, consumers of the version before can't read what is written now."""
+    assert SCHEMA_VERSION == 1
+    assert encode(BY_NAME[name]) == golden(name)
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_optional_fields_may_be_left_out(name: str) -> None:
+    """As an older publisher does, which doesn't know of them."""
+    kind = type(BY_NAME[name])
+    required = {f.name for f in msgspec.structs.fields(kind) if f.required}
+    fields = fields_of(BY_NAME[name])
+    little = {k: v for k, v in fields.items() if k in required or k == "type"}
+    event = decode(msgpack.packb(little))
+    assert {k: getattr(event, k) for k in required} == {
+        k: getattr(BY_NAME[name], k) for k in required
+    }
+    assert event.schema_version == 1
+
+
+@given(any_event)
+@settings(max_examples=150)
+def test_decoding_gives_back_what_was_encoded(event: AnyEvent) -> None:
+    assert decode(encode(event)) == event
+
+
+@given(any_event)
+@settings(max_examples=50)
+def test_the_same_event_has_the_same_bytes(event: AnyEvent) -> None:
+    assert encode(decode(encode(event))) == encode(event)
+
+
+def test_whole_floats_stay_floats_and_integers_integers() -> None:
+    """They are different attributes, though Python says 1 == 1.0."""
+    layer = Layer(
+        tensors=(Tensor("float32", (1,)), Tensor("float32", (1,))),
+        operators=(Operator("Op", "", 1, (Attribute("f", 1.0), Attribute("i", 1)), (0,), (1,)),),
+        outputs=(1,),
+    )
+    event = LayerSeen(event_id="0" * 32, fingerprint="0" * 32, layer=layer, model_id="0" * 32)
+    decoded = decode(encode(event))
+    assert isinstance(decoded, LayerSeen)
+    assert [type(a.value) for a in decoded.layer.operators[0].attributes] == [float, int]
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_an_unknown_field_is_refused(name: str) -> None:
+    with pytest.raises(DecodeError, match="unknown field `colour`"):
+        decode(changed(BY_NAME[name], colour="red"))
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        (kind.__name__, field.encode_name)
+        for kind in EVENTS
+        for field in msgspec.structs.fields(kind)
+        if field.required
+    ],
+)
+def test_a_missing_field_is_refused_by_name(name: str, field: str) -> None:
+    fields = fields_of(BY_NAME[name])
+    del fields[field]
+    with pytest.raises(DecodeError, match=f"missing required field `{field}`"):
+        decode(msgpack.packb(fields))
+
+
+@pytest.mark.parametrize(
+    ("name", "field"), [(kind.__name__, field) for kind in EVENTS for field in field_names(kind)]
+)
+def test_a_field_of_the_wrong_type_is_refused_by_name(name: str, field: str) -> None:
+    with pytest.raises(DecodeError, match=rf"\$\.{field}"):
+        decode(changed(BY_NAME[name], **{field: msgpack.ExtType(5, b"")}))
+
+
+@pytest.mark.parametrize(
+    ("event", "field", "value", "complaint"),
+    [
+        ("ModelPublished", "event_id", "0" * 31, "regex"),
+        ("ModelPublished", "event_id", "0" * 32 + "\n", "length <= 32"),
+        ("ModelPublished", "event_id", "X" * 32, "regex"),
+        ("ModelPublished", "sha256", "a" * 63, "regex"),
+        ("ModelPublished", "sha256", "A" * 64, "regex"),
+        ("ModelPublished", "name", b"resnet50", "Expected `str`, got `bytes`"),
+        ("ModelPublished", "name", "x" * 4097, "length <= 4096"),
+        ("ModelPublished", "content", "AAAA", "got `str`"),
+        ("ModelPublished", "content", bytes(1_000_001), "length <= 1000000"),
+        ("ModelPublished", "batch_sizes", [0], ">= 1"),
+        ("ModelPublished", "batch_sizes", [1.0], "Expected `int`, got `float`"),
+        ("ModelPublished", "batch_sizes", [True], "Expected `int`, got `bool`"),
+        ("ModelPublished", "batch_sizes", [2**53 + 1], "<= "),
+        ("ModelPublished", "dims", {"n": 0}, ">= 1"),
+        ("ModelPublished", "schema_version", 0, ">= 1"),
+        ("ModelIngested", "edges", [[0]], "length 2"),
+        ("ModelIngested", "edges", [[0, -1]], ">= 0"),
+        ("ModelIngested", "layers", [{"summary": 0, "name": ""}], "Expected `array`"),
+        ("ModelIngested", "layers", [[0, "x", 1]], "length 2"),
+        ("LayerMeasured", "precision", "fp8", "Invalid enum value 'fp8'"),
+        ("LayerMeasured", "measured_at", "yesterday", "Invalid RFC3339"),
+        ("LayerMeasured", "measured_at", "2026-11-21T12:00:00", "timezone"),
+        ("LayerMeasured", "measured_at", 1795262400, "Expected `datetime`, got `int`"),
+        ("BoundUpdated", "sequential_us", -1.0, ">= 0"),
+        ("BoundUpdated", "sequential_us", float("nan"), ">= 0"),
+        ("BoundUpdated", "sequential_us", float("inf"), "<= "),
+        ("BoundUpdated", "fusion", 1, "Expected `bool`, got `int`"),
+        ("SystemMeasured", "ceilings", [["flops", "fp32", 1.0, 0.0]], "Expected `object`"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused(
+    event: str, field: str, value: object, complaint: str
+) -> None:
+    with pytest.raises(DecodeError, match=complaint):
+        decode(changed(BY_NAME[event], **{field: value}))
+
+
+def test_an_unknown_kind_of_event_is_refused() -> None:
+    with pytest.raises(DecodeError, match="Invalid value 'ModelDeleted'"):
+        decode(changed(BY_NAME["ModelPublished"], type="ModelDeleted"))
+
+
+def test_a_newer_schema_version_says_to_upgrade() -> None:
+    """Before anything else: what else is new in the event can't be told."""
+    newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
+    with pytest.raises(DecodeError, match=r"schema version 2 is newer than 1.*upgrade"):
+        decode(newer)
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_a_truncated_event_is_refused_at_every_length(name: str) -> None:
+    encoded = golden(name)
+    for length in range(len(encoded)):
+        with pytest.raises(DecodeError):
+            decode(encoded[:length])
+
+
+@pytest.mark.parametrize(
+    ("encoded", "complaint"),
+    [
+        (b"", "not MessagePack"),
+        (b"\xc0", "an event is a map, not NoneType"),
+        (msgpack.packb([1, 2]), "an event is a map, not list"),
+        (b"\x80\x80", "extra data"),
+        (b"\xc1", "not MessagePack"),
+        (b"\x81\xa4type\xa2\xff\xff", "not MessagePack"),  # text that isn't UTF-8
+        (b"\x81\x90\x00", "not allowed for map key"),  # a list as a key
+        (b"\x81\x80\x00", "not allowed for map key"),  # a map as a key
+        (b"\x81\x01\x00", "not allowed for map key"),  # a number as a key
+        (b"\x81\xc4\x04type\x00", "missing required field `type`"),  # bytes as a key
+        (b"\x81\xa4type\xd6\xff\x00\x00\x00\x00", "got `Timestamp`"),
+        (b"\x81\xa4type\xc7\x0c\xff" + b"\xff" * 12, "not MessagePack"),  # no such time
+        (b"\x91" * 5000, "not MessagePack: "),
+        (b"\xdf\xff\xff\xff\xff", "exceeds max_map_len"),
+        (b"\xdd\xff\xff\xff\xff", "exceeds max_array_len"),
+        (b"\xc6\xff\xff\xff\xff", "not MessagePack"),
+    ],
+)
+def test_what_is_no_event_is_refused_with_a_reason(encoded: bytes, complaint: str) -> None:
+    with pytest.raises(DecodeError, match=complaint) as refused:
+        decode(encoded)
+    assert not str(refused.value).endswith(": ")
+
+
+@given(st.binary(max_size=200))
+@example(b"\x81\xa4type\xa9ModelPubl")
+@settings(max_examples=500)
+def test_any_bytes_are_an_event_or_refused(encoded: bytes) -> None:
+    assert isinstance(decoded_or_refused(encoded), Event | DecodeError)
+
+
+@given(st.data())
+@settings(max_examples=500)
+def test_a_damaged_event_is_an_event_or_refused(data: st.DataObject) -> None:
+    encoded = bytearray(golden(data.draw(st.sampled_from(sorted(BY_NAME)))))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(encoded) - 1))
+        encoded[at] = data.draw(st.integers(0, 255))
+    assert isinstance(decoded_or_refused(bytes(encoded)), Event | DecodeError)
+
+
+unlikely_values = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**63), 2**64 - 1),
+        st.floats(),
+        st.text(max_size=5),
+        st.binary(max_size=5),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(sorted(BY_NAME)), st.data())
+@settings(max_examples=300)
+def test_any_value_in_a_field_is_allowed_or_refused(name: str, data: st.DataObject) -> None:
+    field = data.draw(st.sampled_from(["type", *field_names(type(BY_NAME[name]))]))
+    outcome = decoded_or_refused(changed(BY_NAME[name], **{field: data.draw(unlikely_values)}))
+    if isinstance(outcome, DecodeError):
+        assert str(outcome)
+    else:
+        assert decode(encode(outcome)) == outcome
+
+
+def dead_letter(value: bytes) -> DeadLetter:
+    letter = BY_NAME["DeadLetter"]
+    assert isinstance(letter, DeadLetter)
+    return msgspec.structs.replace(letter, value=value)
+
+
+def test_an_event_that_is_too_large_is_neither_written_nor_read() -> None:
+    with pytest.raises(ValueError, match="DeadLetter takes 16,000,"):
+        encode(dead_letter(bytes(MAX_EVENT_BYTES)))
+    with pytest.raises(DecodeError, match="16,000,001 bytes are more"):
+        decode(bytes(MAX_EVENT_BYTES + 1))
+
+
+def test_the_largest_event_is_written_and_read() -> None:
+    room = MAX_EVENT_BYTES - len(encode(dead_letter(bytes(2**16)))) + 2**16
+    event = dead_letter(bytes(room))
+    assert len(encode(event)) == MAX_EVENT_BYTES
+    assert decode(encode(event)) == event
+
+
+def test_a_list_of_too_many_items_is_refused() -> None:
+    encoded = b"\x81\xa4type\xdd" + (MAX_ITEMS + 1).to_bytes(4, "big") + bytes(MAX_ITEMS + 1)
+    with pytest.raises(DecodeError, match="exceeds max_array_len"):
+        decode(encoded)
+
+
+HOSTILE = """
+import resource, sys
+from benanza_schemas.codec import DecodeError, decode
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    decode(eval(sys.argv[1]))
+except DecodeError:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("encoded", "most_megabytes"),
+    [
+        # Lists in lists, each of which says that it has two million items.
+        ("(b'\\xdd' + (2_000_000).to_bytes(4, 'big')) * 1000", 200),
+        ("b'\\x91' * 15_000_000", 200),
+        # As many small maps as fit.
+        ("b'\\xdd' + (2_000_000).to_bytes(4, 'big') + b'\\x81\\xa1a\\xc0' * 2_000_000", 1000),
+    ],
+)
+def test_hostile_bytes_take_little_memory(encoded: str, most_megabytes: int) -> None:
+    command = [sys.executable, "-c", HOSTILE, encoded]
+    finished = subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
+    assert 0 <= int(finished.stdout) < most_megabytes * 1000
+
+
+def test_a_published_model_may_hold_a_file_of_a_million_bytes() -> None:
+    event = ModelPublished(event_id="0" * 32, name="m", sha256="0" * 64, content=bytes(1_000_000))
+    assert codec.decode(codec.encode(event)) == event

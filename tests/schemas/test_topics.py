@@ -1,0 +1,46 @@
+"""Every event has a topic and a key there."""
+
+import pytest
+
+from benanza_schemas.events import AnyEvent, BoundUpdated
+from benanza_schemas.topics import TOPICS, topic_and_key
+from tests.schemas import samples
+
+A, B, D, E, F = (samples.some_id(digit).encode() for digit in "abdef")
+
+PLACES = {
+    "ModelPublished": ("models", samples.SHA256.encode()),
+    "ModelIngested": ("graphs", A),
+    "LayerSeen": ("layers", D),
+    "BenchmarkRequested": ("jobs", F),
+    "SystemMeasured": ("results", E),
+    "LayerMeasured": ("results", B),
+    "BoundUpdated": ("bounds", A + b"/" + E + b"/8/fp16/full/True"),
+    "DeadLetter": ("dead-letters", b"\x00\xff"),
+}
+
+
+@pytest.mark.parametrize("event", samples.EVENTS, ids=lambda event: type(event).__name__)
+def test_an_events_topic_and_key(event: AnyEvent) -> None:
+    assert topic_and_key(event) == PLACES[type(event).__name__]
+
+
+def test_every_topic_carries_something() -> None:
+    assert {topic for topic, _ in PLACES.values()} == set(TOPICS)
+
+
+def test_bounds_that_compaction_must_keep_apart_have_keys_of_their_own() -> None:
+    """Compaction keeps the last event of each key."""
+    (bound,) = (event for event in samples.EVENTS if isinstance(event, BoundUpdated))
+    changes: list[dict[str, object]] = [
+        {"model_id": "0" * 32},
+        {"system_id": "0" * 32},
+        {"batch": 1},
+        {"precision": "fp32"},
+        {"accounting": "paper"},
+        {"fusion": False},
+    ]
+    fields = {name: getattr(bound, name) for name in BoundUpdated.__struct_fields__}
+    keys = {topic_and_key(BoundUpdated(**(fields | change)))[1] for change in changes}
+    assert len(keys) == len(changes)
+    assert topic_and_key(bound)[1] not in keys

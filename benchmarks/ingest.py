@@ -18,7 +18,7 @@ from rich.table import Table
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.source import fetch
-from benanza_ingest.zoo import PREFIX, zoo_names, zoo_path
+from benanza_ingest.zoo import zoo_names, zoo_path
 from benanza_schemas.events import ModelPublished, event_id
 
 REPEATS = 11
@@ -45,9 +45,9 @@ def main() -> None:
         console.print(_memory())
 
 
-def ingest_model(model: str) -> None:
-    """The whole of ingest: reads the file, checks its sum, and makes the events."""
-    fetched = fetch(model, Limits())
+def ingest_model(file: str) -> None:
+    """The whole of ingest: reads the file, takes its checksum, and makes the events."""
+    fetched = fetch(file, Limits())
     published = ModelPublished(
         event_id=event_id("ModelPublished", fetched.sha256),
         name=fetched.name,
@@ -72,8 +72,9 @@ def memory_bytes(entry: str) -> int:
 def _times() -> Table:
     """Both sides do one model after another, in turns, after a round that isn't counted."""
     names = zoo_names()
+    files = [str(zoo_path(name)) for name in names]
     rounds = [
-        [(_seconds(_infer, name), _seconds(_ingest, name)) for name in names]
+        [(_seconds(_infer, file), _seconds(ingest_model, file)) for file in files]
         for _ in range(REPEATS + 1)
     ][1:]
     table = Table(title=f"CPU time, medians of {REPEATS} rounds")
@@ -88,18 +89,14 @@ def _times() -> Table:
     return table
 
 
-def _infer(name: str) -> None:
-    shape_inference.infer_shapes(onnx.load(zoo_path(name)))
+def _infer(file: str) -> None:
+    shape_inference.infer_shapes(onnx.load(file))
 
 
-def _ingest(name: str) -> None:
-    ingest_model(PREFIX + name)
-
-
-def _seconds(call: Callable[[str], None], name: str) -> float:
+def _seconds(call: Callable[[str], None], file: str) -> float:
     gc.collect()  # Neither side is to search through what the other has left.
     start = time.process_time()
-    call(name)
+    call(file)
     return time.process_time() - start
 
 

@@ -15,7 +15,7 @@ from benanza_ingest.types import Types
 CONTROL_FLOW = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
 
-class Node(msgspec.Struct, gc=False):
+class Node(msgspec.Struct):
     """An operator that does something when the model runs.
 
     `inputs` and `outputs` are names of values, an empty one where an optional one is left out

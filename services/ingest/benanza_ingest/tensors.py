@@ -79,6 +79,6 @@ class Tensors:
 
 def _raw(value: Array) -> bytes:
     """The elements as `TensorProto.raw_data` lays them out."""
-    if value.dtype.isbuiltin:
+    if value.dtype.isbuiltin == 1:  # one of numpy's own: none is packed
         return value.astype(value.dtype.newbyteorder("<")).tobytes()
     return bytes(numpy_helper.from_array(value).raw_data)

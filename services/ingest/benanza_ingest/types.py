@@ -10,7 +10,7 @@ from benanza_ingest.parse import MAX_AXES
 from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
 
 
-class TensorType(msgspec.Struct, frozen=True, gc=False):
+class TensorType(msgspec.Struct, frozen=True):
     """`shape` holds a number for each known dimension, a name for one that the user may bind,
     and None for one that nothing is known of; it is None itself where not even the rank is.
     """

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benanza_ingest.extracted import ExtractedModel
+from benanza_ingest.groups.epilogue import LONGEST
 from tests.ingest.groups.graph_rules import check_group
 from tests.ingest.onnx_text import extracted
 from tests.ingest.real_models import extracted as real
@@ -184,3 +185,14 @@ def test_whatever_the_graph_groups_keep_the_rules(chosen: list[str], data: st.Da
     titles(model)
     chains = {group.layers for group in model.groups}
     assert all(chain[:-1] in chains for chain in chains if len(chain) > 2), "every prefix"
+
+
+def test_a_chain_ends_somewhere() -> None:
+    """All its prefixes are groups, so that a chain without end would take time without end."""
+    lines = " ".join(f"v{i + 1} = Mul(v{i}, k)" for i in range(3 * LONGEST))
+    model = extracted(
+        f"g (float[2,2] x, float[2,2] z) => (v{3 * LONGEST}) <float k = {{2}}>"
+        f"{{ v0 = MatMul(x, z) {lines} }}"
+    )
+    assert max(len(group.layers) for group in model.groups) == LONGEST
+    assert len(model.groups) == LONGEST - 1

@@ -9,6 +9,9 @@ from benanza_ingest.groups.wiring import Wiring
 
 RULE = "epilogue"
 
+LONGEST = 16
+"""Layers in a group at most. No library takes more, and all prefixes of a chain are groups."""
+
 _PRODUCTS = frozenset(("Conv", "ConvTranspose", "Gemm", "MatMul"))
 _ACTIVATIONS = frozenset(
     "Relu LeakyRelu PRelu Sigmoid Tanh Clip Elu Selu Gelu HardSigmoid HardSwish Softplus Mish "
@@ -25,7 +28,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
             continue
         chain = [start]
         residual = False
-        while True:
+        while len(chain) < LONGEST:
             follower = wiring.only_reader(chain[-1])
             if follower is None:
                 break

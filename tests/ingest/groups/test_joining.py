@@ -1,0 +1,118 @@
+"""Layers joined into one: always canonical, whatever they are and in whatever order they come."""
+
+import pytest
+
+from benanza_ingest import costs
+from benanza_ingest.bind import bind
+from benanza_ingest.groups.joining import Joiner
+from benanza_ingest.groups.wiring import Wiring, wire
+from benanza_ingest.layers import Layers
+from benanza_ingest.limits import Limits
+from benanza_ingest.parse import opset_imports, parse
+from benanza_ingest.resolve import resolve
+from benanza_schemas.identity import canonical, fingerprint
+from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
+from tests.ingest.onnx_text import content
+from tests.ingest.real_models import ALL
+from tests.ingest.real_models import content as file_of
+
+
+def wired(encoded: bytes) -> Wiring:
+    """A model's layers with their nodes, as the rules see them."""
+    model = parse(encoded, Limits())
+    binding = bind(model, None, {})
+    graph = resolve(model, binding, Limits())
+    maker = Layers(graph, opset_imports(model), [], Limits())
+    return wire(graph, tuple(maker.layer(node) for node in graph.nodes))
+
+
+def plainly_joined(wiring: Wiring, positions: tuple[int, ...]) -> Layer:
+    """The same by names alone, without a thought for order: `canonical` has to do the rest."""
+    tensors: dict[str, Tensor] = {}
+    members: list[tuple[Operator, tuple[str, ...], tuple[str, ...]]] = []
+    for position in positions:
+        layer, node = wiring.layers[position].layer, wiring.node(position)
+        assert layer is not None
+        operator = layer.operators[0]
+        read = node.inputs[: len(operator.inputs)]
+        written = node.outputs[: len(operator.outputs)]
+        members.append((operator, read, written))
+        own = operator.inputs + operator.outputs
+        for index, name in zip(own, read + written, strict=True):
+            if index != OMITTED and (name not in tensors or layer.tensors[index].value):
+                tensors[name] = layer.tensors[index]
+    places = {name: place for place, name in enumerate(tensors)} | {"": OMITTED}
+    operators = [
+        Operator(
+            operator.op_type,
+            operator.domain,
+            operator.version,
+            operator.attributes,
+            tuple(places[name] for name in read),
+            tuple(places[name] for name in written),
+        )
+        for operator, read, written in members
+    ]
+    outputs = tuple(place for place in operators[-1].outputs if place != OMITTED)
+    return Layer(tuple(tensors.values()), tuple(operators), outputs)
+
+
+def check_joined(wiring: Wiring, positions: tuple[int, ...], joiner: Joiner) -> None:
+    joined = joiner.join(positions)
+    assert canonical(joined.layer) == joined.layer
+    assert joined.layer == canonical(plainly_joined(wiring, positions))
+    assert joined.fingerprint == fingerprint(joined.layer)
+    assert joined.bytes == costs.moved_bytes(joined.layer)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_each_layer_with_those_that_it_reads_from(name: str) -> None:
+    """Many of these are no chains: an Add with the two convolutions that it adds up, say."""
+    wiring = wired(file_of(name))
+    joiner = Joiner(wiring)
+    before: dict[int, list[int]] = {}
+    for source, target in wiring.edges:
+        before.setdefault(target, []).append(source)
+    assert before
+    for target, sources in before.items():
+        positions = (*sorted(sources), target)
+        if all(wiring.layers[position].layer is not None for position in positions):
+            check_joined(wiring, positions, joiner)
+
+
+@pytest.mark.parametrize("nodes", ["p = Relu(x) q = Sigmoid(x)", "q = Sigmoid(x) p = Relu(x)"])
+def test_layers_side_by_side_are_put_in_the_order_in_which_they_are_read(nodes: str) -> None:
+    wiring = wired(content(f"g (float[2,3] x) => (y) {{ {nodes} y = Sub(q, p) }}"))
+    joined = Joiner(wiring).join((0, 1, 2))
+    assert joined.layer.title() == "Sigmoid+Relu+Sub"
+
+
+def test_one_layer_may_be_decided_by_what_another_takes_as_a_weight() -> None:
+    """The group then holds the elements: they decide what it does."""
+    wiring = wired(
+        content(
+            "g (float[2,3] x) => (y) <float c = {0.5}> { t = Mul(x, c) y = Clip(t, c) }",
+        )
+    )
+    joined = Joiner(wiring).join((0, 1))
+    assert [tensor.value for tensor in joined.layer.tensors if tensor.constant] == [
+        b"\x00\x00\x00\x3f"
+    ]
+    check_joined(wiring, (0, 1), Joiner(wiring))
+
+
+def test_the_same_layers_wired_otherwise_are_another_layer() -> None:
+    text = "g (float[2,2] x, float[2,2] z) => (y) {{ t = MatMul(x, z) y = Add(t, {}) }}"
+    prints = {Joiner(wired(content(text.format(b)))).join((0, 1)).fingerprint for b in "xzt"}
+    assert len(prints) == 3
+
+
+def test_layers_that_are_alike_are_joined_once() -> None:
+    wiring = wired(
+        content(
+            "g (float[2,2] x, float[2,2] z) => (y)"
+            "{ a = MatMul(x, z) b = Relu(a) c = MatMul(b, z) y = Relu(c) }"
+        )
+    )
+    joiner = Joiner(wiring)
+    assert joiner.join((0, 1)) is joiner.join((2, 3))

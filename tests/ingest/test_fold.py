@@ -113,6 +113,14 @@ def test_a_constant_that_would_be_huge_is_not_computed(huge: str) -> None:
     assert [layer.op for layer in model.layers] == ["Add"]
 
 
+def test_a_size_beyond_64_bits_is_not_known() -> None:
+    model = extracted(
+        "g (float[1,1099511627776,1099511627776] x, float[4] z) => (y) <int64[1] a = {0}> {"
+        " n = Size(x) s = Unsqueeze(n, a) y = Reshape(z, s) }"
+    )
+    assert [layer.op for layer in model.layers] == ["Reshape"]
+
+
 def test_constants_up_to_a_size_are_evaluated() -> None:
     model = extracted(
         f"g (float[{MAX_ELEMENTS}] x, float[1] z) => (y) <int64[1] n = {{{MAX_ELEMENTS}}}> {{"

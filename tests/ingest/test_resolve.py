@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.ingest.onnx_text import by_name, content, edges_by_name, extracted, kinds, shapes
+from benanza_ingest.extract import extract
+from tests.ingest.onnx_text import by_name, content, edges_by_name, extracted, kinds, proto, shapes
 from tests.ingest.running import run
 
 BRANCHES = (
@@ -266,3 +267,12 @@ def test_types_that_the_model_does_not_state_are_what_really_comes_out(opset: in
     model = extracted(text, opset)
     (y,) = run(content(text, opset), {"x": np.zeros((2, 3, 8, 9), np.float32)})
     assert shapes(model.layers[-1])[-1] == y.shape
+
+
+@pytest.mark.parametrize("node", ["y = Relu(x)", "y = Identity()", "y = If()", "y = Shape()"])
+def test_without_a_version_of_the_standard_domain_nothing_is_known(node: str) -> None:
+    model = proto(f"g (float[2] x) => (y) {{ {node} }}")
+    model.opset_import[0].domain = "com.example"
+    (layer,) = extract(model.SerializeToString()).layers
+    assert layer.kind == "skipped"
+    assert "the model names no opset for it" in layer.reason or layer.op == "If"

@@ -77,6 +77,9 @@ FATAL = {
         ' then_branch = t () => (a) { a = RegexFullMatch<pattern = "a">("") },'
         ' else_branch = e () => (b) { b = RegexFullMatch<pattern = "a">(x) }> }'
     ),
+    "fewer outputs than there are": content(
+        "g (float[6] x) => (y, z, w) { y, z, w = Split<num_outputs = 2>(x) }"
+    ),
     "outputs by the billion": content(
         "g (float[7] x) => (y, z) { y, z = Split<num_outputs = 2147483648>(x) }"
     ),

@@ -131,7 +131,8 @@ class Constants:
         if known is None or known.shape is None:
             return None
         if node.op_type == "Size":
-            return np.array(known.elements(), np.int64) if known.resolved else None
+            fits = known.resolved and known.elements() < 1 << 63
+            return np.array(known.elements(), np.int64) if fits else None
         bounds = {a.name: a.i for a in node.attribute}
         part = known.shape[bounds.get("start", 0) : bounds.get("end", len(known.shape))]
         if any(not isinstance(size, int) for size in part):

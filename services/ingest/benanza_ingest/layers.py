@@ -65,7 +65,7 @@ class Layers:
         if made is None:
             try:
                 made = self._make(node, version, given, wires, numbers)
-            except (IndexError, KeyError, TypeError, ValueError) as error:
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 # A file can contradict an operator's definition in more ways than one can list.
                 why = " ".join(f"{op_type} isn't as ONNX defines it ({error})".split())
                 return _skipped(name, node, f"{why}; export the model again")

@@ -129,17 +129,18 @@ class _Resolver:
 
     def _add(self, nodes: list[Node], depth: int) -> None:
         constants, aliases = self._constants, self._aliases
+        opset = self._opset.get("", 0)
         for node in nodes:
             if aliases:
                 node.inputs = tuple([aliases.get(name, name) for name in node.inputs])
                 node.captured = tuple([aliases.get(name, name) for name in node.captured])
-            if node.domain:
+            if node.domain or not opset:  # nothing is known of what it does
                 self._add_node(node)
             elif self._is_constant(node):
                 constants.add_node(node.proto, node.inputs, node.outputs)
                 if self._former_batch is not None:
                     self._infer(node)
-            elif node.op_type in sequences.OPERATORS and self._opset.get("", 1) >= sequences.SINCE:
+            elif node.op_type in sequences.OPERATORS and opset >= sequences.SINCE:
                 self._add_sequence(node, depth)
             elif node.op_type != "If" or not self._add_branch(node, depth):
                 if node.op_type == "Identity":

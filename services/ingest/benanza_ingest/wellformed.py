@@ -122,9 +122,13 @@ def _misfit(node: Node, given: str, allowed: range) -> ModelError:
 
 
 def _check_size(node: Node) -> None:
-    most = len(node.outputs) if node.op_type == "Split" else MAX_AXES
     for attribute in node.proto.attribute:
-        if attribute.name == _UNCHECKED[node.op_type] and abs(attribute.i) > most:
+        if attribute.name != _UNCHECKED[node.op_type]:
+            continue
+        fits = abs(attribute.i) <= MAX_AXES
+        if node.op_type == "Split":
+            fits = attribute.i == len(node.outputs)
+        if not fits:
             raise ModelError(
                 f"{_title(node)} can't have {attribute.name} {attribute.i}; export it again"
             )

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlsplit
 import chdb
 
 INSERT = re.compile(rb"(INSERT INTO [^\n]*) FORMAT Native\n", re.IGNORECASE)
-SETTINGS = ("insert_deduplication_token", "async_insert", "date_time_input_format")
+SETTINGS = ("async_insert", "date_time_input_format")
 
 
 class Handler(BaseHTTPRequestHandler):

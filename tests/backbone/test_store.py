@@ -55,10 +55,10 @@ def test_an_event_of_any_kind_counts_once(store: Store, event: AnyEvent) -> None
     assert {table: count(store, table) for table in expected} == expected
 
 
-def test_a_repeat_counts_once_even_when_tokens_are_forgotten(store: Store) -> None:
-    """The window of tokens is short; what counts is the key of the table."""
-    for table in ("models", "model_layers", "layers", "measurements", "systems", "bounds"):
-        store.query(f"ALTER TABLE {table} MODIFY SETTING non_replicated_deduplication_window = 0")
+def test_the_engine_drops_no_insert_as_a_repeat(store: Store) -> None:
+    """A killed process may leave the mark of an insert whose rows are lost: with insert tokens,
+    3 of 960 kills lost a batch whose repeat had been acknowledged. The tables' keys make
+    repeats count once."""
     for _ in range(3):
         store.insert(EVERY_KIND)
     (raw,) = store.query("SELECT count() AS n FROM bounds")

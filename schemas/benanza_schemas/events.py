@@ -6,7 +6,7 @@ that any step may be repeated: the same cause gives the same id. Times are micro
 """
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -140,6 +140,16 @@ class LayerSeen(Event, frozen=True, kw_only=True):
     layer: Layer
     model_id: Hash
     rule: Name = ""
+
+
+class LayerKnown(Event, frozen=True, kw_only=True):
+    """This layer has a job already. Topic `layers`, key `fingerprint`.
+
+    Dedupe takes it as seen, and makes no job of it. Published for layers whose jobs are known
+    from elsewhere.
+    """
+
+    fingerprint: Hash
 
 
 class BenchmarkRequested(Event, frozen=True, kw_only=True):
@@ -287,13 +297,27 @@ class DeadLetter(Event, frozen=True, kw_only=True):
     failed_at: Time
 
 
+class DeadLetterSettled(Event, frozen=True, kw_only=True):
+    """What an operator did with a dead letter. Topic `dead-letters`, key `dead_letter_id`.
+
+    `replayed`: the original bytes were appended to their topic again. `dropped`: nothing more
+    is to be done. A dead letter of the same id that comes later is open again.
+    """
+
+    dead_letter_id: Hash
+    action: Literal["replayed", "dropped"]
+    settled_at: Time
+
+
 AnyEvent = (
     ModelPublished
     | ModelIngested
     | LayerSeen
+    | LayerKnown
     | BenchmarkRequested
     | SystemMeasured
     | LayerMeasured
     | BoundUpdated
     | DeadLetter
+    | DeadLetterSettled
 )

@@ -1,10 +1,14 @@
-"""The topics, what each carries, and the key that an event has there."""
+"""The topics, what each carries, how long it is kept, and the key that an event has there."""
+
+from datetime import timedelta
 
 from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
     DeadLetter,
+    DeadLetterSettled,
+    LayerKnown,
     LayerMeasured,
     LayerSeen,
     ModelIngested,
@@ -22,6 +26,28 @@ DEAD_LETTERS = "dead-letters"
 
 TOPICS = (MODELS, GRAPHS, LAYERS, JOBS, RESULTS, BOUNDS, DEAD_LETTERS)
 
+DEDUPE_OWNERS = "dedupe-owners"
+"""No events: what the dedupe service remembers, so that it can be had again elsewhere."""
+
+PARTITIONS = {
+    MODELS: 8,
+    # One partition each: a bound needs all graphs and results, so one analyzer reads them all.
+    GRAPHS: 1,
+    RESULTS: 1,
+    LAYERS: 8,
+    DEDUPE_OWNERS: 8,  # as many as there are of layers
+    JOBS: 16,
+    BOUNDS: 1,
+    DEAD_LETTERS: 1,
+}
+"""So many members of a group at most can share a topic on Kafka."""
+
+COMPACTED = frozenset((GRAPHS, JOBS, BOUNDS, DEDUPE_OWNERS))
+"""Of these the last event of each key is kept for ever."""
+
+KEPT_FOR = {LAYERS: timedelta(days=7)}
+"""How long the events of the others are kept; for ever, where a topic isn't named."""
+
 
 def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
     """Where an event belongs, and its key there."""
@@ -30,7 +56,7 @@ def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
             return MODELS, event.sha256.encode()
         case ModelIngested():
             return GRAPHS, event.model_id.encode()
-        case LayerSeen():
+        case LayerSeen() | LayerKnown():
             return LAYERS, event.fingerprint.encode()
         case BenchmarkRequested():
             return JOBS, event.fingerprint.encode()
@@ -43,3 +69,5 @@ def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
             return BOUNDS, "/".join((*parts, event.accounting, str(event.fusion))).encode()
         case DeadLetter():
             return DEAD_LETTERS, event.key
+        case DeadLetterSettled():
+            return DEAD_LETTERS, event.dead_letter_id.encode()

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benanza needs Python 3.11 or newer; say: make PYTHON=/path/to/python3.11")'
@@ -16,6 +16,7 @@ demo: $(STAMP)  ## lower bounds of nine real models on this machine
 	$(BIN)/benanza run $$($(BIN)/benanza zoo) --data data/demo
 
 test: $(STAMP)
+	-deploy/kafka/run --install
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
 
 lint: $(STAMP)
@@ -26,5 +27,8 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
+kafka:  ## a real Kafka broker on loopback, port 9092, until Ctrl-C
+	deploy/kafka/run
+
 clean:
-	rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) deploy/kafka/jars build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,7 +1,73 @@
-"""What all tests share: how Hypothesis runs."""
+"""What all tests share: how Hypothesis runs, and a Kafka broker."""
 
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
 from hypothesis import settings
+
+from benanza_backbone.kafka_connection import KafkaConnection
+from tests.kafka_broker import KafkaBroker, lacking
 
 # A shared machine may take its time over any one example; a failure says how to repeat it.
 settings.register_profile("benanza", deadline=None, print_blob=True)
 settings.load_profile("benanza")
+
+BROKER_OF_THE_USER = os.environ.get("BENANZA_KAFKA", "")
+REQUIRED = os.environ.get("BENANZA_REQUIRE_KAFKA") == "1"
+
+
+@pytest.fixture(scope="session")
+def broker_can_start() -> None:
+    """Where no broker can be started, the test is skipped.
+
+    Under `BENANZA_REQUIRE_KAFKA=1` it fails.
+    """
+    if reason := lacking():
+        if REQUIRED:
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """A command that runs in this process sets how the process logs."""
+    root = logging.getLogger()
+    level, handlers = root.level, root.handlers[:]
+    yield
+    root.setLevel(level)
+    root.handlers[:] = handlers
+
+
+@pytest.fixture(scope="session")
+def kafka_bootstrap(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The address of a broker: the one in `BENANZA_KAFKA`, or one of the tests' own."""
+    if BROKER_OF_THE_USER:
+        yield BROKER_OF_THE_USER
+        return
+    request.getfixturevalue("broker_can_start")
+    broker = KafkaBroker(tmp_path_factory.mktemp("kafka"))
+    broker.start()
+    yield broker.bootstrap
+    broker.stop()
+
+
+@pytest.fixture
+def kafka_broker(broker_can_start: None, tmp_path: Path) -> Iterator[KafkaBroker]:
+    """A broker of the test's own, which it may stop and kill."""
+    broker = KafkaBroker(tmp_path / "kafka")
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+def kafka(kafka_bootstrap: str) -> KafkaConnection:
+    """A broker under names that no other test uses."""
+    servers = tuple(kafka_bootstrap.split(","))
+    return KafkaConnection(bootstrap=servers, prefix=f"test-{uuid4().hex}-")

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
@@ -95,17 +95,19 @@ def parse_address(dsn: str) -> Address:
 
 
 @contextmanager
-def connected(address: Address) -> Iterator["Client"]:
+def connected(address: Address, timeout_s: float | None = None) -> Iterator["Client"]:
     """A client whose database exists, for the length of a `with` block.
 
-    Belongs to one thread. Raises `BenanzaError` if the folder is in use by another process or
-    can't be written, or if the server doesn't answer or doesn't let the user in.
+    Belongs to one thread. `timeout_s` is how long it waits for a server to take the connection
+    and to answer; None means as long as the client library and the address's options say.
+    Raises `BenanzaError` if the folder is in use by another process or can't be written, or if
+    the server doesn't answer or doesn't let the user in.
     """
     with ExitStack() as held:
         if address.folder is not None:
             held.enter_context(_folder_locked(address.folder))
         held.enter_context(errors_mended(address))
-        client = held.enter_context(_client(address))
+        client = held.enter_context(_client(address, timeout_s))
         _use_database(client, address.database)
         yield client
 
@@ -151,19 +153,23 @@ def _without_password(text: str, address: Address) -> str:
     return text.replace(address.password, "***") if address.password else text
 
 
-def _client(address: Address) -> "Client":
+def _client(address: Address, timeout_s: float | None) -> "Client":
     import clickhouse_connect
 
     if address.folder is not None:
         return clickhouse_connect.get_client(
             interface="chdb", path=str(address.folder), tz_mode="aware"
         )
+    limits: dict[str, Any] = {}
+    if timeout_s is not None:
+        limits = {"connect_timeout": timeout_s, "send_receive_timeout": timeout_s}
     try:
         return clickhouse_connect.get_client(
             dsn=address.dsn,
             interface=address.interface,
             tz_mode="aware",
             autogenerate_session_id=False,
+            **limits,
         )
     except (TypeError, ValueError, LookupError) as error:
         # An option that the client doesn't have, or an answer it can't read.

@@ -46,14 +46,19 @@ class Record(msgspec.Struct, frozen=True):
 class Consumer(Closing):
     """A member of a group that shares out the partitions of some topics.
 
+    Of topics with equally many partitions, those with the same number go to the same member.
+
     Delivery is at least once. The group has one committed offset for each partition, and each
     partition belongs to one member at a time. A member that closes or dies leaves its
     partitions to the others, who begin at what was committed; so what was polled and not
     committed is delivered again, and what was committed is not. A member may hold no
     partition at all: then it polls nothing until others leave.
 
-    Belongs to one thread. Every method may block on the disk or the network, and raises
-    `BenanzaError` if the log can't be reached. After `close`, only `close` may be called.
+    Of topics with equally many partitions, those of the same number belong to the same member.
+
+    Belongs to one thread. Every method may block on the disk or the network for some seconds,
+    and raises `BenanzaError` if the log can't be reached; `poll` may give nothing instead. After
+    `close`, only `close` may be called.
     """
 
     @abstractmethod
@@ -98,6 +103,14 @@ class Consumer(Closing):
         """For each partition held, how many records `poll` has still to give.
 
         It may be more where the log was compacted; it is 0 only at the end.
+        """
+
+    @abstractmethod
+    def rebalances(self) -> int:
+        """How often this member was given partitions or lost some.
+
+        It has grown after a `poll` in which partitions came or went, also where this member
+        holds the same ones again: another may have had them meanwhile.
         """
 
     @abstractmethod

@@ -18,6 +18,7 @@ _STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime"}
 def configure(log_format: LogFormat, level: int = logging.INFO) -> None:
     """Sends the logs of this process to standard error, in place of what was set before."""
     handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(level)  # Libraries give loggers of their own a lower one.
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(handlers=[handler], level=level, force=True)
 

@@ -97,6 +97,13 @@ def migrate(
             )
 
 
+def lacking(client: "Client", migrations: Sequence[Migration]) -> list[Migration]:
+    """The migrations that the client's database lacks, in order; runs none. Raises as `migrate`."""
+    if not client.command("EXISTS TABLE schema_migrations"):
+        return list(migrations)
+    return _pending(client, migrations)
+
+
 def statements(sql: str) -> list[str]:
     """The statements of a file, without comments between them: the engine takes one a call.
 

@@ -278,3 +278,15 @@ SELECT DISTINCT fingerprint
 FROM measurements
 WHERE system_id = {system_id:String} AND precision = {precision:String}
 """
+
+LAYERS_WITH_JOBS = """
+SELECT DISTINCT fingerprint
+FROM layers
+ORDER BY fingerprint
+"""
+
+OFFSETS = """
+SELECT topic, partition, next_offset
+FROM sink_offsets FINAL
+WHERE consumer_group = {consumer_group:String}
+"""

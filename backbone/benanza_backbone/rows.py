@@ -10,6 +10,8 @@ from benanza_schemas.events import (
     BenchmarkRequested,
     BoundUpdated,
     DeadLetter,
+    DeadLetterSettled,
+    LayerKnown,
     LayerMeasured,
     LayerSeen,
     ModelIngested,
@@ -37,13 +39,14 @@ TABLES = (
 def rows(event: AnyEvent) -> dict[str, list[Row]]:
     """The rows of each table that an event stands for; all rows of a table have equal keys.
 
-    What waits for a service (ModelPublished) or for a person (DeadLetter) is read from the
-    event log, and has no table.
+    What waits for a service (ModelPublished, LayerSeen, LayerKnown) or for a person
+    (DeadLetter, and what became of it) is read from the event log, and has no table. So a
+    layer that is in `layers` has a job: `benanza seed-known-layers` relies on it.
     """
     match event:
         case ModelIngested():
             return _model(event)
-        case LayerSeen() | BenchmarkRequested():
+        case BenchmarkRequested():
             return {"layers": [_layer(event.fingerprint, event.layer)]}
         case SystemMeasured():
             return {"systems": [_system(event)]}
@@ -51,7 +54,7 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
             return {"measurements": _measurements(event)}
         case BoundUpdated():
             return {"bounds": [_bound(event)]}
-        case ModelPublished() | DeadLetter():
+        case ModelPublished() | LayerSeen() | LayerKnown() | DeadLetter() | DeadLetterSettled():
             return {}
 
 

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from benanza_backbone.clickhouse import parse_address
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.kafka_connection import KafkaConnection, SaslMechanism, SecurityProtocol
 from benanza_backbone.log import LogFormat
 
 PREFIX = "BENANZA_"
@@ -41,11 +42,15 @@ class Settings:
 
     data: Path
     clickhouse: str = field(repr=False)
+    kafka: KafkaConnection | None
     log_format: LogFormat
     max_model_bytes: int
     max_nodes: int
     max_tensor_elements: int
     benchmark_timeout_s: float
+    metrics_host: str
+    metrics_port: int
+    drain_timeout_s: float
     listed: tuple[Setting, ...]
     unknown: tuple[str, ...]
 
@@ -77,9 +82,10 @@ def load(environ: Mapping[str, str]) -> Settings:
             secret=True,
             show=lambda dsn: parse_address(dsn).shown,
         ),
+        kafka=_kafka(read),
         log_format=read(
             "LOG_FORMAT",
-            _log_format,
+            _one_of(LogFormat),
             default="text",
             description="how logs are written to standard error: text or json",
         ),
@@ -107,10 +113,89 @@ def load(environ: Mapping[str, str]) -> Settings:
             default="60",
             description="longest time for benchmarking one layer, in seconds",
         ),
+        metrics_host=read(
+            "METRICS_HOST",
+            str,
+            default="127.0.0.1",
+            description="where a service's status pages listen; 0.0.0.0 is everywhere",
+        ),
+        metrics_port=read(
+            "METRICS_PORT",
+            _port,
+            default="9464",
+            description="port of a service's status pages; 0 is any free one",
+        ),
+        drain_timeout_s=read(
+            "DRAIN_TIMEOUT_S",
+            _seconds,
+            default="30",
+            description="longest time that a service takes to end what it is at, in seconds",
+        ),
         # These two come last, after all has been read.
         listed=tuple(read.listed),
         unknown=read.unknown(),
     )
+
+
+def _kafka(read: "_Reader") -> KafkaConnection | None:
+    bootstrap = read(
+        "KAFKA",
+        _servers,
+        default="",
+        description="Kafka's brokers, HOST:PORT,…; unset is the embedded mode",
+        show=",".join,
+    )
+    connection = KafkaConnection(
+        bootstrap=bootstrap,
+        prefix=read(
+            "KAFKA_PREFIX",
+            _name_part,
+            default="",
+            description="what the names of topics and groups begin with, on a shared cluster",
+        ),
+        security_protocol=read(
+            "KAFKA_SECURITY_PROTOCOL",
+            _one_of(SecurityProtocol),
+            default="PLAINTEXT",
+            description="how to talk to Kafka: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL",
+        ),
+        ca_file=read(
+            "KAFKA_SECURITY_CA_FILE",
+            _file,
+            default="",
+            description="PEM file of whom to trust; unset is whom the system trusts",
+        ),
+        cert_file=read(
+            "KAFKA_SECURITY_CERT_FILE",
+            _file,
+            default="",
+            description="PEM file of this client's own certificate",
+        ),
+        key_file=read(
+            "KAFKA_SECURITY_KEY_FILE",
+            _file,
+            default="",
+            description="PEM file of the certificate's key",
+        ),
+        sasl_mechanism=read(
+            "KAFKA_SECURITY_SASL_MECHANISM",
+            _one_of(SaslMechanism),
+            default="PLAIN",
+            description="how SASL proves the user: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
+        ),
+        sasl_username=read(
+            "KAFKA_SECURITY_USERNAME", str, default="", description="SASL's name of the user"
+        ),
+        sasl_password=read(
+            "KAFKA_SECURITY_PASSWORD",
+            str,
+            default="",
+            description="SASL's password",
+            secret=True,
+            show=lambda password: "***" if password else "",
+        ),
+    )
+    return connection if bootstrap else None
 
 
 class _Reader:
@@ -198,18 +283,48 @@ def _dsn(text: str) -> str:
     return text
 
 
-def _log_format(text: str) -> LogFormat:
-    for allowed in get_args(LogFormat):
-        if text == allowed:
-            choice: LogFormat = allowed
-            return choice
-    raise ValueError(f"it must be {' or '.join(get_args(LogFormat))}")
+def _one_of(literal: Any) -> Callable[[str], Any]:
+    """For a `Literal` of texts."""
+    choices = get_args(literal)
+
+    def choice(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"it must be {' or '.join(choices)}")
+        return text
+
+    return choice
+
+
+def _servers(text: str) -> tuple[str, ...]:
+    servers = tuple(server.strip() for server in text.split(",") if server.strip())
+    for server in servers:
+        if not re.fullmatch(r"([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", server):
+            raise ValueError(f"{server!r} must be HOST:PORT; separate several by commas")
+    return servers
+
+
+def _name_part(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]{0,100}", text):
+        raise ValueError("it must be made of letters, digits, dots, hyphens and underscores")
+    return text
+
+
+def _file(text: str) -> str:
+    if text and not Path(text).is_file():
+        raise ValueError("there is no such file")
+    return text
 
 
 def _count(text: str) -> int:
     if not re.fullmatch(r"[1-9][0-9_]{0,30}", text):
         raise ValueError("it must be a whole number, at least 1")
     return int(text.replace("_", ""))
+
+
+def _port(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) > 65535:
+        raise ValueError("it must be a port, from 0 to 65535")
+    return int(text)
 
 
 def _seconds(text: str) -> float:

@@ -108,6 +108,7 @@ class SqliteConsumer(Consumer):
         self._group = group
         self._partitions = [Partition(topic, 0) for topic in topics]
         self._positions: dict[Partition, int] = {}
+        self._rebalances = 0
         self._membership = FileLock(f"{path}.{group}.lock", thread_local=False)
         with _explained(path):
             self._db = _connect(path)
@@ -167,6 +168,9 @@ class SqliteConsumer(Consumer):
                 for partition, offset in self._positions.items()
             }
 
+    def rebalances(self) -> int:
+        return self._rebalances
+
     def close(self) -> None:
         self._db.close()
         self._positions = {}
@@ -185,6 +189,7 @@ class SqliteConsumer(Consumer):
         )
         committed = dict(rows.fetchall())
         self._positions = {p: committed.get(p.topic, 0) for p in self._partitions}
+        self._rebalances += 1
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -4,35 +4,37 @@ In that order, so that a crash loses nothing: what was written and not committed
 written again, under the same event ids.
 """
 
-import logging
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import prometheus_client
+
 from benanza_backbone.closing import Closing
-from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Message, Partition, Record
-from benanza_schemas.codec import MAX_EVENT_BYTES, DecodeError, decode, encode
-from benanza_schemas.events import AnyEvent, DeadLetter, Event, event_id
-from benanza_schemas.topics import topic_and_key
+from benanza_backbone.event_log import EventLog, Partition, Record
+from benanza_backbone.lag_report import LagReport
+from benanza_backbone.processor import Processor
+from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED
+from benanza_schemas.events import AnyEvent, Event
 
-MAX_DEAD_LETTERS_IN_A_ROW = 1000
-MAX_KEPT_BYTES = MAX_EVENT_BYTES - 1_000_000
-MAX_KEPT_KEY_BYTES = 100_000
-MAX_REASON = 8192
-
-log = logging.getLogger(__name__)
+Offsets = Mapping[Partition, int]
+"""For each partition held, the offset from which processing goes on."""
 
 
 class Step(Closing):
     """One service's way through its topics.
 
-    `handle` takes an event of one of the types in `takes` and returns the events that follow.
-    An event that cannot be decoded, is of another type, or makes `handle` raise, goes to the
-    dead letters with its reason, and the stream goes on. `flush`, if given, is called before
-    each commit: what `handle` has only taken in has to be durable when it returns. Errors in
-    `stops_on` are no fault of the event: they stop the step, and the event waits for the next.
-    `clock` gives the time, in UTC.
+    `takes`, `handle`, `clock` and `stops_on` are those of `Processor`: what can't be processed
+    goes to the dead letters, and the stream goes on.
+
+    `recover`, if given, is called whenever partitions were given to this step or taken from it,
+    before anything more is processed, with the offsets from which processing would go on: so
+    that what `handle` remembers can be brought in line with them. It returns the offsets from
+    which to go on instead, for those partitions where that is to be elsewhere. `flush`, if
+    given, is called before each commit, with the offsets that are to be committed: what
+    `handle` has only taken in has to be durable when it returns. `probe`, if given, is called
+    by `check`. Errors of these three stop the step.
     """
 
     def __init__(
@@ -44,90 +46,85 @@ class Step(Closing):
         handle: Callable[[Any], Sequence[AnyEvent]],
         clock: Callable[[], datetime],
         *,
-        flush: Callable[[], None] | None = None,
+        recover: Callable[[Offsets], Offsets] | None = None,
+        flush: Callable[[Offsets], None] | None = None,
+        probe: Callable[[], None] | None = None,
         stops_on: tuple[type[Exception], ...] = (),
     ) -> None:
         self._log = event_log
-        self._group = group
-        self._takes = takes
-        self._handle = handle
-        self._clock = clock
+        self._processor = Processor(group, takes, handle, clock, stops_on)
+        self._recover = recover
         self._flush = flush
-        self._stops_on = stops_on
-        self._dead_in_a_row = 0
+        self._probe = probe
+        self._lag = LagReport(group)
+        self._rebalances = 0
         self._consumer = event_log.consumer(group, topics)
 
     def turn(self, limit: int, timeout: float = 0.0) -> int:
         """Processes up to `limit` records and commits them; returns how many there were.
 
         Waits up to `timeout` seconds for the first. Raises `BenanzaError` if the log can't be
-        reached, or if more than `MAX_DEAD_LETTERS_IN_A_ROW` events could not be processed:
-        then the fault is hardly theirs. Where it raises, the step can only be closed; another
-        one goes on from the last commit.
+        reached, or as `recover` and `flush` do; and `PoisonedError` if so many events could not
+        be processed that the fault is hardly theirs. Where it raises, the step can only be
+        closed; another one goes on from the last commit.
         """
         records = self._consumer.poll(limit, timeout)
+        if self._consumer.rebalances() != self._rebalances:
+            records = self._recovered(records)
         if not records:
             return 0
-        following = [message for record in records for message in self._process(record)]
+        self._lag.began(records)
+        following = [message for record in records for message in self._processor.process(record)]
         if following:
             self._log.append(following)
         if self._flush:
-            self._flush()
+            self._flush(self._consumer.position())
         self._consumer.commit()
-        if self._dead_in_a_row > MAX_DEAD_LETTERS_IN_A_ROW:
-            raise BenanzaError(
-                f"{self._group} stops: it could process none of the last "
-                f"{self._dead_in_a_row:,} events; the dead letters hold them with their reasons"
-            )
+        _count(RECORDS_CONSUMED, (record.partition.topic for record in records))
+        _count(RECORDS_PRODUCED, (message.topic for message in following))
+        self._processor.check()
         return len(records)
 
     def waiting(self) -> int:
         """How many records are still to be processed, as far as this consumer holds them."""
         return sum(self._consumer.lag().values())
 
-    def position(self) -> dict[Partition, int]:
-        """For each partition held, the offset that comes next."""
-        return self._consumer.position()
+    def held(self) -> int | None:
+        """How many partitions this step holds; None while its group has not said yet."""
+        return len(self._consumer.position()) if self._consumer.rebalances() else None
+
+    def check(self) -> None:
+        """Brings the metrics of what waits up to date, and sees whether all that the step
+        stands on answers. Raises `BenanzaError` if something doesn't.
+        """
+        self._lag.refresh(self._consumer.lag())
+        if self._probe:
+            self._probe()
 
     def close(self) -> None:
         """Leaves the group."""
+        self._lag.close()
         self._consumer.close()
 
-    def _process(self, record: Record) -> Sequence[Message]:
-        try:
-            event = decode(record.value)
-            if not isinstance(event, self._takes):
-                raise DecodeError(f"{self._group} takes no {type(event).__name__}")
-            following = [as_message(each) for each in self._handle(event)]
-        except self._stops_on:
-            raise
-        except Exception as error:
-            self._dead_in_a_row += 1
-            # Other errors than these are defects, and where they arose is worth knowing.
-            caused = isinstance(error, BenanzaError | ValueError)
-            level = logging.WARNING if caused else logging.ERROR
-            trace = None if caused else error
-            log.log(level, "%s could not process an event: %s", self._group, error, exc_info=trace)
-            return [as_message(self._dead_letter(record, error))]
-        self._dead_in_a_row = 0
-        return following
+    def _recovered(self, records: list[Record]) -> list[Record]:
+        """Those of the records with which processing goes on, with other partitions than before.
 
-    def _dead_letter(self, record: Record, error: Exception) -> DeadLetter:
-        topic, partition = record.partition.topic, record.partition.number
-        return DeadLetter(
-            event_id=event_id("DeadLetter", self._group, topic, f"{partition}", f"{record.offset}"),
-            topic=topic,
-            partition=partition,
-            offset=record.offset,
-            key=record.key[:MAX_KEPT_KEY_BYTES],
-            value=record.value[:MAX_KEPT_BYTES],
-            service=self._group,
-            reason=(str(error) or type(error).__name__)[:MAX_REASON],
-            failed_at=self._clock(),
-        )
+        A partition that goes on elsewhere is sought there, and read again with the next poll.
+        """
+        now = self._consumer.rebalances()
+        REBALANCES.inc(now - self._rebalances)
+        self._rebalances = now
+        if not self._recover:
+            return records
+        offsets = self._consumer.position()
+        offsets |= {record.partition: record.offset for record in reversed(records)}
+        asked = self._recover(offsets)
+        elsewhere = {p: offset for p, offset in asked.items() if offset != offsets[p]}
+        for partition, offset in elsewhere.items():
+            self._consumer.seek(partition, offset)
+        return [record for record in records if record.partition not in elsewhere]
 
 
-def as_message(event: AnyEvent) -> Message:
-    """The event encoded, with the topic and key where it belongs."""
-    topic, key = topic_and_key(event)
-    return Message(topic=topic, key=key, value=encode(event))
+def _count(counter: prometheus_client.Counter, topics: Iterable[str]) -> None:
+    for topic, records in Counter(topics).items():
+        counter.labels(topic).inc(records)

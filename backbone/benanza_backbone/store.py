@@ -12,22 +12,27 @@ import msgspec
 
 from benanza_backbone.clickhouse import Address, connected, errors_mended, parse_address
 from benanza_backbone.closing import Closing
+from benanza_backbone.event_log import Partition
 from benanza_backbone.migration_lock import migration_lock
 from benanza_backbone.migrations import migrate, shipped
 from benanza_backbone.queries import (
     BOUND_CHANGES,
     BOUNDS,
     KNOWN_LAYERS,
+    LAYERS_WITH_JOBS,
     MODEL_LAYERS,
+    OFFSETS,
     Bound,
     BoundChange,
     ModelLayer,
 )
 from benanza_backbone.rows import TABLES, Row, rows, utc
+from benanza_backbone.telemetry import STORE_INSERT_DURATION
 from benanza_schemas.events import AnyEvent
 from benanza_schemas.layer import Precision
 
 if TYPE_CHECKING:
+    from clickhouse_connect.datatypes.base import ClickHouseType
     from clickhouse_connect.driver.client import Client
 
 _END_OF_TIME = datetime(2299, 12, 31, tzinfo=UTC)
@@ -46,6 +51,7 @@ class Store(Closing):
         self._address = address
         self._client = client
         self._resources = resources
+        self._column_types: dict[str, Sequence[ClickHouseType]] = {}
 
     @classmethod
     def open(cls, dsn: str) -> Self:
@@ -78,16 +84,30 @@ class Store(Closing):
         for event in events:
             for table, new in rows(event).items():
                 batches[table] += new
-        with errors_mended(self._address):
+        with STORE_INSERT_DURATION.time(), errors_mended(self._address):
             for table, batch in batches.items():
                 if batch:
-                    self._client.insert(
-                        table,
-                        [list(row.values()) for row in batch],
-                        column_names=list(batch[0]),
-                        # Servers of 2026 gather inserts by default: one more delay, no gain here.
-                        settings={"async_insert": 0},
-                    )
+                    self._insert(table, list(batch[0]), [list(row.values()) for row in batch])
+
+    def ping(self) -> None:
+        """Raises `BenanzaError` unless ClickHouse answers."""
+        self.query("SELECT 1")
+
+    def offsets(self, group: str) -> dict[Partition, int]:
+        """What `set_offsets` has stored last of each partition for a consumer group."""
+        found = self.query(OFFSETS, {"consumer_group": group})
+        return {Partition(row["topic"], row["partition"]): row["next_offset"] for row in found}
+
+    def set_offsets(self, group: str, offsets: Mapping[Partition, int]) -> None:
+        """Stores that the events before these offsets have been inserted."""
+        if not offsets:
+            return
+        with errors_mended(self._address):
+            self._insert(
+                "sink_offsets",
+                ["consumer_group", "topic", "partition", "next_offset"],
+                [[group, p.topic, p.number, offset] for p, offset in offsets.items()],
+            )
 
     def query(
         self, sql: str, parameters: Mapping[str, object] | None = None
@@ -124,3 +144,20 @@ class Store(Closing):
         """Fingerprints of the layers measured on a system, those that failed among them."""
         found = self.query(KNOWN_LAYERS, {"system_id": system_id, "precision": precision})
         return frozenset(row["fingerprint"] for row in found)
+
+    def layers_with_jobs(self) -> list[str]:
+        """Fingerprints of all layers of which a job is known, sorted."""
+        return [row["fingerprint"] for row in self.query(LAYERS_WITH_JOBS)]
+
+    def _insert(self, table: str, columns: Sequence[str], data: Sequence[Sequence[object]]) -> None:
+        context = self._client.create_insert_context(
+            table,
+            columns,
+            # Else the client asks for them each time, which takes as long as the insert.
+            column_types=self._column_types.get(table),
+            # Servers of 2026 gather inserts by default: one more delay, no gain here.
+            settings={"async_insert": 0},
+            data=data,
+        )
+        self._column_types[table] = context.column_types
+        self._client.insert(context=context)

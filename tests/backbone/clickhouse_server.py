@@ -1,8 +1,9 @@
 """A ClickHouse server for tests: the real engine (chDB) behind ClickHouse's HTTP interface.
 
-    python -m tests.backbone.clickhouse_server FOLDER USER PASSWORD
+    python -m tests.backbone.clickhouse_server FOLDER USER PASSWORD [PORT]
 
-It listens on a free port of the loopback address and prints that. Statements run one at a time.
+It listens on that port of the loopback address, by default a free one, and prints it. Statements
+run one at a time.
 Of the interface it has what the client sends, without compression.
 """
 
@@ -84,10 +85,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    folder, user, password = sys.argv[1:]
+    folder, user, password, *port = sys.argv[1:]
     Handler.engine = chdb.connect(folder)  # type: ignore[no-untyped-call] # chdb has no types
     Handler.authorization = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", int(port[0]) if port else 0), Handler)
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()
     server.serve_forever()

@@ -58,3 +58,14 @@ def test_configuring_again_replaces(capsys: pytest.CaptureFixture[str]) -> None:
     logging.getLogger("benanza").info("once")
     (line,) = capsys.readouterr().err.splitlines()
     assert json.loads(line)["message"] == "once"
+
+
+def test_a_library_that_lowers_its_own_level_is_not_let_through(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As clickhouse-connect does for urllib3, whose retries then stood before a command's error."""
+    configure("text", logging.ERROR)
+    library = logging.getLogger("test_log.library")
+    library.setLevel(logging.WARNING)
+    library.warning("retrying")
+    assert capsys.readouterr().err == ""

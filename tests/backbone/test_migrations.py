@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benanza_backbone.clickhouse import connected, parse_address
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.migrations import Migration, migrate, shipped, statements
+from benanza_backbone.migrations import Migration, lacking, migrate, shipped, statements
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
@@ -68,6 +68,18 @@ def test_what_another_one_ran_while_we_waited_is_not_run_again(client: "Client")
     assert applied(client) == [(1, "0001_a.sql")]
 
 
+def test_what_is_lacking_is_told_and_not_run(client: "Client") -> None:
+    assert lacking(client, [FIRST, SECOND]) == [FIRST, SECOND]
+    assert tables(client) == set()
+    migrate(client, [FIRST], nullcontext())
+    assert lacking(client, [FIRST, SECOND]) == [SECOND]
+    assert "b" not in tables(client)
+    migrate(client, [FIRST, SECOND], nullcontext())
+    assert lacking(client, [FIRST, SECOND]) == []
+    with pytest.raises(BenanzaError, match="newer version"):
+        lacking(client, [FIRST])
+
+
 def test_a_migration_that_was_changed_after_it_was_run_is_an_error(client: "Client") -> None:
     migrate(client, [FIRST, SECOND], nullcontext())
     changed = Migration(1, "0001_a.sql", FIRST.sql.replace("Int8", "Int16"))
@@ -109,6 +121,7 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
         "current_bounds",
         "best_measurements",
         "layer_reuse",
+        "sink_offsets",
         "schema_migrations",
     }
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.settings import Setting, load
 
 
@@ -28,8 +29,9 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_setting_is_listed_with_a_description() -> None:
     settings = load({})
     fields = set(vars(settings)) - {"listed", "unknown"}
-    assert {s.variable.removeprefix("BENANZA_").lower() for s in settings.listed} == fields
-    assert all(s.description and s.value for s in settings.listed)
+    names = {s.variable.removeprefix("BENANZA_").lower() for s in settings.listed}
+    assert {name for name in names if not name.startswith("kafka_")} == fields
+    assert all(s.description for s in settings.listed)
 
 
 def test_values_from_the_environment() -> None:
@@ -41,6 +43,9 @@ def test_values_from_the_environment() -> None:
         "BENANZA_MAX_NODES": "7",
         "BENANZA_MAX_TENSOR_ELEMENTS": "8",
         "BENANZA_BENCHMARK_TIMEOUT_S": "2.5",
+        "BENANZA_METRICS_HOST": "0.0.0.0",
+        "BENANZA_METRICS_PORT": "0",
+        "BENANZA_DRAIN_TIMEOUT_S": "5",
         "PATH": "/bin",
     }
     settings = load(environ)
@@ -50,8 +55,62 @@ def test_values_from_the_environment() -> None:
     assert settings.max_model_bytes == 1_000_000
     assert (settings.max_nodes, settings.max_tensor_elements) == (7, 8)
     assert settings.benchmark_timeout_s == 2.5
-    assert {setting.source for setting in settings.listed} == {"environment"}
+    assert (settings.metrics_host, settings.metrics_port) == ("0.0.0.0", 0)
+    assert settings.drain_timeout_s == 5
+    sources = {s.variable: s.source for s in settings.listed if "KAFKA" not in s.variable}
+    assert set(sources.values()) == {"environment"}
     assert settings.unknown == ()
+
+
+def test_without_brokers_the_mode_is_embedded() -> None:
+    assert load({"BENANZA_KAFKA_PREFIX": "lab."}).kafka is None
+
+
+def test_kafka_from_the_environment(tmp_path: Path) -> None:
+    for name in ("ca", "cert", "key"):
+        (tmp_path / name).write_text("PEM")
+    (tmp_path / "password").write_text("open sesame\n")
+    environ = {
+        "BENANZA_KAFKA": "a.example:9092, [::1]:9093",
+        "BENANZA_KAFKA_PREFIX": "lab.",
+        "BENANZA_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
+        "BENANZA_KAFKA_SECURITY_CA_FILE": f"{tmp_path}/ca",
+        "BENANZA_KAFKA_SECURITY_CERT_FILE": f"{tmp_path}/cert",
+        "BENANZA_KAFKA_SECURITY_KEY_FILE": f"{tmp_path}/key",
+        "BENANZA_KAFKA_SECURITY_SASL_MECHANISM": "SCRAM-SHA-256",
+        "BENANZA_KAFKA_SECURITY_USERNAME": "benanza",
+        "BENANZA_KAFKA_SECURITY_PASSWORD_FILE": f"{tmp_path}/password",
+    }
+    settings = load(environ)
+    assert settings.kafka == KafkaConnection(
+        bootstrap=("a.example:9092", "[::1]:9093"),
+        prefix="lab.",
+        security_protocol="SASL_SSL",
+        ca_file=f"{tmp_path}/ca",
+        cert_file=f"{tmp_path}/cert",
+        key_file=f"{tmp_path}/key",
+        sasl_mechanism="SCRAM-SHA-256",
+        sasl_username="benanza",
+        sasl_password="open sesame",
+    )
+    assert settings.unknown == ()
+    assert "sesame" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "allowed"),
+    [
+        ("KAFKA", "localhost", "HOST:PORT"),
+        ("KAFKA", "http://localhost:9092", "HOST:PORT"),
+        ("KAFKA_PREFIX", "a/b", "letters, digits"),
+        ("KAFKA_SECURITY_PROTOCOL", "TLS", "PLAINTEXT or SSL or SASL_PLAINTEXT or SASL_SSL"),
+        ("KAFKA_SECURITY_SASL_MECHANISM", "GSSAPI", "PLAIN or SCRAM-SHA-256 or SCRAM-SHA-512"),
+        ("KAFKA_SECURITY_CA_FILE", "/nowhere/ca.pem", "no such file"),
+    ],
+)
+def test_kafka_settings_that_are_refused(variable: str, value: str, allowed: str) -> None:
+    with pytest.raises(BenanzaError, match=f"BENANZA_{variable} .*{allowed}"):
+        load({f"BENANZA_{variable}": value})
 
 
 def test_the_store_is_beside_the_log_unless_said_otherwise() -> None:
@@ -94,6 +153,9 @@ def test_an_empty_variable_is_unset() -> None:
         ("BENANZA_MAX_MODEL_BYTES", "2GB", "a whole number, at least 1"),
         ("BENANZA_MAX_TENSOR_ELEMENTS", "1e9", "a whole number, at least 1"),
         ("BENANZA_BENCHMARK_TIMEOUT_S", "0.0", "a number of seconds above 0"),
+        ("BENANZA_METRICS_PORT", "65536", "a port, from 0 to 65535"),
+        ("BENANZA_METRICS_PORT", "-1", "a port, from 0 to 65535"),
+        ("BENANZA_DRAIN_TIMEOUT_S", "0", "a number of seconds above 0"),
         ("BENANZA_BENCHMARK_TIMEOUT_S", "nan", "a number of seconds above 0"),
         ("BENANZA_BENCHMARK_TIMEOUT_S", "1m", "a number of seconds above 0"),
         ("BENANZA_DATA", "/data?x", "without ?"),

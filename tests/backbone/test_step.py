@@ -8,8 +8,11 @@ import pytest
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Message, Partition
+from benanza_backbone.poison import MAX_IN_A_ROW, MAX_OF_RECENT, RECENT, PoisonedError
+from benanza_backbone.processor import as_message
 from benanza_backbone.sqlite_log import SqliteEventLog
-from benanza_backbone.step import MAX_DEAD_LETTERS_IN_A_ROW, Step, as_message
+from benanza_backbone.step import Offsets, Step
+from benanza_backbone.telemetry import REGISTRY
 from benanza_schemas.codec import decode
 from benanza_schemas.events import (
     AnyEvent,
@@ -182,27 +185,138 @@ def test_what_stops_the_step_leaves_the_event_for_the_next_one(log: EventLog) ->
 def test_what_was_taken_in_is_flushed_before_it_is_committed(log: EventLog) -> None:
     publish(log, [relu(1), relu(2)])
     taken: list[LayerSeen] = []
-    flushed: list[list[LayerSeen]] = []
+    flushed: list[tuple[list[LayerSeen], Offsets]] = []
 
     def take(event: LayerSeen) -> list[AnyEvent]:
         taken.append(event)
         return []
 
+    def stopped(offsets: Offsets) -> None:
+        raise KeyboardInterrupt
+
     with (
-        Step(log, "store", [LAYERS], LayerSeen, take, clock, flush=interrupt) as store,
+        Step(log, "store", [LAYERS], LayerSeen, take, clock, flush=stopped) as store,
         pytest.raises(KeyboardInterrupt),
     ):
         store.turn(limit=10)
     taken.clear()
 
-    def flush() -> None:
-        flushed.append(list(taken))
+    def flush(offsets: Offsets) -> None:
+        flushed.append((list(taken), offsets))
 
     with Step(log, "store", [LAYERS], LayerSeen, take, clock, flush=flush) as store:
         store.turn(limit=10)
-        assert flushed == [[relu(1), relu(2)]]
+        assert flushed == [([relu(1), relu(2)], log.end_offsets(LAYERS))]
         store.turn(limit=10)
     assert len(flushed) == 1
+
+
+def test_who_is_given_partitions_recovers_before_anything_is_processed(log: EventLog) -> None:
+    events = [relu(size) for size in (1, 2, 3)]
+    publish(log, events)
+    with step(log) as dedupe:
+        dedupe.turn(limit=1)
+    told: list[Offsets] = []
+    handled: list[LayerSeen] = []
+
+    def handle(event: LayerSeen) -> list[AnyEvent]:
+        assert told
+        handled.append(event)
+        return []
+
+    def recover(offsets: Offsets) -> Offsets:
+        told.append(offsets)
+        return {}
+
+    with Step(log, "dedupe", [LAYERS], LayerSeen, handle, clock, recover=recover) as dedupe:
+        assert [dedupe.turn(limit=1) for _ in range(3)] == [1, 1, 0]
+        assert dedupe.held() == 1
+    second = log.read(Partition(LAYERS, 0), 0, 10)[1]
+    assert told == [{second.partition: second.offset}]
+    assert handled == events[1:]
+
+
+@pytest.mark.parametrize("first", [0, 2, 4])
+def test_recovery_says_where_to_go_on(log: EventLog, first: int) -> None:
+    """Back to what the group has committed already, or past what it has not."""
+    events = [relu(size) for size in range(5)]
+    publish(log, events)
+    with step(log) as dedupe:
+        dedupe.turn(limit=2)
+    records = log.read(Partition(LAYERS, 0), 0, 10)
+    handled: list[LayerSeen] = []
+
+    def handle(event: LayerSeen) -> list[AnyEvent]:
+        handled.append(event)
+        return []
+
+    def recover(offsets: Offsets) -> Offsets:
+        return {records[first].partition: records[first].offset}
+
+    with Step(log, "dedupe", [LAYERS], LayerSeen, handle, clock, recover=recover) as dedupe:
+        while dedupe.turn(limit=10) or dedupe.waiting():
+            pass
+    assert handled == events[first:]
+    with step(log) as dedupe:
+        assert dedupe.waiting() == 0
+
+
+def test_an_error_of_recovery_stops_the_step_before_anything_is_lost(log: EventLog) -> None:
+    publish(log, [relu(1)])
+
+    def recover(offsets: Offsets) -> Offsets:
+        raise BenanzaError("the store is away")
+
+    with (
+        Step(log, "dedupe", [LAYERS], LayerSeen, job, clock, recover=recover) as dedupe,
+        pytest.raises(BenanzaError, match="the store is away"),
+    ):
+        dedupe.turn(limit=10)
+    assert written(log, DEAD_LETTERS) == []
+    with step(log) as dedupe:
+        assert dedupe.turn(limit=10) == 1
+
+
+def test_check_asks_what_the_step_stands_on(log: EventLog) -> None:
+    def probe() -> None:
+        raise BenanzaError("the store is away")
+
+    with (
+        Step(log, "store", [LAYERS], LayerSeen, job, clock, probe=probe) as store,
+        pytest.raises(BenanzaError, match="the store is away"),
+    ):
+        store.check()
+
+
+def metric(name: str, **labels: str | int) -> float | None:
+    return REGISTRY.get_sample_value(
+        f"benanza_{name}", {name: str(value) for name, value in labels.items()}
+    )
+
+
+def test_metrics_say_what_was_done_and_what_waits(log: EventLog) -> None:
+    publish(log, [relu(size) for size in range(5)])
+    first = log.read(Partition(LAYERS, 0), 0, 1)[0]
+    consumed = metric("records_consumed_total", topic=LAYERS) or 0
+    produced = metric("records_produced_total", topic=JOBS) or 0
+    failed = metric("dead_letters_total", topic=LAYERS, reason="ValueError") or 0
+    timed = metric("process_duration_seconds_count", service="metrics") or 0
+    of_group = {"topic": LAYERS, "group": "metrics.here"}
+    with Step(log, "metrics.here", [LAYERS], LayerSeen, refuse_even, clock) as counted:
+        counted.turn(limit=4)
+        counted.check()
+        assert metric("consumer_lag_records", partition=0, **of_group) == 1
+        oldest = metric("oldest_unprocessed_timestamp_seconds", **of_group)
+        assert oldest == first.timestamp.timestamp()
+        counted.turn(limit=4)
+        counted.check()
+        assert metric("consumer_lag_records", partition=0, **of_group) == 0
+        assert metric("oldest_unprocessed_timestamp_seconds", **of_group) is None
+    assert metric("consumer_lag_records", partition=0, **of_group) is None
+    assert metric("records_consumed_total", topic=LAYERS) == consumed + 5
+    assert metric("records_produced_total", topic=JOBS) == produced + 2
+    assert metric("dead_letters_total", topic=LAYERS, reason="ValueError") == failed + 3
+    assert metric("process_duration_seconds_count", service="metrics") == timed + 5
 
 
 def clock() -> datetime:
@@ -239,8 +353,41 @@ def test_an_event_of_another_kind_becomes_a_dead_letter(log: EventLog) -> None:
 
 
 def test_too_many_dead_letters_in_a_row_stop_the_service(log: EventLog) -> None:
-    count = MAX_DEAD_LETTERS_IN_A_ROW + 1
+    count = MAX_IN_A_ROW + 1
     log.append([Message(LAYERS, b"", b"no event")] * count)
-    with step(log) as dedupe, pytest.raises(BenanzaError, match="none of the last 1,001 events"):
-        dedupe.turn(limit=count)
+    with step(log) as dedupe:
+        assert dedupe.turn(limit=MAX_IN_A_ROW) == MAX_IN_A_ROW
+        with pytest.raises(PoisonedError, match=f"none of the last {count} events"):
+            dedupe.turn(limit=count)
     assert len(written(log, DEAD_LETTERS)) == count
+    with step(log) as dedupe:
+        assert dedupe.waiting() == 0
+
+
+def test_too_many_dead_letters_of_the_last_events_stop_the_service(log: EventLog) -> None:
+    """Three of four fail: never many in a row."""
+    count = RECENT * 3
+    events = [relu(size) if size % 4 == 0 else relu(2) for size in range(1, count)]
+
+    def refuse_two(event: LayerSeen) -> list[AnyEvent]:
+        if event == relu(2):
+            raise ValueError("two")
+        return job(event)
+
+    publish(log, events)
+    with step(log, refuse_two) as dedupe, pytest.raises(PoisonedError, match="not process 101 of"):
+        one_by_one(dedupe)
+    assert len(written(log, DEAD_LETTERS)) == MAX_OF_RECENT + 1
+
+
+def one_by_one(dedupe: Step) -> None:
+    while dedupe.turn(limit=1):
+        pass
+
+
+def test_half_of_the_events_may_fail(log: EventLog) -> None:
+    publish(log, [relu(size) for size in range(RECENT * 2)])
+    with step(log, refuse_even) as dedupe:
+        while dedupe.turn(limit=7):
+            pass
+    assert len(written(log, DEAD_LETTERS)) == RECENT

@@ -24,6 +24,7 @@ from tests.backbone.sample_events import (
     NOON,
     RELU_ID,
     RELU_MEASURED,
+    REQUESTED,
     SEEN,
     SYSTEM,
     SYSTEM_MEASURED,
@@ -257,7 +258,7 @@ def test_reuse_counts_models_and_uses_of_layers_and_groups(store: Store) -> None
         layers=MODEL.layers[:2],
         edges=((0, 1),),
     )
-    store.insert([MODEL, other, *SEEN])
+    store.insert([MODEL, other, *REQUESTED])
     reuse = {row["title"]: row for row in store.query("SELECT * FROM layer_reuse")}
     assert {title: (row["models"], row["uses"]) for title, row in reuse.items()} == {
         "Conv": (2, 2),
@@ -332,3 +333,8 @@ def test_a_store_is_reopened_with_what_it_held(tmp_path: Path) -> None:
         assert len(store.bounds()) == 1
         newest = store.query("SELECT max(applied_at) AS at FROM schema_migrations")[0]["at"]
         assert newest <= datetime.now(UTC)
+
+
+def test_layers_with_jobs_are_those_requested(store: Store) -> None:
+    store.insert([MODEL, *SEEN, *REQUESTED[:2], *REQUESTED[:2]])
+    assert store.layers_with_jobs() == sorted(job.fingerprint for job in REQUESTED[:2])

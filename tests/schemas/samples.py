@@ -8,7 +8,9 @@ from benanza_schemas.events import (
     BoundUpdated,
     Ceiling,
     DeadLetter,
+    DeadLetterSettled,
     Group,
+    LayerKnown,
     LayerMeasured,
     LayerSeen,
     LayerSummary,
@@ -159,6 +161,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         model_id=some_id("a"),
         rule="epilogue",
     ),
+    LayerKnown(event_id=some_id("0"), fingerprint=some_id("d")),
     BenchmarkRequested(event_id=some_id("4"), fingerprint=some_id("f"), layer=EVERY_ATTRIBUTE),
     SystemMeasured(
         event_id=some_id("5"),
@@ -212,5 +215,11 @@ EVENTS: tuple[AnyEvent, ...] = (
         service="ingest",
         reason="not MessagePack",
         failed_at=NOON,
+    ),
+    DeadLetterSettled(
+        event_id=some_id("9"),
+        dead_letter_id=some_id("8"),
+        action="replayed",
+        settled_at=NOON,
     ),
 )

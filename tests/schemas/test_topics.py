@@ -12,11 +12,13 @@ PLACES = {
     "ModelPublished": ("models", samples.SHA256.encode()),
     "ModelIngested": ("graphs", A),
     "LayerSeen": ("layers", D),
+    "LayerKnown": ("layers", D),
     "BenchmarkRequested": ("jobs", F),
     "SystemMeasured": ("results", E),
     "LayerMeasured": ("results", B),
     "BoundUpdated": ("bounds", A + b"/" + E + b"/8/fp16/full/True"),
     "DeadLetter": ("dead-letters", b"\x00\xff"),
+    "DeadLetterSettled": ("dead-letters", samples.some_id("8").encode()),
 }
 
 

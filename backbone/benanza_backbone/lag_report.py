@@ -1,0 +1,49 @@
+"""What of a consumer's partitions is still to be processed, for Prometheus."""
+
+from collections.abc import Mapping, Sequence
+
+from benanza_backbone.event_log import Partition, Record
+from benanza_backbone.telemetry import CONSUMER_LAG, OLDEST_UNPROCESSED
+
+
+class LagReport:
+    """Keeps the gauges of one consumer; what it has lost is no longer shown."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._partitions: frozenset[Partition] = frozenset()
+        self._topics: set[str] = set()
+
+    def began(self, records: Sequence[Record]) -> None:
+        """These records are in work now."""
+        oldest: dict[str, float] = {}
+        for record in records:
+            topic, time = record.partition.topic, record.timestamp.timestamp()
+            oldest[topic] = min(time, oldest.get(topic, time))
+        for topic, time in oldest.items():
+            OLDEST_UNPROCESSED.labels(topic, self._group).set(time)
+        self._topics.update(oldest)
+
+    def refresh(self, lag: Mapping[Partition, int]) -> None:
+        """So many records wait in each partition held. What was in work is done."""
+        for partition, records in lag.items():
+            CONSUMER_LAG.labels(partition.topic, partition.number, self._group).set(records)
+        self._forget(self._partitions - lag.keys())
+        self._partitions = frozenset(lag)
+        waiting = {partition.topic for partition, records in lag.items() if records}
+        self._forget_topics(self._topics - waiting)
+
+    def close(self) -> None:
+        """Shows nothing any more. May be called again."""
+        self._forget(self._partitions)
+        self._partitions = frozenset()
+        self._forget_topics(self._topics.copy())
+
+    def _forget(self, partitions: frozenset[Partition]) -> None:
+        for partition in partitions:
+            CONSUMER_LAG.remove(partition.topic, partition.number, self._group)
+
+    def _forget_topics(self, topics: set[str]) -> None:
+        for topic in topics:
+            OLDEST_UNPROCESSED.remove(topic, self._group)
+        self._topics -= topics

@@ -1,0 +1,41 @@
+"""When so many events fail that the fault is hardly theirs."""
+
+from collections import deque
+
+from benanza_backbone.errors import BenanzaError
+
+MAX_IN_A_ROW = 100
+RECENT = 200
+MAX_OF_RECENT = RECENT // 2
+
+
+class PoisonedError(BenanzaError):
+    """A service stops, since going on would send everything to the dead letters."""
+
+
+class PoisonLimit:
+    """Counts what could not be processed: in a row, and among the last `RECENT` events."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._in_a_row = 0
+        self._recent: deque[bool] = deque(maxlen=RECENT)
+
+    def count(self, failed: bool) -> None:
+        """An event was processed, or could not be."""
+        self._in_a_row = self._in_a_row + 1 if failed else 0
+        self._recent.append(failed)
+
+    def check(self) -> None:
+        """Raises `PoisonedError` where there were too many."""
+        failures = sum(self._recent)
+        if self._in_a_row > MAX_IN_A_ROW:
+            what = f"could process none of the last {self._in_a_row:,} events"
+        elif failures > MAX_OF_RECENT:
+            what = f"could not process {failures} of the last {len(self._recent)} events"
+        else:
+            return
+        raise PoisonedError(
+            f"{self._group} stops: it {what}; the dead letters hold them with their reasons: mend "
+            "what they name, then start it again"
+        )

@@ -1,0 +1,47 @@
+"""The metrics that dashboards and alerts are made of: names, labels, units."""
+
+import pytest
+from prometheus_client.exposition import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from benanza_backbone import telemetry
+from benanza_backbone.telemetry import REGISTRY
+
+INTERFACE = {
+    "records_consumed": ("counter", {"topic"}),
+    "records_produced": ("counter", {"topic"}),
+    "consumer_lag_records": ("gauge", {"topic", "partition", "group"}),
+    "oldest_unprocessed_timestamp_seconds": ("gauge", {"topic", "group"}),
+    "process_duration_seconds": ("histogram", {"service"}),
+    "dead_letters": ("counter", {"topic", "reason"}),
+    "layers": ("counter", {"outcome"}),
+    "jobs": ("counter", {"outcome"}),
+    "benchmark_duration_seconds": ("histogram", set()),
+    "gpu_busy_ratio": ("gauge", {"gpu"}),
+    "store_insert_duration_seconds": ("histogram", set()),
+    "bounds_recomputed": ("counter", set()),
+    "rebalances": ("counter", set()),
+    "build_info": ("gauge", {"version", "python"}),
+}
+"""As they stand in the project's interface, with `_total` left to the library."""
+
+
+def test_the_metrics_are_those_of_the_interface() -> None:
+    metrics = [metric for metric in vars(telemetry).values() if hasattr(metric, "_labelnames")]
+    found = {metric._name: (metric._type, set(metric._labelnames)) for metric in metrics}
+    assert found == {f"benanza_{name}": of for name, of in INTERFACE.items()}
+
+
+def test_the_page_is_what_prometheus_reads() -> None:
+    page = {f.name: f for f in text_string_to_metric_families(generate_latest(REGISTRY).decode())}
+    (build,) = page["benanza_build_info"].samples
+    assert build.value == 1
+    assert build.labels["version"]
+    (memory,) = page["process_resident_memory_bytes"].samples
+    assert memory.value > 1_000_000
+
+
+@pytest.mark.parametrize("name", INTERFACE)
+def test_a_metric_is_explained(name: str) -> None:
+    page = {f.name: f for f in text_string_to_metric_families(generate_latest(REGISTRY).decode())}
+    assert page[f"benanza_{name}"].documentation

@@ -1,0 +1,90 @@
+"""A Kafka broker for tests: real, on loopback, started by `deploy/kafka/run`."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+RUN = Path(__file__).parents[1] / "deploy" / "kafka" / "run"
+PATIENCE_S = 120.0
+"""A cold start takes two seconds on an idle machine."""
+
+
+def lacking() -> str:
+    """What of a broker this machine lacks, and how to get it; empty where nothing."""
+    installed = subprocess.run([RUN, "--install"], capture_output=True, text=True)
+    if installed.returncode == 0:
+        return ""
+    return f"no Kafka: {installed.stderr.strip()}, or name a broker in BENANZA_KAFKA"
+
+
+class KafkaBroker:
+    """A broker over a folder. What it holds survives a restart, which keeps its port."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = _free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def controller(self) -> str:
+        """Where the broker talks to itself."""
+        return f"127.0.0.1:{self._port + 1}"
+
+    def start(self) -> None:
+        """Returns when the broker answers."""
+        self._process = subprocess.Popen(
+            [RUN, str(self._folder), str(self._port)], start_new_session=True
+        )
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                log = (self._folder / "broker.log").read_text()
+                raise RuntimeError(f"the broker doesn't start: {log[-2000:]}")
+            try:
+                with socket.create_connection(("127.0.0.1", self._port), timeout=1):
+                    return
+            except OSError:
+                time.sleep(0.1)
+
+    def stop(self) -> None:
+        """Lets the broker end in order."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Ends the broker without warning."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        os.killpg(self._process.pid, how)
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._process = None
+
+
+def _free_port() -> int:
+    """One that is free together with the next: that is the controller's.
+
+    Below those that the system gives to clients, so that none has it while the broker is away.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as first, socket.socket() as second:
+            try:
+                first.bind(("127.0.0.1", port))
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_dedupe.core import Dedupe
-from benanza_schemas.events import BenchmarkRequested, LayerSeen, event_id
+from benanza_schemas.events import BenchmarkRequested, LayerKnown, LayerSeen, event_id
 from benanza_schemas.identity import LayerError, canonical, fingerprint
 from benanza_schemas.layer import Layer, Operator, Tensor
 
@@ -56,6 +56,32 @@ def test_a_layer_becomes_a_job_with_its_specification() -> None:
 def test_the_same_layer_of_another_model_is_dropped() -> None:
     relu = chain(("Relu",), 1000)
     assert len(jobs_of([seen(relu, "alexnet"), seen(relu, "vgg19")], {})) == 1
+
+
+def known(event: LayerSeen) -> LayerKnown:
+    return LayerKnown(
+        event_id=event_id("LayerKnown", event.fingerprint), fingerprint=event.fingerprint
+    )
+
+
+@given(st.data(), streams)
+def test_what_is_known_gets_no_job_and_the_rest_does(
+    data: st.DataObject, events: list[LayerSeen]
+) -> None:
+    elsewhere = data.draw(st.lists(st.sampled_from(events), unique_by=id)) if events else []
+    dedupe = Dedupe({})
+    assert not [job for event in elsewhere for job in dedupe.handle(known(event))]
+    jobs = [job for event in events for job in dedupe.handle(event)]
+    expected = {e.fingerprint for e in events} - {e.fingerprint for e in elsewhere}
+    assert {job.fingerprint for job in jobs} == expected
+
+
+def test_a_layer_is_not_taken_from_the_event_that_owns_it() -> None:
+    """Its job may not be written yet, and is when the event comes again."""
+    event, dedupe = seen(chain(("Relu",), 1000), "alexnet"), Dedupe({})
+    first = dedupe.handle(event)
+    assert dedupe.handle(known(event)) == []
+    assert dedupe.handle(event) == first
 
 
 def test_a_group_is_a_layer_of_its_own() -> None:

@@ -1,0 +1,179 @@
+"""The Faust app: layers in, jobs out, and who owns which layer in a table.
+
+A layer's owner and its job are two writes. A crash may come between them in either order: then
+the event is read again, is still the owner or becomes it again, and its job is written again
+with the same id (`core.Dedupe`). So the one thing to see to is that an event counts as
+processed only after both its writes: `in_flight` does.
+"""
+
+import asyncio
+from asyncio import Future
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import faust
+from faust.types import EventT, StreamT
+from mode.supervisors import CrashingSupervisor
+
+from benanza_backbone.event_log import Message, Partition, Record
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.processor import Processor
+from benanza_backbone.telemetry import LAYERS as LAYERS_TOTAL
+from benanza_backbone.telemetry import RECORDS_CONSUMED, RECORDS_PRODUCED
+from benanza_dedupe.broker import Transport, addresses, credentials
+from benanza_dedupe.core import TAKES, Dedupe
+from benanza_dedupe.in_flight import InFlight
+from benanza_dedupe.owners import Owners, OwnersTable
+from benanza_schemas.codec import MAX_EVENT_BYTES
+from benanza_schemas.events import BenchmarkRequested, LayerKnown, LayerSeen
+from benanza_schemas.topics import DEDUPE_OWNERS, LAYERS, PARTITIONS
+
+SESSION_TIMEOUT_S = 10.0
+"""After this long without a sign of life, a member's partitions go to the others."""
+
+HEARTBEAT_S = 3.0
+LINGER_S = 0.005
+"""How long a record waits for others to share its request."""
+
+MAX_IN_FLIGHT = 1000
+"""Events whose records may be on their way at a time; a few milliseconds' worth of work."""
+
+MAX_REQUEST_BYTES = MAX_EVENT_BYTES + 100_000
+"""The largest event, with its key and the frame around it."""
+
+GROUP = "dedupe"
+
+
+def create_app(connection: KafkaConnection, folder: Path) -> faust.App:
+    """The Faust app without its agent. Its table lies in `folder`, for one process at a time.
+
+    Raises `BenanzaError` if the connection's certificates can't be read.
+    """
+    app = faust.App(
+        connection.group(GROUP),
+        broker=addresses(connection),
+        broker_credentials=credentials(connection),
+        broker_session_timeout=SESSION_TIMEOUT_S,
+        broker_heartbeat_interval=HEARTBEAT_S,
+        producer_acks=-1,
+        producer_linger=LINGER_S,
+        producer_max_request_size=MAX_REQUEST_BYTES,
+        consumer_auto_offset_reset="earliest",
+        processing_guarantee="at_least_once",
+        datadir=folder,
+        store="rocksdb://",
+        Table=OwnersTable,
+        # `create_topics` makes them, with the right partitions, before the service starts.
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        # With Faust's own web server, two services on one machine would want the same port.
+        web_enabled=False,
+    )
+    app.transport = Transport(app.conf.broker_consumer, app)
+    return app
+
+
+class DedupeAgent:
+    """Lets an app's layers through `core.Dedupe`.
+
+    `clock` gives the time, in UTC. `on_failure` is called when the service has to stop: a record
+    can't be written, or so many events fail that the fault is hardly theirs. From then on no
+    event is taken.
+    """
+
+    def __init__(
+        self,
+        app: faust.App,
+        connection: KafkaConnection,
+        clock: Callable[[], datetime],
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        self._app = app
+        self._topic = connection.topic
+        self._on_failure = on_failure
+        self._stopping = False
+        self.processed: dict[int, int] = {}
+        """For each partition, the offset behind the last event that is done."""
+        topic = partial(app.topic, key_serializer="raw", value_serializer="raw")
+        table = app.Table(
+            "owners",
+            partitions=PARTITIONS[LAYERS],
+            key_type=bytes,
+            value_type=bytes,
+            changelog_topic=topic(connection.topic(DEDUPE_OWNERS)),
+        )
+        # As `create_app` asks for.
+        self._owners = cast(OwnersTable, table)
+        self._dedupe = Dedupe(Owners(self._owners))
+        self._processor = Processor(GROUP, TAKES, self._handle, clock)
+        self._consumed = RECORDS_CONSUMED.labels(LAYERS)
+        self._new = LAYERS_TOTAL.labels("new")
+        self._known = LAYERS_TOTAL.labels("known")
+        self._in_flight = InFlight(MAX_IN_FLIGHT, self._fail)
+        self.agent = app.agent(
+            topic(connection.topic(LAYERS)),
+            name=GROUP,
+            concurrency=1,
+            supervisor_strategy=CrashingSupervisor,
+        )(self._run)
+
+    async def drain(self) -> None:
+        """Takes no more events, and returns when those taken are done."""
+        self._stopping = True
+        await self._in_flight.drained()
+
+    async def _run(self, stream: StreamT[bytes]) -> None:
+        """Faust takes an event whose agent raises for done, so nothing may get out of here."""
+        events = cast("faust.Stream[bytes]", stream).noack()
+        async for _ in events:
+            event = events.current_event
+            if event is None or self._stopping:
+                continue
+            try:
+                await self._take(event)
+            except Exception as error:  # noqa: BLE001  # it stops the service, with this error
+                self._fail(error)
+
+    async def _take(self, event: EventT[bytes]) -> None:
+        messages = self._processor.process(_record(event))
+        writes = await self._owners.publish()
+        writes += [await self._send(message) for message in messages]
+        await self._in_flight.add(partial(self._done, event, messages), writes)
+        self._processor.check()
+
+    def _handle(self, event: LayerSeen | LayerKnown) -> list[BenchmarkRequested]:
+        jobs = self._dedupe.handle(event)
+        if isinstance(event, LayerSeen):
+            (self._new if jobs else self._known).inc()
+        return jobs
+
+    async def _send(self, message: Message) -> Future[Any]:
+        sent = await self._app.producer.send(
+            self._topic(message.topic), message.key, message.value, None, None, None
+        )
+        return asyncio.ensure_future(sent)
+
+    def _done(self, event: EventT[bytes], messages: list[Message]) -> None:
+        event.ack()
+        self.processed[event.message.partition] = event.message.offset + 1
+        self._consumed.inc()
+        for message in messages:
+            RECORDS_PRODUCED.labels(message.topic).inc()
+
+    def _fail(self, error: BaseException) -> None:
+        self._stopping = True
+        self._on_failure(error)
+
+
+def _record(event: EventT[bytes]) -> Record:
+    message = event.message
+    return Record(
+        partition=Partition(LAYERS, message.partition),
+        offset=message.offset,
+        timestamp=datetime.fromtimestamp(message.timestamp, UTC),
+        key=message.key or b"",
+        value=message.value or b"",
+    )

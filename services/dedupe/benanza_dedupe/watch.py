@@ -1,0 +1,101 @@
+"""How the service is: what waits, and whether it does its work."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import faust
+from aiokafka.errors import KafkaError
+
+from benanza_backbone.event_log import Partition
+from benanza_backbone.lag_report import LagReport
+from benanza_backbone.status_server import Check
+from benanza_backbone.telemetry import REBALANCES
+from benanza_dedupe.agent import GROUP, DedupeAgent
+from benanza_schemas.topics import LAYERS
+
+INTERVAL_S = 2.0
+ANSWER_S = 5.0
+STALLED_AFTER_S = 30.0
+
+log = logging.getLogger(__name__)
+
+
+class Watch:
+    """Keeps the metrics of the Faust app, and answers for its state from any thread."""
+
+    def __init__(self, app: faust.App, agent: DedupeAgent, topic: str) -> None:
+        self._app = app
+        self._agent = agent
+        self._topic = topic
+        self._lag = LagReport(GROUP)
+        self._turned = time.monotonic()
+        self._answers = True
+        app.on_partitions_assigned.connect(self._assigned, weak=False)
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        try:
+            while True:
+                self._turned = time.monotonic()
+                if self._recovered():
+                    await self._refresh()
+                await asyncio.sleep(INTERVAL_S)
+        finally:
+            self._lag.close()
+
+    def liveness(self) -> Sequence[Check]:
+        """Whether the event loop turns."""
+        ago = time.monotonic() - self._turned
+        return [Check("event loop", ago < STALLED_AFTER_S, f"turned {ago:.0f} s ago")]
+
+    def readiness(self) -> Sequence[Check]:
+        """Whether layers can be taken."""
+        held = [str(tp.partition) for tp in self._held()]
+        recovered = self._recovered()
+        return [
+            Check("partitions", bool(held), f"holds {', '.join(held) or 'none'} of {self._topic}"),
+            Check("Kafka", self._answers, "answers" if self._answers else "does not answer"),
+            Check("table", recovered, "recovered" if recovered else "not recovered yet"),
+        ]
+
+    async def _assigned(self, *_: Any, **__: Any) -> None:
+        REBALANCES.inc()
+        self._agent.processed.clear()
+
+    def _held(self) -> list[faust.types.TP]:
+        if not self._app.started:
+            return []
+        return sorted(tp for tp in self._app.consumer.assignment() if tp.topic == self._topic)
+
+    def _recovered(self) -> bool:
+        busy = self._app.rebalancing or self._app.in_recovery
+        return bool(self._held()) and not busy and self._app.flow_control.is_active()
+
+    async def _refresh(self) -> None:
+        """Asks the brokers how many records there are; that they answer is worth knowing too."""
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                self._lag.refresh(await self._waiting())
+        except (TimeoutError, KafkaError) as error:
+            if self._answers:
+                log.warning("Kafka does not answer: %s", error or f"nothing in {ANSWER_S:g} s")
+            self._answers = False
+        else:
+            if not self._answers:
+                log.info("Kafka answers again")
+            self._answers = True
+
+    async def _waiting(self) -> dict[Partition, int]:
+        """How many records of each partition are still to be processed."""
+        consumer = self._app.consumer
+        ends = await consumer.highwaters(*self._held())
+        waiting = {}
+        for tp, end in ends.items():
+            following = self._agent.processed.get(tp.partition)
+            if following is None:
+                following = await consumer.position(tp) or 0
+            waiting[Partition(LAYERS, tp.partition)] = max(0, end - following)
+        return waiting

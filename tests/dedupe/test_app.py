@@ -1,0 +1,201 @@
+"""The service as a process, over a real broker: killed at any moment, it loses nothing."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from benanza_backbone.event_log import EventLog, Message
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_log import KafkaEventLog
+from benanza_backbone.processor import as_message
+from benanza_schemas.codec import decode
+from benanza_schemas.events import BenchmarkRequested, DeadLetter, LayerKnown, event_id
+from benanza_schemas.topics import DEAD_LETTERS, JOBS, LAYERS, PARTITIONS
+from tests.benanza.processes import Installation, ServiceProcess, until
+from tests.dedupe.test_core import chain, seen
+from tests.kafka_broker import KafkaBroker
+
+AT_WORK_AGAIN_S = 20.0
+CONSUMED = 'records_consumed_total{topic="layers"}'
+
+
+@pytest.fixture
+def log(kafka: KafkaConnection) -> Iterator[EventLog]:
+    with KafkaEventLog(kafka) as log:
+        yield log
+
+
+def layers(numbers: range, model: str) -> list[Message]:
+    """A model that contains these layers."""
+    return [as_message(seen(chain(("Relu",), number + 1), model)) for number in numbers]
+
+
+def written(log: EventLog, topic: str) -> list[bytes]:
+    """The values in a topic."""
+    values: list[bytes] = []
+    for partition, end in log.end_offsets(topic).items():
+        offset = 0
+        while offset < end and (records := log.read(partition, offset, 5000)):
+            values += [record.value for record in records]
+            offset = records[-1].offset + 1
+    return values
+
+
+def jobs(log: EventLog) -> list[BenchmarkRequested]:
+    events = [decode(value) for value in written(log, JOBS)]
+    assert all(isinstance(event, BenchmarkRequested) for event in events)
+    return [event for event in events if isinstance(event, BenchmarkRequested)]
+
+
+def consumed(service: ServiceProcess) -> float:
+    try:
+        return service.metric(CONSUMED)
+    except StopIteration:  # it has consumed nothing yet
+        return 0
+
+
+def has_begun(service: ServiceProcess) -> bool:
+    return consumed(service) > 0
+
+
+def is_done(service: ServiceProcess) -> bool:
+    """Whether nothing waits in any partition."""
+    try:
+        lags = [service.metric(lag_of(partition)) for partition in range(PARTITIONS[LAYERS])]
+    except StopIteration:  # it hasn't looked yet
+        return False
+    return service.ready() and not any(lags)
+
+
+def lag_of(partition: int) -> str:
+    return f'consumer_lag_records{{group="dedupe",partition="{partition}",topic="layers"}}'
+
+
+def assert_each_has_its_job(log: EventLog, numbers: range) -> None:
+    """None is lost, and repeats can be told by their id."""
+    found = jobs(log)
+    wanted = {seen(chain(("Relu",), number + 1), "").fingerprint for number in numbers}
+    assert {job.fingerprint for job in found} == wanted
+    assert all(job.event_id == event_id("BenchmarkRequested", job.fingerprint) for job in found)
+
+
+def test_layers_become_jobs_and_the_rest_dead_letters(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path
+) -> None:
+    known = seen(chain(("Tanh",), 1), "").fingerprint
+    log.append(
+        [
+            *layers(range(50), "a"),
+            *layers(range(25, 75), "b"),
+            Message(LAYERS, b"some key", b"\xc1 no event"),
+            as_message(LayerKnown(event_id=event_id("LayerKnown", known), fingerprint=known)),
+        ]
+    )
+    with Installation(kafka, tmp_path).start("dedupe") as service:
+        until(lambda: consumed(service) == 102)
+        # It comes after what says that it is known: they have the same key.
+        log.append([as_message(seen(chain(("Tanh",), 1), "c")), *layers(range(75, 76), "c")])
+        until(lambda: consumed(service) == 104)
+        assert service.ready()
+        assert service.metric('layers_total{outcome="new"}') == 76
+        assert service.metric('layers_total{outcome="known"}') == 26
+        assert service.metric('records_produced_total{topic="jobs"}') == 76
+        until(lambda: is_done(service))
+        assert service.stop() == 0, service.errors()
+    assert_each_has_its_job(log, range(76))
+    assert len(jobs(log)) == 76
+    (letter,) = [decode(value) for value in written(log, DEAD_LETTERS)]
+    assert isinstance(letter, DeadLetter)
+    assert (letter.key, letter.value) == (b"some key", b"\xc1 no event")
+    with log.consumer("dedupe", [LAYERS]) as consumer:
+        assert sum(consumer.lag().values()) == 0, "not committed"
+
+
+def killed_at_random(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path, *, kills: int, events: int
+) -> None:
+    chance = random.Random(kills)
+    log.append([*layers(range(events), "a"), *layers(range(events), "b")])
+    for life in range(kills + 1):
+        # Every other time on another machine, which has nothing but the changelog.
+        installation = Installation(kafka, tmp_path / str(life // 2))
+        installation.folder.mkdir(exist_ok=True)
+        began = time.monotonic()
+        with installation.start("dedupe") as service:
+            until(partial(has_begun, service))
+            assert time.monotonic() - began < AT_WORK_AGAIN_S
+            if life < kills:
+                time.sleep(chance.uniform(0, 1))
+                service.kill()
+                continue
+            until(partial(is_done, service))
+            assert service.stop() == 0, service.errors()
+    assert_each_has_its_job(log, range(events))
+
+
+def test_killed_at_any_moment_it_loses_no_layer_and_works_on_within_20_s(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path
+) -> None:
+    killed_at_random(kafka, log, tmp_path, kills=2, events=4000)
+
+
+@pytest.mark.slow
+def test_killed_often_it_loses_no_layer(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path
+) -> None:
+    killed_at_random(kafka, log, tmp_path, kills=8, events=12000)
+
+
+def test_it_waits_for_a_broker_that_is_away(
+    kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    """`kafka_bootstrap` says whether there can be one; this one is killed."""
+    broker = KafkaBroker(tmp_path_factory.mktemp("kafka"))
+    kafka = KafkaConnection(bootstrap=(broker.bootstrap,))
+    with Installation(kafka, tmp_path).start("dedupe") as service:
+        assert not service.ready()
+        broker.start()
+        try:
+            with KafkaEventLog(kafka) as log:
+                log.append(layers(range(100), "a"))
+            until(lambda: consumed(service) == 100 and service.ready())
+            broker.kill()
+            until(lambda: not service.ready())
+            broker.start()
+            with KafkaEventLog(kafka) as log:
+                log.append([*layers(range(100), "b"), *layers(range(100, 200), "b")])
+                until(lambda: consumed(service) >= 300 and service.ready())
+                assert service.stop() == 0, service.errors()
+                assert_each_has_its_job(log, range(200))
+        finally:
+            broker.stop()
+
+
+def test_two_in_one_folder_are_refused(kafka: KafkaConnection, tmp_path: Path) -> None:
+    installation = Installation(kafka, tmp_path)
+    with installation.start("dedupe"), pytest.raises(AssertionError, match="another dedupe"):
+        installation.start("dedupe")
+
+
+NOWHERE = KafkaConnection(bootstrap=("127.0.0.1:1",))
+
+
+def test_told_to_stop_while_it_waits_for_kafka_it_does(tmp_path: Path) -> None:
+    with Installation(NOWHERE, tmp_path).start("dedupe") as service:
+        assert not service.ready()
+        assert service.stop() == 0, service.errors()
+
+
+def test_told_twice_it_stops_at_once(tmp_path: Path) -> None:
+    with Installation(NOWHERE, tmp_path).start("dedupe") as service:
+        os.kill(service.pid, signal.SIGTERM)
+        until(lambda: "stopping" in service.errors())
+        began = time.monotonic()
+        assert service.stop() == -signal.SIGTERM
+        assert time.monotonic() - began < 2

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benanza.operator_results import Published
 from benanza.request import Policy, RunRequest, RuntimeChoice
 from benanza.results import Inspection, LowerBounds
 from benanza.settings import load
@@ -69,3 +70,32 @@ def lower_bound(
     if found.errors:
         raise BenanzaError("; ".join(failed.reason for failed in found.errors))
     return found
+
+
+def publish(
+    models: ModelSource | Sequence[ModelSource],
+    *,
+    zoo: str | None = None,
+    batch: int | Sequence[int] = (),
+    dims: Mapping[str, int] | None = None,
+    data: ModelSource | None = None,
+) -> Published:
+    """Publishes models to the services: to the Kafka that `BENANZA_KAFKA` names.
+
+    Without it, into the embedded log of the folder `data` (by default that of `BENANZA_DATA`).
+    A model may also be a folder or the listing of a zoo; the arguments are the options of
+    `benanza publish`. Raises `BenanzaError` if any model can't be published; the others are.
+    """
+    from benanza.publishing import PublishRequest
+    from benanza.publishing import publish as publish_models
+
+    named = [models] if isinstance(models, str | os.PathLike) else models
+    batch_sizes = (batch,) if isinstance(batch, int) else tuple(batch)
+    published = publish_models(
+        tuple(os.fspath(each) for each in named),
+        PublishRequest(zoo, batch_sizes, dims or {}),
+        load(None if data is None else Path(data)),
+    )
+    if published.errors:
+        raise BenanzaError("; ".join(failed.reason for failed in published.errors))
+    return published

@@ -7,10 +7,16 @@ import click
 from benanza.commands.bounds import bounds
 from benanza.commands.check_config import check_config
 from benanza.commands.completion import completion
+from benanza.commands.dead_letters import dead_letters
 from benanza.commands.history import history
 from benanza.commands.inspect import inspect
 from benanza.commands.options import FAILED
+from benanza.commands.publish import publish
+from benanza.commands.replay import replay
 from benanza.commands.run import run
+from benanza.commands.seed_known_layers import seed_known_layers
+from benanza.commands.serve import serve
+from benanza.commands.topics import topics
 from benanza.commands.zoo import zoo
 from benanza_backbone.errors import BenanzaError
 
@@ -46,7 +52,21 @@ def cli() -> None:
     """
 
 
-for command in (inspect, run, bounds, history, check_config, zoo, completion):
+for command in (
+    inspect,
+    run,
+    bounds,
+    history,
+    publish,
+    dead_letters,
+    replay,
+    topics,
+    serve,
+    seed_known_layers,
+    check_config,
+    zoo,
+    completion,
+):
     cli.add_command(command)
 
 

@@ -3,16 +3,31 @@
 import tempfile
 from collections.abc import Callable
 
+from benanza_backbone.kafka_connection import KafkaConnection
+
 from benanza.render.units import plural
 from benanza.results import Check, ConfigReport, Setting
 from benanza.runtimes import open_runtime
 from benanza_backbone.clickhouse import connected, errors_mended, parse_address
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.migrations import lacking, shipped
 from benanza_backbone.settings import Settings
+
+TIMEOUT_S = 5.0
+"""How long a server may take to answer."""
 
 
 def check(settings: Settings) -> ConfigReport:
-    """Tries out the data folder, ClickHouse and the runtimes. Creates the folders it tries."""
+    """Tries out the data folder, Kafka if it is named, ClickHouse and the runtimes.
+
+    Creates the folders and the database that it tries, and nothing else.
+    """
+    checks = [_check("data folder", lambda: _data_folder(settings))]
+    if settings.kafka is not None:
+        kafka = settings.kafka
+        checks.append(_check("Kafka", lambda: _kafka(kafka)))
+    checks.append(_check("ClickHouse", lambda: _clickhouse(settings)))
+    checks.append(_check("runtime", lambda: _runtime(settings)))
     return ConfigReport(
         settings=tuple(
             Setting(
@@ -24,11 +39,7 @@ def check(settings: Settings) -> ConfigReport:
             for setting in settings.listed
         ),
         unknown=settings.unknown,
-        checks=(
-            _check("data folder", lambda: _data_folder(settings)),
-            _check("ClickHouse", lambda: _clickhouse(settings)),
-            _check("runtime", lambda: _runtime(settings)),
-        ),
+        checks=tuple(checks),
     )
 
 
@@ -52,12 +63,25 @@ def _data_folder(settings: Settings) -> str:
     return f"{settings.data} is writable"
 
 
+def _kafka(connection: KafkaConnection) -> str:
+    # kafka-python takes a while to import, and the embedded mode does without it.
+    from benanza.kafka_check import check_kafka
+
+    return check_kafka(connection)
+
+
 def _clickhouse(settings: Settings) -> str:
     address = parse_address(settings.clickhouse)
-    with connected(address) as client, errors_mended(address):
+    with connected(address, TIMEOUT_S) as client, errors_mended(address):
         version = client.command("SELECT version()")
+        lacks = lacking(client, shipped())
     where = "in this process, over" if address.folder else "at"
-    return f"ClickHouse {version} answers {where} {address.shown}"
+    tables = (
+        f"its tables lack {plural(len(lacks), 'migration')}, which the next start runs"
+        if lacks
+        else "its tables are up to date"
+    )
+    return f"ClickHouse {version} answers {where} {address.shown}; {tables}"
 
 
 def _runtime(settings: Settings) -> str:

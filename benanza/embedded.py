@@ -66,8 +66,8 @@ def fill(store: Store, log: EventLog) -> None:
 
 def drain(step: Step) -> None:
     """Processes all that waits for the step."""
-    while step.waiting():
-        step.turn(AT_ONCE)
+    while step.turn(AT_ONCE) or step.waiting():
+        pass
 
 
 def now() -> datetime:

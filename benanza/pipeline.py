@@ -7,31 +7,28 @@ causes. So a run may be stopped at any point, and the next one goes on from ther
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from benanza.counting import count_layers
 from benanza.embedded import drain, fill, now, opened_log
 from benanza.errors import about_model
 from benanza.inspection import limits_of
 from benanza.progress import RunProgress, Silent
-from benanza.publish import Publication, publications_of
+from benanza.publication import Publication, publications_of
 from benanza.request import Policy, RunRequest
 from benanza.results import Bound, FailedModel, LowerBounds
 from benanza.runtimes import open_runtime
 from benanza.steps import analyzer_step, dedupe_step, ingest_step, records, runner_step
 from benanza.stopwatch import Stopwatch
 from benanza.stored import stored_bounds
+from benanza.system_description import describe_system
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
+from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
-from benanza_backbone.step import as_message
 from benanza_backbone.store import Store
 from benanza_ingest.limits import Limits
-from benanza_runner.core import Runner
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
-from benanza_schemas.events import DeadLetter, ModelIngested, SystemMeasured
-from benanza_schemas.layer import Precision
+from benanza_schemas.events import DeadLetter, ModelIngested
 from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, RESULTS
 
 
@@ -121,7 +118,7 @@ def _benchmark(
 ) -> str:
     """Does the jobs that wait, and moves the bounds after each; the id of this system."""
     with watch.stage("benchmark"):
-        _describe_system(log, runtime, request.policy.precisions, progress)
+        describe_system(log, runtime, request.policy.precisions, now, progress)
     with watch.stage("analyze"):
         analyzer = analyzer_step(log, now)
     with analyzer:
@@ -137,25 +134,6 @@ def _benchmark(
         with watch.stage("analyze"):
             drain(analyzer)
     return runtime.system().system_id
-
-
-def _describe_system(
-    log: EventLog, runtime: Runtime, precisions: Iterable[Precision], progress: RunProgress
-) -> None:
-    """Publishes this system with its ceilings, those that are known at other precisions too."""
-    key = runtime.system().system_id.encode()
-    events = [decode(record.value) for record in records(log, RESULTS) if record.key == key]
-    described = [event for event in events if isinstance(event, SystemMeasured)]
-    known = {(c.name, c.precision): c for event in described for c in event.ceilings}
-    lacking = [p for p in precisions if p not in {precision for _, precision in known}]
-    if not lacking:
-        return
-    progress.stage("measuring what this system can reach", 1)
-    found = Runner(runtime, lacking, now).describe()
-    if found.ceilings or not described:
-        ceilings = (*known.values(), *found.ceilings)
-        log.append([as_message(msgspec.structs.replace(found, ceilings=ceilings))])
-    progress.advance()
 
 
 def _bounds(

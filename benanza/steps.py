@@ -1,21 +1,23 @@
 """The services as steps over an event log: each core with what it reads and remembers."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 
+from benanza.ingesting import Ingest, ingest_published
+from benanza.measured_layers import MeasuredLayers
+from benanza.services import RUNNER, SERVICES, SINK
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.model_check import InvalidModelError
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Partition, Record
-from benanza_backbone.step import Step
+from benanza_backbone.step import Offsets, Step
 from benanza_backbone.store import Store
-from benanza_dedupe.core import Dedupe
-from benanza_ingest.core import ingest
-from benanza_ingest.errors import ModelError
+from benanza_backbone.telemetry import BENCHMARK_DURATION, BOUNDS_RECOMPUTED
+from benanza_backbone.telemetry import JOBS as JOBS_DONE
+from benanza_dedupe.core import TAKES, Dedupe
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
 from benanza_runner.core import Runner
-from benanza_runner.isolated_runtime import RuntimeStartError
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import (
@@ -29,20 +31,22 @@ from benanza_schemas.events import (
     SystemMeasured,
 )
 from benanza_schemas.layer import Precision
-from benanza_schemas.topics import BOUNDS, GRAPHS, JOBS, LAYERS, MODELS, RESULTS
+from benanza_schemas.topics import GRAPHS, JOBS, RESULTS
 
 Clock = Callable[[], datetime]
 
 READ_AT_ONCE = 1000
 
 
-def ingest_step(log: EventLog, limits: Limits, clock: Clock) -> Step:
+def ingest_step(
+    log: EventLog, limits: Limits, clock: Clock, ingest: Ingest = ingest_published
+) -> Step:
     """Models to graphs and layers."""
 
     def handle(published: ModelPublished) -> list[ModelIngested | LayerSeen]:
-        return ingest(published, _content(published, limits), limits)
+        return ingest(published, limits)
 
-    return Step(log, "ingest", [MODELS], ModelPublished, handle, clock)
+    return Step(log, *SERVICES["ingest"], ModelPublished, handle, clock)
 
 
 def dedupe_step(log: EventLog, clock: Clock) -> Step:
@@ -52,53 +56,122 @@ def dedupe_step(log: EventLog, clock: Clock) -> Step:
     and what wasn't is written when its layer comes again.
     """
     owners = {record.key.decode(): "" for record in records(log, JOBS)}
-    return Step(log, "dedupe", [LAYERS], LayerSeen, Dedupe(owners).handle, clock)
+    return Step(log, *SERVICES["dedupe"], TAKES, Dedupe(owners).handle, clock)
 
 
-def runner_step(log: EventLog, runtime: Runtime, precision: Precision, clock: Clock) -> Step:
-    """Jobs to results on one system at one precision, from the first job on."""
+def runner_step(
+    log: EventLog,
+    runtime: Runtime,
+    precision: Precision,
+    clock: Clock,
+    device: AbstractContextManager[object] | None = None,
+) -> Step:
+    """Jobs to results on one system at one precision, from the first job on.
+
+    What the system has measured before is not measured again. `device`, if given, is entered
+    for each benchmark, so that steps which share a device take turns.
+    """
     runner = Runner(runtime, [precision], clock)
-    group = f"runner.{runner.system.system_id}.{precision}"
-    stops_on = (RuntimeStartError,)
-    return Step(log, group, [JOBS], BenchmarkRequested, runner.handle, clock, stops_on=stops_on)
+    system_id = runner.system.system_id
+    measured = MeasuredLayers(log, system_id, precision)
+
+    def handle(job: BenchmarkRequested) -> list[LayerMeasured]:
+        measured.catch_up()
+        if job.fingerprint in measured:
+            JOBS_DONE.labels("repeated").inc()
+            return []
+        with device or nullcontext(), BENCHMARK_DURATION.time():
+            results = runner.handle(job)
+        measured.add(job.fingerprint)
+        for result in results:
+            timed = any(variant.samples_us for variant in result.variants)
+            JOBS_DONE.labels("measured" if timed else "failed").inc()
+        return results
+
+    # Whatever is wrong with a layer is a result: an error is the runtime's or the log's.
+    stops_on = (BenanzaError,)
+    group = runner_group(system_id, precision)
+    return Step(log, group, [JOBS], BenchmarkRequested, handle, clock, stops_on=stops_on)
+
+
+def runner_group(system_id: str, precision: Precision) -> str:
+    """The consumer group of the runners of one system: they share its jobs."""
+    return f"{SERVICES[RUNNER].group}.{system_id}.{precision}"
 
 
 def analyzer_step(log: EventLog, clock: Clock) -> Step:
-    """Graphs and results to bounds, knowing what was handled before."""
+    """Graphs and results to bounds, knowing what was handled before, by whichever process."""
     analyzer = Analyzer()
 
+    def recover(offsets: Offsets) -> Offsets:
+        nonlocal analyzer
+        topics = sorted(partition.topic for partition in offsets)
+        if topics not in ([], [GRAPHS, RESULTS]):
+            raise BenanzaError(
+                f"the analyzer was given partitions of {', '.join(topics)}: it needs all of "
+                f"{GRAPHS} and {RESULTS}, which have one partition each; make them again with "
+                "`benanza topics`"
+            )
+        analyzer = Analyzer()
+        for topic in topics:
+            for record in records(log, topic, offsets):
+                try:
+                    event = decode(record.value)
+                    if isinstance(event, AnalyzerEvent):
+                        analyzer.restore(event)
+                except (DecodeError, InvalidModelError):
+                    # It went to the dead letters when it was handled.
+                    continue
+        return {}
+
     def handle(event: AnalyzerEvent) -> list[BoundUpdated]:
-        return analyzer.handle(event, clock())
+        moved = analyzer.handle(event, clock())
+        BOUNDS_RECOMPUTED.inc(len(moved))
+        return moved
 
     takes = (ModelIngested, SystemMeasured, LayerMeasured)
-    step = Step(log, "analyzer", [GRAPHS, RESULTS], takes, handle, clock)
-    handled = step.position()
-    for topic in (GRAPHS, RESULTS):
-        for record in records(log, topic, handled):
-            try:
-                event = decode(record.value)
-                if isinstance(event, AnalyzerEvent):
-                    analyzer.restore(event)
-            except (DecodeError, InvalidModelError):
-                # It went to the dead letters when it was handled.
-                continue
-    return step
+    return Step(log, *SERVICES["analyzer"], takes, handle, clock, recover=recover)
 
 
 def store_step(log: EventLog, store: Store, clock: Clock) -> Step:
-    """What people ask for, into the store, a batch of records at a time."""
+    """What people ask for, into the store, a batch of records at a time.
+
+    The store remembers how far it is. So one that was restored from a copy, or is new, gets
+    what it lacks; and where it is ahead of what the group has committed, it is told again what
+    it knows, which does no harm.
+    """
+    group, topics = SERVICES[SINK]
     batch: list[AnyEvent] = []
+    stored: dict[Partition, int] = {}
+
+    def recover(offsets: Offsets) -> Offsets:
+        stored.clear()
+        stored.update(store.offsets(group))
+        return {p: min(offset, stored.get(p, 0)) for p, offset in offsets.items()}
 
     def take(event: AnyEvent) -> list[AnyEvent]:
         batch.append(event)
         return []
 
-    def flush() -> None:
+    def flush(offsets: Offsets) -> None:
         store.insert(batch)
         batch.clear()
+        further = {p: offset for p, offset in offsets.items() if offset != stored.get(p)}
+        store.set_offsets(group, further)
+        stored.update(further)
 
     takes = (ModelIngested, BenchmarkRequested, SystemMeasured, LayerMeasured, BoundUpdated)
-    return Step(log, "store", [GRAPHS, JOBS, RESULTS, BOUNDS], takes, take, clock, flush=flush)
+    return Step(
+        log,
+        group,
+        topics,
+        takes,
+        take,
+        clock,
+        recover=recover,
+        flush=flush,
+        probe=store.ping,
+    )
 
 
 def records(
@@ -111,16 +184,3 @@ def records(
         while offset < stop and (found := log.read(partition, offset, READ_AT_ONCE)):
             yield from (record for record in found if record.offset < stop)
             offset = found[-1].offset + 1
-
-
-def _content(published: ModelPublished, limits: Limits) -> bytes:
-    """The ONNX file, from the event or from where it says. Raises `ModelError`."""
-    if published.content is None:
-        return fetch(published.uri, limits, published.sha256).content
-    found = hashlib.sha256(published.content).hexdigest()
-    if found != published.sha256:
-        raise ModelError(
-            f"the content of {published.name} has the SHA-256 {found}, not {published.sha256}; "
-            "publish it again"
-        )
-    return published.content

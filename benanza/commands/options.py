@@ -20,7 +20,7 @@ Format = Literal["text", "json"]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Model(click.ParamType[str]):
+class Model(click.ParamType):
     """A path, a `file:`, `http:` or `https:` address, or `zoo:NAME`."""
 
     name = "model"
@@ -32,7 +32,7 @@ class Model(click.ParamType[str]):
         return [CompletionItem(incomplete, type="file")]
 
 
-class Positive(click.ParamType[tuple[int, ...]]):
+class Positive(click.ParamType):
     """Whole numbers from 1, separated by commas."""
 
     name = "N[,N…]"
@@ -55,7 +55,7 @@ class Positive(click.ParamType[tuple[int, ...]]):
         return number
 
 
-class Dimension(click.ParamType[tuple[str, int]]):
+class Dimension(click.ParamType):
     """The value of a named dimension."""
 
     name = "NAME=N"
@@ -72,7 +72,7 @@ class Dimension(click.ParamType[tuple[str, int]]):
         return name, int(number)
 
 
-class Precisions(click.ParamType[tuple[Precision, ...]]):
+class Precisions(click.ParamType):
     """Names of precisions, separated by commas."""
 
     name = "P[,P…]"
@@ -90,7 +90,7 @@ class Precisions(click.ParamType[tuple[Precision, ...]]):
         return tuple(dict.fromkeys(value.split(",")))
 
 
-class Time(click.ParamType[datetime]):
+class Time(click.ParamType):
     """A date and time as in ISO 8601; UTC if it names no zone."""
 
     name = "time"

@@ -16,4 +16,6 @@ def settings_of(data: Path | None) -> Settings:
     """
     settings = load(data)
     configure(settings.log_format, logging.ERROR)
+    # kafka-python logs as errors what it also raises.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
     return settings

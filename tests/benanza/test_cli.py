@@ -20,9 +20,15 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "bounds",
         "check-config",
         "completion",
+        "dead-letters",
         "history",
         "inspect",
+        "publish",
+        "replay",
         "run",
+        "seed-known-layers",
+        "serve",
+        "topics",
         "zoo",
     ]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from benanza.counting import benchmarked_layers, count_layers
-from benanza.publish import publications_of
+from benanza.publication import publications_of
 from benanza.request import RunRequest
 from benanza.results import LayerCounts
 from benanza_backbone.event_log import EventLog
+from benanza_backbone.processor import as_message
 from benanza_backbone.sqlite_log import SqliteEventLog
-from benanza_backbone.step import as_message
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import (

@@ -8,13 +8,22 @@ import msgspec
 import pytest
 
 from benanza.embedded import drain
-from benanza.publish import publications_of
+from benanza.publication import publications_of
 from benanza.request import RunRequest
-from benanza.steps import analyzer_step, dedupe_step, ingest_step, records
-from benanza_backbone.event_log import EventLog, Partition
+from benanza.steps import (
+    analyzer_step,
+    dedupe_step,
+    ingest_step,
+    records,
+    runner_step,
+)
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log import EventLog, Partition, Record
+from benanza_backbone.processor import as_message
 from benanza_backbone.sqlite_log import SqliteEventLog
-from benanza_backbone.step import as_message
 from benanza_ingest.limits import Limits
+from benanza_runner.core import Runner
+from benanza_runner.runtime import Outcome
 from benanza_schemas.codec import decode
 from benanza_schemas.events import (
     AnyEvent,
@@ -31,7 +40,9 @@ from benanza_schemas.events import (
     event_id,
     identified,
 )
+from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.topics import BOUNDS, DEAD_LETTERS, GRAPHS, JOBS, LAYERS, RESULTS
+from tests.runner.fake_runtime import FakeRuntime
 
 LIMITS = Limits()
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -158,7 +169,7 @@ def test_dedupe_that_dies_between_write_and_commit_repeats_no_job(log: EventLog)
     assert sorted(jobs) == sorted(seen)
 
 
-def _die() -> None:
+def _die(*arguments: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -221,3 +232,118 @@ def test_the_analyzer_starts_though_a_model_was_refused(log: EventLog) -> None:
     models = {bound.model_id for bound in written(log, BOUNDS) if isinstance(bound, BoundUpdated)}
     assert models == {graph.model_id}
     assert len(written(log, RESULTS)) == 1
+
+
+def test_an_analyzer_that_takes_over_knows_what_the_former_one_did(
+    log: EventLog, tmp_path: Path
+) -> None:
+    ingested(log, "zoo:squeezenet", "zoo:zfnet512")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    results = [measurement(job, 10.0 + at) for at, job in enumerate(jobs[:40])]
+    graphs = written(log, GRAPHS)
+    standby = analyzer_step(log, clock)
+    with SqliteEventLog(tmp_path / "other.sqlite") as other, standby:
+        append(other, *graphs, *results)
+        with analyzer_step(other, clock) as undisturbed:
+            drain(undisturbed)
+        standby.close()
+        first = analyzer_step(log, clock)
+        standby = analyzer_step(log, clock)
+        append(log, *results[:20])
+        drain(first)
+        assert standby.turn(limit=10) == 0
+        first.close()
+        append(log, *results[20:])
+        drain(standby)
+        standby.close()
+        assert last_bounds(log) == last_bounds(other)
+        assert len(written(log, BOUNDS)) == len(written(other, BOUNDS)) > 0
+
+
+def test_an_analyzer_of_half_the_partitions_refuses_to_guess(log: EventLog) -> None:
+    ingested(log, "zoo:squeezenet")
+    with analyzer_step(log, clock) as step, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(step._consumer, "position", lambda: {Partition(GRAPHS, 0): 0})
+        with pytest.raises(BenanzaError, match="`benanza topics`"):
+            step.turn(limit=10)
+    assert written(log, DEAD_LETTERS) == []
+
+
+class CountingRuntime(FakeRuntime):
+    """Remembers what it has measured."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.measured: list[Layer] = []
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        self.measured.append(layer)
+        return super().measure(layer, precision)
+
+
+def test_a_job_that_comes_twice_is_run_once(log: EventLog) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    append(log, *jobs[:5])
+    runtime = CountingRuntime()
+    with runner_step(log, runtime, "fp32", clock) as step:
+        for _ in range(3):
+            step.turn(limit=1)
+    append(log, *jobs[5:10])
+    with runner_step(log, runtime, "fp32", clock) as step:
+        drain(step)
+    assert len(runtime.measured) == len(jobs)
+    assert len(written(log, RESULTS)) == len(jobs)
+
+
+def test_what_another_runner_of_the_system_has_measured_meanwhile_is_not_run(
+    log: EventLog,
+) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    runtime = CountingRuntime()
+    elsewhere = Runner(FakeRuntime(), ["fp32"], clock)
+    other_system = Runner(FakeRuntime(threads=2), ["fp32"], clock)
+    other_precision = Runner(FakeRuntime(), ["fp16"], clock)
+    with runner_step(log, runtime, "fp32", clock) as step:
+        step.turn(limit=1)
+        for job in jobs[:5]:
+            append(log, *elsewhere.handle(job))
+        for job in jobs[5:10]:
+            append(log, *other_system.handle(job), *other_precision.handle(job))
+        drain(step)
+    assert len(runtime.measured) == len(jobs) - 4
+
+
+def test_a_layer_that_cannot_be_measured_is_not_tried_for_ever(log: EventLog) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    append(log, *jobs)
+    runtime = CountingRuntime()
+    with runner_step(log, runtime, "bf16", clock) as step:
+        drain(step)
+    assert len(runtime.measured) == len(jobs)
+
+
+def test_a_log_that_is_away_is_no_fault_of_the_job(log: EventLog) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+
+    def away(*arguments: object) -> list[Record]:
+        raise BenanzaError("no broker answers")
+
+    with runner_step(log, FakeRuntime(), "fp32", clock) as step, pytest.MonkeyPatch.context() as p:
+        p.setattr(log, "read", away)
+        with pytest.raises(BenanzaError, match="no broker answers"):
+            step.turn(limit=1)
+    assert written(log, DEAD_LETTERS) == []
+    assert written(log, RESULTS) == []

@@ -45,6 +45,11 @@ def model_id(sha256: str, batch: int, dims: dict[str, int]) -> str:
     return event_id("Model", sha256, str(batch), bound)
 
 
+def ingested_id(name: str, zoo: str, model_id: str) -> str:
+    """The id of the `ModelIngested` that ingest makes of a model by this name in this zoo."""
+    return event_id("ModelIngested", name, zoo, model_id, INGEST_VERSION)
+
+
 def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested:
     identity = model_id(published.sha256, model.batch, model.dims)
     summaries: list[LayerSummary] = []
@@ -58,7 +63,7 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
             summaries.append(_summary(layer))
         uses.append(LayerUse(places[look], layer.name[:MAX_NAME_LENGTH]))
     return ModelIngested(
-        event_id=event_id("ModelIngested", published.name, published.zoo, identity, INGEST_VERSION),
+        event_id=ingested_id(published.name, published.zoo, identity),
         model_id=identity,
         name=published.name,
         zoo=published.zoo,

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from benanza.publish import publications_of
+from benanza.publication import publications_of
 from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.core import ingest

@@ -1,0 +1,102 @@
+"""From a published model to its layers: in this process, or in one of its own."""
+
+import hashlib
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import TimeoutError as TookTooLongError
+from concurrent.futures.process import BrokenProcessPool
+
+from pebble import ProcessExpired, ProcessPool
+
+from benanza_backbone.closing import Closing
+from benanza_ingest.core import ingest
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import Limits
+from benanza_ingest.source import fetch
+from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
+
+LONGEST_S = 600.0
+"""Seconds in which a model must have been fetched and ingested."""
+
+Ingest = Callable[[ModelPublished, Limits], list[ModelIngested | LayerSeen]]
+
+TRIES = 2
+"""How often a model is tried whose process dies: the first time it may have been an accident."""
+
+
+def ingest_published(published: ModelPublished, limits: Limits) -> list[ModelIngested | LayerSeen]:
+    """What a model contains, read from the event or from where it says.
+
+    Raises `ModelError` if it can't be fetched, was changed on the way, or is no model.
+    """
+    return ingest(published, _content(published, limits), limits)
+
+
+def _content(published: ModelPublished, limits: Limits) -> bytes:
+    if published.content is None:
+        return fetch(published.uri, limits, published.sha256).content
+    found = hashlib.sha256(published.content).hexdigest()
+    if found != published.sha256:
+        raise ModelError(
+            f"the content of {published.name} has the SHA-256 {found}, not {published.sha256}; "
+            "publish it again"
+        )
+    return published.content
+
+
+class IsolatedIngest(Closing):
+    """`ingest_published` in a process of its own, which a model may crash or hang.
+
+    The process is kept for the next model. Belongs to one thread. `work` is a function of a
+    module, which the process imports.
+    """
+
+    def __init__(self, longest_s: float = LONGEST_S, work: Ingest = ingest_published) -> None:
+        self._longest_s = longest_s
+        self._work = work
+        self._pool = _warm_pool()
+
+    def __call__(
+        self, published: ModelPublished, limits: Limits
+    ) -> list[ModelIngested | LayerSeen]:
+        """As `ingest_published`; also raises `ModelError` where the process dies, or takes
+        longer than it may."""
+        for _ in range(TRIES):
+            try:
+                found: list[ModelIngested | LayerSeen] = self._pool.schedule(
+                    self._work, args=[published, limits], timeout=self._longest_s
+                ).result()
+            except TookTooLongError:
+                raise ModelError(
+                    f"{published.name} was not ingested within {self._longest_s:g} s; publish a "
+                    "smaller model, or from a faster place"
+                ) from None
+            except ProcessExpired as error:
+                end = f"status {error.exitcode}"
+            except BrokenProcessPool:
+                end = "no status"
+                self.close()
+                self._pool = _warm_pool()
+            else:
+                return found
+        raise ModelError(
+            f"{published.name} ends the process that ingests it, with {end}, each of {TRIES} "
+            "times; check it with onnx.checker, and export it again"
+        )
+
+    def close(self) -> None:
+        """Ends the process, at once if it is busy. May be called again."""
+        self._pool.stop()  # type: ignore[no-untyped-call]  # the library has left it untyped
+        self._pool.join()
+
+
+def _warm_pool() -> ProcessPool:
+    """A pool of one process, which has imported what it needs."""
+    # A fork would take along the threads and connections of this process.
+    pool = ProcessPool(max_workers=1, context=multiprocessing.get_context("spawn"))
+    pool.schedule(_ready).result()
+    return pool
+
+
+def _ready() -> None:
+    """Nothing: to find this function, the process imports this module."""

@@ -1,0 +1,131 @@
+"""The services over Kafka: steps that a process runs until it is told to stop."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+
+from benanza.embedded import now
+from benanza.ingesting import LONGEST_S, TRIES, IsolatedIngest
+from benanza.inspection import limits_of
+from benanza.progress import Silent
+from benanza.services import SERVICES, SINK
+from benanza.steps import analyzer_step, ingest_step, runner_group, runner_step, store_step
+from benanza.system_description import describe_system
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_log import KafkaEventLog
+from benanza_backbone.service import Service
+from benanza_backbone.settings import Settings
+from benanza_backbone.step import Step
+from benanza_backbone.store import Store
+from benanza_backbone.telemetry import GPU_BUSY
+from benanza_runner.nvidia import busy_ratio
+from benanza_runner.runtime import Runtime
+from benanza_schemas.layer import Precision
+
+ONE = 1
+"""Models and jobs take long: what is committed after each is not done again."""
+
+ANALYZED_AT_ONCE = 200
+STORED_AT_ONCE = 2000
+
+LONGEST_JOB_S = 600.0
+"""Seconds in which a layer must have been measured at a precision, ceilings and all tries."""
+
+LONGEST_REBUILD_S = 1800.0
+"""Seconds in which the analyzer must have read again all results there ever were."""
+
+LONGEST_INSERT_S = 600.0
+
+Started = Callable[[Sequence[str], str], None]
+"""Told the consumer groups, and the address of the status pages, when a service starts."""
+
+
+def kafka_of(settings: Settings) -> KafkaConnection:
+    """Where Kafka is. Raises `BenanzaError` if the settings don't say."""
+    if settings.kafka is None:
+        raise BenanzaError(
+            "a service needs Kafka: set BENANZA_KAFKA to its brokers, as host:port,host:port; "
+            "`benanza run` does without"
+        )
+    return settings.kafka
+
+
+def serve_ingest(settings: Settings, started: Started) -> int:
+    """Models to graphs and layers; the exit status.
+
+    Like all of these functions, raises `BenanzaError` if the service can't be started, and is
+    to be called in the process's main thread.
+    """
+    kafka = kafka_of(settings)
+    limits = limits_of(settings)
+    service = Service("ingest", settings)
+    with IsolatedIngest() as ingest:
+        longest = TRIES * LONGEST_S
+
+        @contextmanager
+        def opened() -> Iterator[Step]:
+            with (
+                KafkaEventLog(kafka, longest) as log,
+                ingest_step(log, limits, now, ingest) as step,
+            ):
+                yield step
+
+        service.add("ingest", opened, limit=ONE, longest_turn_s=longest)
+        return service.run(lambda address: started([SERVICES["ingest"].group], address))
+
+
+def serve_runner(
+    settings: Settings, runtime: Runtime, precisions: Sequence[Precision], started: Started
+) -> int:
+    """Jobs to results on this system, at each of the precisions; the exit status."""
+    kafka = kafka_of(settings)
+    system_id = runtime.system().system_id
+    service = Service("runner", settings)
+    device = Lock()
+    longest = LONGEST_JOB_S * len(precisions)
+
+    def add(precision: Precision) -> None:
+        @contextmanager
+        def opened() -> Iterator[Step]:
+            with KafkaEventLog(kafka, longest) as log:
+                with device:
+                    describe_system(log, runtime, [precision], now, Silent())
+                    step = runner_step(log, runtime, precision, now, device)
+                with step:
+                    yield step
+
+        service.add(f"runner {precision}", opened, limit=ONE, longest_turn_s=longest)
+
+    for precision in precisions:
+        add(precision)
+    if accelerator := runtime.system().accelerator:
+        GPU_BUSY.labels(accelerator).set_function(busy_ratio)
+    groups = [runner_group(system_id, precision) for precision in precisions]
+    return service.run(lambda address: started(groups, address))
+
+
+def serve_analyzer(settings: Settings, started: Started) -> int:
+    """Graphs and results to bounds, and all that people ask for into ClickHouse; the exit
+    status."""
+    kafka = kafka_of(settings)
+    service = Service("analyzer", settings)
+
+    @contextmanager
+    def analyzer() -> Iterator[Step]:
+        with KafkaEventLog(kafka, LONGEST_REBUILD_S) as log, analyzer_step(log, now) as step:
+            yield step
+
+    @contextmanager
+    def sink() -> Iterator[Step]:
+        with (
+            KafkaEventLog(kafka, LONGEST_INSERT_S) as log,
+            Store.open(settings.clickhouse) as store,
+            store_step(log, store, now) as step,
+        ):
+            yield step
+
+    service.add("analyzer", analyzer, limit=ANALYZED_AT_ONCE, longest_turn_s=LONGEST_REBUILD_S)
+    service.add(SINK, sink, limit=STORED_AT_ONCE, longest_turn_s=LONGEST_INSERT_S)
+    groups = [SERVICES["analyzer"].group, SERVICES[SINK].group]
+    return service.run(lambda address: started(groups, address))

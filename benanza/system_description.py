@@ -1,0 +1,51 @@
+"""What is published of a system before its layers are measured."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from benanza.progress import RunProgress
+from benanza.steps import Clock, records
+from benanza_backbone.event_log import EventLog
+from benanza_backbone.processor import as_message
+from benanza_runner.core import Runner
+from benanza_runner.runtime import Runtime
+from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.events import SystemMeasured
+from benanza_schemas.layer import Precision
+from benanza_schemas.topics import RESULTS
+
+
+def describe_system(
+    log: EventLog,
+    runtime: Runtime,
+    precisions: Iterable[Precision],
+    clock: Clock,
+    progress: RunProgress,
+) -> None:
+    """Publishes a system with its ceilings, those that are known at other precisions too.
+
+    Measures nothing where the log has them all.
+    """
+    described = list(_descriptions(log, runtime.system().system_id))
+    known = {(c.name, c.precision): c for event in described for c in event.ceilings}
+    lacking = [p for p in precisions if p not in {precision for _, precision in known}]
+    if not lacking:
+        return
+    progress.stage("measuring what this system can reach", 1)
+    found = Runner(runtime, lacking, clock).describe()
+    if found.ceilings or not described:
+        ceilings = (*known.values(), *found.ceilings)
+        log.append([as_message(msgspec.structs.replace(found, ceilings=ceilings))])
+    progress.advance()
+
+
+def _descriptions(log: EventLog, system_id: str) -> Iterator[SystemMeasured]:
+    for record in records(log, RESULTS):
+        if record.key == system_id.encode():
+            try:
+                event = decode(record.value)
+            except DecodeError:
+                continue  # The analyzer sends it to the dead letters.
+            if isinstance(event, SystemMeasured):
+                yield event

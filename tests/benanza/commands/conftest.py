@@ -1,0 +1,40 @@
+"""An installation for each kind of event log, named by the environment as an operator does."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_topics import create_topics
+
+from benanza.event_logs import configured_log
+from benanza_backbone.event_log import EventLog
+from benanza_backbone.settings import load
+
+Kind = Literal["embedded", "kafka"]
+
+
+@contextmanager
+def opened_log() -> Iterator[EventLog]:
+    """The log of the installation under test."""
+    with configured_log(load(os.environ)) as log:
+        yield log
+
+
+@pytest.fixture(params=["embedded", "kafka"])
+def installation(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Kind:
+    """An installation of its own, for the commands as for `opened_log`."""
+    monkeypatch.setenv("BENANZA_DATA", str(tmp_path / "data"))
+    if request.param == "embedded":
+        monkeypatch.delenv("BENANZA_KAFKA", raising=False)
+        return "embedded"
+    connection: KafkaConnection = request.getfixturevalue("kafka")
+    monkeypatch.setenv("BENANZA_KAFKA", ",".join(connection.bootstrap))
+    monkeypatch.setenv("BENANZA_KAFKA_PREFIX", connection.prefix)
+    create_topics(connection)
+    return "kafka"

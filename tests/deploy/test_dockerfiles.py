@@ -1,0 +1,130 @@
+"""The Dockerfiles: what they promise, and their steps carried out without Docker."""
+
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.compose import ROOT
+from tests.deploy.image import Dockerfile, Image
+
+SERVICES = ("ingest", "dedupe", "runner", "analyzer")
+
+ENGINE = {"chdb", "chdb-core", "pandas", "pyarrow"}
+FAUST = {"faust-streaming", "aiokafka", "rocksdict", "uvloop"}
+
+LEFT_OUT = {
+    "ingest": ENGINE | FAUST | {"onnxruntime"},
+    "dedupe": ENGINE | {"onnxruntime"},
+    "runner": ENGINE | FAUST,
+    "analyzer": ENGINE | FAUST | {"onnxruntime"},
+}
+"""What a service never imports; without it, an image is a third of the size."""
+
+STARTED_S = 60.0
+
+
+def _dockerfile(service: str) -> Dockerfile:
+    return Dockerfile(ROOT / "services" / service / "Dockerfile")
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_it_runs_the_service_as_nobody_special(service: str) -> None:
+    dockerfile = _dockerfile(service)
+    assert dockerfile.entrypoint == ["benanza"]
+    assert dockerfile.command == ["serve", service]
+    assert dockerfile.last("STOPSIGNAL") == "SIGTERM"
+    for stage in dockerfile.stages:
+        if "USER" in [name for name, _ in dockerfile.steps(stage)]:
+            assert dockerfile.last("USER", stage) == "10001"
+    assert dockerfile.last("EXPOSE") == dockerfile.environment["BENANZA_METRICS_PORT"]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_versions_are_pinned(service: str) -> None:
+    dockerfile = _dockerfile(service)
+    names = {stage.name for stage in dockerfile.stages}
+    for stage in dockerfile.stages:
+        assert stage.base in names or re.search(r":\d+\.\d+-slim-", stage.base)
+    (build,) = (stage for stage in dockerfile.stages if stage.name == "build")
+    assert "PIP_CONSTRAINT=/src/constraints.txt" in dockerfile.last("ENV", build)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_the_build_gets_nothing_but_sources(service: str, tmp_path: Path) -> None:
+    """Passwords, data and virtual environments stay out of what is sent to Docker."""
+    copied = [
+        word
+        for stage in _dockerfile(service).stages
+        for name, value in stage.steps
+        if name == "COPY" and not value.startswith("--from=")
+        for word in value.split()[:-1]
+    ]
+    allowed = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE)
+    assert set(copied) == set(allowed)
+
+
+@pytest.fixture(scope="module", params=SERVICES)
+def service(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="module")
+def image(service: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
+    folder = tmp_path_factory.mktemp(service)
+    yield Image(_dockerfile(service), ROOT, folder)
+    shutil.rmtree(folder)  # hundreds of megabytes, which pytest would keep
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+class TestBuilt:
+    def test_it_holds_only_what_the_service_needs(self, service: str, image: Image) -> None:
+        lines, _ = image.run(["pip", "list", "--format=json"], {}).communicate()
+        installed = {each["name"] for each in json.loads(lines.splitlines()[0])}
+        assert "benanza" in installed
+        assert not installed & (LEFT_OUT[service] | {"pytest", "mypy", "ruff"})
+
+    def test_it_becomes_healthy_and_ends_when_told(
+        self, service: str, image: Image, kafka_bootstrap: str, tmp_path: Path
+    ) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        environment = {
+            "BENANZA_KAFKA": kafka_bootstrap,
+            "BENANZA_KAFKA_PREFIX": f"image-{service}-{port}.",
+            "BENANZA_METRICS_PORT": str(port),
+            "BENANZA_DATA": str(tmp_path),
+            # Nobody is there: the service waits, and lives.
+            "BENANZA_CLICKHOUSE": "clickhouse://nobody@127.0.0.1:9/benanza",
+        }
+        dockerfile = _dockerfile(service)
+        process = image.run([*dockerfile.entrypoint, *dockerfile.command], environment)
+        try:
+            deadline = time.monotonic() + STARTED_S
+            while image.run(dockerfile.healthcheck, environment).wait() != 0:
+                assert process.poll() is None, process.communicate()[0].decode()
+                assert time.monotonic() < deadline, "it did not become healthy"
+                time.sleep(0.3)
+            process.send_signal(signal.SIGTERM)
+            said, _ = process.communicate(timeout=45)
+            assert process.returncode == 0, said.decode()
+        finally:
+            process.kill()
+
+
+def test_a_requirement_that_is_none_is_refused() -> None:
+    command = [sys.executable, "deploy/requirements.py", "--without", "numpi"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert "numpi" in found.stderr

@@ -1,0 +1,88 @@
+"""docs/deploying.md: what it tells people to type is there."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from benanza.cli import cli
+from benanza_backbone import settings
+from benanza_schemas.topics import JOBS, LAYERS, MODELS, PARTITIONS
+from tests.deploy.compose import COMPOSE, ROOT, SERVICES
+from tests.deploy.test_prometheus import RULES
+
+TEXT = (ROOT / "docs" / "deploying.md").read_text("utf-8")
+OVERRIDE = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)[0])
+
+
+def test_every_command_exists() -> None:
+    commands = re.findall(r"\bbenanza ((?:[a-z-]+ ?){1,2})", "\n".join(_typed()))
+    assert len(commands) >= 6
+    for words in commands:
+        command: click.Command = cli
+        for word in words.split():
+            if isinstance(command, click.Group):
+                assert word in command.commands, words
+                command = command.commands[word]
+
+
+def _typed() -> list[str]:
+    """What people are told to type, in blocks and within sentences."""
+    sentences = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
+    return [*re.findall(r"```\n(.*?)```", TEXT, re.DOTALL), *re.findall(r"`([^`\n]+)`", sentences)]
+
+
+def test_every_service_and_setting_exists() -> None:
+    services = set(SERVICES)
+    for name in re.findall(r"docker compose (?:exec|logs --follow) ([a-z-]+)", TEXT):
+        assert name in services
+    for name in re.findall(r"--scale ([a-z-]+)=", TEXT):
+        assert name in services
+    assert set(OVERRIDE["services"]) <= services
+    listed = {setting.variable for setting in settings.load({}).listed}
+    for variable in re.findall(r"BENANZA_[A-Z_]+", TEXT):
+        assert variable.removesuffix("_FILE") in listed or variable in listed, variable
+
+
+def test_the_settings_of_the_example_are_good(tmp_path: Path) -> None:
+    environment = dict(OVERRIDE["services"]["ingest"]["environment"])
+    for variable, value in environment.items():
+        if value.startswith("/run/secrets/"):
+            assert Path(value).name in OVERRIDE["secrets"]
+            file = tmp_path / Path(value).name
+            file.write_text("content")
+            environment[variable] = str(file)
+    found = settings.load(environment)
+    assert not found.unknown
+    assert found.kafka
+    assert found.kafka.security_protocol == "SASL_SSL"
+    assert found.kafka.sasl_mechanism == "SCRAM-SHA-512"
+    assert found.kafka.sasl_password == "content"
+    assert found.kafka.ca_file == str(tmp_path / "kafka-ca")
+    assert len(found.kafka.bootstrap) == 2
+
+
+def test_every_alert_has_its_first_thing_to_do() -> None:
+    for rule in RULES:
+        assert rule["alert"] in TEXT, rule["alert"]
+
+
+@pytest.mark.parametrize(
+    ("service", "topic"), [("ingest", MODELS), ("dedupe", LAYERS), ("runner", JOBS)]
+)
+def test_no_more_copies_help_than_there_are_partitions(service: str, topic: str) -> None:
+    assert re.search(rf"^\| {service} \| {PARTITIONS[topic]}\b.*`{topic}`", TEXT, re.MULTILINE)
+
+
+def test_every_open_port_is_named() -> None:
+    for service in SERVICES.values():
+        for port in service.get("ports", []):
+            assert f"| {port.rpartition(':')[0]} |" in TEXT
+
+
+@pytest.mark.parametrize("volume", ["kafka", "clickhouse"])
+def test_what_is_backed_up_is_a_volume(volume: str) -> None:
+    assert volume in COMPOSE["volumes"]
+    assert f"{COMPOSE['name']}_$volume" in TEXT

@@ -1,0 +1,175 @@
+"""The dashboards: every query is asked of the real thing, and finds something."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from benanza_backbone.store import Store
+from tests.backbone.sample_events import EVERY_KIND, MODEL
+from tests.deploy.compose import ROOT, SERVICES
+from tests.deploy.metrics import named, unknown
+
+FOLDER = ROOT / "deploy" / "grafana"
+SOURCES = yaml.safe_load((FOLDER / "provisioning/datasources/datasources.yml").read_text("utf-8"))
+DASHBOARDS: dict[str, dict[str, Any]] = {
+    file.stem: json.loads(file.read_text("utf-8")) for file in FOLDER.glob("dashboards/*.json")
+}
+ALL_PANELS: dict[str, dict[str, Any]] = {
+    f"{name}: {panel['title']}": panel
+    for name, dashboard in DASHBOARDS.items()
+    for panel in dashboard["panels"]
+    if panel["type"] != "row"
+}
+PANELS = [pytest.param(panel, id=name) for name, panel in ALL_PANELS.items()]
+
+
+def _promql() -> list[str]:
+    """Every query to Prometheus, with what Grafana fills in."""
+    return [
+        target["expr"].replace("$__rate_interval", "1m").replace("$job", ".*")
+        for dashboard in DASHBOARDS.values()
+        for panel in dashboard["panels"]
+        for target in panel.get("targets", [])
+        if "expr" in target
+    ]
+
+
+def test_there_are_two() -> None:
+    assert set(DASHBOARDS) == {"pipeline", "models"}
+    assert len({dashboard["uid"] for dashboard in DASHBOARDS.values()}) == 2
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_a_panel_says_what_it_shows_and_asks_a_source_that_there_is(panel: dict[str, Any]) -> None:
+    sources = {source["uid"]: source["type"] for source in SOURCES["datasources"]}
+    assert panel["description"]
+    assert panel["targets"]
+    for asked in (panel, *panel["targets"]):
+        assert sources[asked["datasource"]["uid"]] == asked["datasource"]["type"]
+
+
+@pytest.mark.parametrize("dashboard", DASHBOARDS.values(), ids=DASHBOARDS)
+def test_panels_do_not_overlap(dashboard: dict[str, Any]) -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in dashboard["panels"]:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & taken, panel["title"]
+        taken |= cells
+
+
+@pytest.mark.parametrize("query", _promql())
+def test_a_query_to_prometheus_names_metrics_that_are_there(query: str) -> None:
+    assert named(query) or "ALERTS" in query
+    assert not unknown(query)
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs Debian's package prometheus")
+def test_prometheus_can_read_the_queries(tmp_path: Path) -> None:
+    rules = [{"record": f"panel:{i}", "expr": query} for i, query in enumerate(_promql())]
+    file = tmp_path / "rules.yml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+    found = subprocess.run(
+        ["promtool", "check", "rules", str(file)], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_the_pipeline_shows_every_metric() -> None:
+    """All that services count and time, but for what only Python's library adds."""
+    from benanza_backbone import telemetry
+
+    shown = " ".join(_promql())
+    for metric in vars(telemetry).values():
+        if hasattr(metric, "_labelnames"):
+            assert metric.describe()[0].name in shown
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open(f"chdb://{tmp_path_factory.mktemp('store')}") as store:
+        store.insert(EVERY_KIND)
+        store.insert([msgspec.structs.replace(MODEL, name="resnet50")])
+        yield store
+
+
+SQL = [
+    pytest.param(panel, target["rawSql"], id=name)
+    for name, panel in ALL_PANELS.items()
+    for target in panel["targets"]
+    if "rawSql" in target
+]
+
+
+def _filled_in(sql: str, store: Store) -> str:
+    """The query with what Grafana fills in: all values of the variables, and all of time."""
+    for variable in DASHBOARDS["models"]["templating"]["list"]:
+        (column, *_), *_ = found = [
+            list(row.values()) for row in store.query(variable["definition"])
+        ]
+        assert column, variable["name"]
+        values = ", ".join(f"'{value}'" for (value,) in found)
+        chosen = values if variable["multi"] else f"'{variable['current']['value']}'"
+        sql = sql.replace(f"${{{variable['name']}:sqlstring}}", chosen)
+    for column in ("computed_at", "measured_at"):
+        since, until = f"{column} >= toDateTime(0)", f"{column} <= toDateTime(4102444800)"
+        sql = sql.replace(f"$__timeFilter({column})", f"({since} AND {until})")
+    assert "$" not in sql
+    return sql
+
+
+@pytest.mark.parametrize(("panel", "sql"), SQL)
+def test_a_query_to_the_store_finds_something(
+    panel: dict[str, Any], sql: str, store: Store
+) -> None:
+    found = store.query(_filled_in(sql, store))
+    assert found
+    if panel["type"] == "timeseries":
+        # The form that the data source makes lines of: a time, and at least one number.
+        assert found[0]["time"].year == 2026
+        assert any(isinstance(value, float | int) for value in found[0].values())
+
+
+def test_units_stand_on_columns_that_are_there(store: Store) -> None:
+    """An override by name that fits nothing would be silently without effect."""
+    panel = ALL_PANELS["models: Lower bounds"]
+    columns = store.query(_filled_in(panel["targets"][0]["rawSql"], store))[0]
+    matched = [override["matcher"] for override in panel["fieldConfig"]["overrides"]]
+    assert {"id": "byName", "options": "covered"} in matched
+    assert "covered" in columns
+    assert 0 < columns["covered"] <= 1
+    assert any(name.endswith("_us") for name in columns)
+
+
+def test_what_grafana_is_given_is_where_it_looks() -> None:
+    (providers,) = yaml.safe_load(
+        (FOLDER / "provisioning/dashboards/dashboards.yml").read_text("utf-8")
+    )["providers"]
+    mounted = dict(volume.split(":")[:2] for volume in SERVICES["grafana"]["volumes"])
+    assert mounted["./deploy/grafana/dashboards"] == providers["options"]["path"]
+    assert mounted["./deploy/grafana/provisioning"] == "/etc/grafana/provisioning"
+    home = SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert home == f"{providers['options']['path']}/pipeline.json"
+    plugin = SERVICES["grafana"]["environment"]["GF_PLUGINS_PREINSTALL_SYNC"]
+    assert plugin in [source["type"] for source in SOURCES["datasources"]]
+
+
+def test_grafana_signs_in_as_one_who_only_reads() -> None:
+    (clickhouse,) = (s for s in SOURCES["datasources"] if s["uid"] == "clickhouse")
+    users = (ROOT / "deploy/clickhouse/reader.xml").read_text("utf-8")
+    name = clickhouse["jsonData"]["username"]
+    assert f"<{name}>" in users
+    assert "<readonly>2</readonly>" in users
+    assert clickhouse["secureJsonData"]["password"].startswith("$__file{/run/secrets/")

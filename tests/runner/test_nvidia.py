@@ -1,12 +1,13 @@
 """The GPU, where there is one."""
 
 import ctypes
+import math
 from pathlib import Path
 
 import pytest
 
 from benanza_runner import nvidia
-from benanza_runner.nvidia import NO_GPU, gpu
+from benanza_runner.nvidia import NO_GPU, busy_ratio, gpu
 
 
 def test_nothing_is_known_without_a_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -26,3 +27,8 @@ def test_what_it_says_of_this_machine() -> None:
     found = gpu()
     assert bool(found.name) == bool(found.driver)
     assert all(text == text.strip() for text in found)
+
+
+def test_how_busy_it_is() -> None:
+    ratio = busy_ratio()
+    assert 0 <= ratio <= 1 if gpu().name else math.isnan(ratio)

@@ -1,6 +1,9 @@
 """The NVIDIA GPU, its driver, and the CUDA libraries that this process has loaded."""
 
 import ctypes
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,20 +34,51 @@ def gpu() -> Gpu:
     return Gpu(name, driver, _cuda_version(), _cudnn_version(), _cublas_version())
 
 
-def _name_and_driver() -> tuple[str, str]:
+def busy_ratio() -> float:
+    """The share of the last moments (up to a second) in which the first GPU ran something.
+
+    Not a number where there is none to ask, or where the driver doesn't say.
+    """
+
+    class Utilization(ctypes.Structure):
+        """`nvmlUtilization_t`, in percent."""
+
+        _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
+
+    found = Utilization()
+    with _first_gpu() as (nvml, device):
+        if nvml is None or nvml.nvmlDeviceGetUtilizationRates(device, ctypes.byref(found)) != 0:
+            return math.nan
+    percent: int = found.gpu
+    return percent / 100
+
+
+@contextmanager
+def _first_gpu() -> Iterator[tuple[ctypes.CDLL | None, ctypes.c_void_p]]:
+    """The management library, and its handle of the first GPU; None where there is none."""
+    device = ctypes.c_void_p()
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
-        return "", ""
+        yield None, device
+        return
     if nvml.nvmlInit_v2() != 0:
-        return "", ""
+        yield None, device
+        return
+    try:
+        nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device))
+        yield nvml, device
+    finally:
+        nvml.nvmlShutdown()
+
+
+def _name_and_driver() -> tuple[str, str]:
     name = ctypes.create_string_buffer(NAME_BYTES)
     driver = ctypes.create_string_buffer(NAME_BYTES)
-    device = ctypes.c_void_p()
-    nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device))
-    nvml.nvmlDeviceGetName(device, name, NAME_BYTES)
-    nvml.nvmlSystemGetDriverVersion(driver, NAME_BYTES)
-    nvml.nvmlShutdown()
+    with _first_gpu() as (nvml, device):
+        if nvml is not None:
+            nvml.nvmlDeviceGetName(device, name, NAME_BYTES)
+            nvml.nvmlSystemGetDriverVersion(driver, NAME_BYTES)
     return name.value.decode(), driver.value.decode()
 
 

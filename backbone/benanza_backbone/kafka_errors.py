@@ -38,13 +38,13 @@ def kafka_errors_mended(connection: KafkaConnection) -> Iterator[None]:
             "given to it"
         ) from error
     except _UNREACHED as error:
-        raise BenanzaError(f"{_found_out(connection)} ({_line(error)})") from error
+        raise BenanzaError(_found_out(connection, _line(error))) from error
     except KafkaError as error:
         raise BenanzaError(f"Kafka at {where} says: {_line(error)}") from error
 
 
-def _found_out(connection: KafkaConnection) -> str:
-    """Why kafka-python gave up, which it doesn't say: by connecting anew, up to the log-in."""
+def _found_out(connection: KafkaConnection, said: str) -> str:
+    """Why kafka-python gave up, beside what it said: by connecting anew, up to the log-in."""
     for server in connection.bootstrap:
         host, _, port = server.rpartition(":")
         host = host.strip("[]")
@@ -60,11 +60,13 @@ def _found_out(connection: KafkaConnection) -> str:
         except OSError:
             continue
         return (
-            f"Kafka at {server} takes the connection, and then doesn't answer as it should; "
+            f"Kafka at {server} takes the connection, and then doesn't answer ({said}); "
             "see whether BENANZA_KAFKA_SECURITY_PROTOCOL, _CERT_FILE, _SASL_MECHANISM, _USERNAME "
             "and _PASSWORD are what it asks for, and whether it is well"
         )
-    return f"no Kafka broker answers at {connection.shown()}; start it, or mend BENANZA_KAFKA"
+    return (
+        f"no Kafka broker answers at {connection.shown()} ({said}); start it, or mend BENANZA_KAFKA"
+    )
 
 
 def _line(error: Exception) -> str:

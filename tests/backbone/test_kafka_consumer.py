@@ -14,7 +14,7 @@ from benanza_backbone.event_log import Consumer, Message, Record
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_consumer import SESSION_MS
 from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_schemas.topics import GRAPHS, JOBS, PARTITIONS, RESULTS
+from benanza_schemas.topics import JOBS, PARTITIONS
 from tests.backbone.event_log_contract import drain, numbered, values, values_of
 from tests.kafka_broker import KafkaBroker
 
@@ -143,20 +143,6 @@ def test_after_a_kill_work_goes_on_elsewhere_within_20_seconds(
             assert time.monotonic() - killed < 20
             assert SESSION_MS < 20_000
     assert values(records) == values_of(5)
-
-
-def test_partitions_of_one_number_belong_to_one_member(log: KafkaEventLog) -> None:
-    """So that one analyzer has all graphs and all results."""
-    topics = [GRAPHS, RESULTS]
-    with log.consumer("analyzer", topics) as first, log.consumer("analyzer", topics) as second:
-        members = (first, second)
-        deadline = time.monotonic() + PATIENCE_S
-        while not second.rebalances() or sum(len(m.position()) for m in members) != 2:
-            assert time.monotonic() < deadline
-            for member in members:
-                member.poll(limit=1, timeout=0.1)
-        held = [sorted(p.topic for p in member.position()) for member in members]
-        assert sorted(held) == [[], [GRAPHS, RESULTS]]
 
 
 # Brokers that go away

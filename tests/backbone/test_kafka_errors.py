@@ -29,7 +29,10 @@ def mended(error: Exception, server: str = "127.0.0.1:1") -> str:
         (SaslAuthenticationFailedError("no\n such user"), "mend BENANZA_KAFKA_SECURITY_USERNAME"),
         (TopicAuthorizationFailedError("jobs"), "have the right given"),
         (InvalidPartitionsError("too\nmany"), "says: "),
-        (KafkaTimeoutError("gave\nup"), "no Kafka broker answers at 127.0.0.1:1; start it"),
+        (
+            KafkaTimeoutError("gave\nup"),
+            "no Kafka broker answers at 127.0.0.1:1 (KafkaTimeoutError: gave up); start it",
+        ),
     ],
 )
 def test_an_error_is_one_line_with_a_remedy(error: Exception, says: str) -> None:

@@ -34,5 +34,5 @@ def test_without_a_broker_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("BENANZA_KAFKA", "127.0.0.1:1")
     result = CliRunner().invoke(cli, ["topics"])
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: no Kafka broker answers at 127.0.0.1:1; ")
+    assert result.stderr.startswith("error: no Kafka broker answers at 127.0.0.1:1 (")
     assert len(result.stderr.splitlines()) == 1

@@ -6,6 +6,12 @@ from typing import Any, Literal
 from benanza.results import Result
 
 
+class MadeTopics(Result, frozen=True, kw_only=True):
+    """The topics that were made; those that were there already are left out."""
+
+    made: tuple[str, ...]
+
+
 class PublishedModel(Result, frozen=True, kw_only=True):
     """A model that was published.
 

@@ -56,7 +56,14 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
                 _check_place(service, origin, before)
             _seek(consumer, origin)
             consumer.commit()
+            asked = consumer.position()
+        with log.consumer(group, topics) as consumer:
             after = consumer.position()
+        if after != asked:
+            raise BenanzaError(
+                f"the group {group} was given a new member meanwhile, and stays where it was: stop "
+                "its services, and say it again"
+            )
     return Replay(
         service=service,
         group=group,

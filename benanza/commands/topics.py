@@ -2,11 +2,13 @@
 
 import click
 
+from benanza.commands.options import Format, format_option, print_json
 from benanza.commands.startup import settings_of
 
 
 @click.command()
-def topics() -> None:
+@format_option
+def topics(output: Format) -> None:
     """Makes those of Kafka's topics that aren't there.
 
     With the partitions, compaction and retention that the services count on. To be said once,
@@ -17,8 +19,12 @@ def topics() -> None:
       export BENANZA_KAFKA=localhost:9092
       benanza topics
     """
+    from benanza.operator_results import MadeTopics
     from benanza.serving import kafka_of
     from benanza_backbone.kafka_topics import create_topics
 
     made = create_topics(kafka_of(settings_of(None)))
-    click.echo("\n".join(f"made {topic}" for topic in made) or "all topics are there")
+    if output == "json":
+        print_json(MadeTopics(made=tuple(made)))
+    else:
+        click.echo("\n".join(f"made {topic}" for topic in made) or "all topics are there")

@@ -12,7 +12,18 @@ from benanza_backbone.errors import BenanzaError
 from tests.benanza.conftest import Benanza
 
 COMMANDS = sorted(cli.commands)
-SLOW_TO_IMPORT = ("onnx", "onnxruntime", "numpy", "clickhouse_connect", "chdb", "networkx")
+SLOW_TO_IMPORT = (
+    "aiokafka",
+    "chdb",
+    "clickhouse_connect",
+    "faust",
+    "kafka",
+    "networkx",
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "prometheus_client",
+)
 
 
 def test_the_commands_are_those_of_the_interface() -> None:

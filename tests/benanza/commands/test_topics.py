@@ -1,5 +1,7 @@
 """`benanza topics`."""
 
+import json
+
 import pytest
 from click.testing import CliRunner
 
@@ -18,6 +20,8 @@ def test_it_makes_what_is_missing_and_says_so(
     assert sorted(first.stdout.splitlines()) == sorted(f"made {topic}" for topic in PARTITIONS)
     again = CliRunner().invoke(cli, ["topics"])
     assert (again.exit_code, again.stdout) == (0, "all topics are there\n")
+    as_json = CliRunner().invoke(cli, ["topics", "--format", "json"])
+    assert json.loads(as_json.stdout) == {"made": []}
 
 
 def test_it_needs_kafka(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benanza.steps import records
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
-
-from benanza.steps import records
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.source import fetch

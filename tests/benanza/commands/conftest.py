@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_topics import create_topics
 
 from benanza.event_logs import configured_log
 from benanza_backbone.event_log import EventLog
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.settings import load
 
 Kind = Literal["embedded", "kafka"]

@@ -46,6 +46,10 @@ class Process(Closing):
     def pid(self) -> int:
         return self._process.pid
 
+    def status(self) -> int | None:
+        """Its exit status, if it has ended."""
+        return self._process.poll()
+
     def errors(self) -> str:
         """What it has written to standard error."""
         self._errors.seek(0)

@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-BENCHMARKS = ("ingest", "analyzer", "end_to_end", "latency")
+BENCHMARKS = ("ingest", "analyzer", "end_to_end", "dedupe", "latency")
 
 
 def main(names: list[str]) -> None:

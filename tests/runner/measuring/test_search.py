@@ -5,11 +5,13 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.measuring.search import SCREENED, Plan, Round, Timer, Trial, search
+from benanza_runner.measuring.search import SCREENED, Batch, Plan, Round, Trial, search
 from benanza_runner.sampling import Timing
 from benanza_runner.stopping import SETTLED
 
 PLAN = Plan()
+LOOK_CALLS = 20
+FULL_CALLS = 500
 
 
 class Clock:
@@ -21,23 +23,26 @@ class Clock:
         self._random = Random(seed)
         self.calls = [0] * len(times_us)
         self.full = [0] * len(times_us)
+        self.spent_us = [0.0] * len(times_us)
         self.order: list[int] = []
 
     def trial(self, index: int) -> Trial:
-        return Trial(self._timer(index), lambda: self._full(index))
+        return Trial(self._batch(index, LOOK_CALLS), lambda: self._full(index))
 
-    def _timer(self, index: int) -> Timer:
-        def call() -> Timing:
+    def _batch(self, index: int, calls: int) -> Batch:
+        def run() -> Timing:
             self.calls[index] += 1
             self.order.append(index)
             extra = self._random.expovariate(1) * self._noise
-            return Timing(self._times_us[index] * (1 + extra), disturbed=False)
+            took_us = self._times_us[index] * (1 + extra) * calls
+            self.spent_us[index] += took_us
+            return Timing(took_us, disturbed=False)
 
-        return call
+        return Batch(run, calls)
 
-    def _full(self, index: int) -> Timer:
+    def _full(self, index: int) -> Batch:
         self.full[index] += 1
-        return self._timer(index)
+        return self._batch(index, FULL_CALLS)
 
     def trials(self) -> list[Trial]:
         return [self.trial(index) for index in range(len(self._times_us))]
@@ -74,6 +79,13 @@ def test_what_is_clearly_slower_costs_a_single_look(count: int, seed: int) -> No
     assert clock.calls[1:] == [PLAN.rounds[0].samples] * (count - 1)
     assert [each.stopped_by for each in found[1:]] == [SCREENED] * (count - 1)
     assert clock.full == [1] + [0] * (count - 1)
+
+
+def test_the_rule_counts_the_time_of_all_calls_of_a_batch() -> None:
+    clock = Clock([1.0], 0.0, 0)
+    (found,) = search(clock.trials(), PLAN, Random(0))
+    assert found.samples_us == (1.0,) * len(found.samples_us)
+    assert clock.spent_us[0] <= PLAN.rule.warm_up_us + PLAN.rule.least_us + 3 * FULL_CALLS
 
 
 def test_looks_come_in_an_order_that_the_seed_decides() -> None:

@@ -15,14 +15,23 @@ from benanza_runner.stopping import Rule
 SCREENED = "screened"
 """Stands where the sampling ended because the variant was clearly slower than another."""
 
-Timer = Callable[[], Timing]
+
+class Batch(NamedTuple):
+    """Does some calls at once, and says how long all of them took."""
+
+    run: Callable[[], Timing]
+    calls: int = 1
+
+    def call_us(self) -> float:
+        """What a call took, this time."""
+        return self.run().us / self.calls
 
 
 class Trial(NamedTuple):
-    """A variant: a timer for quick looks at it, and what makes the one for the full timing."""
+    """A variant: a batch for quick looks at it, and what makes the one for the full timing."""
 
-    look: Timer
-    full: Callable[[], Timer]
+    look: Batch
+    full: Callable[[], Batch]
 
 
 class Round(NamedTuple):
@@ -43,7 +52,7 @@ class Plan(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Samples of a variant in the order taken, and the rule that ended them."""
+    """Samples of a variant, for one call each in the order taken, and the rule that ended them."""
 
     samples_us: tuple[float, ...]
     stopped_by: str
@@ -59,13 +68,15 @@ def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
     for samples, within in plan.rounds:
         random.shuffle(left)
         for index in left:
-            looks[index].extend(trials[index].look().us for _ in range(samples))
+            looks[index].extend(trials[index].look.call_us() for _ in range(samples))
         least = min((min(looks[index]) for index in left), default=0.0)
         left = [index for index in left if min(looks[index]) <= within * least]
     finalists = sorted(left, key=lambda index: min(looks[index]))[: plan.finalists]
     random.shuffle(finalists)
     found = [Found(tuple(samples), SCREENED) for samples in looks]
     for index in finalists:
-        samples = collect(trials[index].full(), plan.rule)
-        found[index] = Found(samples.calls_us, samples.stopped_by)
+        batch = trials[index].full()
+        samples = collect(batch.run, plan.rule)
+        times = tuple(us / batch.calls for us in samples.calls_us)
+        found[index] = Found(times, samples.stopped_by)
     return found

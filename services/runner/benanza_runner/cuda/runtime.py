@@ -1,0 +1,167 @@
+"""Layers timed on an NVIDIA GPU."""
+
+import time
+from pathlib import Path
+
+import cupy
+
+from benanza_runner import nvidia
+from benanza_runner.ceilings import measured_ceilings
+from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import Call
+from benanza_runner.cuda.cublaslt import CublasLt
+from benanza_runner.cuda.cudnn_graph import CudnnGraph
+from benanza_runner.cuda.elementwise import ElementwiseKernels
+from benanza_runner.cuda.graph_timer import GraphTimer
+from benanza_runner.cuda.guard import Guard
+from benanza_runner.cuda.lowering import lower
+from benanza_runner.cuda.movement import MovementKernels
+from benanza_runner.cuda.nvml import Nvml
+from benanza_runner.cuda.pooling import PoolingKernels
+from benanza_runner.cuda.reference import Array, reference
+from benanza_runner.cuda.row_kernels import RowKernels
+from benanza_runner.cuda.row_products import RowProducts
+from benanza_runner.cuda.trials import Trials, end_if_fatal
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.cuda.versions import versions
+from benanza_runner.layer_model import LayerModelError
+from benanza_runner.measuring.throttling import until_undisturbed
+from benanza_runner.onnx_schemas import UnknownVersionError
+from benanza_runner.precision import PrecisionError, retyped
+from benanza_runner.reasons import one_line
+from benanza_runner.runtime import Outcome, Runtime
+from benanza_schemas.events import Ceiling, System, Variant, identified
+from benanza_schemas.identity import fingerprint_of_canonical
+from benanza_schemas.layer import Layer, Precision
+
+METHOD = "CUDA graph replay, warm; 1"
+"""How layers are timed. Raised by one when times change without the system changing."""
+
+MOST_PLANS = 16
+"""Of a convolution in a layout: the best of the first ten is within 2% of the best of all."""
+
+MOST_ALGORITHMS = 16
+VARIANT_SECONDS = 30
+
+
+class CudaRuntime(Runtime):
+    """cuDNN, cuBLASLt and generated kernels on the first GPU.
+
+    `plans` and `algorithms` limit how many ways of one call cuDNN and cuBLASLt are asked for.
+    Layers that come down to the same call share its times; each is checked by itself.
+    `journal` is a file for what `Guard` remembers.
+    """
+
+    def __init__(
+        self, plans: int = MOST_PLANS, algorithms: int = MOST_ALGORITHMS, journal: str = ""
+    ) -> None:
+        self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._stream.use()
+        self._nvml = Nvml()
+        self._threads = available_cores()
+        libraries = (
+            CudnnGraph(self._stream.ptr, plans),
+            CublasLt(algorithms),
+            RowProducts(),
+            ElementwiseKernels(),
+            PoolingKernels(),
+            RowKernels(),
+            MovementKernels(),
+        )
+        guard = Guard(Path(journal) if journal else None, VARIANT_SECONDS)
+        self._trials = Trials(libraries, GraphTimer(self._stream), guard)
+        self._known: dict[tuple[Call, Precision], Outcome] = {}
+
+    def system(self) -> System:
+        gpu = nvidia.gpu()
+        found = versions()
+        return identified(
+            System(
+                system_id="0" * 32,
+                runtime="cuda",
+                accelerator=gpu.name,
+                driver=gpu.driver,
+                cuda=found.cuda,
+                cudnn=found.cudnn,
+                cublas=found.cublas,
+                cpu=cpu_name(),
+                threads=1,
+                libraries=found.packages,
+                method=METHOD,
+            )
+        )
+
+    def refuses(self, layer: Layer, precision: Precision) -> str | None:
+        try:
+            retyped(layer, precision)
+        except PrecisionError as error:
+            return str(error)
+        return None
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        refusal = self.refuses(layer, precision)
+        if refusal is not None:
+            return Outcome(failure=refusal)
+        try:
+            return self._measured(layer, precision)
+        except (UnsupportedError, LayerModelError, UnknownVersionError) as error:
+            return Outcome(failure=str(error))
+        except Exception as error:  # noqa: BLE001  # ONNX Runtime's and CUDA's share no base
+            end_if_fatal(error)
+            return Outcome(failure=one_line(f"{type(error).__name__}: {error}"))
+        finally:
+            cupy.get_default_memory_pool().free_all_blocks()
+
+    def _measured(self, layer: Layer, precision: Precision) -> Outcome:
+        started = time.perf_counter()
+        given = reference(layer, precision, self._threads)
+        lowered = lower(layer, given.values)
+        bench = Bench(lowered, precision, self._stream.ptr)
+        ready = time.perf_counter()
+        name = f"{fingerprint_of_canonical(layer)} {precision}"
+        known = self._known.get((lowered.call, precision))
+        if known is None:
+            outcome = self._searched(bench, given.outputs[0], name)
+            self._known[lowered.call, precision] = outcome
+        else:
+            outcome = self._shared(known, bench, given.outputs[0], name)
+        seconds = {
+            "reference_seconds": f"{ready - started:.3f}",
+            "search_seconds": f"{time.perf_counter() - ready:.3f}",
+        }
+        return Outcome(outcome.variants, outcome.failure, outcome.environment | seconds)
+
+    def _searched(self, bench: Bench, expected: Array, name: str) -> Outcome:
+        variants, undisturbed = until_undisturbed(
+            lambda: self._trials.variants(bench, expected, name), self._nvml.slowed_by
+        )
+        if not variants:
+            raise UnsupportedError(f"no library here runs a {type(bench.call).__name__}")
+        state = self._nvml.state()
+        environment = {
+            "sm_mhz": str(state.sm_mhz),
+            "memory_mhz": str(state.memory_mhz),
+            "watts": f"{state.watts:.0f}",
+            "celsius": str(state.celsius),
+            "stable": "yes" if undisturbed.stable else "no",
+            "slowed_by": ", ".join(undisturbed.reasons),
+        }
+        return Outcome(tuple(variants), environment=environment)
+
+    def _shared(self, known: Outcome, bench: Bench, expected: Array, name: str) -> Outcome:
+        """The times of the same call for another layer, if its best variant is right here too."""
+        timed = [variant for variant in known.variants if variant.median_us is not None]
+        if timed:
+            best = min(timed, key=_median_us)
+            reason = self._trials.wrong_again(bench, expected, name, best)
+            if reason:
+                return Outcome(failure=f"the call that runs it gives a {reason}")
+        return Outcome(known.variants, environment=known.environment | {"times": "shared"})
+
+    def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
+        return measured_ceilings(self, precision)
+
+
+def _median_us(variant: Variant) -> float:
+    return variant.median_us or 0.0

@@ -11,7 +11,10 @@ from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.cublaslt import CublasLt
+from benanza_runner.cuda.cudnn_algorithms import CudnnAlgorithms
 from benanza_runner.cuda.cudnn_graph import CudnnGraph
+from benanza_runner.cuda.cudnn_legacy import CudnnLegacy
+from benanza_runner.cuda.cudnn_library import CudnnLibrary
 from benanza_runner.cuda.elementwise import ElementwiseKernels
 from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.guard import Guard
@@ -28,7 +31,6 @@ from benanza_runner.cuda.versions import versions
 from benanza_runner.layer_model import LayerModelError
 from benanza_runner.measuring.throttling import until_undisturbed
 from benanza_runner.onnx_schemas import UnknownVersionError
-from benanza_runner.precision import PrecisionError, retyped
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_schemas.events import Ceiling, System, Variant, identified
@@ -60,8 +62,11 @@ class CudaRuntime(Runtime):
         self._stream.use()
         self._nvml = Nvml()
         self._threads = available_cores()
+        legacy = CudnnLibrary(self._stream.ptr)
         libraries = (
             CudnnGraph(self._stream.ptr, plans),
+            CudnnAlgorithms(legacy),
+            CudnnLegacy(legacy),
             CublasLt(algorithms),
             RowProducts(),
             ElementwiseKernels(),
@@ -93,16 +98,10 @@ class CudaRuntime(Runtime):
         )
 
     def refuses(self, layer: Layer, precision: Precision) -> str | None:
-        try:
-            retyped(layer, precision)
-        except PrecisionError as error:
-            return str(error)
+        """Nothing beforehand: a layer's precision is the libraries' matter, not its opset's."""
         return None
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
-        refusal = self.refuses(layer, precision)
-        if refusal is not None:
-            return Outcome(failure=refusal)
         try:
             return self._measured(layer, precision)
         except (UnsupportedError, LayerModelError, UnknownVersionError) as error:

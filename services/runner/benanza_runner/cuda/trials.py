@@ -84,7 +84,11 @@ class Trials:
 
     def _offered(self, bench: Bench) -> Iterator[Candidate | Variant]:
         for library in self._libraries:
-            yield from library.candidates(bench)
+            try:
+                yield from library.candidates(bench)
+            except Exception as error:  # noqa: BLE001  # it must not cost the other libraries
+                end_if_fatal(error)
+                yield refused(type(library).__name__, "none", "", error)
 
     def _checked(
         self, candidate: Candidate | Variant, bench: Bench, expected: Any, name: str

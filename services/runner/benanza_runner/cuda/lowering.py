@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.lower_convolution import lower_convolution
-from benanza_runner.cuda.lower_elementwise import lower_elementwise
+from benanza_runner.cuda.lower_elementwise import FLOATS, lower_elementwise
 from benanza_runner.cuda.lower_movement import MOVEMENTS
 from benanza_runner.cuda.lower_product import lower_product
 from benanza_runner.cuda.lower_reductions import REDUCTIONS
@@ -47,6 +47,9 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     first = layer.operators[0]
     if any(operator.domain for operator in layer.operators):
         raise UnsupportedError(f"{layer.title()} is no operator of the standard")
+    other = next((t.dtype for t in layer.tensors if t.value is None and t.dtype not in FLOATS), "")
+    if other:
+        raise UnsupportedError(f"{layer.title()} with {other} is not done yet")
     if first.op_type in _CHAINS:
         return _CHAINS[first.op_type](layer, values)
     if len(layer.operators) == 1 and first.op_type in _SINGLE:

@@ -19,6 +19,7 @@ LIBRARY = "cupy"
 THREADS = (128, 256)
 WORDS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short"}
 MOST_PARTS = 64
+MOST_AXES = 8
 
 
 class MovementKernels:
@@ -29,14 +30,77 @@ class MovementKernels:
         if isinstance(call, Concatenation):
             yield from _concatenations(bench, call)
         elif isinstance(call, View):
-            image, result = bench.operand("image"), bench.result(call.output)
-            cut = tuple(map(slice, call.starts, call.stops, call.steps))
-            view = cupy.broadcast_to(image.array[cut].transpose(call.order), call.output)
+            yield from _views(bench, call)
 
-            def run() -> None:
-                cupy.copyto(result.array, view)
 
-            yield Candidate(LIBRARY, "copyto", "", no_scratch, run, result)
+def _views(bench: Bench, call: View) -> Iterator[Candidate | Variant]:
+    image, result = bench.operand("image"), bench.result(call.output)
+    cut = tuple(map(slice, call.starts, call.stops, call.steps))
+    view = cupy.broadcast_to(image.array[cut].transpose(call.order), call.output)
+
+    def run() -> None:
+        cupy.copyto(result.array, view)
+
+    yield Candidate(LIBRARY, "copyto", "", no_scratch, run, result)
+    size = BYTES[bench.precision]
+    axes = merged(call.output, tuple(step // size for step in view.strides))
+    first = (int(view.data.ptr) - image.pointer) // size
+    # The widest word that keeps to one run of elements, here and there.
+    numbers = [first, *(step for _, step in axes[:-1])]
+    run_length = axes[-1][0] if axes[-1][1] == 1 else 1
+    width = next(
+        w for w in WORDS if all(n * size % w == 0 for n in (run_length, *numbers)) or w == size
+    )
+    scale = width // size
+    lengths = [length for length, _ in axes[:-1]] + [axes[-1][0] // scale]
+    steps = [step // scale for _, step in axes[:-1]] + [axes[-1][1]]
+    total = prod(lengths)
+    if total >= 2**31 or len(axes) > MOST_AXES:
+        return
+    kernel = _strided(len(axes), WORDS[width])
+    arguments = (
+        image.array,
+        result.array,
+        np.int64(first // scale),
+        np.uint32(total),
+        *map(np.uint32, lengths),
+        *map(np.int64, steps),
+    )
+    for threads in THREADS:
+        launch = _launch(kernel, -(-total // threads), threads, arguments)
+        name = f"strided copy kernel ({width} bytes wide, {threads} threads)"
+        yield Candidate(LIBRARY, name, "", no_scratch, launch, result)
+
+
+def merged(shape: tuple[int, ...], steps: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Length and step of each axis, those that run on into the next one joined with it."""
+    axes: list[tuple[int, int]] = []
+    for length, step in zip(shape, steps, strict=True):
+        if length == 1:
+            continue
+        if axes and axes[-1][1] == length * step:
+            axes[-1] = (axes[-1][0] * length, step)
+        else:
+            axes.append((length, step))
+    return axes or [(1, 1)]
+
+
+@cache
+def _strided(rank: int, word: str) -> Any:
+    lengths = "".join(f", unsigned n{i}" for i in range(rank))
+    steps = "".join(f", long long s{i}" for i in range(rank))
+    walk = " ".join(f"from += rest % n{i} * s{i}; rest /= n{i};" for i in reversed(range(rank)))
+    source = f"""
+extern "C" __global__ void strided(const {word}* __restrict__ p, {word}* __restrict__ q,
+    long long from, unsigned total{lengths}{steps}) {{
+  const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= total) return;
+  unsigned rest = at;
+  {walk}
+  q[at] = p[from];
+}}
+"""
+    return cupy.RawKernel(source, "strided")
 
 
 def _concatenations(bench: Bench, call: Concatenation) -> Iterator[Candidate | Variant]:

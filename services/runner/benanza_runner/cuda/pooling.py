@@ -8,6 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Pooling
 from benanza_runner.cuda.candidate import Candidate, no_scratch
@@ -19,6 +20,7 @@ from benanza_schemas.layer import Precision
 LIBRARY = "cupy"
 THREADS = (64, 256)
 WARP = 32
+WIDE_BYTES = 16
 FEW_OUTPUTS = 1 << 18
 """Up to so many, a warp for each output is tried too: its threads share the window."""
 
@@ -44,15 +46,19 @@ class PoolingKernels:
                 *call.pads_before,
             )
             arguments = (image.array, result.array, np.int32(outputs), *map(np.int32, numbers))
-            lanes = [1]
+            first = order[1] == 1
+            shapes = [(1, 1)]
             if outputs <= FEW_OUTPUTS and prod(call.window) >= WARP // 2:
-                lanes.append(WARP)
-            for lane in lanes:
-                kernel = _kernel(bench.precision, call.mode, order[1] == 1, lane)
+                shapes.append((WARP, 1))
+            wide = WIDE_BYTES // BYTES[bench.precision]
+            if not first and call.image[1] % wide == 0:
+                shapes += [(1, wide // 2), (1, wide)]
+            for lanes, width in shapes:
+                kernel = _kernel(bench.precision, call.mode, first, lanes, width)
                 for threads in THREADS:
-                    blocks = -(-outputs * lane // threads)
-                    who = "warp" if lane == WARP else "thread"
-                    name = f"pooling kernel (a {who} each, {threads} threads)"
+                    blocks = -(-outputs * lanes // (width * threads))
+                    who = "warp" if lanes == WARP else "thread"
+                    name = f"pooling kernel ({width} a {who}, {threads} threads)"
                     run = _launch(kernel, blocks, threads, arguments)
                     yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
@@ -62,16 +68,23 @@ def _launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) 
 
 
 @cache
-def _kernel(precision: Precision, mode: str, channels_first: bool, lanes: int) -> Any:
-    defines = f"#define MODE {MODES[mode]}\n#define FIRST {int(channels_first)}\n"
-    return cupy.RawKernel(f"{PREAMBLE[precision]}{defines}#define LANES {lanes}\n{_SOURCE}", "pool")
+def _kernel(precision: Precision, mode: str, channels_first: bool, lanes: int, width: int) -> Any:
+    source = f"""{PREAMBLE[precision]}
+#define MODE {MODES[mode]}
+#define FIRST {int(channels_first)}
+#define LANES {lanes}
+#define WIDTH {width}
+{_SOURCE}"""
+    return cupy.RawKernel(source, "pool")
 
 
 _SOURCE = """
+struct __align__(sizeof(T) * WIDTH) Pack { T v[WIDTH]; };
 extern "C" __global__ void pool(const T* __restrict__ x, T* __restrict__ y, int outputs,
     int C, int H, int W, int OH, int OW, int R, int S, int sh, int sw, int dh, int dw,
     int ph, int pw) {
-  const int at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+  // WIDTH channels next to each other for each thread, or the LANES threads that share them.
+  const int at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES * WIDTH;
   const int lane = threadIdx.x % LANES;
   if (at >= outputs) return;
   int rest = at;
@@ -87,26 +100,37 @@ extern "C" __global__ void pool(const T* __restrict__ x, T* __restrict__ y, int 
   const T* image = x + (long long)rest * H * W * C + c;
   const int step = C;
 #endif
-  float best = MODE == 0 ? __int_as_float(0xff800000) : 0.0f;
+  float best[WIDTH];
+  #pragma unroll
+  for (int j = 0; j < WIDTH; ++j) best[j] = MODE == 0 ? __int_as_float(0xff800000) : 0.0f;
   int count = 0;
-  for (int at = lane; at < R * S; at += LANES) {
-    const int h = oh * sh - ph + (at / S) * dh, w = ow * sw - pw + (at % S) * dw;
+  for (int i = lane; i < R * S; i += LANES) {
+    const int h = oh * sh - ph + (i / S) * dh, w = ow * sw - pw + (i % S) * dw;
     if (h >= 0 && h < H && w >= 0 && w < W) {
-      const float v = load(image[(long long)(h * W + w) * step]);
-      best = MODE == 0 ? fmaxf(best, v) : best + v;
+      const Pack p = *reinterpret_cast<const Pack*>(image + (long long)(h * W + w) * step);
+      #pragma unroll
+      for (int j = 0; j < WIDTH; ++j) {
+        const float v = load(p.v[j]);
+        best[j] = MODE == 0 ? fmaxf(best[j], v) : best[j] + v;
+      }
       ++count;
     }
   }
 #if LANES > 1
   for (int offset = LANES / 2; offset; offset /= 2) {
-    const float other = __shfl_down_sync(0xffffffffu, best, offset);
-    best = MODE == 0 ? fmaxf(best, other) : best + other;
+    const float other = __shfl_down_sync(0xffffffffu, best[0], offset);
+    best[0] = MODE == 0 ? fmaxf(best[0], other) : best[0] + other;
     count += __shfl_down_sync(0xffffffffu, count, offset);
   }
   if (lane) return;
 #endif
-  if (MODE == 1) best /= count;
-  if (MODE == 2) best /= R * S;
-  y[at] = store(best);
+  Pack out;
+  #pragma unroll
+  for (int j = 0; j < WIDTH; ++j) {
+    if (MODE == 1) best[j] /= count;
+    if (MODE == 2) best[j] /= R * S;
+    out.v[j] = store(best[j]);
+  }
+  *reinterpret_cast<Pack*>(y + at) = out;
 }
 """

@@ -51,6 +51,7 @@ LAYERS: dict[str, Layer] = {
         (1, 8, 9, 9), (8, 8, 3, 3), (1, 8, 5, 5), strides=(2, 2), pads=(0, 0, 2, 2)
     ),
     "conv in groups": convolution((1, 16, 8, 8), (32, 4, 3, 3), (1, 32, 6, 6), group=4),
+    "conv 1x1 in groups": convolution((2, 16, 5, 5), (32, 4, 1, 1), (2, 32, 5, 5), group=4),
     "conv by channel": convolution(
         (1, 16, 8, 8), (16, 1, 3, 3), (1, 16, 8, 8), group=16, pads=(1, 1, 1, 1)
     ),

@@ -91,12 +91,13 @@ def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
             operands["bias"] = bench.operand("bias")
         if call.residual:
             operands["residual"] = bench.operand("residual", order)
+        # Groups lie next to each other in a pixel: pairs of matrices, a few columns apart.
         product = Product(
             output=call.output,
-            batch=1,
+            batch=call.groups,
             m=math.prod(call.output) // call.output[1],
-            n=call.output[1],
-            k=call.image[1],
+            n=call.output[1] // call.groups,
+            k=call.filter[1],
             b_transposed=True,
             b_constant=True,
             bias=call.bias,
@@ -107,10 +108,10 @@ def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
 
 
 def is_product(call: Convolution) -> bool:
-    """Whether each output pixel is a product of one input pixel and the whole filter."""
+    """Whether each output pixel is a product of one input pixel with the filter, by group."""
     ones = (1,) * len(call.strides)
     return (
-        call.groups == 1
+        call.filter[1] > 1
         and call.filter[2:] == ones
         and call.strides == ones
         and not any(call.pads_before + call.pads_after)
@@ -118,11 +119,15 @@ def is_product(call: Convolution) -> bool:
 
 
 class _Problem:
-    """Descriptors of a product on given memory."""
+    """Descriptors of a product on given memory.
+
+    `side_by_side` says that the matrices of a batch share rows, and so do their results.
+    """
 
     def __init__(
         self, handle: int, bench: Bench, call: Product, operands: dict[str, Placed]
     ) -> None:
+        side_by_side = isinstance(bench.call, Convolution)
         self._handle = handle
         self._bench = bench
         self._call = call
@@ -132,13 +137,16 @@ class _Problem:
         self._beta = np.array([1.0 if call.residual else 0.0], np.float32)
         compute = COMPUTE_32F_FAST_TF32 if bench.precision == "tf32" else COMPUTE_32F
         self._what = cublasLt.matmul_desc_create(compute, CUDA_R_32F)
+        self._layouts: list[int] = []
         self._describe()
         a_shape = (call.k, call.m) if not call.a_transposed else (call.m, call.k)
         b_shape = (call.n, call.k) if not call.b_transposed else (call.k, call.n)
         # By column: what has k columns in a row of memory is a matrix of k rows.
-        self._a = self._matrix(*a_shape, call.m * call.k)
-        self._b = self._matrix(*b_shape, call.k * call.n)
-        self._d = self._matrix(call.n, call.m, call.m * call.n)
+        between = call.batch if side_by_side else 1
+        a_step, d_step = (call.k, call.n) if side_by_side else (call.m * call.k, call.m * call.n)
+        self._a = self._matrix(*a_shape, a_shape[0] * between, a_step)
+        self._b = self._matrix(*b_shape, b_shape[0], call.k * call.n)
+        self._d = self._matrix(call.n, call.m, call.n * between, d_step)
 
     def _describe(self) -> None:
         attribute = cublasLt.MatmulDescAttribute
@@ -152,13 +160,17 @@ class _Problem:
         if self._call.bias:
             self._set(attribute.BIAS_POINTER, np.int64(self._operands["bias"].pointer))
             self._set(attribute.BIAS_DATA_TYPE, np.int32(self._type))
+            if self._call.batch > 1:
+                step = self._call.n if isinstance(self._bench.call, Convolution) else 0
+                self._set(attribute.BIAS_BATCH_STRIDE, np.int64(step))
 
     def _set(self, attribute: int, value: Any) -> None:
         data = np.array([value])
         cublasLt.matmul_desc_set_attribute(self._what, attribute, data.ctypes.data, data.nbytes)
 
-    def _matrix(self, rows: int, columns: int, step: int) -> int:
-        layout = int(cublasLt.matrix_layout_create(self._type, rows, columns, rows))
+    def _matrix(self, rows: int, columns: int, leading: int, step: int) -> int:
+        layout = int(cublasLt.matrix_layout_create(self._type, rows, columns, leading))
+        self._layouts.append(layout)
         if self._call.batch > 1:
             attribute = cublasLt.MatrixLayoutAttribute
             for kind, value in (
@@ -231,7 +243,7 @@ class _Problem:
         return Candidate(LIBRARY, name, layout, prepare, run, result)
 
     def __del__(self) -> None:
-        for layout in (self._a, self._b, self._d):
+        for layout in self._layouts:
             cublasLt.matrix_layout_destroy(layout)
         cublasLt.matmul_desc_destroy(self._what)
 

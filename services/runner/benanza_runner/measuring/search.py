@@ -65,10 +65,10 @@ def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
     """
     looks: list[list[float]] = [[] for _ in trials]
     left = list(range(len(trials)))
-    for samples, within in plan.rounds:
+    for more, within in plan.rounds:
         random.shuffle(left)
         for index in left:
-            looks[index].extend(trials[index].look.call_us() for _ in range(samples))
+            looks[index].extend(trials[index].look.call_us() for _ in range(more))
         least = min((min(looks[index]) for index in left), default=0.0)
         left = [index for index in left if min(looks[index]) <= within * least]
     finalists = sorted(left, key=lambda index: min(looks[index]))[: plan.finalists]

@@ -4,7 +4,7 @@ import pytest
 
 from benanza_runner.runtime import Runtime
 from benanza_schemas.events import Variant
-from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.cuda.sample_layers import LAYERS
 from tests.runner.layers import floats, single
 
@@ -50,6 +50,12 @@ def test_the_same_call_of_another_layer_shares_its_times(cuda: Runtime) -> None:
     assert "times" not in first.environment
     assert second.environment["times"] == "shared"
     assert first.variants == second.variants
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_layer_that_a_model_keeps_in_sixteen_bits(cuda: Runtime, dtype: str) -> None:
+    image = Tensor(dtype, (2, 8, 9, 9))
+    timed(cuda, single("Relu", 14, (image,), (image,)), "bf16")
 
 
 def test_what_no_library_runs_has_a_reason(cuda: Runtime) -> None:

@@ -32,7 +32,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
             # Of several values that a layer reads, one chain goes on to it.
             follows.setdefault(follower, position)
     before = {position: follower for follower, position in follows.items()}
-    groups = []
+    groups: list[tuple[int, ...]] = []
     for start, layer in enumerate(wiring.layers):
         if start in follows or layer.op in PRODUCTS:
             continue

@@ -31,10 +31,11 @@ from benanza_runner.cuda.versions import versions
 from benanza_runner.layer_model import LayerModelError
 from benanza_runner.measuring.throttling import until_undisturbed
 from benanza_runner.onnx_schemas import UnknownVersionError
+from benanza_runner.precision import PrecisionError, retyped
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_schemas.events import Ceiling, System, Variant, identified
-from benanza_schemas.identity import fingerprint_of_canonical
+from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 
 METHOD = "CUDA graph replay, warm; 1"
@@ -45,6 +46,8 @@ MOST_PLANS = 16
 
 MOST_ALGORITHMS = 16
 VARIANT_SECONDS = 30
+
+REFUSALS = (UnsupportedError, LayerModelError, UnknownVersionError, PrecisionError)
 
 
 class CudaRuntime(Runtime):
@@ -104,7 +107,7 @@ class CudaRuntime(Runtime):
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
         try:
             return self._measured(layer, precision)
-        except (UnsupportedError, LayerModelError, UnknownVersionError) as error:
+        except REFUSALS as error:
             return Outcome(failure=str(error))
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's and CUDA's share no base
             end_if_fatal(error)
@@ -114,11 +117,12 @@ class CudaRuntime(Runtime):
 
     def _measured(self, layer: Layer, precision: Precision) -> Outcome:
         started = time.perf_counter()
+        layer = retyped(layer, "fp32")
         given = reference(layer, precision, self._threads)
         lowered = lower(layer, given.values)
         bench = Bench(lowered, precision, self._stream.ptr)
         ready = time.perf_counter()
-        name = f"{fingerprint_of_canonical(layer)} {precision}"
+        name = f"{fingerprint(layer)} {precision}"
         known = self._known.get((lowered.call, precision))
         if known is None:
             outcome = self._searched(bench, given.outputs[0], name)

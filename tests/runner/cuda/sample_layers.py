@@ -9,13 +9,14 @@ def convolution(
     image: tuple[int, ...], kernel: tuple[int, ...], output: tuple[int, ...], **more: AttributeValue
 ) -> Layer:
     inputs = (floats(*image), weights(*kernel), weights(kernel[0]))
-    return single("Conv", 1, inputs, (floats(*output),), kernel_shape=kernel[2:], **more)
+    return single("Conv", 1, inputs, (floats(*output),), "", kernel_shape=kernel[2:], **more)
 
 
 def pooling(op_type: str, window: int, output: int, **more: AttributeValue) -> Layer:
     image, result = floats(2, 8, 14, 14), floats(2, 8, output, output)
     version = 8 if op_type == "MaxPool" else 7
-    return single(op_type, version, (image,), (result,), kernel_shape=(window, window), **more)
+    shape = (window, window)
+    return single(op_type, version, (image,), (result,), "", kernel_shape=shape, **more)
 
 
 def chain() -> Layer:

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.attributes import number
-from benanza_runner.cuda.expressions import expression
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
 
@@ -49,7 +48,7 @@ class Epilogue:
             elif operator.op_type in ("Add", "Sub", "Mul", "Div", "Sum"):
                 self._calculate(operator, value)
             else:
-                self._activate(operator, value)
+                self._activate(operator)
             value = operator.outputs[0]
 
     def operands(self) -> dict[str, Array]:
@@ -103,9 +102,7 @@ class Epilogue:
         values = self._values[index].astype(np.float64).reshape(-1)
         return np.broadcast_to(values, (self._channels,))
 
-    def _activate(self, operator: Operator, value: int) -> None:
-        if len(operator.inputs) > 1 or expression(operator, ("x",)) is None:
-            raise UnsupportedError(f"{operator.op_type} is no activation that a library fuses")
+    def _activate(self, operator: Operator) -> None:
         if operator.op_type != "Relu":
             raise UnsupportedError(f"{operator.op_type} after a product is not fused yet")
         self.activation = operator.op_type

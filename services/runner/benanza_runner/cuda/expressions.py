@@ -8,10 +8,14 @@ from benanza_schemas.layer import Operator
 Write = Callable[[Operator, Sequence[str]], str]
 
 
-def expression(operator: Operator, inputs: Sequence[str]) -> str | None:
-    """The operator applied to variables, or None if it isn't element-wise."""
-    write = _WRITERS.get(operator.op_type)
-    return None if write is None or operator.domain else write(operator, inputs)
+def is_elementwise(operator: Operator) -> bool:
+    """Whether the operator has an expression."""
+    return operator.op_type in _WRITERS and not operator.domain
+
+
+def expression(operator: Operator, inputs: Sequence[str]) -> str:
+    """An element-wise operator applied to variables; an empty name is an input left out."""
+    return _WRITERS[operator.op_type](operator, inputs)
 
 
 def literal(value: float) -> str:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.epilogue import normalisation
-from benanza_runner.cuda.expressions import expression
+from benanza_runner.cuda.expressions import expression, is_elementwise
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
@@ -61,11 +61,9 @@ class _Kernel:
             scale = self._operand(factor.reshape(channel), constant=True)
             offset = self._operand((shift - mean * factor).reshape(channel), constant=True)
             return f"{self._name(operator.inputs[0])} * {scale} + {offset}"
-        names = [self._name(index) for index in operator.inputs]
-        found = expression(operator, names)
-        if found is None:
+        if not is_elementwise(operator):
             raise UnsupportedError(f"no library here runs {self._layer.title()}")
-        return found
+        return expression(operator, [self._name(index) for index in operator.inputs])
 
     def _name(self, index: int) -> str:
         if index not in self._names:

@@ -45,7 +45,8 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
             return normalisation(call, operands["image"])
         case Concatenation():
             parts = [operands[f"in{index}"] for index in range(len(call.shapes))]
-            return np.concatenate(parts, axis=call.axis)
+            joined: Array = np.concatenate(parts, axis=call.axis)
+            return joined
         case View():
             cut = tuple(map(slice, call.starts, call.stops, call.steps))
             seen = operands["image"][cut].transpose(call.order)
@@ -70,9 +71,7 @@ def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
             )
             index: tuple[Any, ...] = (out, slice(None), *place)
             pixels = image[(slice(None), slice(first, first + mine), *window)]
-            result[:, out] += np.einsum(
-                "nc...,c->n...", pixels, filters[(out, slice(None), *place)]
-            )
+            result[:, out] += np.einsum("nc...,c->n...", pixels, filters[index])
     if call.bias:
         result += operands["bias"].reshape(-1, *(1,) * len(call.strides))
     return finished(result, call.residual, call.activation, operands)

@@ -5,7 +5,9 @@ import sys
 import time
 from pathlib import Path
 
-from benanza_runner.cuda.guard import Guard
+import pytest
+
+from benanza_runner.cuda.guard import Guard, end_if_fatal
 
 
 def run(script: str, journal: Path) -> int:
@@ -47,3 +49,10 @@ def test_without_a_journal_nothing_is_remembered() -> None:
     with guard.watching("one"):
         pass
     assert not guard.condemned("one")
+
+
+def test_after_an_illegal_access_the_process_ends() -> None:
+    message = "cudaErrorIllegalAddress: an illegal memory access was encountered"
+    with pytest.raises(SystemExit, match="illegal memory access"):
+        end_if_fatal(RuntimeError(message))
+    end_if_fatal(RuntimeError("CUDNN_STATUS_NOT_SUPPORTED"))

@@ -9,7 +9,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from benanza_runner.reasons import one_line
+
 RUNNING = ">"
+
+FATAL = (
+    "cudaErrorIllegalAddress",
+    "cudaErrorMisalignedAddress",
+    "cudaErrorLaunchFailure",
+    "cudaErrorUnknown",
+    "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "CUDA_ERROR_MISALIGNED_ADDRESS",
+    "CUDA_ERROR_LAUNCH_FAILED",
+)
+"""Errors from which a process doesn't recover, as CuPy's messages name them."""
 
 
 class Guard:
@@ -47,3 +60,9 @@ class Guard:
         if self._journal is not None:
             known = "".join(f"{name}\n" for name in self._condemned)
             self._journal.write_text(known + running, encoding="utf-8")
+
+
+def end_if_fatal(error: Exception) -> None:
+    """Ends this process after an error of CUDA's after which nothing runs any more in it."""
+    if any(name in str(error) for name in FATAL):
+        raise SystemExit(one_line(str(error)))

@@ -17,7 +17,7 @@ from benanza_runner.cuda.cudnn_legacy import CudnnLegacy
 from benanza_runner.cuda.cudnn_library import CudnnLibrary
 from benanza_runner.cuda.elementwise import ElementwiseKernels
 from benanza_runner.cuda.graph_timer import GraphTimer
-from benanza_runner.cuda.guard import Guard
+from benanza_runner.cuda.guard import Guard, end_if_fatal
 from benanza_runner.cuda.lowering import lower
 from benanza_runner.cuda.movement import MovementKernels
 from benanza_runner.cuda.nvml import Nvml
@@ -25,7 +25,7 @@ from benanza_runner.cuda.pooling import PoolingKernels
 from benanza_runner.cuda.reference import Array, reference
 from benanza_runner.cuda.row_kernels import RowKernels
 from benanza_runner.cuda.row_products import RowProducts
-from benanza_runner.cuda.trials import Trials, end_if_fatal
+from benanza_runner.cuda.trials import Library, Trials
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
 from benanza_runner.layer_model import LayerModelError
@@ -55,18 +55,23 @@ class CudaRuntime(Runtime):
 
     `plans` and `algorithms` limit how many ways of one call cuDNN and cuBLASLt are asked for.
     Layers that come down to the same call share its times; each is checked by itself.
-    `journal` is a file for what `Guard` remembers.
+    `journal` is a file for what `Guard` remembers; a variant that takes longer than
+    `variant_seconds` ends the process.
     """
 
     def __init__(
-        self, plans: int = MOST_PLANS, algorithms: int = MOST_ALGORITHMS, journal: str = ""
+        self,
+        plans: int = MOST_PLANS,
+        algorithms: int = MOST_ALGORITHMS,
+        journal: str = "",
+        variant_seconds: int = VARIANT_SECONDS,
     ) -> None:
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._stream.use()
         self._nvml = Nvml()
         self._threads = available_cores()
         legacy = CudnnLibrary(self._stream.ptr)
-        libraries = (
+        self._libraries: tuple[Library, ...] = (
             CudnnGraph(self._stream.ptr, plans),
             CudnnAlgorithms(legacy),
             CudnnLegacy(legacy),
@@ -77,9 +82,13 @@ class CudaRuntime(Runtime):
             RowKernels(),
             MovementKernels(),
         )
-        guard = Guard(Path(journal) if journal else None, VARIANT_SECONDS)
-        self._trials = Trials(libraries, GraphTimer(self._stream), guard)
+        guard = Guard(Path(journal) if journal else None, variant_seconds)
+        self._trials = Trials(self.libraries(), GraphTimer(self._stream), guard)
         self._known: dict[tuple[Call, Precision], Outcome] = {}
+
+    def libraries(self) -> tuple[Library, ...]:
+        """What offers candidates, in the order in which they are asked."""
+        return self._libraries
 
     def system(self) -> System:
         gpu = nvidia.gpu()

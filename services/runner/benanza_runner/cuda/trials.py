@@ -9,7 +9,7 @@ from benanza_runner.cuda.arrays import relative_error
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
 from benanza_runner.cuda.graph_timer import GraphTimer
-from benanza_runner.cuda.guard import Guard
+from benanza_runner.cuda.guard import Guard, end_if_fatal
 from benanza_runner.measuring.error import wrong
 from benanza_runner.measuring.search import Found, Plan, Trial, search
 from benanza_runner.reasons import one_line
@@ -22,7 +22,6 @@ HOPELESS_FACTOR = 10.0
 """What takes so many times as long as the fastest so far is not looked at again."""
 
 CONDEMNED = "it ended the process that ran it, or took too long"
-FATAL = ("cudaErrorIllegalAddress", "cudaErrorLaunchFailure", "cudaErrorUnknown", "Xid")
 
 
 class Library(Protocol):
@@ -123,12 +122,6 @@ class Trials:
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 end_if_fatal(error)
                 return _failed(checked.candidate, one_line(str(error)))
-
-
-def end_if_fatal(error: Exception) -> None:
-    """Ends this process after an error from which CUDA doesn't recover: nothing runs any more."""
-    if any(name in str(error) for name in FATAL):
-        raise SystemExit(one_line(str(error)))
 
 
 def _name(name: str, candidate: Candidate) -> str:

@@ -40,7 +40,8 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
             x = operands["image"].reshape(call.outer, call.size, call.inner)
             powers = np.exp(x - x.max(axis=1, keepdims=True))
             shares = powers / powers.sum(axis=1, keepdims=True)
-            return (np.log(shares) if call.logarithm else shares).reshape(call.output)
+            found: Array = np.log(shares) if call.logarithm else shares
+            return found.reshape(call.output)
         case Normalisation():
             return normalisation(call, operands["image"])
         case Concatenation():

@@ -56,3 +56,19 @@ def test_after_an_illegal_access_the_process_ends() -> None:
     with pytest.raises(SystemExit, match="illegal memory access"):
         end_if_fatal(RuntimeError(message))
     end_if_fatal(RuntimeError("CUDNN_STATUS_NOT_SUPPORTED"))
+
+
+def test_a_variant_that_makes_this_process_give_up_is_condemned(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    guard = Guard(journal, 60)
+    with pytest.raises(SystemExit), guard.watching("illegal one"):
+        end_if_fatal(RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS"))
+    assert Guard(journal, 60).condemned("illegal one")
+
+
+def test_a_variant_that_fails_is_not_condemned(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    guard = Guard(journal, 60)
+    with pytest.raises(RuntimeError, match="refused"), guard.watching("refused one"):
+        raise RuntimeError("refused")
+    assert not Guard(journal, 60).condemned("refused one")

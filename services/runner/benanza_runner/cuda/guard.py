@@ -47,14 +47,22 @@ class Guard:
 
     @contextmanager
     def watching(self, name: str) -> Iterator[None]:
-        """Runs the variant of this name, a line of text, within the `with` statement."""
+        """Runs the variant of this name, a line of text, within the `with` statement.
+
+        Whatever it raises but `SystemExit`, which ends this process, it has survived.
+        """
         self._write(f"{RUNNING}{name}\n")
         faulthandler.dump_traceback_later(self._seconds, exit=True)
+        survived = True
         try:
             yield
+        except SystemExit:
+            survived = False
+            raise
         finally:
             faulthandler.cancel_dump_traceback_later()
-            self._write()
+            if survived:
+                self._write()
 
     def _write(self, running: str = "") -> None:
         if self._journal is not None:

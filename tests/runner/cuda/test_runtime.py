@@ -58,6 +58,14 @@ def test_a_layer_that_a_model_keeps_in_sixteen_bits(cuda: Runtime, dtype: str) -
     timed(cuda, single("Relu", 14, (image,), (image,)), "bf16")
 
 
+def test_what_was_seen_around_the_measurement(cuda: Runtime) -> None:
+    layer = single("Relu", 14, (floats(4_321),), (floats(4_321),))
+    seen = cuda.measure(layer, "fp32").environment
+    assert 0.3 < float(seen["canary_us"]) < 20
+    assert int(seen["sm_mhz"]) > 0
+    assert seen["stable"] in ("yes", "no")
+
+
 def test_what_no_library_runs_has_a_reason(cuda: Runtime) -> None:
     layer = single("TopK", 11, (floats(4, 9), floats(1)), (floats(4, 3), floats(4, 3)))
     assert cuda.measure(layer, "fp32").failure

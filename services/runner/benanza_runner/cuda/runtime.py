@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from statistics import median
 
 import cupy
 
@@ -29,6 +30,7 @@ from benanza_runner.cuda.trials import Library, Trials
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
 from benanza_runner.layer_model import LayerModelError
+from benanza_runner.measuring.canary import Canary
 from benanza_runner.measuring.throttling import until_undisturbed
 from benanza_runner.onnx_schemas import UnknownVersionError
 from benanza_runner.precision import PrecisionError, retyped
@@ -46,6 +48,9 @@ MOST_PLANS = 16
 
 MOST_ALGORITHMS = 16
 VARIANT_SECONDS = 30
+CANARY_ELEMENTS = 1 << 14
+CANARY_CALLS = 200
+CANARY_SAMPLES = 9
 
 REFUSALS = (UnsupportedError, LayerModelError, UnknownVersionError, PrecisionError)
 
@@ -83,7 +88,9 @@ class CudaRuntime(Runtime):
             MovementKernels(),
         )
         guard = Guard(Path(journal) if journal else None, variant_seconds)
-        self._trials = Trials(self.libraries(), GraphTimer(self._stream), guard)
+        self._timer = GraphTimer(self._stream)
+        self._trials = Trials(self.libraries(), self._timer, guard)
+        self._canary = Canary(self._canary_us)
         self._known: dict[tuple[Call, Precision], Outcome] = {}
 
     def libraries(self) -> tuple[Library, ...]:
@@ -144,7 +151,21 @@ class CudaRuntime(Runtime):
         }
         return Outcome(outcome.variants, outcome.failure, outcome.environment | seconds)
 
+    def _canary_us(self) -> float:
+        """What a small copy takes: little but the step from one kernel to the next."""
+        source = cupy.ones(CANARY_ELEMENTS, cupy.float32)
+        target = cupy.empty_like(source)
+
+        def copy() -> None:
+            cupy.copyto(target, source)
+
+        copy()
+        self._stream.synchronize()
+        batch = self._timer.replayed(copy, CANARY_CALLS)
+        return median(batch.call_us() for _ in range(CANARY_SAMPLES))
+
     def _searched(self, bench: Bench, expected: Array, name: str) -> Outcome:
+        self._canary.job()
         variants, undisturbed = until_undisturbed(
             lambda: self._trials.variants(bench, expected, name), self._nvml.slowed_by
         )
@@ -158,6 +179,7 @@ class CudaRuntime(Runtime):
             "celsius": str(state.celsius),
             "stable": "yes" if undisturbed.stable else "no",
             "slowed_by": ", ".join(undisturbed.reasons),
+            "canary_us": f"{self._canary.last_us:.3f}",
         }
         return Outcome(tuple(variants), environment=environment)
 

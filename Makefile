@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench kafka clean
+.PHONY: demo test test-gpu lint bench kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benanza needs Python 3.11 or newer; say: make PYTHON=/path/to/python3.11")'
@@ -18,6 +18,10 @@ demo: $(STAMP)  ## lower bounds of nine real models on this machine
 test: $(STAMP)
 	-deploy/kafka/run --install
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+test-gpu: $(STAMP)  ## what needs an NVIDIA GPU, with the extra cuda
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cuda]'
+	$(BIN)/python -m pytest -m gpu
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

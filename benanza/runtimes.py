@@ -1,26 +1,39 @@
-"""Which runtime measures the layers."""
+"""The runtime that a run measures with."""
 
 from benanza.request import RuntimeChoice
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner import nvidia
+from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
 
 ONNX_RUNTIME = "benanza_runner.onnxruntime_runtime:OnnxRuntime"
+CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
+
+JOURNAL = "cuda-variants-running"
+"""The file in the data folder that says which variant is being run."""
+
+CUDA_TRIES = 5
+"""Each lost worker costs one variant, and the others of its layer are tried again."""
 
 
 def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
     """The runtime asked for, in a process of its own; close it after use.
 
-    Raises `BenanzaError` if there is none such here.
+    `auto` is the GPU if there is one and its libraries are installed. Raises `BenanzaError`
+    if there is no such runtime here.
     """
-    if choice == "cuda":
-        raise BenanzaError(
-            "--runtime cuda needs a runtime over cuDNN and cuBLAS, which this version of benanza "
-            "does not have yet; --runtime onnxruntime measures on this machine"
-        )
     limits = Limits(layer_seconds=settings.benchmark_timeout_s)
-    return IsolatedRuntime(ONNX_RUNTIME, {"device": device()}, limits)
+    unavailable = why_unavailable() if choice != "onnxruntime" else "not asked for"
+    if choice == "cuda" and unavailable:
+        raise BenanzaError(f"--runtime cuda {unavailable}")
+    if unavailable:
+        return IsolatedRuntime(ONNX_RUNTIME, {"device": device()}, limits)
+    settings.data.mkdir(parents=True, exist_ok=True)
+    journal = settings.data / JOURNAL
+    journal.unlink(missing_ok=True)
+    limits = limits._replace(tries=CUDA_TRIES)
+    return IsolatedRuntime(CUDA, {"journal": str(journal)}, limits)
 
 
 def device() -> str:

@@ -82,7 +82,7 @@ def _name_and_driver() -> tuple[str, str]:
     return name.value.decode(), driver.value.decode()
 
 
-def _loaded(prefix: str) -> ctypes.CDLL | None:
+def loaded_library(prefix: str) -> ctypes.CDLL | None:
     """The library in this process whose file's name starts so."""
     for line in MAPS.read_text(encoding="utf-8").splitlines():
         path = Path(line.split(maxsplit=5)[-1])
@@ -93,7 +93,7 @@ def _loaded(prefix: str) -> ctypes.CDLL | None:
 
 def _cuda_version() -> str:
     """CUDA writes 13.1 as 13010."""
-    library = _loaded("libcudart.so")
+    library = loaded_library("libcudart.so")
     number = ctypes.c_int()
     if library is None or library.cudaRuntimeGetVersion(ctypes.byref(number)) != 0:
         return ""
@@ -102,7 +102,7 @@ def _cuda_version() -> str:
 
 def _cudnn_version() -> str:
     """cuDNN 9 writes 9.19.0 as 91900."""
-    library = _loaded("libcudnn.so")
+    library = loaded_library("libcudnn.so")
     if library is None:
         return ""
     library.cudnnGetVersion.restype = ctypes.c_size_t
@@ -111,7 +111,7 @@ def _cudnn_version() -> str:
 
 
 def _cublas_version() -> str:
-    library = _loaded("libcublas.so")
+    library = loaded_library("libcublas.so")
     if library is None:
         return ""
     parts = []

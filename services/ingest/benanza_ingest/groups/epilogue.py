@@ -12,19 +12,19 @@ RULE = "epilogue"
 LONGEST = 16
 """Layers in a group at most. No library takes more, and all prefixes of a chain are groups."""
 
-_PRODUCTS = frozenset(("Conv", "ConvTranspose", "Gemm", "MatMul"))
-_ACTIVATIONS = frozenset(
+PRODUCTS = frozenset(("Conv", "ConvTranspose", "Gemm", "MatMul"))
+ACTIVATIONS = frozenset(
     "Relu LeakyRelu PRelu Sigmoid Tanh Clip Elu Selu Gelu HardSigmoid HardSwish Softplus Mish "
     "Swish ThresholdedRelu".split()
 )
-_ARITHMETIC = frozenset(("Add", "Sub", "Mul", "Div", "Sum"))
+ARITHMETIC = frozenset(("Add", "Sub", "Mul", "Div", "Sum"))
 
 
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the layers of each group, in the order in which they run."""
     groups: list[tuple[int, ...]] = []
     for start, layer in enumerate(wiring.layers):
-        if layer.op not in _PRODUCTS or layer.domain or layer.kind != "compute":
+        if layer.op not in PRODUCTS or layer.domain or layer.kind != "compute":
             continue
         chain = [start]
         residual = False
@@ -54,11 +54,11 @@ def _step(wiring: Wiring, before: int, position: int) -> str | None:
     # A broadcast that makes the result larger can't happen in place.
     if mine is None or result is None or mine.shape != result.shape:
         return None
-    if layer.op in _ACTIVATIONS:
+    if layer.op in ACTIVATIONS:
         return "activation" if node.inputs[0] == value else None
     if layer.op == "BatchNormalization":
         return "affine" if node.inputs[0] == value else None
-    if layer.op not in _ARITHMETIC or len(node.inputs) != 2:
+    if layer.op not in ARITHMETIC or len(node.inputs) != 2:
         return None
     other = node.inputs[1] if node.inputs[0] == value else node.inputs[0]
     if other in wiring.graph.constants:

@@ -1,0 +1,263 @@
+"""Matrix products through cuBLASLt (`nvmath.bindings.cublasLt`).
+
+cuBLASLt takes matrices by column, so a product of matrices by row is asked for the other way
+round: dᵀ = bᵀ · aᵀ, with n rows and m columns. Read: the cuBLAS documentation, section "Using
+the cuBLASLt API".
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import cupy
+import numpy as np
+from nvmath.bindings import cublasLt
+
+from benanza_runner.cuda.arrays import Placed
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import Convolution, Product
+from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.layouts import image_layouts
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+LIBRARY = "cublasLt"
+CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF = 0, 2, 14
+COMPUTE_32F, COMPUTE_32F_FAST_TF32 = 68, 77
+TYPES: dict[Precision, int] = {
+    "fp32": CUDA_R_32F,
+    "tf32": CUDA_R_32F,
+    "fp16": CUDA_R_16F,
+    "bf16": CUDA_R_16BF,
+}
+SCRATCH_BYTES = 1 << 26
+EPILOGUES = {
+    (False, ""): cublasLt.Epilogue.DEFAULT,
+    (True, ""): cublasLt.Epilogue.BIAS,
+    (False, "Relu"): cublasLt.Epilogue.RELU,
+    (True, "Relu"): cublasLt.Epilogue.RELU_BIAS,
+}
+KNOBS = ("ID", "TILE_ID", "STAGES_ID", "SPLITK_NUM", "REDUCTION_SCHEME", "CTA_SWIZZLING")
+KNOBS_OF_HOPPER = ("INNER_SHAPE_ID", "CLUSTER_SHAPE_ID", "CUSTOM_OPTION")
+
+
+class CublasLt:
+    """A handle, and how many algorithms at most are asked for."""
+
+    def __init__(self, most_algorithms: int) -> None:
+        self._handle = cublasLt.create()
+        self._most = most_algorithms
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        """The algorithms that the heuristic offers. A weight is tried either way round."""
+        for product, layout, operands in _products(bench):
+            try:
+                problem = _Problem(self._handle, bench, product, operands)
+                offered = problem.algorithms(self._most)
+            except (cublasLt.cuBLASLtError, UnsupportedError) as error:
+                yield refused(LIBRARY, "heuristic", layout, error)
+                continue
+            if not offered:
+                yield refused(LIBRARY, "heuristic", layout, "the heuristic offers no algorithm")
+            for name, algorithm, size in offered:
+                yield problem.candidate(name, algorithm, size, layout)
+
+
+def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
+    """The call as products: itself; or a convolution that is one, as its pixels are rows."""
+    call = bench.call
+    names = [name for name in ("bias", "residual") if getattr(call, name, False)]
+    if isinstance(call, Product):
+        more = {name: bench.operand(name) for name in names}
+        result = bench.result(call.output)
+        a, b = bench.operand("a"), bench.operand("b")
+        yield call, "", {"a": a, "b": b, "result": result, **more}
+        if call.b_constant and len(b.shape) == 2:
+            turned = Product(
+                **{f: getattr(call, f) for f in call.__struct_fields__ if f != "b_transposed"},
+                b_transposed=not call.b_transposed,
+            )
+            b = bench.operand("b", (1, 0))
+            yield turned, "weights transposed", {"a": a, "b": b, "result": result, **more}
+    elif isinstance(call, Convolution) and is_product(call):
+        layout, order = list(image_layouts(len(call.image)))[1]
+        operands = {
+            "a": bench.operand("image", order),
+            "b": bench.operand("filter", order),
+            "result": bench.result(call.output, order),
+        }
+        if call.bias:
+            operands["bias"] = bench.operand("bias")
+        if call.residual:
+            operands["residual"] = bench.operand("residual", order)
+        # Groups lie next to each other in a pixel: pairs of matrices, a few columns apart.
+        product = Product(
+            output=call.output,
+            batch=call.groups,
+            m=math.prod(call.output) // call.output[1],
+            n=call.output[1] // call.groups,
+            k=call.filter[1],
+            b_transposed=True,
+            b_constant=True,
+            bias=call.bias,
+            residual=call.residual,
+            activation=call.activation,
+        )
+        yield product, layout, operands
+
+
+def is_product(call: Convolution) -> bool:
+    """Whether each output pixel is a product of one input pixel with the filter, by group."""
+    ones = (1,) * len(call.strides)
+    return (
+        call.filter[1] > 1
+        and call.filter[2:] == ones
+        and call.strides == ones
+        and not any(call.pads_before + call.pads_after)
+    )
+
+
+class _Problem:
+    """Descriptors of a product on given memory.
+
+    `side_by_side` says that the matrices of a batch share rows, and so do their results.
+    """
+
+    def __init__(
+        self, handle: int, bench: Bench, call: Product, operands: dict[str, Placed]
+    ) -> None:
+        side_by_side = isinstance(bench.call, Convolution)
+        self._handle = handle
+        self._bench = bench
+        self._call = call
+        self._operands = operands
+        self._type = TYPES[bench.precision]
+        self._alpha = np.array([call.alpha], np.float32)
+        self._beta = np.array([1.0 if call.residual else 0.0], np.float32)
+        compute = COMPUTE_32F_FAST_TF32 if bench.precision == "tf32" else COMPUTE_32F
+        self._what = cublasLt.matmul_desc_create(compute, CUDA_R_32F)
+        self._layouts: list[int] = []
+        self._describe()
+        a_shape = (call.k, call.m) if not call.a_transposed else (call.m, call.k)
+        b_shape = (call.n, call.k) if not call.b_transposed else (call.k, call.n)
+        # By column: what has k columns in a row of memory is a matrix of k rows.
+        between = call.batch if side_by_side else 1
+        a_step, d_step = (call.k, call.n) if side_by_side else (call.m * call.k, call.m * call.n)
+        self._a = self._matrix(*a_shape, a_shape[0] * between, a_step)
+        self._b = self._matrix(*b_shape, b_shape[0], call.k * call.n)
+        self._d = self._matrix(call.n, call.m, call.n * between, d_step)
+
+    def _describe(self) -> None:
+        attribute = cublasLt.MatmulDescAttribute
+        # b comes first, see above.
+        self._set(attribute.TRANSA, np.int32(1 if self._call.b_transposed else 0))
+        self._set(attribute.TRANSB, np.int32(1 if self._call.a_transposed else 0))
+        key = self._call.bias, self._call.activation
+        if key not in EPILOGUES:
+            raise UnsupportedError(f"cuBLASLt has no epilogue with {self._call.activation}")
+        self._set(attribute.EPILOGUE, np.int32(EPILOGUES[key]))
+        if self._call.bias:
+            self._set(attribute.BIAS_POINTER, np.int64(self._operands["bias"].pointer))
+            self._set(attribute.BIAS_DATA_TYPE, np.int32(self._type))
+            if self._call.batch > 1:
+                step = self._call.n if isinstance(self._bench.call, Convolution) else 0
+                self._set(attribute.BIAS_BATCH_STRIDE, np.int64(step))
+
+    def _set(self, attribute: int, value: Any) -> None:
+        data = np.array([value])
+        cublasLt.matmul_desc_set_attribute(self._what, attribute, data.ctypes.data, data.nbytes)
+
+    def _matrix(self, rows: int, columns: int, leading: int, step: int) -> int:
+        layout = int(cublasLt.matrix_layout_create(self._type, rows, columns, leading))
+        self._layouts.append(layout)
+        if self._call.batch > 1:
+            attribute = cublasLt.MatrixLayoutAttribute
+            for kind, value in (
+                (attribute.BATCH_COUNT, np.int32(self._call.batch)),
+                (attribute.STRIDED_BATCH_OFFSET, np.int64(step)),
+            ):
+                data = np.array([value])
+                cublasLt.matrix_layout_set_attribute(layout, kind, data.ctypes.data, data.nbytes)
+        return layout
+
+    def algorithms(self, most: int) -> list[tuple[str, Any, int]]:
+        """Name, algorithm and bytes of scratch memory, the most promising first."""
+        preference = cublasLt.matmul_preference_create()
+        data = np.array([SCRATCH_BYTES], np.uint64)
+        kind = cublasLt.MatmulPreferenceAttribute.MAX_WORKSPACE_BYTES
+        cublasLt.matmul_preference_set_attribute(preference, kind, data.ctypes.data, data.nbytes)
+        found = cublasLt.MatmulHeuristicResult(most)
+        count = np.zeros(1, np.int32)
+        cublasLt.matmul_algo_get_heuristic(
+            self._handle,
+            self._what,
+            self._b,
+            self._a,
+            self._d,
+            self._d,
+            preference,
+            most,
+            found.ptr,
+            count.ctypes.data,
+        )
+        cublasLt.matmul_preference_destroy(preference)
+        offered = []
+        for index in range(int(count[0])):
+            algorithm = np.array(found.algo[index]).copy()
+            size = int(np.ravel(found.workspace_size)[index])
+            offered.append((_name(algorithm), algorithm, size))
+        return offered
+
+    def candidate(self, name: str, algorithm: Any, size: int, layout: str) -> Candidate:
+        operands = self._operands
+        a, b, result = operands["a"].pointer, operands["b"].pointer, operands["result"]
+        added = operands.get("residual", result).pointer
+        scratch = 0
+
+        def prepare() -> int:
+            nonlocal scratch
+            scratch = self._bench.scratch(SCRATCH_BYTES)
+            return size
+
+        def run() -> None:
+            cublasLt.matmul(
+                self._handle,
+                self._what,
+                self._alpha.ctypes.data,
+                b,
+                self._b,
+                a,
+                self._a,
+                self._beta.ctypes.data,
+                added,
+                self._d,
+                result.pointer,
+                self._d,
+                algorithm.ctypes.data,
+                scratch,
+                size,
+                cupy.cuda.get_current_stream().ptr,
+            )
+
+        return Candidate(LIBRARY, name, layout, prepare, run, result)
+
+    def __del__(self) -> None:
+        for layout in self._layouts:
+            cublasLt.matrix_layout_destroy(layout)
+        cublasLt.matmul_desc_destroy(self._what)
+
+
+def _name(algorithm: Any) -> str:
+    """`algorithm 66 (TILE_ID=20, …)`: what cuBLASLt needs to find it again."""
+    values = {}
+    for knob in KNOBS + KNOBS_OF_HOPPER:
+        kind = getattr(cublasLt.MatmulAlgoConfigAttribute, knob)
+        data = np.zeros(1, cublasLt.get_matmul_algo_config_attribute_dtype(kind))
+        written = np.zeros(1, np.uint64)
+        cublasLt.matmul_algo_config_get_attribute(
+            algorithm.ctypes.data, kind, data.ctypes.data, data.nbytes, written.ctypes.data
+        )
+        values[knob] = int(data[0])
+    number = values.pop("ID")
+    return f"algorithm {number} ({', '.join(f'{k}={v}' for k, v in values.items() if v)})"

@@ -1,0 +1,61 @@
+"""Calls timed by replaying a CUDA graph of many of them."""
+
+from typing import Any
+
+import cupy
+
+from benanza_runner.cuda.candidate import Run
+from benanza_runner.measuring.batch import calls_for
+from benanza_runner.measuring.search import Batch, Trial
+from benanza_runner.sampling import Timing
+
+LOOK_US = 150.0
+LOOK_CALLS = 20
+FULL_US = 1_000.0
+FULL_CALLS = 500
+
+
+class GraphTimer:
+    """Makes batches on one stream, which has to be the current one."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._start = cupy.cuda.Event()
+        self._end = cupy.cuda.Event()
+
+    def once_us(self, run: Run) -> float:
+        """What one call takes, its start from the host included."""
+        return self._timed_us(run)
+
+    def trial(self, run: Run, once_us: float) -> Trial:
+        """A look of few calls, and the full timing of as many as a replay of `FULL_US` holds."""
+        calls = calls_for(once_us, LOOK_US, LOOK_CALLS)
+        look = self.replayed(run, calls)
+
+        def full() -> Batch:
+            enough = calls_for(look.call_us(), FULL_US, FULL_CALLS)
+            return look if enough <= calls else self.replayed(run, enough)
+
+        return Trial(look, full)
+
+    def replayed(self, run: Run, calls: int) -> Batch:
+        """One replay of so many calls."""
+        self._stream.begin_capture()
+        try:
+            for _ in range(calls):
+                run()
+        finally:
+            graph = self._stream.end_capture()
+        graph.upload(self._stream)
+
+        def replay() -> Timing:
+            return Timing(self._timed_us(lambda: graph.launch(self._stream)), disturbed=False)
+
+        return Batch(replay, calls)
+
+    def _timed_us(self, work: Run) -> float:
+        self._start.record(self._stream)
+        work()
+        self._end.record(self._stream)
+        self._end.synchronize()
+        return float(cupy.cuda.get_elapsed_time(self._start, self._end)) * 1_000

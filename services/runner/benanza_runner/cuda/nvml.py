@@ -1,0 +1,44 @@
+"""What the device's management library says while layers are timed. It is only ever asked."""
+
+from typing import NamedTuple
+
+import pynvml
+
+SLOWED = {
+    "power": pynvml.nvmlClocksThrottleReasonSwPowerCap,
+    "hardware": pynvml.nvmlClocksThrottleReasonHwSlowdown,
+    "heat": pynvml.nvmlClocksThrottleReasonSwThermalSlowdown,
+    "heat, by hardware": pynvml.nvmlClocksThrottleReasonHwThermalSlowdown,
+    "power brake": pynvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
+}
+
+
+class State(NamedTuple):
+    """Clocks in MHz, power in watts, temperature in °C."""
+
+    sm_mhz: int
+    memory_mhz: int
+    watts: float
+    celsius: int
+
+
+class Nvml:
+    """The first GPU. Raises `pynvml.NVMLError` where there is none."""
+
+    def __init__(self) -> None:
+        pynvml.nvmlInit()
+        self._device = pynvml.nvmlDeviceGetHandleByIndex(0)
+
+    def slowed_by(self) -> tuple[str, ...]:
+        """What makes the device run slower than it could, now."""
+        reasons = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._device)
+        return tuple(name for name, bit in SLOWED.items() if reasons & bit)
+
+    def state(self) -> State:
+        device = self._device
+        return State(
+            pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_SM),
+            pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_MEM),
+            pynvml.nvmlDeviceGetPowerUsage(device) / 1_000,
+            pynvml.nvmlDeviceGetTemperature(device, pynvml.NVML_TEMPERATURE_GPU),
+        )

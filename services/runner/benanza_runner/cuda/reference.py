@@ -1,0 +1,47 @@
+"""What a layer's result should be: computed in float32 by ONNX Runtime on the CPU."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+
+from benanza_runner.layer_model import layer_model
+from benanza_runner.onnx_schemas import numpy_dtype
+from benanza_runner.onnxruntime_session import CPU, session_options
+from benanza_runner.precision import ELEMENT_TYPE
+from benanza_schemas.layer import Layer, Precision
+
+Array = npt.NDArray[Any]
+
+
+class Reference(NamedTuple):
+    """A layer's inputs by position, weights among them, and the outputs that it should have."""
+
+    values: dict[int, Array]
+    outputs: list[Array]
+
+
+def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
+    """Random inputs, rounded to the precision, and what float32 makes of them.
+
+    Float tensors are float32 arrays. Raises what `layer_model` and ONNX Runtime raise.
+    """
+    model = layer_model(layer)
+    rounded = numpy_dtype(ELEMENT_TYPE[precision])
+    for arrays in (model.constants, model.inputs):
+        for name, array in arrays.items():
+            if array.dtype == np.float32:
+                arrays[name] = array.astype(rounded).astype(np.float32)
+    options = session_options(model.constants, CPU, threads)
+    session = ort.InferenceSession(model.proto.SerializeToString(), options, providers=[CPU.name])
+    names = [f"t{index}" for index in layer.outputs]
+    outputs = session.run(names, model.inputs)
+    given = model.constants | model.inputs
+    values = {index: given[f"t{index}"] for index in layer.inputs() if f"t{index}" in given}
+    for index in layer.inputs():
+        tensor = layer.tensors[index]
+        if tensor.value is not None:
+            flat = np.frombuffer(tensor.value, numpy_dtype(tensor.dtype))
+            values[index] = flat.reshape(tensor.shape)
+    return Reference(values, outputs)

@@ -1,0 +1,201 @@
+"""Layers timed on an NVIDIA GPU."""
+
+import time
+from pathlib import Path
+from statistics import median
+
+import cupy
+
+from benanza_runner import nvidia
+from benanza_runner.ceilings import measured_ceilings
+from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import Call
+from benanza_runner.cuda.cublaslt import CublasLt
+from benanza_runner.cuda.cudnn_algorithms import CudnnAlgorithms
+from benanza_runner.cuda.cudnn_graph import CudnnGraph
+from benanza_runner.cuda.cudnn_legacy import CudnnLegacy
+from benanza_runner.cuda.cudnn_library import CudnnLibrary
+from benanza_runner.cuda.elementwise import ElementwiseKernels
+from benanza_runner.cuda.graph_timer import GraphTimer
+from benanza_runner.cuda.guard import Guard, end_if_fatal
+from benanza_runner.cuda.lowering import lower
+from benanza_runner.cuda.movement import MovementKernels
+from benanza_runner.cuda.nvml import Nvml
+from benanza_runner.cuda.pooling import PoolingKernels
+from benanza_runner.cuda.reference import Array, reference
+from benanza_runner.cuda.row_kernels import RowKernels
+from benanza_runner.cuda.row_products import RowProducts
+from benanza_runner.cuda.trials import Library, Trials
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.cuda.versions import versions
+from benanza_runner.layer_model import LayerModelError
+from benanza_runner.measuring.canary import Canary
+from benanza_runner.measuring.throttling import until_undisturbed
+from benanza_runner.onnx_schemas import UnknownVersionError
+from benanza_runner.precision import PrecisionError, retyped
+from benanza_runner.reasons import one_line
+from benanza_runner.runtime import Outcome, Runtime
+from benanza_schemas.events import Ceiling, System, Variant, identified
+from benanza_schemas.identity import fingerprint
+from benanza_schemas.layer import Layer, Precision
+
+METHOD = "CUDA graph replay, warm; 1"
+"""How layers are timed. Raised by one when times change without the system changing."""
+
+MOST_PLANS = 16
+"""Of a convolution in a layout: the best of the first ten is within 2% of the best of all."""
+
+MOST_ALGORITHMS = 16
+VARIANT_SECONDS = 30
+CANARY_ELEMENTS = 1 << 14
+CANARY_CALLS = 200
+CANARY_SAMPLES = 9
+
+REFUSALS = (UnsupportedError, LayerModelError, UnknownVersionError, PrecisionError)
+
+
+class CudaRuntime(Runtime):
+    """cuDNN, cuBLASLt and generated kernels on the first GPU.
+
+    `plans` and `algorithms` limit how many ways of one call cuDNN and cuBLASLt are asked for.
+    Layers that come down to the same call share its times; each is checked by itself.
+    `journal` is a file for what `Guard` remembers; a variant that takes longer than
+    `variant_seconds` ends the process.
+    """
+
+    def __init__(
+        self,
+        plans: int = MOST_PLANS,
+        algorithms: int = MOST_ALGORITHMS,
+        journal: str = "",
+        variant_seconds: int = VARIANT_SECONDS,
+    ) -> None:
+        self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._stream.use()
+        self._nvml = Nvml()
+        self._threads = available_cores()
+        legacy = CudnnLibrary(self._stream.ptr)
+        self._libraries: tuple[Library, ...] = (
+            CudnnGraph(self._stream.ptr, plans),
+            CudnnAlgorithms(legacy),
+            CudnnLegacy(legacy),
+            CublasLt(algorithms),
+            RowProducts(),
+            ElementwiseKernels(),
+            PoolingKernels(),
+            RowKernels(),
+            MovementKernels(),
+        )
+        guard = Guard(Path(journal) if journal else None, variant_seconds)
+        self._timer = GraphTimer(self._stream)
+        self._trials = Trials(self.libraries(), self._timer, guard)
+        self._canary = Canary(self._canary_us)
+        self._known: dict[tuple[Call, Precision], Outcome] = {}
+
+    def libraries(self) -> tuple[Library, ...]:
+        """What offers candidates, in the order in which they are asked."""
+        return self._libraries
+
+    def system(self) -> System:
+        gpu = nvidia.gpu()
+        found = versions()
+        return identified(
+            System(
+                system_id="0" * 32,
+                runtime="cuda",
+                accelerator=gpu.name,
+                driver=gpu.driver,
+                cuda=found.cuda,
+                cudnn=found.cudnn,
+                cublas=found.cublas,
+                cpu=cpu_name(),
+                threads=1,
+                libraries=found.packages,
+                method=METHOD,
+            )
+        )
+
+    def refuses(self, layer: Layer, precision: Precision) -> str | None:
+        """Nothing beforehand: a layer's precision is the libraries' matter, not its opset's."""
+        return None
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        try:
+            return self._measured(layer, precision)
+        except REFUSALS as error:
+            return Outcome(failure=str(error))
+        except Exception as error:  # noqa: BLE001  # ONNX Runtime's and CUDA's share no base
+            end_if_fatal(error)
+            return Outcome(failure=one_line(f"{type(error).__name__}: {error}"))
+        finally:
+            cupy.get_default_memory_pool().free_all_blocks()
+
+    def _measured(self, layer: Layer, precision: Precision) -> Outcome:
+        started = time.perf_counter()
+        layer = retyped(layer, "fp32")
+        given = reference(layer, precision, self._threads)
+        lowered = lower(layer, given.values)
+        bench = Bench(lowered, precision, self._stream.ptr)
+        ready = time.perf_counter()
+        name = f"{fingerprint(layer)} {precision}"
+        known = self._known.get((lowered.call, precision))
+        if known is None:
+            outcome = self._searched(bench, given.outputs[0], name)
+            self._known[lowered.call, precision] = outcome
+        else:
+            outcome = self._shared(known, bench, given.outputs[0], name)
+        seconds = {
+            "reference_seconds": f"{ready - started:.3f}",
+            "search_seconds": f"{time.perf_counter() - ready:.3f}",
+        }
+        return Outcome(outcome.variants, outcome.failure, outcome.environment | seconds)
+
+    def _canary_us(self) -> float:
+        """What a small copy takes: little but the step from one kernel to the next."""
+        source = cupy.ones(CANARY_ELEMENTS, cupy.float32)
+        target = cupy.empty_like(source)
+
+        def copy() -> None:
+            cupy.copyto(target, source)
+
+        copy()
+        self._stream.synchronize()
+        batch = self._timer.replayed(copy, CANARY_CALLS)
+        return median(batch.call_us() for _ in range(CANARY_SAMPLES))
+
+    def _searched(self, bench: Bench, expected: Array, name: str) -> Outcome:
+        self._canary.job()
+        variants, undisturbed = until_undisturbed(
+            lambda: self._trials.variants(bench, expected, name), self._nvml.slowed_by
+        )
+        if not variants:
+            raise UnsupportedError(f"no library here runs a {type(bench.call).__name__}")
+        state = self._nvml.state()
+        environment = {
+            "sm_mhz": str(state.sm_mhz),
+            "memory_mhz": str(state.memory_mhz),
+            "watts": f"{state.watts:.0f}",
+            "celsius": str(state.celsius),
+            "stable": "yes" if undisturbed.stable else "no",
+            "slowed_by": ", ".join(undisturbed.reasons),
+            "canary_us": f"{self._canary.last_us:.3f}",
+        }
+        return Outcome(tuple(variants), environment=environment)
+
+    def _shared(self, known: Outcome, bench: Bench, expected: Array, name: str) -> Outcome:
+        """The times of the same call for another layer, if its best variant is right here too."""
+        timed = [variant for variant in known.variants if variant.median_us is not None]
+        if timed:
+            best = min(timed, key=_median_us)
+            reason = self._trials.wrong_again(bench, expected, name, best)
+            if reason:
+                return Outcome(failure=f"the call that runs it gives a {reason}")
+        return Outcome(known.variants, environment=known.environment | {"times": "shared"})
+
+    def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
+        return measured_ceilings(self, precision)
+
+
+def _median_us(variant: Variant) -> float:
+    return variant.median_us or 0.0

@@ -1,0 +1,5 @@
+"""What no library here can run."""
+
+
+class UnsupportedError(ValueError):
+    """A layer, or a call, that can't be run; the text is a reason for people."""

@@ -1,0 +1,82 @@
+"""Finds the fastest of many variants without timing all of them well.
+
+Successive elimination: every round takes a few more samples of what is left, in shuffled
+order, and drops what is clearly slower than the best. The few that stay to the end are timed
+in full.
+"""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import NamedTuple
+
+from benanza_runner.sampling import Timing, collect
+from benanza_runner.stopping import Rule
+
+SCREENED = "screened"
+"""Stands where the sampling ended because the variant was clearly slower than another."""
+
+
+class Batch(NamedTuple):
+    """Does some calls at once, and says how long all of them took."""
+
+    run: Callable[[], Timing]
+    calls: int = 1
+
+    def call_us(self) -> float:
+        """What a call took, this time."""
+        return self.run().us / self.calls
+
+
+class Trial(NamedTuple):
+    """A variant: a batch for quick looks at it, and what makes the one for the full timing."""
+
+    look: Batch
+    full: Callable[[], Batch]
+
+
+class Round(NamedTuple):
+    """Takes so many more samples of each variant, then keeps those whose least is within this
+    factor of the least of all.
+    """
+
+    samples: int
+    within: float
+
+
+class Plan(NamedTuple):
+    """The rounds of the screening, how many variants at most are timed in full, and how."""
+
+    rounds: tuple[Round, ...] = (Round(1, 2.0), Round(2, 1.3), Round(4, 1.08))
+    finalists: int = 4
+    rule: Rule = Rule(warm_up_us=3_000, least_us=20_000, cap_us=100_000, max_samples=100)
+
+
+class Found(NamedTuple):
+    """Samples of a variant, for one call each in the order taken, and the rule that ended them."""
+
+    samples_us: tuple[float, ...]
+    stopped_by: str
+
+
+def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
+    """What was found for each trial, in their order.
+
+    The best is always timed in full. What timers raise is raised.
+    """
+    looks: list[list[float]] = [[] for _ in trials]
+    left = list(range(len(trials)))
+    for more, within in plan.rounds:
+        random.shuffle(left)
+        for index in left:
+            looks[index].extend(trials[index].look.call_us() for _ in range(more))
+        least = min((min(looks[index]) for index in left), default=0.0)
+        left = [index for index in left if min(looks[index]) <= within * least]
+    finalists = sorted(left, key=lambda index: min(looks[index]))[: plan.finalists]
+    random.shuffle(finalists)
+    found = [Found(tuple(samples), SCREENED) for samples in looks]
+    for index in finalists:
+        batch = trials[index].full()
+        samples = collect(batch.run, plan.rule)
+        times = tuple(us / batch.calls for us in samples.calls_us)
+        found[index] = Found(times, samples.stopped_by)
+    return found

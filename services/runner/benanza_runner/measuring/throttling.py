@@ -1,0 +1,34 @@
+"""Timings during which the device was slowed down are taken again."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+TRIES = 3
+
+
+class Undisturbed(NamedTuple):
+    """Whether the last try was undisturbed, how many it took, and what slowed the device."""
+
+    stable: bool
+    tries: int
+    reasons: tuple[str, ...]
+
+
+def until_undisturbed(
+    measure: Callable[[], T], slowed_by: Callable[[], tuple[str, ...]], tries: int = TRIES
+) -> tuple[T, Undisturbed]:
+    """Measures, again if something slows the device down at the start or the end of it.
+
+    `slowed_by` names what slows the device now. The last result counts, whatever it is.
+    """
+    reasons: dict[str, None] = {}
+    for attempt in range(1, tries + 1):
+        before = slowed_by()
+        result = measure()
+        seen = dict.fromkeys((*before, *slowed_by()))
+        if not seen:
+            return result, Undisturbed(True, attempt, tuple(reasons))
+        reasons |= seen
+    return result, Undisturbed(False, tries, tuple(reasons))

@@ -1,0 +1,37 @@
+"""The GPU runtime with variants that misbehave. Imported in a worker process, on a GPU only."""
+
+import time
+from collections.abc import Iterator
+
+import cupy
+
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import Elementwise
+from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.runtime import CudaRuntime
+from benanza_runner.cuda.trials import Library
+from benanza_schemas.events import Variant
+
+ILLEGAL = cupy.RawKernel('extern "C" __global__ void illegal(int* p) { *p = 1; }', "illegal")
+
+
+class Saboteur:
+    """One variant writes where it must not, one never ends, and one leaves a wrong result."""
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        if not isinstance(bench.call, Elementwise):
+            return
+        result = bench.result(bench.call.output)
+        for name, run in (
+            ("illegal access", lambda: ILLEGAL((1,), (1,), (cupy.uint64(16),))),
+            ("endless", lambda: time.sleep(1_000)),
+            ("wrong", lambda: result.array.fill(1)),
+        ):
+            yield Candidate("saboteur", name, "", no_scratch, run, result)
+
+
+class CrashingRuntime(CudaRuntime):
+    """Asks the saboteur first."""
+
+    def libraries(self) -> tuple[Library, ...]:
+        return (Saboteur(), *super().libraries())

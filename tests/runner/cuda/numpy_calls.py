@@ -1,0 +1,154 @@
+"""What calls mean, in NumPy: slow, plain, and written from their docstrings alone."""
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Mapping
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benanza_runner.cuda.calls import (
+    Call,
+    Concatenation,
+    Convolution,
+    Elementwise,
+    Normalisation,
+    Pooling,
+    Product,
+    Softmax,
+    View,
+)
+
+Array = npt.NDArray[Any]
+
+
+def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
+    """The result of a call on operands in float64. Element-wise calls are compiled in a folder."""
+    match call:
+        case Convolution():
+            return convolution(call, operands)
+        case Product():
+            return matrix_product(call, operands)
+        case Pooling():
+            return pooling(call, operands["image"])
+        case Softmax():
+            x = operands["image"].reshape(call.outer, call.size, call.inner)
+            powers = np.exp(x - x.max(axis=1, keepdims=True))
+            shares = powers / powers.sum(axis=1, keepdims=True)
+            found: Array = np.log(shares) if call.logarithm else shares
+            return found.reshape(call.output)
+        case Normalisation():
+            return normalisation(call, operands["image"])
+        case Concatenation():
+            parts = [operands[f"in{index}"] for index in range(len(call.shapes))]
+            joined: Array = np.concatenate(parts, axis=call.axis)
+            return joined
+        case View():
+            cut = tuple(map(slice, call.starts, call.stops, call.steps))
+            seen = operands["image"][cut].transpose(call.order)
+            return np.broadcast_to(seen, call.output)
+        case Elementwise():
+            return elementwise(call, operands, folder)
+
+
+def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
+    image, filters = operands["image"], operands["filter"]
+    pads = [(0, 0), (0, 0), *zip(call.pads_before, call.pads_after, strict=True)]
+    image = np.pad(image, pads)
+    result = np.zeros(call.output)
+    share, mine = call.output[1] // call.groups, call.filter[1]
+    for out in range(call.output[1]):
+        first = out // share * mine
+        for place in product(*map(range, call.filter[2:])):
+            starts = [p * d for p, d in zip(place, call.dilations, strict=True)]
+            window = tuple(
+                slice(start, start + (size - 1) * stride + 1, stride)
+                for start, size, stride in zip(starts, call.output[2:], call.strides, strict=True)
+            )
+            index: tuple[Any, ...] = (out, slice(None), *place)
+            pixels = image[(slice(None), slice(first, first + mine), *window)]
+            result[:, out] += np.einsum("nc...,c->n...", pixels, filters[index])
+    if call.bias:
+        result += operands["bias"].reshape(-1, *(1,) * len(call.strides))
+    return finished(result, call.residual, call.activation, operands)
+
+
+def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:
+    a = operands["a"].reshape(
+        call.batch, *((call.k, call.m) if call.a_transposed else (call.m, call.k))
+    )
+    b = operands["b"].reshape(-1, *((call.n, call.k) if call.b_transposed else (call.k, call.n)))
+    a = a.swapaxes(1, 2) if call.a_transposed else a
+    b = b.swapaxes(1, 2) if call.b_transposed else b
+    result = (call.alpha * a @ b).reshape(call.output)
+    if call.bias:
+        result = result + operands["bias"]
+    return finished(result, call.residual, call.activation, operands)
+
+
+def finished(
+    result: Array, residual: bool, activation: str, operands: Mapping[str, Array]
+) -> Array:
+    if residual:
+        result = result + operands["residual"]
+    assert activation in ("", "Relu")
+    return np.maximum(result, 0) if activation else result
+
+
+def pooling(call: Pooling, image: Array) -> Array:
+    result = np.zeros(call.output)
+    for place in product(*map(range, call.output[2:])):
+        found = []
+        for step in product(*map(range, call.window)):
+            at = tuple(
+                p * stride + s * dilation - pad
+                for p, s, stride, dilation, pad in zip(
+                    place, step, call.strides, call.dilations, call.pads_before, strict=True
+                )
+            )
+            pixel: tuple[Any, ...] = (slice(None), slice(None), *at)
+            if all(0 <= a < size for a, size in zip(at, call.image[2:], strict=True)):
+                found.append(image[pixel])
+        total = np.max(found, axis=0) if call.mode == "max" else np.sum(found, axis=0)
+        count = {"max": 1, "average": len(found), "average_padded": prod(call.window)}
+        here: tuple[Any, ...] = (slice(None), slice(None), *place)
+        result[here] = total / count[call.mode]
+    return result
+
+
+def normalisation(call: Normalisation, image: Array) -> Array:
+    before, after = (call.size - 1) // 2, call.size // 2
+    squares = np.zeros_like(image)
+    for channel in range(call.image[1]):
+        near = image[:, max(channel - before, 0) : channel + after + 1]
+        squares[:, channel] = (near**2).sum(axis=1)
+    return np.asarray(image * (call.bias + call.alpha / call.size * squares) ** -call.beta)
+
+
+def elementwise(call: Elementwise, operands: Mapping[str, Array], folder: Path) -> Array:
+    """Compiles the statements with the C compiler that is here, and calls them."""
+    compiler = shutil.which("cc")
+    assert compiler is not None
+    count = range(len(call.operands))
+    names = ", ".join(f"const float* p{i}" for i in count)
+    reads = "".join(f"const float in{i} = p{i}[i];" for i in count)
+    body = f"{reads} {' '.join(call.statements)} q[i] = {call.result};"
+    loop = f"for (long i = 0; i < n; ++i) {{ {body} }}"
+    source = f"#include <math.h>\nvoid chain({names}, float* q, long n) {{ {loop} }}\n"
+    (folder / "chain.c").write_text(source, encoding="utf-8")
+    library = folder / "chain.so"
+    command = [compiler, "-shared", "-fPIC", "-o", str(library), str(folder / "chain.c"), "-lm"]
+    subprocess.run(command, check=True, capture_output=True)
+    inputs = []
+    for index, operand in enumerate(call.operands):
+        array = operands[f"in{index}"].astype(np.float32).reshape(operand.shape)
+        inputs.append(np.ascontiguousarray(np.broadcast_to(array, call.output)))
+    result = np.zeros(call.output, np.float32)
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, result)]
+    ctypes.CDLL(str(library)).chain(*pointers, ctypes.c_long(result.size))
+    return result

@@ -1,0 +1,96 @@
+"""One layer of every kind that is lowered, small, with odd sizes and every corner."""
+
+from benanza_schemas.identity import canonical
+from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.runner.layers import conv_group, floats, gemm, operator, single, weights
+
+
+def convolution(
+    image: tuple[int, ...], kernel: tuple[int, ...], output: tuple[int, ...], **more: AttributeValue
+) -> Layer:
+    inputs = (floats(*image), weights(*kernel), weights(kernel[0]))
+    return single("Conv", 1, inputs, (floats(*output),), "", kernel_shape=kernel[2:], **more)
+
+
+def pooling(op_type: str, window: int, output: int, **more: AttributeValue) -> Layer:
+    image, result = floats(2, 8, 14, 14), floats(2, 8, output, output)
+    version = 8 if op_type == "MaxPool" else 7
+    shape = (window, window)
+    return single(op_type, version, (image,), (result,), "", kernel_shape=shape, **more)
+
+
+def chain() -> Layer:
+    """BatchNormalization–Mul–Add–Relu, as before a convolution."""
+    image, vector, planes = floats(2, 6, 5, 5), weights(6), weights(6, 1, 1)
+    tensors = (image, vector, vector, vector, vector, image, planes, image, planes, image, image)
+    operators = (
+        operator("BatchNormalization", 9, (0, 1, 2, 3, 4), (5,)),
+        operator("Mul", 7, (5, 6), (7,)),
+        operator("Add", 7, (7, 8), (9,)),
+        operator("Relu", 6, (9,), (10,)),
+    )
+    return canonical(Layer(tensors, operators, (10,)))
+
+
+def gemm_relu() -> Layer:
+    tensors = (floats(3, 24), weights(16, 24), weights(16), floats(3, 16), floats(3, 16))
+    operators = (operator("Gemm", 9, (0, 1, 2), (3,), transB=1), operator("Relu", 6, (3,), (4,)))
+    return canonical(Layer(tensors, operators, (4,)))
+
+
+def sliced() -> Layer:
+    image, result = floats(2, 9, 8), floats(2, 3, 8)
+    return single("Slice", 1, (image,), (result,), starts=(1,), ends=(4,), axes=(1,))
+
+
+IMAGE = floats(2, 8, 9, 9)
+
+LAYERS: dict[str, Layer] = {
+    "conv": convolution((2, 8, 9, 9), (16, 8, 3, 3), (2, 16, 7, 7)),
+    "conv 1x1": convolution((2, 8, 9, 9), (16, 8, 1, 1), (2, 16, 9, 9)),
+    "conv strided, asymmetric pads": convolution(
+        (1, 8, 9, 9), (8, 8, 3, 3), (1, 8, 5, 5), strides=(2, 2), pads=(0, 0, 2, 2)
+    ),
+    "conv in groups": convolution((1, 16, 8, 8), (32, 4, 3, 3), (1, 32, 6, 6), group=4),
+    "conv 1x1 in groups": convolution((2, 16, 5, 5), (32, 4, 1, 1), (2, 32, 5, 5), group=4),
+    "conv by channel": convolution(
+        (1, 16, 8, 8), (16, 1, 3, 3), (1, 16, 8, 8), group=16, pads=(1, 1, 1, 1)
+    ),
+    "conv dilated": convolution((1, 8, 12, 12), (8, 8, 3, 3), (1, 8, 8, 8), dilations=(2, 2)),
+    "conv + batch norm + relu": conv_group(8, 9, "BatchNormalization", "Relu"),
+    "conv + batch norm + residual + relu": conv_group(8, 9, "BatchNormalization", "Add", "Relu"),
+    "gemm": gemm(5, 24, 16),
+    "gemm of a row": gemm(1, 64, 40),
+    "gemm + relu": gemm_relu(),
+    "matmul": single("MatMul", 13, (floats(3, 5, 16), weights(16, 8)), (floats(3, 5, 8),)),
+    "batched matmul": single(
+        "MatMul", 13, (floats(2, 3, 5, 16), floats(2, 3, 16, 8)), (floats(2, 3, 5, 8),)
+    ),
+    "relu": single("Relu", 14, (IMAGE,), (IMAGE,)),
+    "sum": single("Sum", 13, (IMAGE, IMAGE), (IMAGE,)),
+    "mul by channel": single("Mul", 14, (IMAGE, weights(8, 1, 1)), (IMAGE,)),
+    "add to the last axis": single("Add", 14, (IMAGE, weights(9)), (IMAGE,)),
+    "chain": chain(),
+    "max pool": pooling("MaxPool", 3, 6, strides=(2, 2)),
+    "max pool, asymmetric pads": pooling("MaxPool", 3, 7, strides=(2, 2), pads=(0, 0, 1, 1)),
+    "average pool": pooling("AveragePool", 3, 14, pads=(1, 1, 1, 1), count_include_pad=0),
+    "average pool with pads": pooling("AveragePool", 3, 14, pads=(1, 1, 1, 1), count_include_pad=1),
+    "global average pool": single("GlobalAveragePool", 1, (IMAGE,), (floats(2, 8, 1, 1),)),
+    "softmax": single("Softmax", 13, (floats(4, 50, 3),), (floats(4, 50, 3),), axis=1),
+    "softmax before version 13": single("Softmax", 1, (IMAGE,), (IMAGE,), axis=1),
+    "local response": single(
+        "LRN", 13, (IMAGE,), (IMAGE,), size=5, alpha=0.01, beta=0.75, bias=2.0
+    ),
+    "concat": single("Concat", 13, (IMAGE, floats(2, 3, 9, 9)), (floats(2, 11, 9, 9),), axis=1),
+    "transpose": single("Transpose", 13, (IMAGE,), (floats(2, 9, 8, 9),), perm=(0, 2, 1, 3)),
+    "slice": sliced(),
+    "expand": single(
+        "Expand",
+        13,
+        (
+            floats(3, 1),
+            Tensor("int64", (3,), True, b"".join(n.to_bytes(8, "little") for n in (2, 3, 4))),
+        ),
+        (floats(2, 3, 4),),
+    ),
+}

@@ -1,0 +1,29 @@
+"""Whether there is a GPU runtime, and what to do about it if there isn't."""
+
+from importlib.machinery import ModuleSpec
+
+import pytest
+
+from benanza_runner import nvidia
+from benanza_runner.cuda import available
+from benanza_runner.cuda.available import MODULES, why_unavailable
+from benanza_runner.nvidia import NO_GPU, Gpu
+
+
+def test_without_a_gpu_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvidia, "gpu", lambda: NO_GPU)
+    assert "needs an NVIDIA GPU" in (why_unavailable() or "")
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvidia, "gpu", lambda: Gpu(name="NVIDIA H200"))
+    monkeypatch.setattr(available, "find_spec", lambda name: None)
+    reason = why_unavailable() or ""
+    assert all(name in reason for name in MODULES)
+    assert "pip install 'benanza[cuda]'" in reason
+
+
+def test_with_both_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvidia, "gpu", lambda: Gpu(name="NVIDIA H200"))
+    monkeypatch.setattr(available, "find_spec", lambda name: ModuleSpec(name, None))
+    assert why_unavailable() is None

@@ -1,0 +1,102 @@
+"""The search for the fastest variant, with made-up timers."""
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benanza_runner.measuring.search import SCREENED, Batch, Plan, Round, Trial, search
+from benanza_runner.sampling import Timing
+from benanza_runner.stopping import SETTLED
+
+PLAN = Plan()
+LOOK_CALLS = 20
+FULL_CALLS = 500
+
+
+class Clock:
+    """Timers of variants that take so long, with noise that only ever adds to it."""
+
+    def __init__(self, times_us: list[float], noise: float, seed: int) -> None:
+        self._times_us = times_us
+        self._noise = noise
+        self._random = Random(seed)
+        self.calls = [0] * len(times_us)
+        self.full = [0] * len(times_us)
+        self.spent_us = [0.0] * len(times_us)
+        self.order: list[int] = []
+
+    def trial(self, index: int) -> Trial:
+        return Trial(self._batch(index, LOOK_CALLS), lambda: self._full(index))
+
+    def _batch(self, index: int, calls: int) -> Batch:
+        def run() -> Timing:
+            self.calls[index] += 1
+            self.order.append(index)
+            extra = self._random.expovariate(1) * self._noise
+            took_us = self._times_us[index] * (1 + extra) * calls
+            self.spent_us[index] += took_us
+            return Timing(took_us, disturbed=False)
+
+        return Batch(run, calls)
+
+    def _full(self, index: int) -> Batch:
+        self.full[index] += 1
+        return self._batch(index, FULL_CALLS)
+
+    def trials(self) -> list[Trial]:
+        return [self.trial(index) for index in range(len(self._times_us))]
+
+
+times = st.lists(st.floats(1, 1_000), min_size=1, max_size=60)
+
+
+@given(times, st.integers(0, 10_000))
+def test_without_noise_the_best_is_timed_in_full(times_us: list[float], seed: int) -> None:
+    clock = Clock(times_us, 0.0, seed)
+    found = search(clock.trials(), PLAN, Random(seed))
+    best = min(range(len(times_us)), key=lambda index: times_us[index])
+    full = [index for index, each in enumerate(found) if each.stopped_by != SCREENED]
+    assert min(times_us[index] for index in full) == times_us[best]
+    assert len(full) <= PLAN.finalists
+    assert all(found[index].stopped_by == SETTLED for index in full)
+    assert all(each.samples_us for each in found)
+
+
+@given(times, st.floats(0, 0.01), st.integers(0, 10_000))
+def test_with_noise_the_winner_is_within_its_margin(
+    times_us: list[float], noise: float, seed: int
+) -> None:
+    found = search(Clock(times_us, noise, seed).trials(), PLAN, Random(seed))
+    winner = min(range(len(found)), key=lambda index: min(found[index].samples_us))
+    assert times_us[winner] <= min(times_us) * (1 + 20 * noise + 1e-9)
+
+
+@given(st.integers(10, 60), st.integers(0, 10_000))
+def test_what_is_clearly_slower_costs_a_single_look(count: int, seed: int) -> None:
+    clock = Clock([10.0] + [50.0] * (count - 1), 0.01, seed)
+    found = search(clock.trials(), PLAN, Random(seed))
+    assert clock.calls[1:] == [PLAN.rounds[0].samples] * (count - 1)
+    assert [each.stopped_by for each in found[1:]] == [SCREENED] * (count - 1)
+    assert clock.full == [1] + [0] * (count - 1)
+
+
+def test_the_rule_counts_the_time_of_all_calls_of_a_batch() -> None:
+    clock = Clock([1.0], 0.0, 0)
+    (found,) = search(clock.trials(), PLAN, Random(0))
+    assert found.samples_us == (1.0,) * len(found.samples_us)
+    assert clock.spent_us[0] <= PLAN.rule.warm_up_us + PLAN.rule.least_us + 3 * FULL_CALLS
+
+
+def test_looks_come_in_an_order_that_the_seed_decides() -> None:
+    orders = []
+    for seed in (1, 1, 2):
+        clock = Clock([10.0] * 20, 0.0, 0)
+        search(clock.trials(), Plan(rounds=(Round(1, 2.0),), finalists=1), Random(seed))
+        orders.append(clock.order[:20])
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == list(range(20)) != orders[0]
+
+
+def test_of_nothing_nothing_is_found() -> None:
+    assert search([], PLAN, Random(0)) == []

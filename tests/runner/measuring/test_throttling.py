@@ -1,0 +1,25 @@
+"""Timings are taken again while the device is slowed down."""
+
+from collections.abc import Iterator
+
+from benanza_runner.measuring.throttling import Undisturbed, until_undisturbed
+
+
+def _measured(states: list[tuple[str, ...]]) -> tuple[int, Undisturbed]:
+    """Numbered results, while the device is in these states, two for each try."""
+    seen: Iterator[tuple[str, ...]] = iter(states)
+    results = iter(range(1, 10))
+    return until_undisturbed(lambda: next(results), lambda: next(seen))
+
+
+def test_an_undisturbed_timing_is_taken_once() -> None:
+    assert _measured([(), ()]) == (1, Undisturbed(True, 1, ()))
+
+
+def test_a_disturbed_timing_is_taken_again_and_its_reason_kept() -> None:
+    assert _measured([(), ("power",), (), ()]) == (2, Undisturbed(True, 2, ("power",)))
+
+
+def test_the_third_disturbed_timing_counts_and_is_called_unstable() -> None:
+    states: list[tuple[str, ...]] = [("power",), ("heat",), ("heat",), (), (), ("power",)]
+    assert _measured(states) == (3, Undisturbed(False, 3, ("power", "heat")))

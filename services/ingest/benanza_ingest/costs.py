@@ -67,15 +67,11 @@ def moved_bytes(layer: Layer) -> int:
     What a group of operators passes on inside is not moved. Of a table that a Gather picks
     rows from, or a Slice cuts a part from, only that part is read.
     """
-    written = {index for operator in layer.operators for index in operator.outputs}
-    inside = written.difference(layer.outputs)
-    moved = sum(
-        [
-            size_bytes(tensor.dtype, prod(tensor.shape))
-            for index, tensor in enumerate(layer.tensors)
-            if index not in inside
-        ]
-    )
+    sizes = [size_bytes(tensor.dtype, prod(tensor.shape)) for tensor in layer.tensors]
+    moved = sum(sizes)
+    if len(layer.operators) > 1:
+        written = {index for operator in layer.operators for index in operator.outputs}
+        moved -= sum([sizes[index] for index in written.difference(layer.outputs, (OMITTED,))])
     for operator in layer.operators:
         if operator.op_type in _READS_WHAT_IT_WRITES:
             moved -= _left_unread(layer, operator)
@@ -100,12 +96,14 @@ def _left_unread(layer: Layer, operator: Operator) -> int:
 
 
 def _operator_flops(layer: Layer, operator: Operator) -> int:
-    tensors = [None if i == OMITTED else layer.tensors[i] for i in operator.inputs]
-    shapes = [() if tensor is None else tensor.shape for tensor in tensors]
+    tensors = layer.tensors
+    shapes = [() if i == OMITTED else tensors[i].shape for i in operator.inputs]
     written = [i for i in operator.outputs if i != OMITTED]
-    output = layer.tensors[written[0]].shape if written else ()
+    output = tensors[written[0]].shape if written else ()
     elements = prod(output)
     match operator.op_type:
+        case name if name in _PER_OUTPUT_ELEMENT:
+            return elements * _PER_OUTPUT_ELEMENT[name]
         case "Conv" | "ConvInteger" | "DeformConv":
             return 2 * elements * prod(shapes[1][1:])
         case "QLinearConv":
@@ -137,8 +135,8 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
             return elements * max(1, len(operator.inputs) - 1)
         case name if name in MOVEMENT or name == "Dropout":
             return 0
-        case name:
-            return elements * _PER_OUTPUT_ELEMENT.get(name, 1)
+        case _:
+            return elements
 
 
 def _attribute(operator: Operator, name: str) -> object:

@@ -1,9 +1,11 @@
 """A model is fetched from where it is said to be, or one line says why not."""
 
 import hashlib
+import os
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,19 @@ def test_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fetch("my model.onnx", LIMITS) == found, "the address holds elsewhere too"
     assert fetch(found.uri, LIMITS) == found
     assert fetch(found.uri.replace("file://", "file://localhost"), LIMITS) == found
+
+
+def test_a_small_file_takes_little_memory_whatever_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(MODEL)
+    assert fetch(str(tmp_path / "m.onnx"), Limits(model_bytes=2**60)).content == MODEL
+
+
+def test_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "m.onnx")
+    with ThreadPoolExecutor() as threads:
+        found = threads.submit(fetch, str(tmp_path / "m.onnx"), LIMITS)
+        (tmp_path / "m.onnx").write_bytes(MODEL)
+    assert found.result().content == MODEL
 
 
 def test_a_name_of_the_zoo() -> None:

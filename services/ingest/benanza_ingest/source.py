@@ -85,7 +85,9 @@ def _read(path: Path, limits: Limits) -> bytes:
         if path.is_dir():
             raise ModelError(f"{path} is a folder; name the .onnx file in it")
         with path.open("rb") as file:
-            content = file.read(limits.model_bytes + 1)
+            # Python sets aside as much memory as it is asked for, whatever there is to read.
+            size = path.stat().st_size if path.is_file() else limits.model_bytes
+            content = file.read(min(size, limits.model_bytes) + 1)
     except FileNotFoundError:
         raise ModelError(f"there is no file {path}; `benanza zoo` lists models to try") from None
     except OSError as error:

@@ -89,13 +89,12 @@ def in_topological_order(graph: GraphProto) -> list[Node]:
     given.update(tensor.name for tensor in graph.initializer)
     given.update(tensor.values.name for tensor in graph.sparse_initializer)
     nodes = [make_node(proto) for proto in graph.node]
-    written = [name for node in nodes for name in node.outputs if name]
-    if len(given.union(written)) < len(given) + len(written):
-        raise _written_twice(written, given)
     known, ordered = {"", *given}, True
     for node in nodes:
-        if not known.issuperset(node.inputs + node.captured):
+        if not (known.issuperset(node.inputs) and known.issuperset(node.captured)):
             ordered = False
+        if not known.isdisjoint(node.outputs) or len(set(node.outputs)) < len(node.outputs):
+            _check_written_once(node, known)
         known.update(node.outputs)
     check_text(known)
     for value in graph.output:
@@ -108,13 +107,10 @@ def in_topological_order(graph: GraphProto) -> list[Node]:
     return nodes
 
 
-def _written_twice(written: list[str], given: set[str]) -> ModelError:
-    known = set(given)
-    for name in written:
-        if name in known:
-            break
-        known.add(name)
-    return ModelError(f"value {name!r} is written twice; export the model again")
+def _check_written_once(node: Node, known: set[str]) -> None:
+    for position, name in enumerate(node.outputs):
+        if name and (name in known or name in node.outputs[:position]):
+            raise ModelError(f"value {name!r} is written twice; export the model again")
 
 
 def _sorted(nodes: list[Node], given: set[str]) -> list[Node]:

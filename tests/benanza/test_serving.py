@@ -2,14 +2,11 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, nullcontext
-from datetime import UTC, datetime
+from contextlib import ExitStack
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from benanza.pipeline import run
 from benanza.publication import publications_of
 from benanza.request import RunRequest
 from benanza.steps import records
@@ -34,11 +31,9 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.topics import BOUNDS, DEAD_LETTERS, GRAPHS, JOBS, RESULTS
-from tests.benanza.hashed_runtime import HashedRuntime
+from tests.benanza.embedded_run import comparable, run_embedded
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.kafka_broker import KafkaBroker, lacking
-
-ANY_TIME = datetime(2026, 11, 21, tzinfo=UTC)
 
 pytestmark = pytest.mark.slow
 
@@ -58,20 +53,8 @@ def publish(installation: Installation, models: list[str]) -> None:
 
 def embedded_bounds(models: list[str], folder: Path) -> list[Bound]:
     """What the embedded pipeline finds with the same measurements."""
-    settings = load({"BENANZA_DATA": str(folder)})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(HashedRuntime()))
-        run(RunRequest(models=tuple(models)), settings)
-    with Store.open(settings.clickhouse) as store:
+    with Store.open(run_embedded(models, folder).clickhouse) as store:
         return comparable(store)
-
-
-def comparable(store: Store) -> list[Bound]:
-    """The table of bounds, but for when and after which measurement each was found."""
-    return [
-        msgspec.structs.replace(bound, computed_at=ANY_TIME, cause="", event_id="")
-        for bound in store.bounds()
-    ]
 
 
 @pytest.fixture

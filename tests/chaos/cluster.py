@@ -1,105 +1,118 @@
 """Everything that runs: broker, ClickHouse, and two of each service."""
 
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from signal import SIGTERM
 
 from benanza_backbone.closing import Closing
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.store import Store
-from tests.benanza.processes import Installation, Process, ServiceProcess
-from tests.chaos.faults import BROKER, CLICKHOUSE, KILL, Fault
+from tests.benanza.processes import Installation, ServiceProcess
+from tests.chaos.faults import BROKER, CLICKHOUSE, COPIES, SERVICES, Fault
+from tests.chaos.supervisor import Ending, Running, Supervisor
 from tests.kafka_broker import KafkaBroker
 
-SERVICES = ("ingest", "dedupe", "runner", "analyzer")
-COPIES = 2
+AFTERMATH_S = 30.0
+"""So long after the broker or ClickHouse came back, a service may still be waiting for it."""
 
 
 class Cluster(Closing):
-    """Starts everything, applies faults, and brings back what ended.
+    """All processes, each under a supervisor of its own.
 
-    `findings` are the services that ended by themselves, with what they said.
+    `happened` is told what befalls them. What they say is kept in the folder `said`.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.findings: list[str] = []
+    def __init__(self, folder: Path, happened: Callable[[str], None]) -> None:
+        said = folder / "said"
+        said.mkdir()
         self._held = ExitStack()
+        self._supervisors: dict[str, Supervisor] = {}
+
+        def add(name: str, start: Callable[[], Running], ends_with: int = 0) -> None:
+            supervisor = Supervisor(name, start, happened, said / name, ends_with=ends_with)
+            self._supervisors[name] = self._held.enter_context(supervisor)
+
         (folder / "kafka").mkdir()
-        self._broker = KafkaBroker(folder / "kafka")
-        self._broker.start()
-        self._held.callback(self._broker.kill)
-        self.kafka = KafkaConnection(bootstrap=(self._broker.bootstrap,))
-        create_topics(self.kafka)
-        self._clickhouse_of = Installation(self.kafka, folder)
-        self._clickhouse: Process = self._clickhouse_of.start_clickhouse()
-        # Who dies while it makes the tables leaves a lock on them behind for minutes.
-        Store.open(self.clickhouse).close()
-        self._starts: dict[str, Callable[[], ServiceProcess]] = {}
-        self._running: dict[str, ServiceProcess] = {}
+        broker = KafkaBroker(folder / "kafka")
+        self.kafka = KafkaConnection(bootstrap=(broker.bootstrap,))
+        first = Installation(self.kafka, folder)
+        with _Broker(broker), first.start_clickhouse():
+            create_topics(self.kafka)
+            # Who dies while it makes the tables leaves a lock on them behind for minutes.
+            Store.open(first.clickhouse).close()
+        self.clickhouse = first.clickhouse
+        add(BROKER, lambda: _Broker(broker))
+        add(CLICKHOUSE, first.start_clickhouse, ends_with=-SIGTERM)
         for copy in range(1, COPIES + 1):
-            own = folder / str(copy)  # Each dedupe keeps its table in a folder of its own.
+            own = folder / f"copy-{copy}"  # Each dedupe keeps its table in a folder of its own.
             own.mkdir()
             installation = Installation(self.kafka, own)
-            installation.clickhouse_port = self._clickhouse_of.clickhouse_port
+            installation.clickhouse_port = first.clickhouse_port
             for service in SERVICES:
-                self._starts[f"{service}-{copy}"] = _start_of(installation, service)
-        for name, start in self._starts.items():
-            self._running[name] = start()
+                add(f"{service}-{copy}", _start_of(installation, service))
 
-    @property
-    def clickhouse(self) -> str:
-        """Its DSN."""
-        return self._clickhouse_of.clickhouse
+    def suffer(self, fault: Fault) -> None:
+        """The fault happens to its target."""
+        self._supervisors[fault.target].suffer(fault)
 
-    @property
-    def services(self) -> list[str]:
-        """The names of the service processes."""
-        return list(self._starts)
+    def settled(self) -> bool:
+        """Whether all runs, and no fault is still to come."""
+        return all(supervisor.settled() for supervisor in self._supervisors.values())
 
-    def apply(self, fault: Fault) -> None:
-        """Lets it happen, and brings back what it took away."""
-        time.sleep(fault.after_s)
-        self.bring_back()
-        if fault.target == BROKER:
-            self._broker.kill() if fault.how == KILL else self._broker.stop()
-            time.sleep(fault.away_s)
-            self._broker.start()
-        elif fault.target == CLICKHOUSE:
-            if fault.how == KILL:
-                self._clickhouse.kill()
-            else:
-                self._clickhouse.stop()
-            self._clickhouse.close()
-            time.sleep(fault.away_s)
-            self._clickhouse = self._clickhouse_of.start_clickhouse()
-        else:
-            process = self._running[fault.target]
-            if fault.how == KILL:
-                process.kill()
-            elif status := process.stop():
-                self._found(fault.target, status, process)
-            process.close()
-            time.sleep(fault.away_s)
-            self._running[fault.target] = self._starts[fault.target]()
+    def struck(self) -> list[tuple[float, Fault]]:
+        """The faults in the order in which they happened, each with when it did."""
+        return sorted(one for each in self._supervisors.values() for one in each.struck)
 
-    def bring_back(self) -> None:
-        """Starts again what ended by itself, and notes it."""
-        for name, process in self._running.items():
-            if (status := process.status()) is not None:
-                self._found(name, status, process)
-                process.close()
-                self._running[name] = self._starts[name]()
+    def findings(self) -> list[str]:
+        """What ended by itself, or would not end in order although nothing else was amiss."""
+        found = [e for each in self._supervisors.values() for e in each.findings]
+        found += [e for e in self._refusals() if not self._was_disturbed(e)]
+        return [f"{ending.name} {ending.what}" for ending in found]
+
+    def cut_off(self) -> int:
+        """How often a service could not end in order, since what it needed was away."""
+        return sum(self._was_disturbed(ending) for ending in self._refusals())
 
     def close(self) -> None:
-        for process in self._running.values():
-            process.close()
-        self._clickhouse.close()
         self._held.close()
 
-    def _found(self, name: str, status: int, process: ServiceProcess) -> None:
-        self.findings.append(f"{name} ended with status {status}: {process.errors()[-1500:]}")
+    def _refusals(self) -> list[Ending]:
+        return [ending for each in self._supervisors.values() for ending in each.refusals]
+
+    def _was_disturbed(self, ending: Ending) -> bool:
+        """Whether the broker or ClickHouse was away shortly before, or meanwhile."""
+        return any(
+            gone <= ending.ended and back + AFTERMATH_S >= ending.began
+            for name in (BROKER, CLICKHOUSE)
+            for gone, back in self._supervisors[name].away
+        )
+
+
+class _Broker(Closing):
+    """A run of the broker, from its start to its end."""
+
+    def __init__(self, broker: KafkaBroker) -> None:
+        self._broker = broker
+        broker.start()
+
+    def status(self) -> None:
+        """It doesn't end by itself."""
+
+    def kill(self) -> None:
+        self._broker.kill()
+
+    def stop(self) -> int:
+        self._broker.stop()
+        return 0
+
+    def errors(self) -> str:
+        """Nothing: it has a log of its own, `kafka/broker.log`."""
+        return ""
+
+    def close(self) -> None:
+        self._broker.stop()
 
 
 def _start_of(installation: Installation, service: str) -> Callable[[], ServiceProcess]:

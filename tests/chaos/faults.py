@@ -1,31 +1,76 @@
 """Which faults happen, and when: the same ones for the same seed."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable
+from signal import SIGKILL, SIGTERM, Signals
 from typing import NamedTuple
 
+from benanza.services import SINK
+
 BROKER, CLICKHOUSE = "broker", "clickhouse"
-KILL, STOP = "SIGKILL", "SIGTERM"
+SERVICES = ("ingest", "dedupe", "runner", "analyzer")
+COPIES = 2
+TARGETS = (BROKER, CLICKHOUSE, *(f"{s}-{copy}" for copy in range(1, COPIES + 1) for s in SERVICES))
+"""Every process that there is: two of each service."""
+
+GAP_S = (1.0, 8.0)
+"""Between two faults: so short that a process is often hit while others are still away."""
+
+AWAY_S = {BROKER: (0.0, 6.0), CLICKHOUSE: (1.0, 12.0)}
+AWAY_SERVICE_S = (0.0, 8.0)
+AWAY_SECOND_S = (5.0, 25.0)
+"""The second copy of a service is gone for longer, so that the first one is often alone."""
 
 
 class Fault(NamedTuple):
-    """`after_s` seconds after the one before, `target` ends by `how` and is away for `away_s`."""
+    """`at_s` seconds after the first event, `target` gets a signal; it is away for `away_s`."""
 
-    after_s: float
+    at_s: float
     target: str
-    how: str
+    how: Signals
     away_s: float
 
     def __str__(self) -> str:
-        return f"{self.how} {self.target}, away for {self.away_s:.1f} s"
+        back = f"back after {self.away_s:.1f} s" if self.away_s else "back at once"
+        return f"{self.how.name} {self.target}, {back}"
+
+    def kind(self) -> str:
+        """The signal and what it befalls, whichever copy that is."""
+        return f"{self.how.name} {self.target.partition('-')[0]}"
 
 
-def schedule(services: Sequence[str], count: int, seed: int) -> list[Fault]:
-    """Most faults befall services; one in six the broker or ClickHouse."""
+def schedule(count: int, seed: int) -> list[Fault]:
+    """That many faults. No process gets a signal again before each has got each signal."""
     rng = random.Random(seed)
+    deck: list[tuple[str, Signals]] = []
     faults = []
+    at_s = 0.0
     for _ in range(count):
-        target = rng.choice((BROKER, CLICKHOUSE)) if rng.random() < 1 / 6 else rng.choice(services)
-        away_s = rng.uniform(1, 5) if target == CLICKHOUSE else rng.choice((0, rng.uniform(0, 2)))
-        faults.append(Fault(rng.uniform(0.2, 2), target, rng.choice((KILL, STOP)), away_s))
+        if not deck:
+            deck = [(target, how) for target in TARGETS for how in (SIGKILL, SIGTERM)]
+            rng.shuffle(deck)
+        target, how = deck.pop()
+        at_s += rng.uniform(*GAP_S)
+        faults.append(Fault(at_s, target, how, _away_s(target, rng)))
     return faults
+
+
+def _away_s(target: str, rng: random.Random) -> float:
+    if target in AWAY_S:
+        return rng.uniform(*AWAY_S[target])
+    if target.endswith("-1"):
+        return rng.choice((0.0, rng.uniform(*AWAY_SERVICE_S)))
+    return rng.uniform(*AWAY_SECOND_S)
+
+
+def kinds(faults: Iterable[Fault]) -> dict[str, int]:
+    """How many there are of each kind."""
+    names = [fault.kind() for fault in faults]
+    return {name: names.count(name) for name in sorted(set(names))}
+
+
+def concerns(fault: Fault, service: str) -> bool:
+    """Whether the service's own process, or what it stands on, is the target."""
+    own = "analyzer" if service == SINK else service  # The sink is a part of it.
+    stands_on = (BROKER, CLICKHOUSE) if service == SINK else (BROKER,)
+    return fault.target.partition("-")[0] in (own, *stands_on)

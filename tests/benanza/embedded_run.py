@@ -1,0 +1,36 @@
+"""What the embedded pipeline makes of models, for other installations to be compared with."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benanza.pipeline import run
+from benanza.request import RunRequest
+from benanza_backbone.queries import Bound
+from benanza_backbone.settings import Settings, load
+from benanza_backbone.store import Store
+from tests.benanza.hashed_runtime import HashedRuntime
+
+ANY_TIME = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def run_embedded(models: Sequence[str], folder: Path) -> Settings:
+    """Runs it with measurements that follow from the layers; what it leaves is in the folder."""
+    settings = load({"BENANZA_DATA": str(folder)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(HashedRuntime()))
+        run(RunRequest(models=tuple(models)), settings)
+    return settings
+
+
+def comparable(store: Store) -> list[Bound]:
+    """The table of bounds, but for when and after which measurement each was found: that
+    depends on the order in which jobs are done."""
+    return [
+        msgspec.structs.replace(bound, computed_at=ANY_TIME, cause="", event_id="")
+        for bound in store.bounds()
+    ]

@@ -1,0 +1,42 @@
+"""Which dead letters there are, and which there should be."""
+
+from collections.abc import Iterator
+
+from benanza.services import SERVICES, is_of
+from benanza.steps import records
+from benanza_backbone.event_log import EventLog
+from benanza_schemas.codec import decode
+from benanza_schemas.events import DeadLetter
+from benanza_schemas.topics import DEAD_LETTERS
+from tests.chaos.publisher import POISON
+
+Place = tuple[str, str, int, int]
+"""A service, and the topic, partition and offset of a record that it could not process."""
+
+
+def wrong_dead_letters(log: EventLog) -> list[str]:
+    """Where they aren't one for each service that reads a record of poison, and no others."""
+    found = dict(_dead_letters(log))
+    wanted = set(_poisoned(log))
+    wrong = [f"no dead letter of {place}" for place in sorted(wanted - found.keys())]
+    wrong += [f"a dead letter of {place}: {found[place]}" for place in found.keys() - wanted]
+    return wrong
+
+
+def _dead_letters(log: EventLog) -> Iterator[tuple[Place, str]]:
+    for record in records(log, DEAD_LETTERS):
+        letter = decode(record.value)
+        assert isinstance(letter, DeadLetter)
+        (service,) = [name for name in SERVICES if is_of(letter.service, name)]
+        yield (service, letter.topic, letter.partition, letter.offset), letter.reason
+
+
+def _poisoned(log: EventLog) -> Iterator[Place]:
+    """Where poison is: what was appended twice, when the broker went away, is there twice."""
+    values = {message.value for message in POISON}
+    for topic in sorted({message.topic for message in POISON}):
+        readers = [name for name, service in SERVICES.items() if topic in service.topics]
+        for record in records(log, topic):
+            if record.value in values:
+                for reader in readers:
+                    yield reader, topic, record.partition.number, record.offset

@@ -1,0 +1,128 @@
+"""How far the services are, and how long each has stood still."""
+
+from collections.abc import Callable, Mapping
+from threading import Event, Thread
+from typing import NamedTuple
+
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from benanza.services import RUNNER, SERVICES
+from benanza.steps import runner_group
+from benanza_backbone.closing import Closing
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_schemas.topics import PARTITIONS
+from tests.benanza.hashed_runtime import HashedRuntime
+
+EVERY_S = 1.0
+QUIET_LOOKS = 5
+"""So often in a row nothing may wait or move before all counts as quiet."""
+
+
+class Gap(NamedTuple):
+    """A service had work and committed none for this long; seconds after the beginning."""
+
+    began_s: float
+    ended_s: float
+
+    def length_s(self) -> float:
+        return self.ended_s - self.began_s
+
+
+class Look(NamedTuple):
+    """What each service has committed in all, and how many records wait for it."""
+
+    done: Mapping[str, int]
+    waiting: Mapping[str, int]
+
+
+class Progress(Closing):
+    """Looks at every group once a second, in a thread of its own.
+
+    `longest` has the longest gap of each service so far. A look that the broker doesn't answer
+    ends no gap.
+    """
+
+    def __init__(self, kafka: KafkaConnection, now_s: Callable[[], float]) -> None:
+        self.longest: dict[str, Gap] = {}
+        self._kafka = kafka
+        self._now_s = now_s
+        self._groups = dict(_groups(kafka))
+        self._since: dict[str, float] = {}
+        self._last: Look | None = None
+        self._quiet_looks = 0
+        self._closing = Event()
+        self._thread = Thread(target=self._run, name="progress", daemon=True)
+        self._thread.start()
+
+    def quiet(self) -> bool:
+        """Whether nothing waits, and nothing has moved for some looks."""
+        return self._quiet_looks >= QUIET_LOOKS
+
+    def close(self) -> None:
+        self._closing.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            try:
+                self._watch()
+            except (KafkaError, OSError):
+                self._quiet_looks = 0
+                self._closing.wait(EVERY_S)
+
+    def _watch(self) -> None:
+        """Until the broker goes away."""
+        with KafkaAdminClient(**self._kafka.kafka_python()) as admin:
+            reader = KafkaConsumer(**self._kafka.kafka_python())
+            try:
+                while not self._closing.wait(EVERY_S):
+                    self._take(self._look(admin, reader))
+            finally:
+                reader.close(autocommit=False)
+
+    def _look(self, admin: KafkaAdminClient, reader: KafkaConsumer) -> Look:
+        """The offsets committed are asked for before the ends: so where nothing waits, nothing
+        was in work between the two either."""
+        groups = dict(self._groups.values())
+        committed = admin.list_group_offsets(groups)
+        ends = reader.end_offsets([p for partitions in groups.values() for p in partitions])
+        done, waiting = {}, {}
+        for service, (group, partitions) in self._groups.items():
+            # -1 where nothing is committed yet.
+            at = {
+                p: max(0, committed[group][p].offset) for p in partitions if p in committed[group]
+            }
+            done[service] = sum(at.values())
+            waiting[service] = sum(ends[p] - at.get(p, 0) for p in partitions)
+        return Look(done, waiting)
+
+    def _take(self, look: Look) -> None:
+        now_s = self._now_s()
+        for service, done in look.done.items():
+            gap = Gap(self._since.setdefault(service, now_s), now_s)
+            had_work = self._last is not None and self._last.waiting[service] > 0
+            longest = self.longest.setdefault(service, Gap(0.0, 0.0))
+            if had_work and gap.length_s() > longest.length_s():
+                self.longest[service] = gap
+            moved = self._last is None or done != self._last.done[service]
+            if moved or not look.waiting[service]:
+                self._since[service] = now_s
+        still = look == self._last and not any(look.waiting.values())
+        self._quiet_looks = self._quiet_looks + 1 if still else 0
+        self._last = look
+
+
+def _groups(kafka: KafkaConnection) -> list[tuple[str, tuple[str, list[TopicPartition]]]]:
+    """For each service its group on the cluster, and the partitions that this reads."""
+    groups = []
+    for service, (group, topics) in SERVICES.items():
+        if service == RUNNER:
+            group = runner_group(HashedRuntime().system().system_id, "fp32")
+        partitions = [
+            TopicPartition(kafka.topic(topic), number)
+            for topic in topics
+            for number in range(PARTITIONS[topic])
+        ]
+        groups.append((service, (kafka.group(group), partitions)))
+    return groups

@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-BENCHMARKS = ("ingest", "analyzer", "end_to_end", "dedupe", "latency")
+BENCHMARKS = ("ingest", "analyzer", "end_to_end", "dedupe", "sink", "latency")
 
 
 def main(names: list[str]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import faust
-from aiokafka.errors import KafkaError
 
 from benanza_backbone.event_log import Partition
 from benanza_backbone.lag_report import LagReport
@@ -75,18 +74,21 @@ class Watch:
         return bool(self._held()) and not busy and self._app.flow_control.is_active()
 
     async def _refresh(self) -> None:
-        """Asks the brokers how many records there are; that they answer is worth knowing too."""
-        try:
-            async with asyncio.timeout(ANSWER_S):
-                self._lag.refresh(await self._waiting())
-        except (TimeoutError, KafkaError) as error:
+        """Asks the brokers how many records there are; that they answer is worth knowing too.
+
+        In a task of its own: what Faust is asked while its connection breaks may raise anything,
+        or swallow the cancellation that ends it.
+        """
+        asked = asyncio.ensure_future(self._waiting())
+        await asyncio.wait((asked,), timeout=ANSWER_S)
+        if problem := _problem(asked):
             if self._answers:
-                log.warning("Kafka does not answer: %s", error or f"nothing in {ANSWER_S:g} s")
-            self._answers = False
+                log.warning("Kafka does not answer: %s", problem)
         else:
+            self._lag.refresh(asked.result())
             if not self._answers:
                 log.info("Kafka answers again")
-            self._answers = True
+        self._answers = not problem
 
     async def _waiting(self) -> dict[Partition, int]:
         """How many records of each partition are still to be processed."""
@@ -99,3 +101,14 @@ class Watch:
                 following = await consumer.position(tp) or 0
             waiting[Partition(LAYERS, tp.partition)] = max(0, end - following)
         return waiting
+
+
+def _problem(asked: "asyncio.Future[Any]") -> str:
+    """Why there is no answer; empty if there is one. What is still under way is given up."""
+    if not asked.done():
+        asked.cancel()
+        return f"nothing in {ANSWER_S:g} s"
+    if asked.cancelled():
+        return "the question was given up"
+    error = asked.exception()
+    return str(error) or type(error).__name__ if error else ""

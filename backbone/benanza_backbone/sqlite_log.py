@@ -232,8 +232,11 @@ def _fetch(db: sqlite3.Connection, positions: Mapping[Partition, int], limit: in
     )
     records: list[Record] = []
     bytes_left = MAX_BATCH_BYTES
-    # A cursor reads a row at a time; closing it ends its hold on the write-ahead log.
-    with ExitStack() as cursors:
+    # A cursor reads a row at a time; closing it ends its hold on the write-ahead log. The
+    # transaction gives all of them the same moment: else what is appended between two of them is
+    # seen by the second alone.
+    with db, ExitStack() as cursors:
+        db.execute("BEGIN")
         rows = [
             cursors.enter_context(closing(db.execute(after, (partition.topic, offset))))
             for partition, offset in positions.items()

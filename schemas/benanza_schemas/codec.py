@@ -46,7 +46,7 @@ def decode(encoded: bytes) -> AnyEvent:
     if len(encoded) > MAX_EVENT_BYTES:
         raise DecodeError(f"{len(encoded):,} bytes are more than an event's {MAX_EVENT_BYTES:,}")
     try:
-        event = _EVENTS.decode(encoded)
+        event: AnyEvent = _EVENTS.decode(encoded)
     except (ValueError, RecursionError) as error:
         if isinstance(error, msgspec.ValidationError):
             # What doesn't fit may be of a version to come, and that is the better reason.
@@ -59,9 +59,10 @@ def decode(encoded: bytes) -> AnyEvent:
 
 def _version_in(encoded: bytes) -> int:
     try:
-        return _VERSIONS.decode(encoded).schema_version
+        version: int = _VERSIONS.decode(encoded).schema_version
     except (ValueError, RecursionError):
         return SCHEMA_VERSION
+    return version
 
 
 def _refuse_newer(version: int) -> None:

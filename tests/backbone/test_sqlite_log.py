@@ -51,6 +51,29 @@ def test_topics_come_in_the_order_in_which_they_were_appended(path: Path) -> Non
     assert [v for polled in polls for v in polled] == values_of(100)
 
 
+def test_what_is_appended_amid_a_poll_does_not_come_before_what_was_appended_first(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came out of order where the first topic's turn was over before the append."""
+
+    def amid(db: sqlite3.Connection, *rest: object) -> list[Record]:
+        looks = []
+
+        def look(statement: str) -> None:
+            looks.append(statement)
+            if "topic = 'b'" in statement and len(looks) <= 3:
+                log.append([*numbered("a", 1), *numbered("b", 1)])
+
+        db.set_trace_callback(look)
+        return fetch(db, *rest)  # type: ignore[arg-type]
+
+    fetch = sqlite_log._fetch
+    monkeypatch.setattr(sqlite_log, "_fetch", amid)
+    with SqliteEventLog(path) as log, log.consumer("g", ["a", "b"]) as consumer:
+        polled = [record for _ in range(3) for record in consumer.poll(9, timeout=0)]
+    assert [record.partition.topic for record in polled[:2]] == ["a", "b"]
+
+
 def test_large_events_come_a_few_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_log, "MAX_BATCH_BYTES", 2_500)
     with SqliteEventLog(path) as log:

@@ -142,14 +142,7 @@ def killed_at_random(
 def test_killed_at_any_moment_it_loses_no_layer_and_works_on_within_20_s(
     kafka: KafkaConnection, log: EventLog, tmp_path: Path
 ) -> None:
-    killed_at_random(kafka, log, tmp_path, kills=2, events=4000)
-
-
-@pytest.mark.slow
-def test_killed_often_it_loses_no_layer(
-    kafka: KafkaConnection, log: EventLog, tmp_path: Path
-) -> None:
-    killed_at_random(kafka, log, tmp_path, kills=8, events=12000)
+    killed_at_random(kafka, log, tmp_path, kills=3, events=4000)
 
 
 def test_it_waits_for_a_broker_that_is_away(

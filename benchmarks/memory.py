@@ -1,0 +1,114 @@
+"""Does the memory of the services stay flat while a million layer events go through them?
+
+Every service is a process of its own, over a real broker and ClickHouse's engine behind HTTP.
+The nine models are published over and over, so that what there is to remember stays the same,
+and only the events are many. `python -m benchmarks.memory [EVENTS]`
+"""
+
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from benanza.publication import publications_of
+from benanza.request import RunRequest
+from benanza_backbone.event_log import Message
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_log import KafkaEventLog
+from benanza_backbone.processor import as_message
+from benanza_ingest.limits import Limits
+from benanza_ingest.zoo import zoo_names
+from benanza_schemas.topics import LAYERS
+from tests.benanza.processes import Installation, ServiceProcess
+from tests.kafka_broker import KafkaBroker, lacking
+
+EVENTS = 1_000_000
+ROWS = 10
+PUBLISHED_AHEAD = 30_000
+"""Layer events that may wait for dedupe before more models are published."""
+
+STANDSTILL_S = 120.0
+WANTED = 1.1
+"""The end against a fifth of the way, when all has been loaded and all caches have filled."""
+
+MEGABYTE = 1_000_000
+
+
+def main(events: int = EVENTS) -> None:
+    """Prints the resident memory of each service along the way."""
+    if reason := lacking():
+        raise SystemExit(reason)
+    models = [
+        as_message(publication.event)
+        for name in zoo_names()
+        for publication in publications_of(f"zoo:{name}", RunRequest(models=()), Limits())
+    ]
+    with ExitStack() as held:
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="benanza-bench-")))
+        broker = KafkaBroker(folder / "kafka")
+        broker.start()
+        held.callback(broker.stop)
+        installation = Installation(KafkaConnection(bootstrap=(broker.bootstrap,)), folder)
+        held.enter_context(installation.start_clickhouse())
+        services = {
+            name: held.enter_context(installation.start(name))
+            for name in ("ingest", "dedupe", "analyzer")
+        }
+        services["runner"] = held.enter_context(installation.start_runner())
+        log = held.enter_context(KafkaEventLog(installation.kafka))
+        rows = []
+        for row in range(1, ROWS + 1):
+            done = _publish_until(log, models, services["dedupe"], events * row // ROWS)
+            rows.append((done, {name: _resident(service) for name, service in services.items()}))
+            print(f"{done:,.0f} layer events", file=sys.stderr, flush=True)
+    table = Table(title="Resident memory in MB, processes of a service together")
+    for column in ("layer events", *services):
+        table.add_column(column, justify="right")
+    for done, resident in rows:
+        table.add_row(f"{done:,.0f}", *(f"{megabytes:,.0f}" for megabytes in resident.values()))
+    early, late = rows[ROWS // 5 - 1][1], rows[-1][1]
+    table.add_section()
+    growth = {name: late[name] / early[name] for name in services}
+    table.add_row("last / second", *(f"{ratio:.2f}" for ratio in growth.values()))
+    worst = max(growth.values())
+    table.caption = f"wanted: at most {WANTED}; {'met' if worst <= WANTED else 'not met'}"
+    Console().print(table)
+
+
+def _publish_until(
+    log: KafkaEventLog, models: list[Message], dedupe: ServiceProcess, events: int
+) -> float:
+    """Publishes until dedupe has taken that many layer events; returns how many it has."""
+    before, moved_at = -1.0, time.monotonic()
+    while (done := _done(dedupe)) < events:
+        if done > before:
+            before, moved_at = done, time.monotonic()
+        if time.monotonic() - moved_at > STANDSTILL_S:
+            raise SystemExit(f"stands still after {done:,.0f} layer events: {dedupe.errors()}")
+        if sum(log.end_offsets(LAYERS).values()) - done < PUBLISHED_AHEAD:
+            log.append(models)
+        time.sleep(1)
+    return done
+
+
+def _done(service: ServiceProcess) -> float:
+    try:
+        return service.metric(f'records_consumed_total{{topic="{LAYERS}"}}')
+    except StopIteration:  # it has consumed nothing yet
+        return 0.0
+
+
+def _resident(service: ServiceProcess) -> float:
+    process = psutil.Process(service.pid)
+    together = [process, *process.children(recursive=True)]
+    megabytes: float = sum(each.memory_info().rss for each in together) / MEGABYTE
+    return megabytes
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

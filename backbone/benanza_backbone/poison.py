@@ -20,19 +20,23 @@ class PoisonLimit:
         self._group = group
         self._in_a_row = 0
         self._recent: deque[bool] = deque(maxlen=RECENT)
+        self._failures = 0
 
     def count(self, failed: bool) -> None:
         """An event was processed, or could not be."""
         self._in_a_row = self._in_a_row + 1 if failed else 0
+        # Kept as a count, since some check after each event.
+        self._failures += failed
+        if len(self._recent) == RECENT:
+            self._failures -= self._recent[0]
         self._recent.append(failed)
 
     def check(self) -> None:
         """Raises `PoisonedError` where there were too many."""
-        failures = sum(self._recent)
         if self._in_a_row > MAX_IN_A_ROW:
             what = f"could process none of the last {self._in_a_row:,} events"
-        elif failures > MAX_OF_RECENT:
-            what = f"could not process {failures} of the last {len(self._recent)} events"
+        elif self._failures > MAX_OF_RECENT:
+            what = f"could not process {self._failures} of the last {len(self._recent)} events"
         else:
             return
         raise PoisonedError(

@@ -87,7 +87,8 @@ class Store(Closing):
         with STORE_INSERT_DURATION.time(), errors_mended(self._address):
             for table, batch in batches.items():
                 if batch:
-                    self._insert(table, list(batch[0]), [list(row.values()) for row in batch])
+                    columns = list(zip(*(row.values() for row in batch), strict=True))
+                    self._insert(table, list(batch[0]), columns)
 
     def ping(self) -> None:
         """Raises `BenanzaError` unless ClickHouse answers."""
@@ -102,11 +103,12 @@ class Store(Closing):
         """Stores that the events before these offsets have been inserted."""
         if not offsets:
             return
+        places = [(p.topic, p.number, offset) for p, offset in offsets.items()]
         with errors_mended(self._address):
             self._insert(
                 "sink_offsets",
                 ["consumer_group", "topic", "partition", "next_offset"],
-                [[group, p.topic, p.number, offset] for p, offset in offsets.items()],
+                list(zip(*((group, *of) for of in places), strict=True)),
             )
 
     def query(
@@ -149,15 +151,19 @@ class Store(Closing):
         """Fingerprints of all layers of which a job is known, sorted."""
         return [row["fingerprint"] for row in self.query(LAYERS_WITH_JOBS)]
 
-    def _insert(self, table: str, columns: Sequence[str], data: Sequence[Sequence[object]]) -> None:
+    def _insert(
+        self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]]
+    ) -> None:
+        """Inserts columns of equal length; the client would make columns of rows itself."""
         context = self._client.create_insert_context(
             table,
-            columns,
+            names,
             # Else the client asks for them each time, which takes as long as the insert.
             column_types=self._column_types.get(table),
             # Servers of 2026 gather inserts by default: one more delay, no gain here.
             settings={"async_insert": 0},
-            data=data,
+            column_oriented=True,
+            data=columns,
         )
         self._column_types[table] = context.column_types
         self._client.insert(context=context)

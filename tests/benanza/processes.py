@@ -113,6 +113,12 @@ class Installation:
         return environment(self.folder) | {
             "BENANZA_KAFKA": ",".join(self.kafka.bootstrap),
             "BENANZA_KAFKA_PREFIX": self.kafka.prefix,
+            "BENANZA_KAFKA_SECURITY_PROTOCOL": self.kafka.security_protocol,
+            "BENANZA_KAFKA_SECURITY_CA_FILE": self.kafka.ca_file,
+            "BENANZA_KAFKA_SECURITY_CERT_FILE": self.kafka.cert_file,
+            "BENANZA_KAFKA_SECURITY_KEY_FILE": self.kafka.key_file,
+            "BENANZA_KAFKA_SECURITY_USERNAME": self.kafka.sasl_username,
+            "BENANZA_KAFKA_SECURITY_PASSWORD": self.kafka.sasl_password,
             "BENANZA_CLICKHOUSE": self.clickhouse,
             "BENANZA_DATA": str(self.folder / "data"),
             "BENANZA_METRICS_PORT": "0",

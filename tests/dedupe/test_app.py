@@ -20,6 +20,7 @@ from benanza_schemas.topics import DEAD_LETTERS, JOBS, LAYERS, PARTITIONS
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.dedupe.test_core import chain, seen
 from tests.kafka_broker import KafkaBroker
+from tests.secured_broker import secured_broker
 
 AT_WORK_AGAIN_S = 20.0
 CONSUMED = 'records_consumed_total{topic="layers"}'
@@ -168,6 +169,19 @@ def test_it_waits_for_a_broker_that_is_away(
                 assert_each_has_its_job(log, range(200))
         finally:
             broker.stop()
+
+
+def test_it_shows_a_broker_its_password_and_certificate(
+    broker_can_start: None, tmp_path: Path
+) -> None:
+    with (
+        secured_broker(tmp_path) as kafka,
+        Installation(kafka, tmp_path).start("dedupe") as service,KafkaEventLog(kafka) as log
+    ):
+        log.append(layers(range(10), "a"))
+        until(lambda: consumed(service) == 10 and service.ready())
+        assert service.stop() == 0, service.errors()
+        assert_each_has_its_job(log, range(10))
 
 
 def test_two_in_one_folder_are_refused(kafka: KafkaConnection, tmp_path: Path) -> None:

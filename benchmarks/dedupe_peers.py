@@ -13,6 +13,7 @@ from typing import Any
 
 import uvloop
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from confluent_kafka import Consumer, Producer
 
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.processor import as_message
@@ -101,7 +102,35 @@ def bare_aiokafka(kafka: KafkaConnection, watch: Stopwatch) -> None:
     asyncio.run(run())
 
 
-PEERS = {"faust": empty_faust, "aiokafka": bare_aiokafka}
+def bare_confluent(kafka: KafkaConnection, watch: Stopwatch) -> None:
+    """The same loop over confluent-kafka, which is librdkafka in C."""
+    dedupe = Dedupe({})
+    servers = ",".join(kafka.bootstrap)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": kafka.group("confluent"),
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 5})
+    consumer.subscribe([kafka.topic(LAYERS)])
+    while not watch.done:
+        fetched = consumer.consume(1000, timeout=0.5)
+        for record in fetched:
+            event = decode(record.value() or b"")
+            assert isinstance(event, LayerSeen)
+            for message in map(as_message, dedupe.handle(event)):
+                producer.produce(kafka.topic(message.topic), message.value, message.key)
+        if fetched:
+            producer.flush()
+            consumer.commit(asynchronous=False)
+            watch.count(len(fetched))
+    consumer.close()
+
+
+PEERS = {"faust": empty_faust, "aiokafka": bare_aiokafka, "confluent": bare_confluent}
 
 
 def main() -> None:

@@ -176,7 +176,8 @@ def test_it_shows_a_broker_its_password_and_certificate(
 ) -> None:
     with (
         secured_broker(tmp_path) as kafka,
-        Installation(kafka, tmp_path).start("dedupe") as service,KafkaEventLog(kafka) as log
+        Installation(kafka, tmp_path).start("dedupe") as service,
+        KafkaEventLog(kafka) as log,
     ):
         log.append(layers(range(10), "a"))
         until(lambda: consumed(service) == 10 and service.ready())

@@ -9,6 +9,7 @@ from benanza.commands.check_config import check_config
 from benanza.commands.completion import completion
 from benanza.commands.dead_letters import dead_letters
 from benanza.commands.history import history
+from benanza.commands.import_recordings import import_recordings
 from benanza.commands.inspect import inspect
 from benanza.commands.options import FAILED
 from benanza.commands.publish import publish
@@ -57,6 +58,7 @@ for command in (
     run,
     bounds,
     history,
+    import_recordings,
     publish,
     dead_letters,
     replay,

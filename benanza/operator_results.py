@@ -51,6 +51,14 @@ class Published(Result, frozen=True, kw_only=True):
         return published_html(self)
 
 
+class Imported(Result, frozen=True, kw_only=True):
+    """What recorded measurements there were of how many systems, and how many of them were new."""
+
+    systems: int
+    measurements: int
+    new: int
+
+
 DeadLetterState = Literal["open", "replayed", "dropped"]
 
 

@@ -25,8 +25,8 @@ from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.processor import as_message
 from benanza_ingest.limits import Limits
 from benanza_ingest.zoo import zoo_names, zoo_path
-from benanza_schemas.topics import LAYERS
-from tests.benanza.processes import Installation, ServiceProcess
+from benanza_schemas.topics import LAYERS, MODELS
+from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.kafka_broker import KafkaBroker, lacking
 
 EVENTS = 1_000_000
@@ -60,6 +60,11 @@ def main(events: int = EVENTS) -> None:
         log = held.enter_context(KafkaEventLog(installation.kafka))
         originals, copies = (_models(folder / text, text) for text in ("original", "copy"))
         log.append(originals)
+        # So that they own all layers: an owner's event that comes again makes its job again.
+        until(lambda: _consumed(services["ingest"], MODELS) == len(originals))
+        until(
+            lambda: _consumed(services["dedupe"], LAYERS) == sum(log.end_offsets(LAYERS).values())
+        )
         rows = []
         for row in range(1, ROWS + 1):
             done = _publish_until(log, copies, services["dedupe"], events * row // ROWS)
@@ -99,7 +104,7 @@ def _publish_until(
 ) -> float:
     """Publishes until dedupe has taken that many layer events; returns how many it has."""
     before, moved_at = -1.0, time.monotonic()
-    while (done := _done(dedupe)) < events:
+    while (done := _consumed(dedupe, LAYERS)) < events:
         if done > before:
             before, moved_at = done, time.monotonic()
         if time.monotonic() - moved_at > STANDSTILL_S:
@@ -110,9 +115,9 @@ def _publish_until(
     return done
 
 
-def _done(service: ServiceProcess) -> float:
+def _consumed(service: ServiceProcess, topic: str) -> float:
     try:
-        return service.metric(f'records_consumed_total{{topic="{LAYERS}"}}')
+        return service.metric(f'records_consumed_total{{topic="{topic}"}}')
     except StopIteration:  # it has consumed nothing yet
         return 0.0
 

@@ -1,0 +1,39 @@
+"""`benanza import`: measurements that were made elsewhere."""
+
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import Format, data_option, format_option, print_json
+from benanza.commands.startup import settings_of
+
+
+@click.command("import")
+@click.argument(
+    "files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE..."
+)
+@data_option
+@format_option
+def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format) -> None:
+    """Takes in measurements that were recorded on another system.
+
+    From then on there are bounds for that system too, of every model that has its layers. They
+    go to the Kafka that BENANZA_KAFKA names; without it into the embedded log. What is there
+    already is left out. A file that is damaged is not taken in at all.
+
+    \b
+    Examples:
+      benanza import recordings/nvidia-h200.xz
+      benanza bounds --precision fp32,fp16
+    """
+    from benanza.importing import import_recordings as take_in
+    from benanza.render.units import plural
+
+    found = take_in(files, settings_of(data))
+    if output == "json":
+        print_json(found)
+    else:
+        click.echo(
+            f"{plural(found.measurements, 'measurement')} of {plural(found.systems, 'system')}, "
+            f"{found.new:,} of them new"
+        )

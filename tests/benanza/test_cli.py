@@ -33,6 +33,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "completion",
         "dead-letters",
         "history",
+        "import",
         "inspect",
         "publish",
         "replay",

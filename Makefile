@@ -12,8 +12,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-demo: $(STAMP)  ## lower bounds of nine real models on this machine
+demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a recorded GPU
+	$(BIN)/benanza import recordings/nvidia-h200.xz --data data/demo
 	$(BIN)/benanza run $$($(BIN)/benanza zoo) --data data/demo
+	$(BIN)/benanza bounds --precision fp32,tf32,fp16,bf16 --data data/demo
 
 test: $(STAMP)
 	-deploy/kafka/run --install

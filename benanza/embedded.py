@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from filelock import FileLock, Timeout
 
-from benanza.steps import analyzer_step, store_step
+from benanza.inspection import limits_of
+from benanza.steps import analyzer_step, ingest_step, store_step
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.settings import Settings
@@ -49,8 +50,11 @@ def opened_log(settings: Settings) -> Iterator[EventLog]:
 
 @contextmanager
 def current_store(settings: Settings) -> Iterator[Store]:
-    """The store, with all that is in the event log: also what an interrupted run has left."""
+    """The store, with all that is in the event log: also what an interrupted run has left, and
+    the models that were published since."""
     with opened_log(settings) as log:
+        with ingest_step(log, limits_of(settings), now) as ingest:
+            drain(ingest)
         with analyzer_step(log, now) as analyzer:
             drain(analyzer)
         with Store.open(settings.clickhouse) as store:

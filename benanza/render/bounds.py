@@ -56,13 +56,12 @@ def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
     """A table for each system and precision, and then what is missing."""
     if not bounds:
         return [Text("no bounds are known; say: benanza run MODEL")]
-    unit = time_unit(bound.sequential_us for bound in bounds)
     parts: list[RenderableType] = []
     tables: dict[tuple[str, str], list[Bound]] = {}
     for bound in bounds:
         tables.setdefault((bound.system_id, bound.precision), []).append(bound)
     for rows in tables.values():
-        parts.append(_table(rows, unit, plain=plain))
+        parts.append(_table(rows, plain=plain))
         parts.append(Text(printable(measured_on(rows[0]))))
     return parts + [Text(line) for bound in bounds if bound.partial for line in _missing(bound)]
 
@@ -72,7 +71,8 @@ def measured_on(found: Bound | BoundVersion) -> str:
     return f"measured on {found.system} with {found.runtime} at {found.precision}"
 
 
-def _table(bounds: Sequence[Bound], unit: TimeUnit, *, plain: bool) -> Table:
+def _table(bounds: Sequence[Bound], *, plain: bool) -> Table:
+    unit = time_unit(bound.sequential_us for bound in bounds)
     columns = (
         Column("model", "left"),
         Column("batch"),
@@ -89,8 +89,8 @@ def _table(bounds: Sequence[Bound], unit: TimeUnit, *, plain: bool) -> Table:
             str(bound.batch),
             f"{bound.layers:,}",
             f"{bound.unique_layers:,}",
-            _with_spread(unit, bound.sequential_us, bound.sequential_spread_us),
-            _with_spread(unit, bound.parallel_us, bound.parallel_spread_us),
+            _with_spread(unit, bound, bound.sequential_us, bound.sequential_spread_us),
+            _with_spread(unit, bound, bound.parallel_us, bound.parallel_spread_us),
             unit.format(bound.roofline_us),
             _coverage(bound),
         )
@@ -99,7 +99,9 @@ def _table(bounds: Sequence[Bound], unit: TimeUnit, *, plain: bool) -> Table:
     return table(columns, rows, plain=plain)
 
 
-def _with_spread(unit: TimeUnit, value_us: float, spread_us: float) -> str:
+def _with_spread(unit: TimeUnit, bound: Bound, value_us: float, spread_us: float) -> str:
+    if bound.partial and not bound.coverage.measured:
+        return "-"
     return f"{unit.format(value_us)} ± {unit.format(spread_us)}"
 
 

@@ -23,11 +23,12 @@ SECONDS = TimeUnit("s", 1e6, 2)
 
 
 def time_unit(values_us: Iterable[float | None]) -> TimeUnit:
-    """One unit for all of these, so that they can be compared: that of the largest."""
-    largest = max((value for value in values_us if value is not None), default=0.0)
-    if largest < 1e3:
+    """One unit for all of these, so that they can be compared: that of the smallest, which would
+    vanish in a larger one. What is zero or can't be had doesn't count."""
+    smallest = min((value for value in values_us if value), default=0.0)
+    if smallest < 1e3:
         return MICROSECONDS
-    return MILLISECONDS if largest < 1e6 else SECONDS
+    return MILLISECONDS if smallest < 1e6 else SECONDS
 
 
 def amount(value: float, unit: str = "") -> str:

@@ -87,13 +87,12 @@ def test_of_a_damaged_file_and_those_beside_it_nothing_is_taken_in(
     assert in_the_log() == []
 
 
-def test_a_model_that_was_run_here_has_bounds_there(tmp_path: Path) -> None:
+def test_a_model_that_was_published_here_has_bounds_there(tmp_path: Path) -> None:
     """What could not be measured there is missing, with the reason."""
     data = str(tmp_path / "data")
     write_recording(tmp_path / "r.xz", measured())
     assert command("publish", f"zoo:{MODEL}", "--data", data).exit_code == 0
     assert command("import", str(tmp_path / "r.xz"), "--data", data).exit_code == 0
-    assert command("run", f"zoo:{MODEL}", "--data", data).exit_code == 0
     asked = command("bounds", "--precision", "fp16", "--data", data, "--format", "json")
     (bound,) = json.loads(asked.stdout)["bounds"]
     assert (bound["model"], bound["precision"]) == (MODEL, "fp16")

@@ -64,9 +64,15 @@ def test_a_full_bound() -> None:
 
 def test_all_times_of_a_table_have_one_unit() -> None:
     title, quick, slow, _ = lines(but(sequential_us=500.0), BOUND)
-    assert "sequential ms" in title
-    assert "0.50 ± 0.08" in quick
-    assert "12.35 ± 0.08" in slow
+    assert "sequential µs" in title
+    assert "500.0 ± 78.9" in quick
+    assert "12,345.6 ± 78.9" in slow
+
+
+def test_a_system_of_another_speed_has_a_table_and_a_unit_of_its_own() -> None:
+    slow, _, _, quick, _, _ = lines(BOUND, but(system_id="1" * 32, sequential_us=500.0))
+    assert "sequential ms" in slow
+    assert "sequential µs" in quick
 
 
 def test_a_partial_bound_says_what_it_lacks() -> None:
@@ -74,6 +80,13 @@ def test_a_partial_bound_says_what_it_lacks() -> None:
     assert row.endswith("partial: 22 of 23")
     assert title == "alexnet, batch 8, fp32: the bound is partial; it lacks 1 layer:"
     assert layer == "  layer0 (Conv): too large"
+
+
+def test_where_nothing_is_measured_there_is_no_figure() -> None:
+    found = partial(3)
+    coverage = msgspec.structs.replace(found.coverage, measured=0)
+    _, row, *_ = lines(msgspec.structs.replace(found, coverage=coverage, sequential_us=0.0))
+    assert row.split()[4:] == ["-", "-", "-", "partial:", "0", "of", "3"]
 
 
 def test_a_long_list_of_missing_layers_says_where_the_rest_is() -> None:

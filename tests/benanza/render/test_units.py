@@ -9,15 +9,22 @@ from benanza.render.units import amount, dimensions, plural, time_unit
 
 @pytest.mark.parametrize(
     ("values", "name"),
-    [([], "µs"), ([0.0], "µs"), ([999.9, 3.0], "µs"), ([1000.0, 3.0], "ms"), ([2e6, None], "s")],
+    [
+        ([], "µs"),
+        ([0.0], "µs"),
+        ([999.9, 3.0], "µs"),
+        ([1000.0, 3.0], "µs"),
+        ([2e6, 1e3], "ms"),
+        ([2e6, None, 0.0], "s"),
+    ],
 )
-def test_the_unit_is_that_of_the_largest_time(values: list[float | None], name: str) -> None:
+def test_the_unit_is_that_of_the_smallest_time(values: list[float | None], name: str) -> None:
     assert time_unit(values).name == name
 
 
 def test_times_of_one_table_share_a_unit() -> None:
     unit = time_unit([12_345.6, 78.9])
-    assert [unit.format(12_345.6), unit.format(78.9)] == ["12.35", "0.08"]
+    assert [unit.format(12_345.6), unit.format(78.9)] == ["12,345.6", "78.9"]
 
 
 def test_a_figure_that_cannot_be_had_is_a_dash_and_not_zero() -> None:

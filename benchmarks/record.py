@@ -1,0 +1,122 @@
+"""Records what this machine makes of the nine models' layers, for `benanza import`:
+
+    python -m benchmarks.record FILE --batch 1,32 --precision fp32,tf32,fp16,bf16 --seconds 500
+
+It needs neither an event log nor a store. What the file holds already is kept, and not measured
+again: so the time may be too short for everything, and the same command again goes on from there.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from benanza.recording import Recorded, read_recording, write_recording
+from benanza.runtimes import open_runtime
+from benanza_backbone.settings import load
+from benanza_ingest.core import ingest
+from benanza_ingest.limits import Limits
+from benanza_ingest.source import fetch
+from benanza_ingest.zoo import PREFIX, zoo_names
+from benanza_runner.core import Runner
+from benanza_runner.runtime import Runtime
+from benanza_schemas.events import (
+    BenchmarkRequested,
+    LayerMeasured,
+    LayerSeen,
+    ModelPublished,
+    SystemMeasured,
+    event_id,
+)
+from benanza_schemas.layer import Precision
+
+
+def main() -> None:
+    """Measures, and writes the file at the end or on Ctrl-C."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--batch", default="1")
+    parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    asked = parser.parse_args()
+    until = time.monotonic() + asked.seconds
+    precisions = [cast(Precision, name) for name in asked.precision.split(",")]
+    events = list(read_recording(asked.file)) if asked.file.exists() else []
+    with open_runtime("auto", load(os.environ)) as runtime:
+        system_id = runtime.system().system_id
+        known = {
+            (event.fingerprint, event.precision)
+            for event in events
+            if isinstance(event, LayerMeasured) and event.system.system_id == system_id
+        }
+        jobs = _jobs([int(size) for size in asked.batch.split(",")])
+        wanted = [
+            (job, precision)
+            for precision in precisions
+            for job in jobs
+            if (job.fingerprint, precision) not in known
+        ]
+        measured = 0
+        try:
+            _describe(events, runtime, precisions)
+            for job, precision in wanted:
+                if time.monotonic() > until:
+                    break
+                events += Runner(runtime, [precision], _now).handle(job)
+                measured += 1
+        finally:
+            write_recording(asked.file, events)
+            print(f"{measured:,} of {len(wanted):,} measured; {len(events):,} events in the file")
+
+
+def _jobs(batch_sizes: list[int]) -> list[BenchmarkRequested]:
+    """Each layer and group of the nine models once."""
+    jobs: dict[str, BenchmarkRequested] = {}
+    for batch in batch_sizes:
+        for name in zoo_names():
+            model = fetch(PREFIX + name, Limits())
+            published = ModelPublished(
+                event_id=event_id("ModelPublished", name),
+                name=name,
+                sha256=model.sha256,
+                batch_sizes=(batch,),
+            )
+            for event in ingest(published, model.content, Limits()):
+                if isinstance(event, LayerSeen):
+                    jobs[event.fingerprint] = BenchmarkRequested(
+                        event_id=event_id("BenchmarkRequested", event.fingerprint),
+                        fingerprint=event.fingerprint,
+                        layer=event.layer,
+                    )
+    return list(jobs.values())
+
+
+def _describe(events: list[Recorded], runtime: Runtime, precisions: list[Precision]) -> None:
+    """Sees to it that the file says what the system can reach at each of the precisions."""
+    described = list(_descriptions(events, runtime))
+    known = tuple(ceiling for event in described for ceiling in event.ceilings)
+    lacking = [p for p in precisions if p not in {ceiling.precision for ceiling in known}]
+    if not lacking and described:
+        return
+    found = Runner(runtime, lacking, _now).describe()
+    events[:] = [event for event in events if event not in described]
+    events.insert(0, msgspec.structs.replace(found, ceilings=(*known, *found.ceilings)))
+
+
+def _descriptions(events: list[Recorded], runtime: Runtime) -> Iterator[SystemMeasured]:
+    for event in events:
+        if isinstance(event, SystemMeasured) and event.system == runtime.system():
+            yield event
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,8 @@ from typing import Any
 
 import faust
 import pytest
+from aiokafka.errors import IllegalStateError
+from faust.types import TP
 
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.poison import MAX_IN_A_ROW, PoisonedError
@@ -32,6 +34,22 @@ CONNECTION = KafkaConnection(bootstrap=("127.0.0.1:1",), prefix="test.")
 RELU, TANH = chain(("Relu",), 8), chain(("Tanh",), 8)
 
 
+class RecordingConsumer:
+    """What the agent asks its consumer for; of partitions that begin at 0."""
+
+    def __init__(self) -> None:
+        self.sought: list[tuple[TP, int]] = []
+        self.held = True
+
+    async def begins_at(self, tp: TP) -> int:
+        return 0
+
+    async def seek(self, tp: TP, offset: int) -> None:
+        if not self.held:
+            raise IllegalStateError
+        self.sought.append((tp, offset))
+
+
 class Harness:
     """The agent under test, and what becomes of the records put into it."""
 
@@ -41,10 +59,17 @@ class Harness:
         self.failures = failures
         self.producer = RecordingProducer()
         app.producer = self.producer  # type: ignore[assignment]  # has what Faust calls here
+        self.consumer = RecordingConsumer()
+        for name in ("begins_at", "seek"):
+            setattr(app.consumer, name, getattr(self.consumer, name))
         self._agent: Any = None
 
-    async def put(self, value: bytes | None, key: bytes | None = b"key") -> faust.Event:
-        """A record of the topic `layers`, after the agent has taken it."""
+    async def put(
+        self, value: bytes | None, key: bytes | None = b"key", offset: int | None = None
+    ) -> faust.Event:
+        """A record of the topic `layers`, the next one by default, after the agent had it."""
+        if offset is not None:
+            self._agent.sent_offset = offset
         event: faust.Event = await self._agent.put(value, key=key)
         for _ in range(5):
             await asyncio.sleep(0)
@@ -108,6 +133,36 @@ def test_the_same_event_again_gives_the_same_job_again(tmp_path: Path) -> None:
             await dedupe.put(encode(seen(RELU, "alexnet")))
         first, second = dedupe.written("jobs")
         assert first == second
+
+    run(tmp_path, test)
+
+
+def test_an_event_that_does_not_follow_waits_for_those_before_it(tmp_path: Path) -> None:
+    """They got lost while partitions changed hands, and their layers would never have had jobs."""
+    first, second, third = (encode(seen(chain(("Relu",), n), "alexnet")) for n in (1, 2, 3))
+
+    async def test(dedupe: Harness) -> None:
+        await dedupe.put(first)
+        late = await dedupe.put(third, offset=2)
+        assert dedupe.dedupe.processed == {0: 1}
+        assert late.message.acked, "else a stop waits for it"
+        assert dedupe.consumer.sought == [(TP("test.layers", 0), 1)]
+        assert len(dedupe.written("jobs")) == 1
+        for offset, value in ((1, second), (2, third)):
+            await dedupe.put(value, offset=offset)
+        assert dedupe.dedupe.processed == {0: 3}
+        assert len(dedupe.written("jobs")) == 3
+        assert len(dedupe.consumer.sought) == 1
+
+    run(tmp_path, test)
+
+
+def test_a_partition_that_has_gone_is_not_read_again(tmp_path: Path) -> None:
+    async def test(dedupe: Harness) -> None:
+        dedupe.consumer.held = False
+        await dedupe.put(encode(seen(RELU, "alexnet")), offset=7)
+        assert dedupe.dedupe.processed == {}
+        assert dedupe.failures == []
 
     run(tmp_path, test)
 

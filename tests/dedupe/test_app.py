@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -144,6 +145,22 @@ def test_killed_at_any_moment_it_loses_no_layer_and_works_on_within_20_s(
     kafka: KafkaConnection, log: EventLog, tmp_path: Path
 ) -> None:
     killed_at_random(kafka, log, tmp_path, kills=3, events=4000)
+
+
+def test_what_is_lost_between_broker_and_agent_is_read_again(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path
+) -> None:
+    log.append(layers(range(2000), "a"))
+    command = [sys.executable, "-m", "tests.dedupe.forgetful_service"]
+    environment = Installation(kafka, tmp_path).environment()
+    with ServiceProcess(command, environment, tmp_path) as service:
+        until(lambda: consumed(service) >= 1000)
+        # Whatever was lost last is seen by what comes behind it.
+        log.append(layers(range(2000, 2100), "b"))
+        until(lambda: is_done(service))
+        assert service.errors().count("reading it again") > 5
+        assert service.stop() == 0, service.errors()
+    assert_each_has_its_job(log, range(2100))
 
 
 def test_it_waits_for_a_broker_that_is_away(

@@ -9,13 +9,15 @@ processed only after both its writes: `in_flight` does.
 import asyncio
 from asyncio import Future
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import faust
-from faust.types import EventT, StreamT
+from aiokafka.errors import IllegalStateError
+from faust.types import TP, EventT, StreamT
 from mode.supervisors import CrashingSupervisor
 
 from benanza_backbone.event_log import Message, Partition, Record
@@ -23,7 +25,8 @@ from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.processor import Processor
 from benanza_backbone.telemetry import LAYERS as LAYERS_TOTAL
 from benanza_backbone.telemetry import RECORDS_CONSUMED, RECORDS_PRODUCED
-from benanza_dedupe.broker import Transport, addresses, credentials
+from benanza_dedupe.broker import Consumer, Transport, addresses, credentials
+from benanza_dedupe.continuity import Continuity
 from benanza_dedupe.core import TAKES, Dedupe
 from benanza_dedupe.in_flight import InFlight
 from benanza_dedupe.owners import Owners, OwnersTable
@@ -113,6 +116,8 @@ class DedupeAgent:
         self._new = LAYERS_TOTAL.labels("new")
         self._known = LAYERS_TOTAL.labels("known")
         self._in_flight = InFlight(MAX_IN_FLIGHT, self._fail)
+        self._continuity = Continuity(self._begins_at, self._read_from)
+        app.on_partitions_assigned.connect(self._assigned, weak=False)
         self.agent = app.agent(
             topic(connection.topic(LAYERS)),
             name=GROUP,
@@ -138,11 +143,29 @@ class DedupeAgent:
                 self._fail(error)
 
     async def _take(self, event: EventT[bytes]) -> None:
+        if not await self._continuity.follows(event.message.partition, event.message.offset):
+            # Nothing waits for this message any more, and its offset isn't committed.
+            event.message.acked = True
+            return
         messages = self._processor.process(_record(event))
         writes = await self._owners.publish()
         writes += [await self._send(message) for message in messages]
         await self._in_flight.add(partial(self._done, event, messages), writes)
         self._processor.check()
+
+    async def _assigned(self, *_: Any, **__: Any) -> None:
+        self._continuity.reset()
+        self.processed.clear()
+
+    async def _begins_at(self, partition: int) -> int:
+        # As `Transport` makes it.
+        consumer = cast(Consumer, self._app.consumer)
+        return await consumer.begins_at(TP(self._topic(LAYERS), partition))
+
+    async def _read_from(self, partition: int, offset: int) -> None:
+        # Else it belongs to another member now.
+        with suppress(IllegalStateError):
+            await self._app.consumer.seek(TP(self._topic(LAYERS), partition), offset)
 
     def _handle(self, event: LayerSeen | LayerKnown) -> list[BenchmarkRequested]:
         jobs = self._dedupe.handle(event)

@@ -6,6 +6,7 @@ from typing import Any
 
 import faust
 from faust.transport.drivers import aiokafka
+from faust.types import TP
 from faust.types.auth import CredentialsT
 
 from benanza_backbone.errors import BenanzaError
@@ -22,9 +23,22 @@ class IdempotentProducer(aiokafka.Producer):
         return {"acks": "all", "enable_idempotence": True}
 
 
-class Transport(aiokafka.Transport):
-    """Faust's Kafka, with that producer."""
+class Consumer(aiokafka.Consumer):
+    """One that says where its group's reading begins."""
 
+    async def begins_at(self, tp: TP) -> int:
+        """The offset that the group has committed, or else the first one there is."""
+        thread = self._thread
+        committed = await thread.call_thread(thread._ensure_consumer().committed, tp)
+        if committed is not None:
+            return int(committed)
+        return int((await self.earliest_offsets(tp))[tp])
+
+
+class Transport(aiokafka.Transport):
+    """Faust's Kafka, with that producer and that consumer."""
+
+    Consumer = Consumer
     Producer = IdempotentProducer
 
 

@@ -62,7 +62,6 @@ class Watch:
 
     async def _assigned(self, *_: Any, **__: Any) -> None:
         REBALANCES.inc()
-        self._agent.processed.clear()
 
     def _held(self) -> list[faust.types.TP]:
         if not self._app.started:

@@ -1,0 +1,39 @@
+"""`benanza serve dedupe` that loses some of what it has fetched, as Faust may in a rebalance:
+
+python -m tests.dedupe.forgetful_service
+"""
+
+import random
+import sys
+from typing import Any
+
+from mode.utils.queues import FlowControlQueue
+
+from benanza.commands.serve import say, settings_of_service
+from benanza_dedupe.app import serve
+
+LOST_AT_MOST = 30
+CHANCE = 0.05
+
+
+def main() -> int:
+    """The exit status."""
+    chance = random.Random(7)
+    put = FlowControlQueue.force_put_nowait
+    lost = 0
+
+    def put_or_lose(queue: FlowControlQueue[Any], item: Any) -> None:
+        nonlocal lost
+        if lost < LOST_AT_MOST and chance.random() < CHANCE:
+            lost += 1
+            item.message.acked = True  # as of what Faust drops: a stop doesn't wait for it
+        else:
+            put(queue, item)
+
+    FlowControlQueue.force_put_nowait = put_or_lose  # type: ignore[method-assign]
+    settings = settings_of_service()
+    return serve(settings, say("dedupe", settings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

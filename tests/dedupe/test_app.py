@@ -147,7 +147,7 @@ def test_killed_at_any_moment_it_loses_no_layer_and_works_on_within_20_s(
     killed_at_random(kafka, log, tmp_path, kills=3, events=4000)
 
 
-def test_what_is_lost_between_broker_and_agent_is_read_again(
+def test_what_gets_lost_between_broker_and_agent_is_read_from_the_log(
     kafka: KafkaConnection, log: EventLog, tmp_path: Path
 ) -> None:
     log.append(layers(range(2000), "a"))
@@ -158,7 +158,7 @@ def test_what_is_lost_between_broker_and_agent_is_read_again(
         # Whatever was lost last is seen by what comes behind it.
         log.append(layers(range(2000, 2100), "b"))
         until(lambda: is_done(service))
-        assert service.errors().count("reading it again") > 5
+        assert service.errors().count("got lost on their way") > 5
         assert service.stop() == 0, service.errors()
     assert_each_has_its_job(log, range(2100))
 

@@ -1,102 +1,71 @@
 """No event is passed over, whatever gets lost between the broker and the agent."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_dedupe.continuity import LOOKS, Continuity
+from benanza_backbone.event_log import Partition, Record
+from benanza_dedupe.continuity import Continuity
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+AT_ONCE = 4
+OFFSETS = st.sets(st.integers(0, 40), min_size=1)
 
 
-class Partition:
-    """A partition whose records lie at these offsets, and are lost so often on their way."""
+class Log:
+    """A partition whose records lie at these offsets."""
 
-    def __init__(self, offsets: Iterable[int], committed: int, lost: Mapping[int, int]) -> None:
+    def __init__(self, offsets: Iterable[int], committed: int) -> None:
         self._offsets = sorted(offsets)
         self._committed = committed
-        self._lost = Counter(lost)
-        self._at = committed
         self.begun = 0
-        self.continuity = Continuity(self._begins_at, self._read_from)
+        self.continuity = Continuity(self._begins_at, self._read)
 
     async def _begins_at(self, partition: int) -> int:
         self.begun += 1
         return self._committed
 
-    async def _read_from(self, partition: int, offset: int) -> None:
-        self._at = offset
+    async def _read(self, partition: int, offset: int) -> Sequence[Record]:
+        found = [o for o in self._offsets if o >= offset][:AT_ONCE]
+        return [Record(Partition("layers", partition), o, NOON, b"", b"") for o in found]
 
-    async def _taken(self) -> list[int]:
+    async def take(self, come: Iterable[int]) -> list[int]:
+        """What is taken where these records come."""
         taken = []
-        while (found := next((o for o in self._offsets if o >= self._at), None)) is not None:
-            self._at = found + 1
-            if self._lost[found]:
-                self._lost[found] -= 1
-            elif await self.continuity.follows(0, found):
-                taken.append(found)
+        for offset in come:
+            taken += [lost.offset async for lost in self.continuity.lacking(0, offset)]
+            taken.append(offset)
         return taken
 
-    def taken(self) -> list[int]:
-        """All that is taken until nothing is left to read."""
-        return asyncio.run(self._taken())
 
-
-OFFSETS = st.sets(st.integers(0, 40), min_size=1)
-LOST = st.dictionaries(st.integers(0, 39), st.integers(0, LOOKS - 1))
-
-
-@given(st.integers(0, 40), LOST)
-def test_what_gets_lost_is_read_again(committed: int, lost: Mapping[int, int]) -> None:
-    """The last record is there: a loss is seen by what comes behind it."""
-    taken = Partition(range(41), committed, lost).taken()
-    assert taken == list(range(committed, 41))
-
-
-@given(OFFSETS)
-def test_a_gap_in_the_log_is_passed(offsets: set[int]) -> None:
-    assert Partition(offsets, 0, {}).taken() == sorted(offsets)
-
-
-@given(OFFSETS, LOST)
-def test_with_gaps_in_the_log_too_nothing_comes_twice_or_out_of_order(
-    offsets: set[int], lost: Mapping[int, int]
+@given(OFFSETS, st.integers(0, 40), st.data())
+def test_what_got_lost_is_taken_before_what_comes(
+    offsets: set[int], committed: int, data: st.DataObject
 ) -> None:
-    taken = Partition({*offsets, 41}, 0, lost).taken()
-    assert taken == sorted(set(taken))
-    assert set(taken) <= {*offsets, 41}
-    assert taken[-1] == 41
+    """However the log has gaps of its own; the last record comes, for a loss is seen by what
+    follows it."""
+    wanted = sorted(o for o in offsets if o >= committed) or [committed]
+    come = [o for o in wanted[:-1] if data.draw(st.booleans())] + wanted[-1:]
+    assert asyncio.run(Log({*offsets, *wanted}, committed).take(come)) == wanted
 
 
 def test_what_comes_again_is_taken_again() -> None:
-    async def test() -> None:
-        continuity = Partition(range(9), 3, {}).continuity
-        assert [await continuity.follows(0, offset) for offset in (3, 4, 3, 4, 5)] == [True] * 5
-
-    asyncio.run(test())
-
-
-def test_what_was_on_its_way_when_reading_went_back_is_not_taken() -> None:
-    async def test() -> None:
-        continuity = Partition(range(9), 0, {}).continuity
-        came = [0, 3, 4, 5, 1, 2, 3, 4, 5]
-        assert [await continuity.follows(0, offset) for offset in came] == [
-            offset in (0, 1, 2) or position > 5 for position, offset in enumerate(came)
-        ]
-
-    asyncio.run(test())
+    come = [3, 4, 3, 4, 5]
+    assert asyncio.run(Log(range(9), 3).take(come)) == come
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_after_partitions_changed_hands_it_asks_where_they_begin(partitions: int) -> None:
     async def test() -> None:
-        log = Partition(range(9), 2, {})
+        log = Log(range(9), 2)
         for _ in range(2):
             for partition in range(partitions):
-                assert await log.continuity.follows(partition, 2)
-                assert await log.continuity.follows(partition, 3)
+                for offset in (2, 3):
+                    assert [lost async for lost in log.continuity.lacking(partition, offset)] == []
             log.continuity.reset()
         assert log.begun == 2 * partitions
 

@@ -7,20 +7,20 @@ processed only after both its writes: `in_flight` does.
 """
 
 import asyncio
+import logging
 from asyncio import Future
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import faust
-from aiokafka.errors import IllegalStateError
 from faust.types import TP, EventT, StreamT
 from mode.supervisors import CrashingSupervisor
 
-from benanza_backbone.event_log import Message, Partition, Record
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.processor import Processor
 from benanza_backbone.telemetry import LAYERS as LAYERS_TOTAL
@@ -48,6 +48,11 @@ MAX_REQUEST_BYTES = MAX_EVENT_BYTES + 100_000
 """The largest event, with its key and the frame around it."""
 
 GROUP = "dedupe"
+
+READ_AT_ONCE = 500
+RETRY_S = 2.0
+
+log = logging.getLogger(__name__)
 
 
 def create_app(connection: KafkaConnection, folder: Path) -> faust.App:
@@ -84,7 +89,7 @@ class DedupeAgent:
 
     `clock` gives the time, in UTC. `on_failure` is called when the service has to stop: a record
     can't be written, or so many events fail that the fault is hardly theirs. From then on no
-    event is taken.
+    event is taken. `open_log` gives the event log, to read what got lost on its way here.
     """
 
     def __init__(
@@ -93,8 +98,10 @@ class DedupeAgent:
         connection: KafkaConnection,
         clock: Callable[[], datetime],
         on_failure: Callable[[BaseException], None],
+        open_log: Callable[[], EventLog],
     ) -> None:
         self._app = app
+        self._open_log = open_log
         self._topic = connection.topic
         self._on_failure = on_failure
         self._stopping = False
@@ -116,7 +123,7 @@ class DedupeAgent:
         self._new = LAYERS_TOTAL.labels("new")
         self._known = LAYERS_TOTAL.labels("known")
         self._in_flight = InFlight(MAX_IN_FLIGHT, self._fail)
-        self._continuity = Continuity(self._begins_at, self._read_from)
+        self._continuity = Continuity(self._begins_at, self._read)
         app.on_partitions_assigned.connect(self._assigned, weak=False)
         self.agent = app.agent(
             topic(connection.topic(LAYERS)),
@@ -135,7 +142,7 @@ class DedupeAgent:
         events = cast("faust.Stream[bytes]", stream).noack()
         async for _ in events:
             event = events.current_event
-            if event is None or self._stopping:
+            if event is None:
                 continue
             try:
                 await self._take(event)
@@ -143,14 +150,20 @@ class DedupeAgent:
                 self._fail(error)
 
     async def _take(self, event: EventT[bytes]) -> None:
-        if not await self._continuity.follows(event.message.partition, event.message.offset):
-            # Nothing waits for this message any more, and its offset isn't committed.
-            event.message.acked = True
-            return
-        messages = self._processor.process(_record(event))
+        message = event.message
+        async for lost in self._continuity.lacking(message.partition, message.offset):
+            await self._process(lost, lambda: None)
+        if self._stopping:
+            # It counts as neither processed nor in work, for which a stop would wait.
+            message.acked = True
+        else:
+            await self._process(_record(event), event.ack)
+
+    async def _process(self, record: Record, acknowledge: Callable[[], object]) -> None:
+        messages = self._processor.process(record)
         writes = await self._owners.publish()
         writes += [await self._send(message) for message in messages]
-        await self._in_flight.add(partial(self._done, event, messages), writes)
+        await self._in_flight.add(partial(self._done, record, messages, acknowledge), writes)
         self._processor.check()
 
     async def _assigned(self, *_: Any, **__: Any) -> None:
@@ -162,10 +175,21 @@ class DedupeAgent:
         consumer = cast(Consumer, self._app.consumer)
         return await consumer.begins_at(TP(self._topic(LAYERS), partition))
 
-    async def _read_from(self, partition: int, offset: int) -> None:
-        # Else it belongs to another member now.
-        with suppress(IllegalStateError):
-            await self._app.consumer.seek(TP(self._topic(LAYERS), partition), offset)
+    async def _read(self, partition: int, offset: int) -> Sequence[Record]:
+        """Waits for the brokers as long as it takes; empty only at the partition's end, or when
+        the service is to stop."""
+        while not self._stopping:
+            try:
+                return await asyncio.to_thread(self._read_log, Partition(LAYERS, partition), offset)
+            except BenanzaError as error:
+                log.warning("reading again what got lost: %s", error)
+                await asyncio.sleep(RETRY_S)
+        return []
+
+    def _read_log(self, partition: Partition, offset: int) -> Sequence[Record]:
+        # Opened for each of the few times that it is needed.
+        with self._open_log() as event_log:
+            return event_log.read(partition, offset, READ_AT_ONCE)
 
     def _handle(self, event: LayerSeen | LayerKnown) -> list[BenchmarkRequested]:
         jobs = self._dedupe.handle(event)
@@ -179,9 +203,11 @@ class DedupeAgent:
         )
         return asyncio.ensure_future(sent)
 
-    def _done(self, event: EventT[bytes], messages: list[Message]) -> None:
-        event.ack()
-        self.processed[event.message.partition] = event.message.offset + 1
+    def _done(
+        self, record: Record, messages: list[Message], acknowledge: Callable[[], object]
+    ) -> None:
+        acknowledge()
+        self.processed[record.partition.number] = record.offset + 1
         self._consumed.inc()
         for message in messages:
             RECORDS_PRODUCED.labels(message.topic).inc()

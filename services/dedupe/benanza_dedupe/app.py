@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import uvloop
@@ -12,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.service import DONE
 from benanza_backbone.settings import Settings
@@ -62,7 +64,13 @@ async def _serve(
     shutdown = Shutdown()
     shutdown.on_signals()
     app = create_app(connection, folder)
-    agent = DedupeAgent(app, connection, lambda: datetime.now(UTC), shutdown.request)
+    agent = DedupeAgent(
+        app,
+        connection,
+        lambda: datetime.now(UTC),
+        shutdown.request,
+        partial(KafkaEventLog, connection),
+    )
     watch = Watch(app, agent, connection.topic(LAYERS))
     with StatusServer(
         settings.metrics_port,

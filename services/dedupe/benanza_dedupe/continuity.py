@@ -1,77 +1,60 @@
-"""Whether events of a partition come without gaps; where one doesn't follow, they are read again.
+"""Whether events of a partition come without gaps; and what came between, where they don't.
 
 While partitions change hands, Faust (0.15.3) drops what it has fetched, and goes back to the
 committed offsets afterwards. But aiokafka (0.14) doesn't go back where nothing is committed yet: a
-chaos test found layers that no member had taken. So nothing is taken out of order here.
+chaos test found layers that no member had taken. To make Faust go back is no remedy: it takes the
+rest of what it has fetched for a gap in the log, and may commit behind it. So what is lacking is
+read from the log by a reader apart.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-LOOKS = 3
-"""A gap whose end was read so often is one in the log: records were deleted, or are markers of
-transactions."""
+from benanza_backbone.event_log import Record
 
 log = logging.getLogger(__name__)
-
-
-class _Gap(NamedTuple):
-    following: int
-    offset: int
-    looks: int
 
 
 class Continuity:
     """The next offset of each partition held.
 
     `begins_at` gives the offset from which a partition is to be read: what the group has
-    committed. `read_from` makes reading go on at an offset of a partition.
+    committed. `read` gives some records of a partition from an offset on, none at its end.
     """
 
     def __init__(
         self,
         begins_at: Callable[[int], Awaitable[int]],
-        read_from: Callable[[int, int], Awaitable[None]],
+        read: Callable[[int, int], Awaitable[Sequence[Record]]],
     ) -> None:
         self._begins_at = begins_at
-        self._read_from = read_from
+        self._read = read
         self._next: dict[int, int] = {}
-        self._gaps: dict[int, _Gap] = {}
 
     def reset(self) -> None:
         """The partitions have changed hands."""
         self._next.clear()
-        self._gaps.clear()
 
-    async def follows(self, partition: int, offset: int) -> bool:
-        """Whether an event is to be taken. If not, it comes again, after those that it lacks.
+    async def lacking(self, partition: int, offset: int) -> AsyncIterator[Record]:
+        """The records before this one that have not come, in order; then this one may be taken.
 
-        An event that was taken before may be taken again.
+        A record that has come before may come again.
         """
         if partition not in self._next:
             self._next[partition] = await self._begins_at(partition)
         following = self._next[partition]
-        if offset > following and not await self._seen_enough(partition, following, offset):
-            return False
+        while following < offset:
+            found = await self._read(partition, following)
+            between = [record for record in found if record.offset < offset]
+            if not between:
+                break  # The log has none: they were deleted, or are marks of transactions.
+            log.warning(
+                "events %d to %d of partition %d got lost on their way: read from the log",
+                between[0].offset,
+                between[-1].offset,
+                partition,
+            )
+            for record in between:
+                yield record
+            following = between[-1].offset + 1
         self._next[partition] = max(following, offset + 1)
-        return True
-
-    async def _seen_enough(self, partition: int, following: int, offset: int) -> bool:
-        """Whether this gap is to be passed; if not, reading goes back to where it begins."""
-        gap = self._gaps.get(partition)
-        if gap is None or gap.following != following:
-            gap = _Gap(following, offset, 0)
-        elif offset != gap.offset:
-            return False  # It was fetched before reading went back.
-        if gap.looks + 1 == LOOKS:
-            return True
-        self._gaps[partition] = gap._replace(looks=gap.looks + 1)
-        log.warning(
-            "partition %d goes on at %d instead of %d: reading it again",
-            partition,
-            offset,
-            following,
-        )
-        await self._read_from(partition, following)
-        return False

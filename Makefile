@@ -19,7 +19,8 @@ demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a re
 
 test: $(STAMP)
 	-deploy/kafka/run --install
-	$(BIN)/python -m pytest --numprocesses 3 --dist worksteal --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -m 'not alone' --numprocesses 3 --dist worksteal --cov --cov-report=
+	$(BIN)/python -m pytest -m alone --cov --cov-append --cov-report=term:skip-covered
 
 test-gpu: $(STAMP)  ## what needs an NVIDIA GPU, with the extra cuda
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cuda]'

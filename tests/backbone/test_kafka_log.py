@@ -44,13 +44,13 @@ def test_one_member_has_graphs_and_results_and_the_other_stands_by(kafka: KafkaC
         members = [each.consumer("analyzer", [GRAPHS, RESULTS]) for each in (log, other)]
         deadline = time.monotonic() + 60
         held: list[list[Partition]] = []
+        shared = [[], [Partition(GRAPHS, 0), Partition(RESULTS, 0)]]
         # What a member knows of its share is as old as its last poll.
-        while held != [[], [Partition(GRAPHS, 0), Partition(RESULTS, 0)]]:
+        while held != shared or not all(member.rebalances() for member in members):
             assert time.monotonic() < deadline, held
             for member in members:
                 member.poll(limit=1, timeout=0.1)
             held = sorted(sorted(member.position()) for member in members)
-        assert all(member.rebalances() for member in members)
         for member in members:
             member.close()
 

@@ -55,6 +55,7 @@ def least_call_us(model: LayerModel) -> float:
     return min(session.call().us for session in sessions for _ in range(200))
 
 
+@pytest.mark.alone
 def test_a_small_layer_takes_what_it_takes_in_a_model(runtime: OnnxRuntime) -> None:
     """The overhead of a call is not the layer's: it is some ten times what the layer takes."""
     in_model_us = least_call_us(chain_of_relus(200, 1_000)) / 200
@@ -97,6 +98,7 @@ class Net:
         return float(min(times))
 
 
+@pytest.mark.alone
 def test_a_convolution_takes_what_the_profiler_says(runtime: OnnxRuntime, tmp_path: Path) -> None:
     net, layer = Net(tmp_path), conv(64, 28)
     profiled_us = min(net.least_conv_us(50) for _ in range(2))
@@ -104,6 +106,7 @@ def test_a_convolution_takes_what_the_profiler_says(runtime: OnnxRuntime, tmp_pa
     assert layer_us == pytest.approx(profiled_us, rel=0.15)
 
 
+@pytest.mark.alone
 def test_twice_the_work_takes_twice_the_time(runtime: OnnxRuntime) -> None:
     one, two = gemm(256, 256, 256), gemm(512, 256, 256)
     times = [(least_us(runtime, one), least_us(runtime, two)) for _ in range(ROUNDS)]
@@ -227,6 +230,7 @@ def test_the_system(runtime: OnnxRuntime) -> None:
     assert OnnxRuntime(threads=2).system().system_id != system.system_id
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_no_layer_is_faster_than_the_ceilings(runtime: OnnxRuntime) -> None:
     ceilings = {ceiling.name: ceiling for ceiling in runtime.ceilings("fp32")}

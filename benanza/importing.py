@@ -1,18 +1,17 @@
 """`benanza import`: recorded measurements into the event log."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
 from benanza.event_logs import configured_log
 from benanza.operator_results import Imported
-from benanza.recording import Recorded, read_recording
+from benanza.recording import read_recording
 from benanza.steps import records
-from benanza_backbone.event_log import EventLog, Message
-from benanza_backbone.processor import as_message
+from benanza_backbone.event_log import Message
 from benanza_backbone.settings import Settings
 from benanza_schemas.events import LayerMeasured
-from benanza_schemas.topics import RESULTS
+from benanza_schemas.topics import RESULTS, topic_and_key
 
 AT_ONCE = 1000
 
@@ -24,44 +23,41 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
     Reads every file to its end before it appends anything. Raises `BenanzaError` as
     `read_recording` does, or if the log can't be reached.
     """
-    for file in files:
-        for _ in read_recording(file):
-            pass
-    systems, layers, new = set(), 0, 0
+    systems: set[str] = set()
+    layers = new = 0
     with configured_log(settings) as log:
         known = {_digest(record.value) for record in records(log, RESULTS)}
+        lacking: set[bytes] = set()
         for file in files:
-            for events in _batched(read_recording(file)):
-                systems |= {event.system.system_id for event in events}
-                layers += sum(isinstance(event, LayerMeasured) for event in events)
-                new += _append(log, events, known)
+            for encoded, event in read_recording(file):
+                systems.add(event.system.system_id)
+                measured = isinstance(event, LayerMeasured)
+                layers += measured
+                if (digest := _digest(encoded)) not in known and digest not in lacking:
+                    lacking.add(digest)
+                    new += measured
+        for file in files if lacking else ():
+            for messages in _batched(_messages(file, lacking)):
+                log.append(messages)
     return Imported(systems=len(systems), measurements=layers, new=new)
 
 
-def _append(log: EventLog, events: Iterable[Recorded], known: set[bytes]) -> int:
-    """Appends those that aren't known; how many measurements of layers were among them."""
-    new: list[Message] = []
-    measurements = 0
-    for event in events:
-        message = as_message(event)
-        digest = _digest(message.value)
-        if digest not in known:
-            known.add(digest)
-            new.append(message)
-            measurements += isinstance(event, LayerMeasured)
-    if new:
-        log.append(new)
-    return measurements
+def _messages(file: Path, lacking: set[bytes]) -> Iterator[Message]:
+    """The events that the log lacks, from now on no longer."""
+    for encoded, event in read_recording(file):
+        if (digest := _digest(encoded)) in lacking:
+            lacking.remove(digest)
+            yield Message(*topic_and_key(event), encoded)
 
 
 def _digest(value: bytes) -> bytes:
     return blake2b(value, digest_size=16).digest()
 
 
-def _batched(events: Iterator[Recorded]) -> Iterator[list[Recorded]]:
-    batch: list[Recorded] = []
-    for event in events:
-        batch.append(event)
+def _batched(messages: Iterator[Message]) -> Iterator[list[Message]]:
+    batch: list[Message] = []
+    for message in messages:
+        batch.append(message)
         if len(batch) == AT_ONCE:
             yield batch
             batch = []

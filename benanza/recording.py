@@ -25,8 +25,8 @@ def write_recording(path: Path, events: Sequence[Recorded]) -> None:
             file.write(msgpack.packb(encode(event)))
 
 
-def read_recording(path: Path) -> Iterator[Recorded]:
-    """The events in a file, one after the other.
+def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
+    """The events in a file, one after the other, each with its bytes.
 
     Raises `BenanzaError`, at the place where it finds out, if the file can't be read, is
     damaged, or holds something else.
@@ -43,7 +43,7 @@ def read_recording(path: Path) -> Iterator[Recorded]:
                 event = decode(encoded)
                 if not isinstance(event, Recorded):
                     raise DecodeError(f"a {type(event).__name__} is no measurement")
-                yield event
+                yield encoded, event
                 number += 1
             if number != count:
                 raise EOFError

@@ -46,7 +46,7 @@ def main() -> None:
     asked = parser.parse_args()
     until = time.monotonic() + asked.seconds
     precisions = [cast(Precision, name) for name in asked.precision.split(",")]
-    events = list(read_recording(asked.file)) if asked.file.exists() else []
+    events = [event for _, event in read_recording(asked.file)] if asked.file.exists() else []
     with open_runtime("auto", load(os.environ)) as runtime:
         system_id = runtime.system().system_id
         known = {

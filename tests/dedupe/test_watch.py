@@ -9,11 +9,14 @@ import faust
 import pytest
 from faust.types import TP
 
+from benanza_backbone.telemetry import REGISTRY
 from benanza_dedupe import watch
 from benanza_dedupe.agent import DedupeAgent
 from benanza_dedupe.watch import Watch
 
 HELD = TP("layers", 0)
+LAG = "benanza_consumer_lag_records"
+LABELS = {"topic": "layers", "partition": "0", "group": "dedupe"}
 
 
 class Broken:
@@ -27,6 +30,12 @@ class Broken:
 
     async def highwaters(self, *_: TP) -> dict[TP, int]:
         return await self.answer()
+
+    async def begins_at(self, _: TP) -> int:
+        return 3
+
+    async def position(self, _: TP) -> int:
+        return 10  # Everything is fetched already.
 
 
 async def answers() -> dict[TP, int]:
@@ -56,6 +65,19 @@ async def breaks() -> dict[TP, int]:
     raise RuntimeError("the thread has ended")
 
 
+def watching_over(consumer: Broken, processed: dict[int, int]) -> Watch:
+    app: Any = SimpleNamespace(
+        consumer=consumer,
+        started=True,
+        rebalancing=False,
+        in_recovery=False,
+        flow_control=SimpleNamespace(is_active=lambda: True),
+        on_partitions_assigned=SimpleNamespace(connect=lambda *_, **__: None),
+    )
+    agent: Any = SimpleNamespace(processed=processed)
+    return Watch(cast(faust.App, app), cast(DedupeAgent, agent), "layers")
+
+
 async def becomes(state: Watch, kafka: bool) -> None:
     async with asyncio.timeout(5):
         while {check.name: check.ok for check in state.readiness()}["Kafka"] != kafka:
@@ -69,16 +91,7 @@ def test_a_broker_that_does_not_answer_is_seen_and_so_is_its_return(
     monkeypatch.setattr(watch, "INTERVAL_S", 0.01)
     monkeypatch.setattr(watch, "ANSWER_S", 0.05)
     consumer = Broken()
-    app: Any = SimpleNamespace(
-        consumer=consumer,
-        started=True,
-        rebalancing=False,
-        in_recovery=False,
-        flow_control=SimpleNamespace(is_active=lambda: True),
-        on_partitions_assigned=SimpleNamespace(connect=lambda *_, **__: None),
-    )
-    agent: Any = SimpleNamespace(processed={0: 4})
-    state = Watch(cast(faust.App, app), cast(DedupeAgent, agent), "layers")
+    state = watching_over(consumer, {0: 4})
 
     async def breaks_and_mends() -> None:
         watching = asyncio.create_task(state.run())
@@ -90,3 +103,20 @@ def test_a_broker_that_does_not_answer_is_seen_and_so_is_its_return(
         watching.cancel()
 
     asyncio.run(breaks_and_mends())
+
+
+@pytest.mark.parametrize(("processed", "waiting"), [({0: 4}, 6), ({}, 7)])
+def test_what_is_fetched_and_not_processed_still_waits(
+    processed: dict[int, int], waiting: int
+) -> None:
+    state = watching_over(Broken(), processed)
+
+    async def looks_once() -> float | None:
+        watched = asyncio.create_task(state.run())
+        await becomes(state, kafka=True)
+        while (lag := REGISTRY.get_sample_value(LAG, LABELS)) is None:
+            await asyncio.sleep(0.01)
+        watched.cancel()
+        return lag
+
+    assert asyncio.run(looks_once()) == waiting

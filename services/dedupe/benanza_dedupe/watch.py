@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import faust
 
@@ -13,6 +13,7 @@ from benanza_backbone.lag_report import LagReport
 from benanza_backbone.status_server import Check
 from benanza_backbone.telemetry import REBALANCES
 from benanza_dedupe.agent import GROUP, DedupeAgent
+from benanza_dedupe.broker import Consumer
 from benanza_schemas.topics import LAYERS
 
 INTERVAL_S = 2.0
@@ -91,13 +92,15 @@ class Watch:
 
     async def _waiting(self) -> dict[Partition, int]:
         """How many records of each partition are still to be processed."""
-        consumer = self._app.consumer
+        # As `Transport` makes it.
+        consumer = cast(Consumer, self._app.consumer)
         ends = await consumer.highwaters(*self._held())
         waiting = {}
         for tp, end in ends.items():
             following = self._agent.processed.get(tp.partition)
             if following is None:
-                following = await consumer.position(tp) or 0
+                # Its position says only how far Faust has fetched.
+                following = await consumer.begins_at(tp)
             waiting[Partition(LAYERS, tp.partition)] = max(0, end - following)
         return waiting
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.results import LayerCounts
 from benanza.steps import records
-from benanza_analyzer.measurements import Best, best
+from benanza_analyzer.measurements import bests
 from benanza_backbone.event_log import EventLog, Partition
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured, ModelIngested
@@ -42,7 +42,7 @@ def count_layers(
             continue
         if event.precision in precisions:
             old = record.offset < run_began[record.partition]
-            timed = isinstance(best(event), Best)
+            timed = not isinstance(bests(event), str)
             what = (known if old else now) if timed else failed
             what.add((event.fingerprint, event.precision))
     return LayerCounts(

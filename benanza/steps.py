@@ -28,6 +28,7 @@ from benanza_schemas.events import (
     LayerSeen,
     ModelIngested,
     ModelPublished,
+    ModelWitnessed,
     SystemMeasured,
 )
 from benanza_schemas.layer import Precision
@@ -160,7 +161,10 @@ def store_step(log: EventLog, store: Store, clock: Clock) -> Step:
         store.set_offsets(group, further)
         stored.update(further)
 
-    takes = (ModelIngested, BenchmarkRequested, SystemMeasured, LayerMeasured, BoundUpdated)
+    takes = (
+        *(ModelIngested, BenchmarkRequested, SystemMeasured, LayerMeasured, BoundUpdated),
+        ModelWitnessed,
+    )
     return Step(
         log,
         group,

@@ -49,6 +49,7 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[MissingLayer, ...]
     cover: tuple[str, ...]
     critical_path: tuple[str, ...]
+    layout: str
     layers: int
     unique_layers: int
     computed_at: datetime

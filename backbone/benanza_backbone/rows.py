@@ -16,6 +16,7 @@ from benanza_schemas.events import (
     LayerSeen,
     ModelIngested,
     ModelPublished,
+    ModelWitnessed,
     SystemMeasured,
     Variant,
 )
@@ -32,6 +33,7 @@ TABLES = (
     "systems",
     "measurements",
     "bounds",
+    "witnesses",
 )
 """In the order in which they are written: what is in `models` has its layers too."""
 
@@ -54,6 +56,8 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
             return {"measurements": _measurements(event)}
         case BoundUpdated():
             return {"bounds": [_bound(event)]}
+        case ModelWitnessed():
+            return {"witnesses": [_witness(event)]}
         case ModelPublished() | LayerSeen() | LayerKnown() | DeadLetter() | DeadLetterSettled():
             return {}
 
@@ -158,6 +162,7 @@ def _system(event: SystemMeasured) -> Row:
         "ceilings.precision": [ceiling.precision for ceiling in event.ceilings],
         "ceilings.value": [ceiling.value for ceiling in event.ceilings],
         "ceilings.iqr": [ceiling.iqr for ceiling in event.ceilings],
+        "cache_bytes": event.cache_bytes,
         "measured_at": utc(event.measured_at),
         "event_id": event.event_id,
     }
@@ -184,6 +189,7 @@ def _measurements(event: LayerMeasured) -> list[Row]:
             "iqr_us": variant.iqr_us,
             "stopped_by": variant.stopped_by,
             "workspace_bytes": variant.workspace_bytes,
+            "layout_change_us": variant.layout_change_us,
             "failure": variant.failure,
             "environment": event.environment,
         }
@@ -214,6 +220,29 @@ def _bound(event: BoundUpdated) -> Row:
         "missing": [(missing.reason, missing.layers) for missing in event.missing],
         "cover": event.cover,
         "critical_path": event.critical_path,
+        "layout": event.layout,
+    }
+
+
+def _witness(event: ModelWitnessed) -> Row:
+    sequential, parallel = event.sequential, event.parallel
+    return {
+        "model_id": event.model_id,
+        "system_id": event.system_id,
+        "precision": event.precision,
+        "batch": event.batch,
+        "bound_id": event.bound_id,
+        "witnessed_at": utc(event.witnessed_at),
+        "event_id": event.event_id,
+        "sequential_us": sequential and sequential.median_us,
+        "sequential_iqr_us": sequential and sequential.iqr_us,
+        "sequential_samples_us": sequential.samples_us if sequential else (),
+        "parallel_us": parallel and parallel.median_us,
+        "parallel_iqr_us": parallel and parallel.iqr_us,
+        "parallel_samples_us": parallel.samples_us if parallel else (),
+        "calls": event.calls,
+        "layout_changes": event.layout_changes,
+        "failure": event.failure,
     }
 
 

@@ -13,7 +13,8 @@ import msgspec
 from benanza_schemas.identity import digest
 from benanza_schemas.layer import Accounting, Kind, Layer, Precision
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version 1 had no `layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed."""
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
 Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
@@ -200,31 +201,50 @@ def identified(system: System) -> System:
 
 
 class SystemMeasured(Event, frozen=True, kw_only=True):
-    """A system and its ceilings. Topic `results`, key `system_id`."""
+    """A system and its ceilings. Topic `results`, key `system_id`.
+
+    `cache_bytes` is what the last cache before the memory holds, zero if that isn't known.
+    """
 
     system: System
     measured_at: Time
     ceilings: tuple[Ceiling, ...]
+    cache_bytes: Count = 0
+
+
+WARM = "warm"
+"""The same call again and again, so that all that it needs is in the caches."""
+
+IN_COMPANY = "in company"
+"""After a call that ran other code; inputs and weights are in the last cache."""
+
+WEIGHTS_COLD = "weights cold"
+"""After a call that ran other code; inputs are in the last cache, and weights in memory."""
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One way of running a layer: its time with its spread, or the reason that it failed.
 
-    `cache` says whether inputs and weights were in the caches. `samples_us` are times of one
-    execution each, in the order taken. `stopped_by` names the rule that ended the sampling.
-    A failed variant has a `failure` and no samples.
+    `cache` is `WARM`, `IN_COMPANY` or `WEIGHTS_COLD`; the same variant may stand there with
+    each. `samples_us` are times of one execution each, in the order taken. `stopped_by` names
+    the rule that ended the sampling. A failed variant has a `failure` and no samples.
+
+    `layout` is the order of the axes of images in memory, if it matters. `layout_change_us` is
+    what it takes to turn all images that the variant reads into this layout from the other one,
+    and those that it writes back.
     """
 
     library: Name
     algorithm: Name
     layout: Name = ""
-    cache: Name = "warm"
+    cache: Name = WARM
     samples_us: Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)] = ()
     minimum_us: Microseconds | None = None
     median_us: Microseconds | None = None
     iqr_us: Microseconds | None = None
     stopped_by: Name = ""
     workspace_bytes: Count = 0
+    layout_change_us: Microseconds | None = None
     failure: Reason = ""
 
 
@@ -258,8 +278,9 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     `measured`, `free`, `not_counted` and `missing` are positions of layers and together hold
     every layer once. Where `missing` isn't empty the bound is partial: it counts the layers
     measured, and the true one is larger. `cover` lists the fingerprints that the sequential
-    bound adds up, in topological order. `critical_path` holds positions of layers. A figure
-    that cannot be had is null.
+    bound adds up, in topological order. `critical_path` holds positions of layers. `layout` is
+    the one that images are kept in from layer to layer, empty where that makes no difference.
+    A figure that cannot be had is null.
     """
 
     model_id: Hash
@@ -282,6 +303,37 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     missing: tuple[Missing, ...]
     cover: tuple[Hash, ...]
     critical_path: tuple[Count, ...]
+    layout: Name = ""
+
+
+class Witnessed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long a whole model took, run as its bound says. Times of one execution each."""
+
+    median_us: Microseconds
+    iqr_us: Microseconds
+    samples_us: Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)]
+
+
+class ModelWitnessed(Event, frozen=True, kw_only=True):
+    """A model was run as its bound says. Topic `profiles`, key `model_id`.
+
+    `bound_id` is the id of the BoundUpdated, with fusion under the accounting `full`, whose
+    cover was run. `sequential` ran it as one CUDA graph on one stream, `parallel` on several.
+    `layout_changes` counts the calls in between that turned an image into another layout.
+    `failure` says why there are no times.
+    """
+
+    model_id: Hash
+    system_id: Hash
+    bound_id: Hash
+    precision: Precision
+    batch: Positive
+    witnessed_at: Time
+    sequential: Witnessed | None = None
+    parallel: Witnessed | None = None
+    calls: Count = 0
+    layout_changes: Count = 0
+    failure: Reason = ""
 
 
 class DeadLetter(Event, frozen=True, kw_only=True):
@@ -318,6 +370,7 @@ AnyEvent = (
     | SystemMeasured
     | LayerMeasured
     | BoundUpdated
+    | ModelWitnessed
     | DeadLetter
     | DeadLetterSettled
 )

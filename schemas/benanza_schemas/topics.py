@@ -13,6 +13,7 @@ from benanza_schemas.events import (
     LayerSeen,
     ModelIngested,
     ModelPublished,
+    ModelWitnessed,
     SystemMeasured,
 )
 
@@ -21,10 +22,11 @@ GRAPHS = "graphs"
 LAYERS = "layers"
 JOBS = "jobs"
 RESULTS = "results"
+PROFILES = "profiles"
 BOUNDS = "bounds"
 DEAD_LETTERS = "dead-letters"
 
-TOPICS = (MODELS, GRAPHS, LAYERS, JOBS, RESULTS, BOUNDS, DEAD_LETTERS)
+TOPICS = (MODELS, GRAPHS, LAYERS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)
 
 DEDUPE_OWNERS = "dedupe-owners"
 """No events: what the dedupe service remembers, so that it can be had again elsewhere."""
@@ -37,6 +39,7 @@ PARTITIONS = {
     LAYERS: 8,
     DEDUPE_OWNERS: 8,  # as many as there are of layers
     JOBS: 16,
+    PROFILES: 8,
     BOUNDS: 1,
     DEAD_LETTERS: 1,
 }
@@ -67,6 +70,8 @@ def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
         case BoundUpdated():
             parts = (event.model_id, event.system_id, str(event.batch), event.precision)
             return BOUNDS, "/".join((*parts, event.accounting, str(event.fusion))).encode()
+        case ModelWitnessed():
+            return PROFILES, event.model_id.encode()
         case DeadLetter():
             return DEAD_LETTERS, event.key
         case DeadLetterSettled():

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from benanza_analyzer.measurements import LAYOUTS, Best
 from benanza_schemas.events import (
     BoundUpdated,
     Ceiling,
@@ -94,16 +95,30 @@ def model(
 
 
 def variant(
-    median_us: float | None, iqr_us: float | None = 0.0, *, failure: str = "", cache: str = "warm"
+    median_us: float | None,
+    iqr_us: float | None = 0.0,
+    *,
+    failure: str = "",
+    cache: str = "warm",
+    algorithm: str = "algo",
+    layout: str = "",
+    change_us: float | None = None,
 ) -> Variant:
     return Variant(
         library="lib",
-        algorithm="algo",
+        algorithm=algorithm,
         cache=cache,
+        layout=layout,
+        layout_change_us=change_us,
         median_us=median_us,
         iqr_us=iqr_us,
         failure=failure,
     )
+
+
+def everywhere(outcome: Best | str) -> Sequence[Best] | str:
+    """The outcome of a layer for which layouts make no difference."""
+    return outcome if isinstance(outcome, str) else [outcome] * len(LAYOUTS)
 
 
 def measured(
@@ -127,17 +142,23 @@ def measured(
 
 
 def ceilings(
-    bandwidth: float, flops: float, precision: Precision = "fp32", runtime: str = "test"
+    bandwidth: float,
+    flops: float,
+    precision: Precision = "fp32",
+    runtime: str = "test",
+    cache_bytes: int = 0,
 ) -> SystemMeasured:
     """The system's ceilings at one precision, in bytes and operations per second."""
+    about = (bandwidth, flops, precision, cache_bytes)
     return SystemMeasured(
-        event_id=event_id("SystemMeasured", runtime, repr((bandwidth, flops, precision))),
+        event_id=event_id("SystemMeasured", runtime, repr(about)),
         system=system(runtime),
         measured_at=NOW,
         ceilings=(
             Ceiling("bandwidth", precision, bandwidth, 0.0),
             Ceiling("flops", precision, flops, 0.0),
         ),
+        cache_bytes=cache_bytes,
     )
 
 

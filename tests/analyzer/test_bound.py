@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations, pairwise
 
+import msgspec
 import networkx
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ from benanza_analyzer.measurements import NOT_MEASURED, Best, Measurements
 from benanza_analyzer.roofline import Ceilings
 from benanza_schemas.events import Group, Missing, ModelIngested
 from benanza_schemas.layer import Accounting
-from tests.analyzer.events import IN_PAPER, fingerprint, group, model, summary
+from tests.analyzer.events import IN_PAPER, everywhere, fingerprint, group, model, summary
 from tests.analyzer.graphs import all_fingerprints, graph_of, models, times
 
 Outcomes = Mapping[str, Best | str]
@@ -58,7 +59,7 @@ def bound_of(
     compiled = compile_model(event, catalogue)
     measurements = Measurements()
     for of, outcome in found.items():
-        measurements.add(catalogue.number(of), outcome)
+        measurements.add(catalogue.number(of), everywhere(outcome))
     return lower_bound(compiled, accounting, fusion, measurements, catalogue, CEILINGS, "fp32")
 
 
@@ -364,3 +365,57 @@ def test_the_critical_path_follows_edges(
     bound = bound_of(event, found, accounting, fusion=fusion)
     if not any(group.fingerprint in bound.cover for group in event.groups):
         assert set(pairwise(bound.critical_path)) <= set(event.edges)
+
+
+def test_images_are_kept_in_the_layout_that_costs_less_in_all() -> None:
+    event = model([summary("Conv"), summary("Relu"), summary("TopK")])
+    # Channels first, channels last: the second layer has its images turned there.
+    found = {"Conv": (5.0, 2.0), "Relu": (3.0, 3.5), "TopK": (1.0, 1.0)}
+    bound = turned(event, found)
+    assert (bound.layout, bound.sequential_us) == ("NHWC", 6.5)
+    assert turned(event, found | {"Relu": (3.0, 9.0)}).layout == "NCHW"
+    assert turned(event, found | {"Relu": (3.0, 9.0)}).sequential_us == 9.0
+    paper = turned(event, found, "paper")
+    assert (paper.layout, paper.sequential_us) == ("", 5.0), "turning images is data movement"
+
+
+def turned(
+    event: ModelIngested,
+    found: Mapping[str, tuple[float, float]],
+    accounting: Accounting = "full",
+) -> Bound:
+    """The bound of layers with these times, images kept in either layout."""
+    catalogue = Catalogue()
+    compiled = compile_model(event, catalogue)
+    measurements = Measurements()
+    for of, (first, last) in found.items():
+        times = [Best(min(first, last), 0.0), Best(first, 0.0), Best(last, 0.0)]
+        measurements.add(catalogue.number(fingerprint(of)), times)
+    return lower_bound(compiled, accounting, False, measurements, catalogue, None, "fp32")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "cache_bytes", "attainable_us"),
+    [(100, 0, 7.0), (100, 1_000, 7.0), (100, 799, 9.0), (100, 100, 9.0)],
+)
+def test_weights_are_cold_where_they_are_more_than_half_of_the_cache(
+    parameters: int, cache_bytes: int, attainable_us: float
+) -> None:
+    conv = msgspec.structs.replace(summary("Conv"), parameters=parameters)
+    bound = attained(model([conv, summary("Relu")]), Best(4.0, 0.0, 5.0, 7.0), cache_bytes)
+    assert bound.attainable_us == attainable_us
+    assert bound.sequential_us == 5.0
+
+
+def test_nothing_is_attainable_where_a_layer_was_not_timed_in_company() -> None:
+    event = model([summary("Conv"), summary("Relu")])
+    assert attained(event, Best(4.0, 0.0), 0).attainable_us is None
+
+
+def attained(event: ModelIngested, conv: Best, cache_bytes: int) -> Bound:
+    catalogue = Catalogue()
+    compiled = compile_model(event, catalogue)
+    measurements = Measurements()
+    for of, best in {"Conv": conv, "Relu": Best(1.0, 0.0, 2.0, 2.0)}.items():
+        measurements.add(catalogue.number(fingerprint(of)), everywhere(best))
+    return lower_bound(compiled, "full", False, measurements, catalogue, None, "fp32", cache_bytes)

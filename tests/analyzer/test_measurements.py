@@ -3,8 +3,26 @@ from itertools import permutations
 
 import pytest
 
-from benanza_analyzer.measurements import NOT_MEASURED, Best, Measurements, best
-from tests.analyzer.events import measured, variant
+from benanza_analyzer.measurements import (
+    FIRST,
+    LAST,
+    NOT_MEASURED,
+    WHICHEVER,
+    Best,
+    Measurements,
+    bests,
+)
+from benanza_schemas.events import IN_COMPANY, WEIGHTS_COLD, LayerMeasured
+from tests.analyzer.events import everywhere, measured, variant
+
+
+def best(event: LayerMeasured) -> Best | str:
+    """What is best where layouts make no difference."""
+    found = bests(event)
+    if isinstance(found, str):
+        return found
+    assert len(set(found)) == 1
+    return found[0]
 
 
 def test_the_least_median_wins_with_its_own_spread() -> None:
@@ -48,29 +66,70 @@ def test_outcomes_are_joined_in_any_order() -> None:
     for order in permutations(outcomes):
         measurements = Measurements()
         for outcome in order:
-            measurements.add(7, outcome)
-        assert (measurements.median_us[7], measurements.iqr_us[7]) == (1.0, 0.125)
+            measurements.add(7, everywhere(outcome))
+        assert (measurements.median_us[0, 7], measurements.iqr_us[0, 7]) == (1.0, 0.125)
     for order in permutations(["no memory", "crashed"]):
         measurements = Measurements()
         for outcome in order:
-            measurements.add(7, outcome)
+            measurements.add(7, everywhere(outcome))
         assert measurements.why_missing(7) == "crashed"
 
 
 def test_add_says_whether_anything_changed() -> None:
     measurements = Measurements()
-    assert measurements.add(1, "no memory")
-    assert not measurements.add(1, "no memory")
-    assert measurements.add(1, Best(2.0, 0.5))
-    assert not measurements.add(1, Best(2.0, 0.5))
-    assert not measurements.add(1, Best(3.0, 0.0))
-    assert not measurements.add(1, "no memory")
-    assert measurements.add(1, Best(1.0, 0.5))
+    assert measurements.add(1, everywhere("no memory"))
+    assert not measurements.add(1, everywhere("no memory"))
+    assert measurements.add(1, everywhere(Best(2.0, 0.5)))
+    assert not measurements.add(1, everywhere(Best(2.0, 0.5)))
+    assert not measurements.add(1, everywhere(Best(3.0, 0.0)))
+    assert not measurements.add(1, everywhere("no memory"))
+    assert measurements.add(1, everywhere(Best(1.0, 0.5)))
 
 
 def test_what_is_not_known_has_no_time_and_a_reason() -> None:
     measurements = Measurements()
     measurements.reach(100)
-    assert measurements.median_us[99] == math.inf
-    assert measurements.median_us[0] == 0.0
+    assert measurements.median_us[0, 99] == math.inf
+    assert measurements.median_us[0, 0] == 0.0
     assert measurements.why_missing(99) == NOT_MEASURED
+
+
+def test_images_are_turned_for_what_is_faster_in_the_other_layout() -> None:
+    first = variant(3.0, algorithm="a", layout="NCHW", change_us=2.0)
+    last = variant(2.0, algorithm="b", layout="NHWC", change_us=2.0)
+    found = bests(measured("a", first, last))
+    assert not isinstance(found, str)
+    assert [best.median_us for best in found] == [2.0, 3.0, 2.0]
+    only_last = bests(measured("a", last))
+    assert not isinstance(only_last, str)
+    assert [best.median_us for best in only_last] == [2.0, 4.0, 2.0]
+
+
+def test_what_takes_images_as_they_come_is_the_same_in_both_layouts() -> None:
+    found = bests(measured("a", variant(3.0, layout="weights transposed", change_us=1.0)))
+    assert not isinstance(found, str)
+    assert len(set(found)) == 1
+
+
+def test_the_times_in_company_are_those_of_the_same_variant() -> None:
+    found = bests(
+        measured(
+            "a",
+            variant(3.0, algorithm="a", layout="NHWC", change_us=0.5),
+            variant(3.25, algorithm="a", layout="NHWC", cache=IN_COMPANY),
+            variant(3.5, algorithm="a", layout="NHWC", cache=WEIGHTS_COLD),
+            variant(1.0, algorithm="b", layout="NHWC", cache=IN_COMPANY),
+            variant(None, algorithm="a", layout="NHWC", cache=IN_COMPANY, failure="no memory"),
+        )
+    )
+    assert not isinstance(found, str)
+    assert found[LAST] == found[WHICHEVER] == Best(3.0, 0.0, 3.25, 3.5)
+    assert found[FIRST] == Best(3.5, 0.0, 3.75, 4.0)
+
+
+def test_layouts_matter_from_the_first_layer_on_for_which_they_differ() -> None:
+    measurements = Measurements()
+    measurements.add(1, everywhere(Best(2.0, 0.5)))
+    assert not measurements.layouts_matter
+    measurements.add(2, [Best(1.0, 0.0), Best(2.0, 0.0), Best(1.0, 0.0)])
+    assert measurements.layouts_matter

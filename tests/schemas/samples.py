@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 1 say."""
+"""An event of each kind with every field set: what the golden bytes of version 2 say."""
 
 from datetime import UTC, datetime
 
@@ -18,9 +18,11 @@ from benanza_schemas.events import (
     Missing,
     ModelIngested,
     ModelPublished,
+    ModelWitnessed,
     System,
     SystemMeasured,
     Variant,
+    Witnessed,
 )
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor, TensorValue
 
@@ -121,6 +123,7 @@ VARIANTS = (
         iqr_us=0.25,
         stopped_by="stdrel",
         workspace_bytes=4096,
+        layout_change_us=1.5,
     ),
     Variant(library="onnxruntime", algorithm="direct", failure="out of memory"),
 )
@@ -171,6 +174,7 @@ EVENTS: tuple[AnyEvent, ...] = (
             Ceiling("bandwidth", "fp32", 2.5e10, 1e8),
             Ceiling("flops", "bf16", 9.5e14, 0.0),
         ),
+        cache_bytes=62_914_560,
     ),
     LayerMeasured(
         event_id=some_id("6"),
@@ -204,6 +208,21 @@ EVENTS: tuple[AnyEvent, ...] = (
         missing=(Missing("com.example::Foo isn't known", (2,)),),
         cover=(some_id("b"),),
         critical_path=(0,),
+        layout="NHWC",
+    ),
+    ModelWitnessed(
+        event_id=some_id("b"),
+        model_id=some_id("a"),
+        system_id=some_id("e"),
+        bound_id=some_id("7"),
+        precision="fp16",
+        batch=8,
+        witnessed_at=NOON,
+        sequential=Witnessed(11.5, 0.125, (11.5, 11.625)),
+        parallel=Witnessed(9.5, 0.0, (9.5,)),
+        calls=2,
+        layout_changes=1,
+        failure="",
     ),
     DeadLetter(
         event_id=some_id("8"),

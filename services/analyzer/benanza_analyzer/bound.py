@@ -12,11 +12,17 @@ from benanza_analyzer.catalogue import NOTHING, Catalogue
 from benanza_analyzer.compiled_model import CompiledModel, Counted
 from benanza_analyzer.cover import cheapest
 from benanza_analyzer.critical_path import critical_path
-from benanza_analyzer.measurements import Measurements
+from benanza_analyzer.measurements import FIRST, LAST, LAYOUTS, WHICHEVER, Measurements
 from benanza_analyzer.roofline import Ceilings, roofline_us
 from benanza_analyzer.spread import spread_us
 from benanza_schemas.events import Missing
 from benanza_schemas.layer import Accounting, Precision
+
+BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
+"""Of a weight."""
+
+SHARE_FOR_WEIGHTS = 0.5
+"""Of the cache: the rest is for what goes from layer to layer."""
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -34,6 +40,7 @@ class Bound(msgspec.Struct, frozen=True):
     missing: tuple[Missing, ...]
     cover: tuple[str, ...]
     critical_path: tuple[int, ...]
+    layout: str
 
 
 class Blocks(NamedTuple):
@@ -49,6 +56,24 @@ class Blocks(NamedTuple):
     groups: dict[int, tuple[int, ...]]
 
 
+class Plan(NamedTuple):
+    """A cover with images kept in one layout; times are those of the blocks, by last position,
+    zero where they aren't known.
+    """
+
+    layout: int
+    blocks: Blocks
+    times_us: npt.NDArray[np.float64]
+    known: npt.NDArray[np.bool_]
+    sequential_us: float
+
+    def taken(self) -> list[tuple[int, ...]]:
+        """The positions of each block that has a time, in topological order."""
+        numbers = self.blocks.numbers
+        ends = np.flatnonzero(self.known & (numbers != NOTHING)).tolist()
+        return [self.blocks.groups.get(end, (end,)) for end in ends]
+
+
 def lower_bound(
     model: CompiledModel,
     accounting: Accounting,
@@ -57,8 +82,17 @@ def lower_bound(
     catalogue: Catalogue,
     ceilings: Ceilings | None,
     precision: Precision,
+    cache_bytes: int = 0,
 ) -> Bound:
     """The bound from the layers' best times, and the roofline if there are ceilings.
+
+    Where layouts matter, data movement counts, and so does turning images: the model is covered
+    once with images kept in each layout, and the bound is the lesser. A layer that is faster in
+    the other layout then has its images turned on both sides, even where its neighbour's are
+    turned as well, so that two such layers in a row are counted a little too dear.
+
+    `attainable_us` adds up times taken in the company of other kernels, with weights that are
+    cold if those of the whole model are more than half of what the cache holds.
 
     The parallel bound and the roofline are those of the cover that the sequential bound takes:
     with fusion, another one might make them smaller. The roofline counts all layers that the
@@ -68,30 +102,67 @@ def lower_bound(
     """
     measurements.reach(len(catalogue))
     counted = model.counted(accounting)
-    blocks = _fused(counted, measurements) if fusion else _single(counted)
-    times_us = measurements.median_us[blocks.numbers]
-    known = np.isfinite(times_us)
-    times_us[~known] = 0.0
+    plan = cheapest_plan(counted, accounting, fusion, measurements)
+    layout, blocks, times_us, known = plan.layout, plan.blocks, plan.times_us, plan.known
     path = _critical_path(model, blocks, times_us)
     is_counted = counted.numbers != NOTHING
     lacking = np.flatnonzero(is_counted & ~known)
     cover = blocks.numbers[known & (blocks.numbers != NOTHING)].tolist()
     return Bound(
-        sequential_us=math.fsum(times_us.tolist()),
-        sequential_spread_us=spread_us(blocks.numbers, measurements.iqr_us),
+        sequential_us=plan.sequential_us,
+        sequential_spread_us=spread_us(blocks.numbers, measurements.iqr_us[layout]),
         parallel_us=math.fsum(times_us[path].tolist()),
-        parallel_spread_us=spread_us(blocks.numbers[path], measurements.iqr_us),
+        parallel_spread_us=spread_us(blocks.numbers[path], measurements.iqr_us[layout]),
         roofline_us=(
             roofline_us(blocks.numbers, catalogue, ceilings, precision) if ceilings else None
         ),
-        attainable_us=None,
+        attainable_us=_attainable_us(model, plan, measurements, precision, cache_bytes),
         measured=tuple(np.flatnonzero(is_counted & known).tolist()),
         free=model.free,
         not_counted=counted.not_counted,
         missing=_missing(model, counted, lacking, measurements),
         cover=tuple([catalogue.fingerprints[number] for number in cover]),
         critical_path=_layers_of(path, blocks),
+        layout=LAYOUTS[layout],
     )
+
+
+def cheapest_plan(
+    counted: Counted, accounting: Accounting, fusion: bool, measurements: Measurements
+) -> Plan:
+    """The plan whose calls a bound adds up. The measurements reach as far as the catalogue."""
+    turned = accounting == "full" and measurements.layouts_matter
+    plans = [
+        _plan(counted, fusion, measurements, layout)
+        for layout in ((FIRST, LAST) if turned else (WHICHEVER,))
+    ]
+    return min(plans, key=lambda plan: plan.sequential_us)
+
+
+def _plan(counted: Counted, fusion: bool, measurements: Measurements, layout: int) -> Plan:
+    """The cheapest cover with images kept in this layout."""
+    medians_us = measurements.median_us[layout]
+    blocks = _fused(counted, medians_us) if fusion else _single(counted)
+    times_us = medians_us[blocks.numbers]
+    known = np.isfinite(times_us)
+    times_us[~known] = 0.0
+    return Plan(layout, blocks, times_us, known, math.fsum(times_us.tolist()))
+
+
+def _attainable_us(
+    model: CompiledModel,
+    plan: Plan,
+    measurements: Measurements,
+    precision: Precision,
+    cache_bytes: int,
+) -> float | None:
+    """What running the plan would take, or None where a layer lacks the time for it."""
+    weight_bytes = model.parameters * BYTES[precision]
+    cold = cache_bytes and weight_bytes > cache_bytes * SHARE_FOR_WEIGHTS
+    found = measurements.weights_cold_us if cold else measurements.in_company_us
+    times_us = found[plan.layout][plan.blocks.numbers[plan.known]]
+    total_us = math.fsum(times_us.tolist())
+    return total_us if math.isfinite(total_us) and plan.sequential_us > 0 else None
 
 
 def _single(counted: Counted) -> Blocks:
@@ -99,9 +170,9 @@ def _single(counted: Counted) -> Blocks:
     return Blocks(counted.numbers, np.arange(len(counted.numbers), dtype=np.int32), {})
 
 
-def _fused(counted: Counted, measurements: Measurements) -> Blocks:
+def _fused(counted: Counted, medians_us: npt.NDArray[np.float64]) -> Blocks:
     """The cheapest cover by layers and groups."""
-    times_us = measurements.median_us[counted.block_numbers].tolist()
+    times_us = medians_us[counted.block_numbers].tolist()
     groups: dict[int, tuple[int, ...]] = {}
     group_numbers: list[int] = []
     for plan, blocks, places in counted.components:

@@ -47,12 +47,14 @@ class Counted(NamedTuple):
 class CompiledModel:
     """A model at one batch size. Its edges are in two arrays, ascending by source.
 
-    `skipped` holds positions with reasons. `numbers` are those of all layers and groups whose
+    `parameters` counts the elements of the weights of all layers. `skipped` holds positions with
+    reasons. `numbers` are those of all layers and groups whose
     measurement can move a bound, each once.
     """
 
     model_id: str
     batch: int
+    parameters: int
     sources: npt.NDArray[np.int32]
     targets: npt.NDArray[np.int32]
     free: tuple[int, ...]
@@ -83,6 +85,7 @@ def compile_model(event: ModelIngested, catalogue: Catalogue) -> CompiledModel:
     return CompiledModel(
         model_id=event.model_id,
         batch=event.batch,
+        parameters=sum(event.summaries[use.summary].parameters for use in event.layers),
         sources=edges[:, 0].copy(),
         targets=edges[:, 1].copy(),
         free=_at(standings, "free"),

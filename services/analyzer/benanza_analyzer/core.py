@@ -8,13 +8,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 
-from benanza_analyzer.bound import Bound, lower_bound
+from benanza_analyzer.bound import Bound, cheapest_plan, lower_bound
 from benanza_analyzer.catalogue import Catalogue
 from benanza_analyzer.compiled_model import CompiledModel, compile_model
-from benanza_analyzer.measurements import Measurements, best
+from benanza_analyzer.measurements import Measurements, bests
 from benanza_analyzer.roofline import Ceilings
 from benanza_schemas.events import (
     BoundUpdated,
@@ -48,6 +49,7 @@ class Platform:
         self.precision: Precision = precision
         self.measurements = Measurements()
         self.published: dict[str, tuple[bytes, ...] | None] = {}
+        self.cache_bytes = 0
         self._ceilings: dict[str, float] = {}
 
     def ceilings(self) -> Ceilings | None:
@@ -63,6 +65,15 @@ class Platform:
             return False
         self._ceilings[name] = value
         return True
+
+
+class Covered(NamedTuple):
+    """The calls that a bound adds up: layers of each, by position, in topological order; and
+    the layout that images are kept in, as a place in `measurements.LAYOUTS`.
+    """
+
+    layout: int
+    blocks: list[tuple[int, ...]]
 
 
 class Analyzer:
@@ -111,6 +122,17 @@ class Analyzer:
             for model in models:
                 platform.published[model.model_id] = None
 
+    def covered(self, model_id: str, system_id: str, precision: Precision) -> Covered:
+        """What the bound with fusion under the accounting `full` adds up.
+
+        Raises `KeyError` for a model that isn't known.
+        """
+        model = self._models[model_id]
+        measurements = self._platform(system_id, precision).measurements
+        measurements.reach(len(self._catalogue))
+        plan = cheapest_plan(model.full, "full", True, measurements)
+        return Covered(plan.layout, plan.taken())
+
     def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, Collection[CompiledModel]]]:
         """Takes in the event. Where, and for which models, that may move bounds."""
         match event:
@@ -123,11 +145,14 @@ class Analyzer:
                     platform = self._platform(event.system.system_id, ceiling.precision)
                     if platform.raise_ceiling(ceiling.name, ceiling.value):
                         raised[platform] = None
+                    if event.cache_bytes > platform.cache_bytes:
+                        platform.cache_bytes = event.cache_bytes
+                        raised[platform] = None
                 return [(platform, self._models.values()) for platform in raised]
             case LayerMeasured():
                 platform = self._platform(event.system.system_id, event.precision)
                 number = self._catalogue.number(event.fingerprint)
-                if not platform.measurements.add(number, best(event)):
+                if not platform.measurements.add(number, bests(event)):
                     return []
                 return [(platform, self._models_with.get(number, ()))]
 
@@ -194,6 +219,7 @@ class Analyzer:
                 self._catalogue,
                 platform.ceilings(),
                 platform.precision,
+                platform.cache_bytes,
             )
             for fusion in (False, True)
         ]

@@ -1,44 +1,101 @@
-"""What is known of each layer on one system at one precision: its best time, or why none.
+"""What is known of each layer on one system at one precision: its best times, or why none.
 
-Layers are known by their numbers in the `Catalogue`.
+Layers are known by their numbers in the `Catalogue`. Images may be kept in either of two layouts
+from layer to layer; what is faster in the other one has to have them turned.
 """
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from benanza_schemas.events import LayerMeasured, Variant
+from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, LayerMeasured, Variant
 
 NOT_MEASURED = "not measured yet on this system"
 MAX_REASON = 8192
 
+WHICHEVER, FIRST, LAST = range(3)
+LAYOUTS = ("", "NCHW", "NHWC")
+"""In which layout images are kept: whichever suits each layer, as if turning them took no time;
+channels first; channels last."""
+
 
 class Best(NamedTuple):
-    """The median time of a layer's fastest variant, and the interquartile range around it."""
+    """The median time of a layer's fastest variant, and the interquartile range around it.
+
+    `in_company_us` and `weights_cold_us` are the medians of the same variant under these
+    conditions, infinite where they were not measured. All contain what it takes to turn images
+    into the layout of the variant and back.
+    """
 
     median_us: float
     iqr_us: float
+    in_company_us: float = math.inf
+    weights_cold_us: float = math.inf
 
 
-def best(event: LayerMeasured) -> Best | str:
-    """The least median over the variants that succeeded with warm caches, or the reason.
+def bests(event: LayerMeasured) -> Sequence[Best] | str:
+    """For each of `LAYOUTS` the best variant that succeeded with warm caches, or the reason that
+    there is none.
 
-    Of two variants with the same median, the one with the lesser spread. A time that is not
-    finite, or comes without its spread, is no success.
+    The best has the least median, changes of layout included; of two with the same, the lesser
+    spread. A time that is not finite, or comes without its spread, is no success.
     """
-    times = [time for variant in event.variants if (time := _warm_time(variant)) is not None]
-    return min(times) if times else _failure(event)
+    found = [[best for best, _ in _times(event, layout)] for layout in range(len(LAYOUTS))]
+    return [min(times) for times in found] if all(found) else _failure(event)
 
 
-def _warm_time(variant: Variant) -> Best | None:
-    if variant.failure or variant.cache != "warm":
-        return None
-    if variant.median_us is None or variant.iqr_us is None:
-        return None
-    if not (math.isfinite(variant.median_us) and math.isfinite(variant.iqr_us)):
-        return None
-    return Best(variant.median_us, variant.iqr_us)
+def fastest(events: Iterable[LayerMeasured], layout: int) -> Variant | None:
+    """The variant that is best in one of `LAYOUTS`, of all measurements of a layer."""
+    found = (each for event in events for each in _times(event, layout))
+    best = min(found, key=lambda each: each[0], default=None)
+    return best and best[1]
+
+
+def _times(event: LayerMeasured, layout: int) -> Iterator[tuple[Best, Variant]]:
+    for variant in event.variants:
+        if (
+            _has_time(variant, WARM)
+            and variant.median_us is not None
+            and variant.iqr_us is not None
+        ):
+            turning_us = variant.layout_change_us or 0.0
+            if layout == WHICHEVER or layout_of(variant) in (WHICHEVER, layout):
+                turning_us = 0.0
+            best = Best(
+                variant.median_us + turning_us,
+                variant.iqr_us,
+                _under(event, variant, IN_COMPANY) + turning_us,
+                _under(event, variant, WEIGHTS_COLD) + turning_us,
+            )
+            yield best, variant
+
+
+def layout_of(variant: Variant) -> int:
+    """The layout that a variant wants its images in, as a place in `LAYOUTS`."""
+    name = variant.layout
+    if name.startswith("NC"):
+        return FIRST
+    return LAST if len(name) > 2 and name.startswith("N") and name.endswith("C") else WHICHEVER
+
+
+def _has_time(variant: Variant, cache: str) -> bool:
+    if variant.failure or variant.cache != cache:
+        return False
+    times = (variant.median_us, variant.iqr_us)
+    return all(time is not None and math.isfinite(time) for time in times)
+
+
+def _under(event: LayerMeasured, variant: Variant, cache: str) -> float:
+    """The median of the same variant under another condition."""
+    key = variant.library, variant.algorithm, variant.layout
+    medians = [
+        other.median_us
+        for other in event.variants
+        if (other.library, other.algorithm, other.layout) == key and _has_time(other, cache)
+    ]
+    return min((median for median in medians if median is not None), default=math.inf)
 
 
 def _failure(event: LayerMeasured) -> str:
@@ -57,37 +114,60 @@ class Measurements:
     time counts, any time counts more than a failure, and of two failures the text that sorts
     first.
 
-    `median_us` and `iqr_us` hold the best times: infinite where there is none, and zero at
-    `NOTHING`. They reach at least as far as the catalogue did when `reach` was called last.
+    The arrays hold the best times: a row for each of `LAYOUTS`, infinite where there is none,
+    and zero at `NOTHING`. They reach at least as far as the catalogue did when `reach` was
+    called last. `layouts_matter` says whether rows differ anywhere.
     """
 
     def __init__(self) -> None:
-        self.median_us = np.zeros(1)
-        self.iqr_us = np.zeros(1)
+        self.median_us = np.zeros((len(LAYOUTS), 1))
+        self.iqr_us = np.zeros((len(LAYOUTS), 1))
+        self.in_company_us = np.zeros((len(LAYOUTS), 1))
+        self.weights_cold_us = np.zeros((len(LAYOUTS), 1))
+        self.layouts_matter = False
         self._failures: dict[int, str] = {}
 
     def reach(self, size: int) -> None:
         """Makes room for all numbers below `size`."""
-        if size > len(self.median_us):
-            more = np.full(max(size, 2 * len(self.median_us)) - len(self.median_us), np.inf)
-            self.median_us = np.concatenate((self.median_us, more))
-            self.iqr_us = np.concatenate((self.iqr_us, more))
+        known = self.median_us.shape[1]
+        if size > known:
+            more = np.full((len(LAYOUTS), max(size, 2 * known) - known), np.inf)
+            self.median_us = np.hstack((self.median_us, more))
+            self.iqr_us = np.hstack((self.iqr_us, more))
+            self.in_company_us = np.hstack((self.in_company_us, more))
+            self.weights_cold_us = np.hstack((self.weights_cold_us, more))
 
-    def add(self, number: int, outcome: Best | str) -> bool:
-        """Takes in an outcome. Whether it changes what is known of the layer."""
+    def add(self, number: int, outcome: Sequence[Best] | str) -> bool:
+        """Takes in an outcome as `bests` gives it. Whether it changes what is known."""
         self.reach(number + 1)
-        before = Best(float(self.median_us[number]), float(self.iqr_us[number]))
         if isinstance(outcome, str):
             known = self._failures.get(number)
-            if math.isfinite(before.median_us) or (known is not None and known <= outcome):
+            measured = math.isfinite(self.median_us[WHICHEVER, number])
+            if measured or (known is not None and known <= outcome):
                 return False
             self._failures[number] = outcome
             return True
-        if outcome >= before:
-            return False
-        self._failures.pop(number, None)
-        self.median_us[number], self.iqr_us[number] = outcome
-        return True
+        better = [
+            layout for layout, best in enumerate(outcome) if best < self._best(layout, number)
+        ]
+        for layout in better:
+            self._failures.pop(number, None)
+            (
+                self.median_us[layout, number],
+                self.iqr_us[layout, number],
+                self.in_company_us[layout, number],
+                self.weights_cold_us[layout, number],
+            ) = outcome[layout]
+        self.layouts_matter |= len({self._best(layout, number) for layout in range(3)}) > 1
+        return bool(better)
+
+    def _best(self, layout: int, number: int) -> Best:
+        return Best(
+            float(self.median_us[layout, number]),
+            float(self.iqr_us[layout, number]),
+            float(self.in_company_us[layout, number]),
+            float(self.weights_cold_us[layout, number]),
+        )
 
     def why_missing(self, number: int) -> str:
         """The reason that a layer without a time has none."""

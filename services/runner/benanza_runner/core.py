@@ -36,6 +36,7 @@ class Runner:
             system=self.system,
             measured_at=self._now(),
             ceilings=tuple(ceilings),
+            cache_bytes=self._runtime.cache_bytes(),
         )
 
     def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:

@@ -7,7 +7,7 @@ import msgspec
 
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
-from benanza_runner.runtime import Outcome, Runtime
+from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_runner.worker_messages import (
     Ceilings,
     Described,
@@ -20,10 +20,13 @@ from benanza_runner.worker_messages import (
     Reply,
     Request,
     Start,
+    Testified,
+    Witness,
 )
 from benanza_runner.worker_process import WorkerError, WorkerProcess
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.program import Program
 
 GIGABYTE = 1e9
 
@@ -38,6 +41,7 @@ class Limits(NamedTuple):
     start_seconds: float = 60.0
     layer_seconds: float = 60.0
     ceilings_seconds: float = 300.0
+    witness_seconds: float = 600.0
     tries: int = 2
 
 
@@ -59,7 +63,7 @@ class IsolatedRuntime(Runtime):
         self._start_message = Start(runtime, dict(arguments or {}), self._memory_bytes)
         self._limits = limits or Limits()
         self._worker: WorkerProcess | None = None
-        self._system: System | None = None
+        self._described: Described | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -74,10 +78,16 @@ class IsolatedRuntime(Runtime):
             self._worker = None
 
     def system(self) -> System:
+        return self._description().system
+
+    def cache_bytes(self) -> int:
+        return self._description().cache_bytes
+
+    def _description(self) -> Described:
         self._started()
-        if self._system is None:
+        if self._described is None:
             raise AssertionError("a started worker has described its system")
-        return self._system
+        return self._described
 
     def refuses(self, layer: Layer, precision: Precision) -> str | None:
         too_large = self._too_large(layer, precision)
@@ -120,6 +130,15 @@ class IsolatedRuntime(Runtime):
             return reply.ceilings
         raise RuntimeStartError(f"the system's ceilings can't be measured: {_unexpected(reply)}")
 
+    def witness(self, program: Program, precision: Precision) -> Testimony:
+        try:
+            reply = self._ask(Witness(program, precision), self._limits.witness_seconds)
+        except WorkerError as error:
+            return Testimony(failure=str(error))
+        if isinstance(reply, Testified):
+            return reply.testimony
+        return Testimony(failure=_unexpected(reply))
+
     def _too_large(self, layer: Layer, precision: Precision) -> str | None:
         needed = needed_bytes(layer, precision) + PROCESS_BYTES
         if needed <= self._memory_bytes:
@@ -147,7 +166,7 @@ class IsolatedRuntime(Runtime):
             if not isinstance(reply, Described):
                 worker.close()
                 raise RuntimeStartError(f"{self._start_message.runtime}: {_unexpected(reply)}")
-            self._worker, self._system = worker, reply.system
+            self._worker, self._described = worker, reply
         return self._worker
 
 

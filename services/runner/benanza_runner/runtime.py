@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 
 import msgspec
 
-from benanza_schemas.events import Ceiling, System, Variant
+from benanza_schemas.events import Ceiling, System, Variant, Witnessed
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.program import Program
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -17,6 +18,16 @@ class Outcome(msgspec.Struct, frozen=True):
     variants: tuple[Variant, ...] = ()
     failure: str = ""
     environment: dict[str, str] = {}
+
+
+class Testimony(msgspec.Struct, frozen=True):
+    """What came of running a whole model: the fields of `ModelWitnessed` of these names."""
+
+    sequential: Witnessed | None = None
+    parallel: Witnessed | None = None
+    calls: int = 0
+    layout_changes: int = 0
+    failure: str = ""
 
 
 class Runtime(ABC):
@@ -46,3 +57,11 @@ class Runtime(ABC):
 
         What it can't do at this precision is left out.
         """
+
+    def cache_bytes(self) -> int:
+        """What the last cache before the memory holds, zero if that isn't known."""
+        return 0
+
+    def witness(self, program: Program, precision: Precision) -> Testimony:
+        """Runs a whole model, each call reading what an earlier one wrote."""
+        return Testimony(failure="this runtime runs single layers only")

@@ -27,6 +27,8 @@ from benanza_runner.worker_messages import (
     Reply,
     Request,
     Start,
+    Testified,
+    Witness,
     encoder,
     requests,
 )
@@ -43,7 +45,9 @@ def main(file_descriptor: int) -> None:
         _limit_memory(start.memory_bytes)
         try:
             runtime = _make(start)
-            connection.send_bytes(encoder.encode(Described(runtime.system())))
+            connection.send_bytes(
+                encoder.encode(Described(runtime.system(), runtime.cache_bytes()))
+            )
         except Exception as error:  # noqa: BLE001  # whatever it is, the runner has to hear of it
             connection.send_bytes(encoder.encode(Failed(_reason(error))))
             return
@@ -86,6 +90,8 @@ def _answer(runtime: Runtime, request: Request) -> Reply:
                 return Measured(runtime.measure(request.layer, request.precision))
             case MeasureCeilings():
                 return Ceilings(runtime.ceilings(request.precision))
+            case Witness():
+                return Testified(runtime.witness(request.program, request.precision))
             case Start():
                 raise TypeError("the worker has been started already")
     except Exception as error:  # noqa: BLE001  # a defect in one layer must not cost the others

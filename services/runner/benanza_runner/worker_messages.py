@@ -2,9 +2,10 @@
 
 import msgspec
 
-from benanza_runner.runtime import Outcome
+from benanza_runner.runtime import Outcome, Testimony
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.program import Program
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
@@ -37,10 +38,18 @@ class MeasureCeilings(msgspec.Struct, frozen=True, tag=True):
     precision: Precision
 
 
+class Witness(msgspec.Struct, frozen=True, tag=True):
+    """Run this whole model. Answered with `Testified`."""
+
+    program: Program
+    precision: Precision
+
+
 class Described(msgspec.Struct, frozen=True, tag=True):
     """The worker is ready, and this is what it runs on."""
 
     system: System
+    cache_bytes: int
 
 
 class Refusal(msgspec.Struct, frozen=True, tag=True):
@@ -61,14 +70,20 @@ class Ceilings(msgspec.Struct, frozen=True, tag=True):
     ceilings: tuple[Ceiling, ...]
 
 
+class Testified(msgspec.Struct, frozen=True, tag=True):
+    """What came of it."""
+
+    testimony: Testimony
+
+
 class Failed(msgspec.Struct, frozen=True, tag=True):
     """An exception, in one line. The worker goes on, unless it could not start."""
 
     reason: str
 
 
-Request = Start | Question | Measure | MeasureCeilings
-Reply = Described | Refusal | Measured | Ceilings | Failed
+Request = Start | Question | Measure | MeasureCeilings | Witness
+Reply = Described | Refusal | Measured | Ceilings | Testified | Failed
 
 MAX_MESSAGE_BYTES = 64_000_000
 

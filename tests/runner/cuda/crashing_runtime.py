@@ -18,6 +18,8 @@ ILLEGAL = cupy.RawKernel('extern "C" __global__ void illegal(int* p) { *p = 1; }
 class Saboteur:
     """One variant writes where it must not, one never ends, and one leaves a wrong result."""
 
+    library = "saboteur"
+
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         if not isinstance(bench.call, Elementwise):
             return

@@ -18,6 +18,14 @@ class Joined(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class Named(msgspec.Struct, frozen=True):
+    """Layers as one, with the name in the model of each of its tensors; not canonical."""
+
+    layer: Layer
+    names: tuple[str, ...]
+    fingerprint: str
+
+
 class _Part(msgspec.Struct, frozen=True, eq=False):
     """Operators with their tensors, these in the order in which the operators name them."""
 
@@ -46,6 +54,17 @@ class Joiner:
             joined = Joined(layer, fingerprint_of_canonical(layer), costs.moved_bytes(layer))
             self._joined[part] = joined
         return joined
+
+    def named(self, positions: tuple[int, ...]) -> Named:
+        """The same layers, with the names that their tensors have in the model."""
+        part, places = self._grow(positions)
+        outputs = tuple([place for place in part.operators[-1].outputs if place != OMITTED])
+        names = {place: name for name, place in places.items()}
+        return Named(
+            Layer(part.tensors, part.operators, outputs),
+            tuple([names[place] for place in range(len(part.tensors))]),
+            self.join(positions).fingerprint,
+        )
 
     def _grow(self, positions: tuple[int, ...]) -> tuple[_Part, dict[str, int]]:
         grown = self._grown.get(positions)

@@ -1,11 +1,16 @@
 """What candidates of one layer share: its operands on the device, results and scratch memory."""
 
+from collections.abc import Iterator
+
 import cupy
 
 from benanza_runner.cuda.arrays import Placed, empty, placed
-from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.calls import Normalisation, Shape
+from benanza_runner.cuda.layouts import image_layouts, is_image
 from benanza_runner.cuda.lowering import Lowered
 from benanza_schemas.layer import Precision
+
+MOST_IMAGE_AXES = 5
 
 MAX_SCRATCH_BYTES = 1 << 32
 """Variants that want more are refused: no model would spare it."""
@@ -26,6 +31,15 @@ class Bench:
         self._placed: dict[tuple[str, tuple[int, ...]], Placed] = {}
         self._results: dict[tuple[Shape, tuple[int, ...]], Placed] = {}
         self._scratch: list[cupy.ndarray] = []
+
+    def layouts(self, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """The layouts that candidates may choose for images of this many axes, with their order."""
+        return image_layouts(rank)
+
+    def natural_layout(self, shape: Shape) -> str:
+        """ONNX's own layout, for variants that want it; empty if that makes no difference."""
+        names = [name for name, _ in image_layouts(len(shape))] if is_image(shape) else []
+        return names[0] if names and len(shape) <= MOST_IMAGE_AXES else ""
 
     def operand(self, name: str, order: tuple[int, ...] | None = None) -> Placed:
         """An operand with its axes in this order; ONNX's by default."""
@@ -51,6 +65,22 @@ class Bench:
         if key not in self._results:
             self._results[key] = empty(shape, order, self.precision)
         return self._results[key]
+
+    def images(self) -> tuple[list[Shape], list[Shape]]:
+        """The shapes of what the call reads of other calls, and of what it writes."""
+        lowered = self._lowered
+        read = [a.shape for name, a in lowered.operands.items() if name not in lowered.weights]
+        call = lowered.call
+        return read, [call.image if isinstance(call, Normalisation) else call.output]
+
+    def read(self, layout: str) -> list[Placed]:
+        """What the call reads of other calls, as it lies in memory for variants of a layout."""
+        names = [name for name in self._lowered.operands if name not in self._lowered.weights]
+        found = [p for (name, _), p in self._placed.items() if name in names]
+        wanted = dict(pair for rank in (3, 4, 5) for pair in image_layouts(rank)).get(layout)
+        return [
+            p for p in found if wanted is None or len(p.order) != len(wanted) or p.order == wanted
+        ]
 
     def scratch(self, size: int) -> int:
         """The address of at least so many bytes. It stays valid as long as the bench."""

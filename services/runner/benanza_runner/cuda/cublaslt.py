@@ -45,6 +45,8 @@ KNOBS_OF_HOPPER = ("INNER_SHAPE_ID", "CLUSTER_SHAPE_ID", "CUSTOM_OPTION")
 class CublasLt:
     """A handle, and how many algorithms at most are asked for."""
 
+    library = LIBRARY
+
     def __init__(self, most_algorithms: int) -> None:
         self._handle = cublasLt.create()
         self._most = most_algorithms

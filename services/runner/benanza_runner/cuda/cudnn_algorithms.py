@@ -20,7 +20,6 @@ from benanza_runner.cuda.cudnn_library import (
     address,
     integers,
 )
-from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.events import Variant
 
@@ -48,6 +47,8 @@ class CudnnAlgorithms:
     `cudnnConvolutionForward`; the API has nothing for a residual or activation without bias.
     """
 
+    library = LIBRARY
+
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
@@ -64,7 +65,7 @@ class CudnnAlgorithms:
         if call.activation not in ACTIVATION:
             yield refused(LIBRARY, "convolution", "", f"it has no {call.activation}")
             return
-        for layout, order in image_layouts(len(call.image)):
+        for layout, order in bench.layouts(len(call.image)):
             try:
                 convolution = _Convolution(self._cudnn, bench, call, layout, order)
             except CudnnError as error:

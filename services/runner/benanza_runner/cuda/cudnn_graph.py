@@ -14,7 +14,6 @@ from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import Convolution
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
-from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
@@ -35,17 +34,23 @@ MODES = (cudnn.heur_mode.A, cudnn.heur_mode.B, cudnn.heur_mode.FALLBACK)
 class CudnnGraph:
     """A handle on one stream."""
 
+    library = LIBRARY
+
     def __init__(self, stream: int, most_plans: int) -> None:
         self._handle = cudnn.create_handle()
-        cudnn.set_stream(self._handle, stream)
+        self.use(stream)
         self._most_plans = most_plans
+
+    def use(self, stream: int) -> None:
+        """Starts what follows on this stream."""
+        cudnn.set_stream(self._handle, stream)
 
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         """All plans in both layouts, the most promising first."""
         call = bench.call
         if not isinstance(call, Convolution):
             return
-        for layout, order in image_layouts(len(call.image)):
+        for layout, order in bench.layouts(len(call.image)):
             try:
                 graph = _Graph(self._handle, bench, call, order)
             except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:

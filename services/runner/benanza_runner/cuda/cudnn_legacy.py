@@ -15,7 +15,6 @@ from benanza_runner.cuda.cudnn_library import (
     address,
     integers,
 )
-from benanza_runner.cuda.layouts import image_layouts
 from benanza_schemas.events import Variant
 
 LIBRARY = "cudnn-legacy"
@@ -28,6 +27,8 @@ ACROSS_CHANNELS = 0
 
 class CudnnLegacy:
     """Candidates for calls that cuDNN's graph API lacks in Python."""
+
+    library = LIBRARY
 
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
@@ -43,13 +44,13 @@ class CudnnLegacy:
             if not _is_symmetric(call):
                 yield refused(LIBRARY, "pooling", "", "it pads both sides of an image alike")
                 return
-            for layout, order in image_layouts(len(call.image)):
+            for layout, order in bench.layouts(len(call.image)):
                 try:
                     yield self._pooling(bench, call, layout, order)
                 except CudnnError as error:
                     yield refused(LIBRARY, "pooling", layout, error)
         elif isinstance(call, Normalisation):
-            for layout, order in image_layouts(len(call.image)):
+            for layout, order in bench.layouts(len(call.image)):
                 try:
                     yield self._normalisation(bench, call, layout, order)
                 except CudnnError as error:
@@ -77,7 +78,7 @@ class CudnnLegacy:
                 address(result.pointer),
             )
 
-        return Candidate(LIBRARY, name, "", no_scratch, run, result)
+        return Candidate(LIBRARY, name, bench.natural_layout(call.output), no_scratch, run, result)
 
     def _pooling(
         self, bench: Bench, call: Pooling, layout: str, order: tuple[int, ...]

@@ -38,6 +38,10 @@ class CudnnLibrary:
         self._library.cudnnGetErrorString.restype = ctypes.c_char_p
         self.handle = ctypes.c_void_p()
         self.call("cudnnCreate", ctypes.byref(self.handle))
+        self.use(stream)
+
+    def use(self, stream: int) -> None:
+        """Starts what follows on this stream."""
         self.call("cudnnSetStream", self.handle, ctypes.c_void_p(stream))
 
     def call(self, name: str, *arguments: Any) -> None:

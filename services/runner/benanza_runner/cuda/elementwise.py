@@ -15,7 +15,6 @@ from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
-from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
@@ -29,6 +28,8 @@ WIDE_BYTES = 16
 class ElementwiseKernels:
     """Candidates for element-wise calls: layouts, widths of access, threads in a block."""
 
+    library = LIBRARY
+
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         call = bench.call
         if not isinstance(call, Elementwise):
@@ -38,7 +39,7 @@ class ElementwiseKernels:
         rank = len(call.output)
         layouts = [("", tuple(range(rank)))]
         if rank >= 3 and not whole:
-            layouts = list(image_layouts(rank))
+            layouts = list(bench.layouts(rank))
         for layout, order in layouts:
             yield from _candidates(bench, call, layout, order)
 

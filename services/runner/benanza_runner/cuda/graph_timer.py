@@ -27,7 +27,7 @@ class GraphTimer:
         """What one call takes, its start from the host included."""
         return self._timed_us(run)
 
-    def trial(self, run: Run, once_us: float) -> Trial:
+    def trial(self, run: Run, once_us: float, kind: str) -> Trial:
         """A look of few calls, and the full timing of as many as a replay of `FULL_US` holds."""
         calls = calls_for(once_us, LOOK_US, LOOK_CALLS)
         look = self.replayed(run, calls)
@@ -36,7 +36,7 @@ class GraphTimer:
             enough = calls_for(look.call_us(), FULL_US, FULL_CALLS)
             return look if enough <= calls else self.replayed(run, enough)
 
-        return Trial(look, full)
+        return Trial(look, full, kind)
 
     def replayed(self, run: Run, calls: int) -> Batch:
         """One replay of so many calls."""

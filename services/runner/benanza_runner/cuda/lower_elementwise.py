@@ -83,7 +83,7 @@ class _Kernel:
         if any(shape[axis] != self._output[axis] for axis in axes):
             raise UnsupportedError("a broadcast along axes that are apart is not done yet")
         self._operands.append(Operand(array.shape, axes))
-        self._arrays[name] = array.astype(np.float32)
+        self._arrays[name] = array.astype(np.float32, copy=False)
         if constant:
             self._weights.add(name)
         return name

@@ -28,6 +28,21 @@ class Lowered(NamedTuple):
     weights: frozenset[str]
 
 
+def reads(lowered: Lowered, values: Mapping[int, Array]) -> dict[str, int]:
+    """Which of the layer's inputs, by position, each operand is that is no weight.
+
+    Raises `UnsupportedError` where an operand was computed from an input.
+    """
+    positions = {id(array): position for position, array in values.items()}
+    found = {}
+    for name, array in lowered.operands.items():
+        if name not in lowered.weights:
+            if id(array) not in positions:
+                raise UnsupportedError(f"the operand {name} is not an input as it comes")
+            found[name] = positions[id(array)]
+    return found
+
+
 Lower = Callable[[Layer, Mapping[int, Array]], Lowered]
 
 _CHAINS: dict[str, Lower] = {

@@ -12,7 +12,6 @@ from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Concatenation, View
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
-from benanza_runner.cuda.layouts import image_layouts
 from benanza_schemas.events import Variant
 
 LIBRARY = "cupy"
@@ -24,6 +23,8 @@ MOST_AXES = 8
 
 class MovementKernels:
     """Candidates for concatenations and copies with other steps."""
+
+    library = LIBRARY
 
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         call = bench.call
@@ -41,7 +42,8 @@ def _views(bench: Bench, call: View) -> Iterator[Candidate | Variant]:
     def run() -> None:
         cupy.copyto(result.array, view)
 
-    yield Candidate(LIBRARY, "copyto", "", no_scratch, run, result)
+    layout = bench.natural_layout(call.image)
+    yield Candidate(LIBRARY, "copyto", layout, no_scratch, run, result)
     size = BYTES[bench.precision]
     axes = merged(call.output, tuple(step // size for step in view.strides))
     first = (int(view.data.ptr) - image.pointer) // size
@@ -69,7 +71,7 @@ def _views(bench: Bench, call: View) -> Iterator[Candidate | Variant]:
     for threads in THREADS:
         launch = _launch(kernel, -(-total // threads), threads, arguments)
         name = f"strided copy kernel ({width} bytes wide, {threads} threads)"
-        yield Candidate(LIBRARY, name, "", no_scratch, launch, result)
+        yield Candidate(LIBRARY, name, layout, no_scratch, launch, result)
 
 
 def merged(shape: tuple[int, ...], steps: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -105,7 +107,7 @@ extern "C" __global__ void strided(const {word}* __restrict__ p, {word}* __restr
 
 def _concatenations(bench: Bench, call: Concatenation) -> Iterator[Candidate | Variant]:
     rank = len(call.output)
-    layouts = list(image_layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
+    layouts = list(bench.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
     if len(call.shapes) > MOST_PARTS:
         yield refused(LIBRARY, "concatenation kernel", "", "it has too many parts for one kernel")
         return

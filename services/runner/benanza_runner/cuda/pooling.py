@@ -12,7 +12,6 @@ from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Pooling
 from benanza_runner.cuda.candidate import Candidate, no_scratch
-from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
@@ -30,12 +29,14 @@ MODES = {"max": 0, "average": 1, "average_padded": 2}
 class PoolingKernels:
     """Candidates for poolings: layouts, a thread or a warp for each output, threads in a block."""
 
+    library = LIBRARY
+
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         call = bench.call
         if not isinstance(call, Pooling) or len(call.image) != 4:
             return
         outputs = prod(call.output)
-        for layout, order in image_layouts(4):
+        for layout, order in bench.layouts(4):
             image, result = bench.operand("image", order), bench.result(call.output, order)
             numbers = (
                 *call.image[1:],

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
 
-from benanza_runner.layer_model import layer_model
+from benanza_runner.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_schemas import numpy_dtype
 from benanza_runner.onnxruntime_session import CPU, session_options
 from benanza_runner.precision import ELEMENT_TYPE
@@ -27,16 +27,30 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
 
     Float tensors are float32 arrays. Raises what `layer_model` and ONNX Runtime raise.
     """
+    model = _rounded_model(layer, precision)
+    options = session_options(model.constants, CPU, threads)
+    session = ort.InferenceSession(model.proto.SerializeToString(), options, providers=[CPU.name])
+    names = [f"t{index}" for index in layer.outputs]
+    outputs = session.run(names, model.inputs)
+    return Reference(_values(layer, model), outputs)
+
+
+def random_inputs(layer: Layer, precision: Precision) -> dict[int, Array]:
+    """The same inputs by position, without computing anything. Raises what `layer_model` does."""
+    return _values(layer, _rounded_model(layer, precision))
+
+
+def _rounded_model(layer: Layer, precision: Precision) -> LayerModel:
     model = layer_model(layer)
     rounded = numpy_dtype(ELEMENT_TYPE[precision])
     for arrays in (model.constants, model.inputs):
         for name, array in arrays.items():
             if array.dtype == np.float32:
                 arrays[name] = array.astype(rounded).astype(np.float32)
-    options = session_options(model.constants, CPU, threads)
-    session = ort.InferenceSession(model.proto.SerializeToString(), options, providers=[CPU.name])
-    names = [f"t{index}" for index in layer.outputs]
-    outputs = session.run(names, model.inputs)
+    return model
+
+
+def _values(layer: Layer, model: LayerModel) -> dict[int, Array]:
     given = model.constants | model.inputs
     values = {index: given[f"t{index}"] for index in layer.inputs() if f"t{index}" in given}
     for index in layer.inputs():
@@ -44,4 +58,4 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
         if tensor.value is not None:
             flat = np.frombuffer(tensor.value, numpy_dtype(tensor.dtype))
             values[index] = flat.reshape(tensor.shape)
-    return Reference(values, outputs)
+    return values

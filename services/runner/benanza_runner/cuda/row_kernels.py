@@ -11,7 +11,6 @@ import numpy as np
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Normalisation, Softmax
 from benanza_runner.cuda.candidate import Candidate, no_scratch
-from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
@@ -23,6 +22,8 @@ NORMALISATION_THREADS = (128, 256)
 
 class RowKernels:
     """Candidates for softmax and for normalisation over channels."""
+
+    library = LIBRARY
 
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         call = bench.call
@@ -36,7 +37,9 @@ class RowKernels:
                 arguments = (image.array, result.array, *map(np.int32, numbers))
                 run = _launch(kernel, call.outer * call.inner, threads, arguments)
                 name = f"softmax kernel (a block each, {threads} threads)"
-                yield Candidate(LIBRARY, name, "", no_scratch, run, result)
+                yield Candidate(
+                    LIBRARY, name, bench.natural_layout(call.output), no_scratch, run, result
+                )
         elif isinstance(call, Normalisation):
             yield from _normalisations(bench, call)
 
@@ -44,7 +47,7 @@ class RowKernels:
 def _normalisations(bench: Bench, call: Normalisation) -> Iterator[Candidate | Variant]:
     elements = prod(call.image)
     channels, space = call.image[1], prod(call.image[2:])
-    for layout, order in image_layouts(len(call.image)):
+    for layout, order in bench.layouts(len(call.image)):
         image, result = bench.operand("image", order), bench.result(call.image, order)
         step = space if order[1] == 1 else 1
         numbers = (elements, channels, step, (call.size - 1) // 2, call.size // 2)

@@ -28,6 +28,8 @@ SHAPES = ((32, 128), (32, 256), (64, 128), (128, 128), (256, 256))
 class RowProducts:
     """Candidates for products whose `m` is 1 and whose `b` is a weight."""
 
+    library = LIBRARY
+
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         call = bench.call
         if not isinstance(call, Product) or call.m != 1 or call.batch != 1:

@@ -3,14 +3,17 @@
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import cupy
+import msgspec
 
 from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Call
+from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.cublaslt import CublasLt
 from benanza_runner.cuda.cudnn_algorithms import CudnnAlgorithms
 from benanza_runner.cuda.cudnn_graph import CudnnGraph
@@ -29,16 +32,21 @@ from benanza_runner.cuda.row_products import RowProducts
 from benanza_runner.cuda.trials import Library, Trials
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
+from benanza_runner.cuda.witness import Witness
 from benanza_runner.layer_model import LayerModelError
+from benanza_runner.measuring.batch import calls_for
 from benanza_runner.measuring.canary import Canary
 from benanza_runner.measuring.throttling import until_undisturbed
 from benanza_runner.onnx_schemas import UnknownVersionError
 from benanza_runner.precision import PrecisionError, retyped
 from benanza_runner.reasons import one_line
-from benanza_runner.runtime import Outcome, Runtime
-from benanza_schemas.events import Ceiling, System, Variant, identified
+from benanza_runner.runtime import Outcome, Runtime, Testimony
+from benanza_runner.sampling import collect
+from benanza_runner.stopping import Rule, summary
+from benanza_schemas.events import Ceiling, System, Variant, Witnessed, identified
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.program import Program
 
 METHOD = "CUDA graph replay, warm; 1"
 """How layers are timed. Raised by one when times change without the system changing."""
@@ -51,6 +59,9 @@ VARIANT_SECONDS = 30
 CANARY_ELEMENTS = 1 << 14
 CANARY_CALLS = 200
 CANARY_SAMPLES = 9
+
+WITNESS_US = 2_000.0
+WITNESS_CALLS = 20
 
 REFUSALS = (UnsupportedError, LayerModelError, UnknownVersionError, PrecisionError)
 
@@ -75,11 +86,12 @@ class CudaRuntime(Runtime):
         self._stream.use()
         self._nvml = Nvml()
         self._threads = available_cores()
-        legacy = CudnnLibrary(self._stream.ptr)
+        self._legacy = CudnnLibrary(self._stream.ptr)
+        self._graph = CudnnGraph(self._stream.ptr, plans)
         self._libraries: tuple[Library, ...] = (
-            CudnnGraph(self._stream.ptr, plans),
-            CudnnAlgorithms(legacy),
-            CudnnLegacy(legacy),
+            self._graph,
+            CudnnAlgorithms(self._legacy),
+            CudnnLegacy(self._legacy),
             CublasLt(algorithms),
             RowProducts(),
             ElementwiseKernels(),
@@ -89,7 +101,8 @@ class CudaRuntime(Runtime):
         )
         guard = Guard(Path(journal) if journal else None, variant_seconds)
         self._timer = GraphTimer(self._stream)
-        self._trials = Trials(self.libraries(), self._timer, guard)
+        self._company = Company(self._timer)
+        self._trials = Trials(self.libraries(), self._timer, guard, self._company)
         self._canary = Canary(self._canary_us)
         self._known: dict[tuple[Call, Precision], Outcome] = {}
 
@@ -195,6 +208,49 @@ class CudaRuntime(Runtime):
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         return measured_ceilings(self, precision)
+
+    def cache_bytes(self) -> int:
+        return self._company.cache_bytes
+
+    def witness(self, program: Program, precision: Precision) -> Testimony:
+        try:
+            sequential = self._witness(program, precision, parallel=False)
+            found = Testimony(
+                sequential=self._whole(sequential),
+                calls=sum(len(call.runs) for call in sequential.calls),
+                layout_changes=sequential.layout_changes,
+            )
+            parallel = self._whole(self._witness(program, precision, parallel=True))
+            return msgspec.structs.replace(found, parallel=parallel)
+        except REFUSALS as error:
+            return Testimony(failure=str(error))
+        except Exception as error:  # noqa: BLE001  # CUDA's libraries' errors share no base
+            end_if_fatal(error)
+            return Testimony(failure=one_line(f"{type(error).__name__}: {error}"))
+        finally:
+            cupy.get_default_memory_pool().free_all_blocks()
+
+    def _witness(self, program: Program, precision: Precision, *, parallel: bool) -> Witness:
+        return Witness(
+            self.libraries(), self._use, self._stream, program, precision, parallel=parallel
+        )
+
+    def _use(self, stream: Any) -> None:
+        """Makes all libraries start what follows on this stream."""
+        stream.use()
+        self._graph.use(stream.ptr)
+        self._legacy.use(stream.ptr)
+
+    def _whole(self, witness: Witness) -> Witnessed:
+        """The time of a whole model, as replays of a graph that holds it a few times."""
+        witness.run()
+        self._stream.synchronize()
+        once_us = self._timer.once_us(witness.run)
+        batch = self._timer.replayed(witness.run, calls_for(once_us, WITNESS_US, WITNESS_CALLS))
+        samples = collect(batch.run, Rule())
+        times = tuple(us / batch.calls for us in samples.calls_us)
+        found = summary(sorted(times))
+        return Witnessed(found.median, found.iqr, times)
 
 
 def _median_us(variant: Variant) -> float:

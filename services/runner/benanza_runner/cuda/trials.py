@@ -5,16 +5,21 @@ from math import inf
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from benanza_runner.cuda.arrays import relative_error
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
+from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.guard import Guard, end_if_fatal
+from benanza_runner.cuda.layout_changes import LayoutChanges
+from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.measuring.error import wrong
-from benanza_runner.measuring.search import Found, Plan, Trial, search
+from benanza_runner.measuring.search import SCREENED, Found, Plan, Trial, search
 from benanza_runner.reasons import one_line
 from benanza_runner.stopping import summary
-from benanza_schemas.events import Variant
+from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 
 SEED = 20_200_218
 HOPELESS = "hopeless"
@@ -25,7 +30,12 @@ CONDEMNED = "it ended the process that ran it, or took too long"
 
 
 class Library(Protocol):
-    """Offers candidates for the calls that it knows, and nothing for others."""
+    """Offers candidates for the calls that it knows, and nothing for others.
+
+    `library` is what its candidates name as theirs.
+    """
+
+    library: str
 
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]: ...
 
@@ -41,10 +51,14 @@ class Checked(NamedTuple):
 class Trials:
     """Checks and times the candidates of calls on the timer's stream."""
 
-    def __init__(self, libraries: Iterable[Library], timer: GraphTimer, guard: Guard) -> None:
+    def __init__(
+        self, libraries: Iterable[Library], timer: GraphTimer, guard: Guard, company: Company
+    ) -> None:
         self._libraries = tuple(libraries)
         self._timer = timer
         self._guard = guard
+        self._company = company
+        self._changes = LayoutChanges(timer)
 
     def variants(self, bench: Bench, expected: Any, name: str) -> list[Variant]:
         """All ways of running a call, those that were timed first; none if no library knows it.
@@ -71,7 +85,25 @@ class Trials:
         with self._guard.watching(f"{name} search"):
             found = search([trial for _, trial in trials], Plan(), Random(SEED))
         timed = [_timed(checked, each) for (checked, _), each in zip(trials, found, strict=True)]
-        return [*timed, *hopeless, *failed]
+        with self._guard.watching(f"{name} in company"):
+            timed = [self._turned(variant, bench) for variant in timed]
+            best = _best_by_layout([checked for checked, _ in trials], timed)
+            accompanied = [v for each in best for v in self._accompanied(*each, bench)]
+        return [*timed, *accompanied, *hopeless, *failed]
+
+    def _turned(self, variant: Variant, bench: Bench) -> Variant:
+        """The variant with what changes of layout take around it."""
+        change_us = self._changes.around_us(bench, variant.layout)
+        return msgspec.structs.replace(variant, layout_change_us=change_us)
+
+    def _accompanied(self, checked: Checked, alone: Variant, bench: Bench) -> Iterator[Variant]:
+        """The same variant in the company of others, with its weights warm and cold."""
+        run, alone_us = checked.candidate.run, alone.median_us or 0.0
+        samples = self._company.in_company_us(run, alone_us)
+        yield _timed(checked, Found(samples, SCREENED), IN_COMPANY)
+        read = bench.read(checked.candidate.layout)
+        samples = self._company.weights_cold_us(run, alone_us, read)
+        yield _timed(checked, Found(samples, SCREENED), WEIGHTS_COLD)
 
     def wrong_again(self, bench: Bench, expected: Any, name: str, known: Variant) -> str:
         """Runs one known variant once more, with other operands: why its result is wrong."""
@@ -118,7 +150,8 @@ class Trials:
         """The candidate as a graph, or why it is none."""
         with self._guard.watching(_name(name, checked.candidate)):
             try:
-                return self._timer.trial(checked.candidate.run, checked.once_us)
+                kind = checked.candidate.layout if _is_images(checked.candidate.layout) else ""
+                return self._timer.trial(checked.candidate.run, checked.once_us, kind)
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 end_if_fatal(error)
                 return _failed(checked.candidate, one_line(str(error)))
@@ -137,12 +170,26 @@ def _failed(candidate: Candidate, reason: str) -> Variant:
     return refused(candidate.library, candidate.algorithm, candidate.layout, reason)
 
 
-def _timed(checked: Checked, found: Found) -> Variant:
+def _is_images(layout: str) -> bool:
+    return any(layout == name for rank in (3, 4, 5) for name, _ in image_layouts(rank))
+
+
+def _best_by_layout(checked: list[Checked], timed: list[Variant]) -> list[tuple[Checked, Variant]]:
+    """The fastest variant in each layout of images, and the fastest that has none."""
+    best: dict[str, tuple[Checked, Variant]] = {}
+    for each in sorted(zip(checked, timed, strict=True), key=lambda each: each[1].median_us or inf):
+        layout = each[1].layout
+        best.setdefault(layout if _is_images(layout) else "", each)
+    return list(best.values())
+
+
+def _timed(checked: Checked, found: Found, cache: str = WARM) -> Variant:
     times = summary(sorted(found.samples_us))
     return Variant(
         library=checked.candidate.library,
         algorithm=checked.candidate.algorithm,
         layout=checked.candidate.layout,
+        cache=cache,
         samples_us=found.samples_us,
         minimum_us=times.minimum,
         median_us=times.median,

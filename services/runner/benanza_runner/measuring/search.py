@@ -28,10 +28,14 @@ class Batch(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A variant: a batch for quick looks at it, and what makes the one for the full timing."""
+    """A variant: a batch for quick looks at it, and what makes the one for the full timing.
+
+    `kind` says which others it stands for: a layout, for instance.
+    """
 
     look: Batch
     full: Callable[[], Batch]
+    kind: str = ""
 
 
 class Round(NamedTuple):
@@ -47,7 +51,7 @@ class Plan(NamedTuple):
     """The rounds of the screening, how many variants at most are timed in full, and how."""
 
     rounds: tuple[Round, ...] = (Round(1, 2.0), Round(2, 1.3), Round(4, 1.08))
-    finalists: int = 4
+    finalists: int = 3
     rule: Rule = Rule(warm_up_us=3_000, least_us=20_000, cap_us=100_000, max_samples=100)
 
 
@@ -61,7 +65,7 @@ class Found(NamedTuple):
 def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
     """What was found for each trial, in their order.
 
-    The best is always timed in full. What timers raise is raised.
+    The best of each kind is always timed in full. What timers raise is raised.
     """
     looks: list[list[float]] = [[] for _ in trials]
     left = list(range(len(trials)))
@@ -71,7 +75,10 @@ def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
             looks[index].extend(trials[index].look.call_us() for _ in range(more))
         least = min((min(looks[index]) for index in left), default=0.0)
         left = [index for index in left if min(looks[index]) <= within * least]
-    finalists = sorted(left, key=lambda index: min(looks[index]))[: plan.finalists]
+    by_look = sorted(range(len(trials)), key=lambda index: min(looks[index]))
+    best = {trials[index].kind: index for index in reversed(by_look)}
+    close = [index for index in by_look if index in left][: plan.finalists]
+    finalists = list(dict.fromkeys((*best.values(), *close)))
     random.shuffle(finalists)
     found = [Found(tuple(samples), SCREENED) for samples in looks]
     for index in finalists:

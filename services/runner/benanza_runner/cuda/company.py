@@ -1,0 +1,133 @@
+"""What a call takes in the company of others: after a kernel that ran other code.
+
+The same call over and over finds its code and its constants in the caches of the multiprocessors,
+and its weights in the last cache. Within a model, other kernels have run in between. So a call is
+timed in turns with a kernel of much code that runs on all multiprocessors, and that kernel's own
+time, taken in turns with another of its kind, is subtracted.
+
+Weights are cold after a kernel that reads more than the cache holds; what the call reads of other
+calls is read again in between, as it would just have been written.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from statistics import median
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.arrays import Placed
+from benanza_runner.cuda.graph_timer import GraphTimer
+from benanza_runner.measuring.batch import calls_for
+
+Run = Callable[[], None]
+
+SAMPLES = 7
+REPLAY_US = 700.0
+MOST_CALLS = 100
+MOST_COLD_CALLS = 16
+INSTRUCTIONS = 2_000
+"""Of 16 bytes each: as much code as a convolution has."""
+
+THREADS = 128
+TOUCH_THREADS = 256
+FLUSH_CACHES = 1.5
+"""What is read to empty the cache, in caches."""
+
+
+class Company:
+    """Times calls on the timer's stream."""
+
+    def __init__(self, timer: GraphTimer) -> None:
+        self._timer = timer
+        attributes = cupy.cuda.Device().attributes
+        self.cache_bytes = int(attributes["L2CacheSize"])
+        self._blocks = int(attributes["MultiProcessorCount"])
+        self._sink = cupy.zeros(1024, cupy.float32)
+        self._flushed = cupy.zeros(int(self.cache_bytes * FLUSH_CACHES) // 16 * 4, cupy.float32)
+        self._spacers = [self._spacer(seed) for seed in (1, 2)]
+        self._spacer_us: float | None = None
+
+    def in_company_us(self, run: Run, alone_us: float) -> tuple[float, ...]:
+        """Samples of what a call takes after another one; `alone_us` is about what it takes."""
+        if self._spacer_us is None:
+            both = self._samples(in_turn(*self._spacers), 20.0, MOST_CALLS)
+            self._spacer_us = median(both) / 2
+        about_us = alone_us + self._spacer_us
+        together = self._samples(in_turn(self._spacers[0], run), about_us, MOST_CALLS)
+        return tuple(max(0.0, us - self._spacer_us) for us in together)
+
+    def weights_cold_us(
+        self, run: Run, alone_us: float, read: Sequence[Placed]
+    ) -> tuple[float, ...]:
+        """Samples of what a call takes that finds all but what it reads of others in memory."""
+        before = [self._touch(self._flushed), *(self._touch(placed.array) for placed in read)]
+        without_us = median(self._samples(in_turn(*before), 40.0, MOST_COLD_CALLS))
+        together = self._samples(in_turn(*before, run), 40.0 + alone_us, MOST_COLD_CALLS)
+        return tuple(max(0.0, us - without_us) for us in together)
+
+    def _samples(self, run: Run, about_us: float, most: int) -> list[float]:
+        batch = self._timer.replayed(run, calls_for(about_us, REPLAY_US, most))
+        batch.call_us()
+        return [batch.call_us() for _ in range(SAMPLES)]
+
+    def _spacer(self, seed: int) -> Run:
+        kernel = _much_code(seed)
+        arguments = (self._sink, np.float32(0.5))
+        return lambda: kernel((self._blocks,), (THREADS,), arguments)
+
+    def _touch(self, array: Any) -> Run:
+        """Reads an array into the last cache."""
+        kernel = _reading()
+        words = np.int64(array.nbytes // 16)
+        blocks = max(1, min(self._blocks * 8, -(-int(words) // TOUCH_THREADS)))
+        arguments = (array, words, self._sink)
+        return lambda: kernel((blocks,), (TOUCH_THREADS,), arguments)
+
+
+def in_turn(*runs: Run) -> Run:
+    """Starts these one after the other."""
+
+    def run() -> None:
+        for each in runs:
+            each()
+
+    return run
+
+
+@cache
+def _much_code(seed: int) -> Any:
+    """A kernel of so many instructions one after the other, each with a constant of its own."""
+    random = np.random.default_rng(seed)
+    lines = "\n".join(
+        f"  v = fmaf(v, {factor:.6f}f, {term:.6f}f);"
+        for factor, term in random.uniform(0.1, 0.9, (INSTRUCTIONS, 2))
+    )
+    return cupy.RawKernel(
+        f"""
+extern "C" __global__ void much_code(float* sink, float v) {{
+{lines}
+  if (v == 1e30f) sink[threadIdx.x] = v;
+}}
+""",
+        "much_code",
+    )
+
+
+@cache
+def _reading() -> Any:
+    return cupy.RawKernel(
+        """
+extern "C" __global__ void reading(const uint4* __restrict__ p, long long words, float* sink) {
+  unsigned v = 0;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < words;
+       i += gridDim.x * (long long)blockDim.x) {
+    const uint4 word = p[i];
+    v ^= word.x ^ word.y ^ word.z ^ word.w;
+  }
+  if (v == 0x9e3779b9u) sink[0] = 1.0f;
+}
+""",
+        "reading",
+    )

@@ -1,0 +1,64 @@
+"""Images turned from one layout into the other: a kernel that goes through shared memory.
+
+The axes of space are one here, so an image is a matrix for each sample: channels by pixels, or
+pixels by channels.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.arrays import BYTES, Placed
+from benanza_runner.cuda.calls import Shape
+
+TILE = 32
+ROWS = 8
+
+Order = tuple[int, ...]
+
+
+def same_memory(shape: Shape, one: Order, other: Order) -> bool:
+    """Whether a tensor looks the same in memory in both orders of axes."""
+    return [a for a in one if shape[a] > 1] == [a for a in other if shape[a] > 1]
+
+
+def layout_change(source: Placed, target: Placed) -> Callable[[], None]:
+    """What turns one placed image into the other; it may be captured into a graph.
+
+    Both have the same shape, one of them with channels before space, the other behind.
+    """
+    shape = source.shape
+    channels, space = shape[1], prod(shape[2:])
+    first = source.order[1] == 1
+    height, width = (channels, space) if first else (space, channels)
+    kernel = _kernel(BYTES[source.precision])
+    grid = (-(-width // TILE), -(-height // TILE), shape[0])
+    arguments = (source.array, target.array, np.int32(height), np.int32(width))
+    return lambda: kernel(grid, (TILE, ROWS), arguments)
+
+
+@cache
+def _kernel(size: int) -> Any:
+    word = {2: "unsigned short", 4: "unsigned"}[size]
+    return cupy.RawKernel(_SOURCE.replace("WORD", word), "turn")
+
+
+_SOURCE = """
+extern "C" __global__ void turn(const WORD* __restrict__ x, WORD* __restrict__ y, int height,
+    int width) {
+  __shared__ WORD tile[32][33];
+  const long long image = (long long)blockIdx.z * height * width;
+  const int left = blockIdx.x * 32, top = blockIdx.y * 32;
+  for (int i = threadIdx.y; i < 32; i += 8)
+    if (top + i < height && left + threadIdx.x < width)
+      tile[i][threadIdx.x] = x[image + (long long)(top + i) * width + left + threadIdx.x];
+  __syncthreads();
+  for (int i = threadIdx.y; i < 32; i += 8)
+    if (left + i < width && top + threadIdx.x < height)
+      y[image + (long long)(left + i) * height + top + threadIdx.x] = tile[threadIdx.x][i];
+}
+"""

@@ -1,0 +1,23 @@
+"""Which stream each step of a program runs on, when several may run at once."""
+
+from collections.abc import Sequence
+
+STREAMS = 4
+"""More would seldom have anything to do: models branch four ways at most, nearly all."""
+
+
+def assign(reads: Sequence[Sequence[int]], streams: int = STREAMS) -> list[int]:
+    """A stream for each step, from 0.
+
+    `reads` holds for each step the earlier ones that it reads from. A step goes on where one of
+    these was the last to run, the latest of them, so that it need not wait for another stream;
+    else to the stream that has been left alone longest.
+    """
+    last = [-1] * streams
+    found: list[int] = []
+    for step, before in enumerate(reads):
+        free = [stream for stream in range(streams) if last[stream] in before]
+        stream = max(free, key=last.__getitem__, default=min(range(streams), key=last.__getitem__))
+        last[stream] = step
+        found.append(stream)
+    return found

@@ -19,7 +19,7 @@ from benanza_schemas.events import Variant
 SEED = 20_200_218
 HOPELESS = "hopeless"
 HOPELESS_FACTOR = 10.0
-"""What takes so many times as long as the fastest so far is not looked at again."""
+PLAN = Plan()
 
 CONDEMNED = "it ended the process that ran it, or took too long"
 
@@ -39,12 +39,24 @@ class Checked(NamedTuple):
 
 
 class Trials:
-    """Checks and times the candidates of calls on the timer's stream."""
+    """Checks and times the candidates of calls on the timer's stream, by this plan.
 
-    def __init__(self, libraries: Iterable[Library], timer: GraphTimer, guard: Guard) -> None:
+    What takes `hopeless_factor` times as long as the fastest so far is not looked at again.
+    """
+
+    def __init__(
+        self,
+        libraries: Iterable[Library],
+        timer: GraphTimer,
+        guard: Guard,
+        plan: Plan = PLAN,
+        hopeless_factor: float = HOPELESS_FACTOR,
+    ) -> None:
         self._libraries = tuple(libraries)
         self._timer = timer
         self._guard = guard
+        self._plan = plan
+        self._hopeless_factor = hopeless_factor
 
     def variants(self, bench: Bench, expected: Any, name: str) -> list[Variant]:
         """All ways of running a call, those that were timed first; none if no library knows it.
@@ -59,7 +71,7 @@ class Trials:
             checked = self._checked(candidate, bench, expected, name)
             if isinstance(checked, Variant):
                 failed.append(checked)
-            elif checked is not None and checked.once_us > HOPELESS_FACTOR * fastest_us:
+            elif checked is not None and checked.once_us > self._hopeless_factor * fastest_us:
                 hopeless.append(_timed(checked, Found((checked.once_us,), HOPELESS)))
             elif checked is not None:
                 trial = self._trial(checked, name)
@@ -69,7 +81,7 @@ class Trials:
                     fastest_us = min(fastest_us, checked.once_us)
                     trials.append((checked, trial))
         with self._guard.watching(f"{name} search"):
-            found = search([trial for _, trial in trials], Plan(), Random(SEED))
+            found = search([trial for _, trial in trials], self._plan, Random(SEED))
         timed = [_timed(checked, each) for (checked, _), each in zip(trials, found, strict=True)]
         return [*timed, *hopeless, *failed]
 

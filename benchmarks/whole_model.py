@@ -19,15 +19,15 @@ from benanza_schemas.layer import OMITTED
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def whole_model(content: bytes) -> tuple[ModelProto, Arrays, Arrays]:
-    """The model's live nodes as one model, its weights, and its inputs.
+def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, Arrays, Arrays]:
+    """The model's live nodes as one model, its weights, and its inputs; `batch` as for `extract`.
 
     Weights are handed to the session apart, as the runner does with those of a layer. What
     the model computes from constants stands as a constant: a framework does that once.
     """
     limits = Limits()
     model = parse(content, limits)
-    binding = bind(model, None, {})
+    binding = bind(model, batch, {})
     graph = resolve(model, binding, limits)
     maker = Layers(graph, opset_imports(model), binding.open_names(), limits)
     whole = GraphProto(name="whole")

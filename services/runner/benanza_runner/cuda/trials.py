@@ -24,7 +24,7 @@ from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 SEED = 20_200_218
 HOPELESS = "hopeless"
 HOPELESS_FACTOR = 10.0
-"""What takes so many times as long as the fastest so far is not looked at again."""
+PLAN = Plan()
 
 CONDEMNED = "it ended the process that ran it, or took too long"
 
@@ -49,16 +49,28 @@ class Checked(NamedTuple):
 
 
 class Trials:
-    """Checks and times the candidates of calls on the timer's stream."""
+    """Checks and times the candidates of calls on the timer's stream, by this plan.
+
+    What takes `hopeless_factor` times as long as the fastest so far is not looked at again.
+    With `company` the best variants are timed in the company of other calls as well.
+    """
 
     def __init__(
-        self, libraries: Iterable[Library], timer: GraphTimer, guard: Guard, company: Company
+        self,
+        libraries: Iterable[Library],
+        timer: GraphTimer,
+        guard: Guard,
+        company: Company | None = None,
+        plan: Plan = PLAN,
+        hopeless_factor: float = HOPELESS_FACTOR,
     ) -> None:
         self._libraries = tuple(libraries)
         self._timer = timer
         self._guard = guard
         self._company = company
         self._changes = LayoutChanges(timer)
+        self._plan = plan
+        self._hopeless_factor = hopeless_factor
 
     def variants(self, bench: Bench, expected: Any, name: str) -> list[Variant]:
         """All ways of running a call, those that were timed first; none if no library knows it.
@@ -73,7 +85,7 @@ class Trials:
             checked = self._checked(candidate, bench, expected, name)
             if isinstance(checked, Variant):
                 failed.append(checked)
-            elif checked is not None and checked.once_us > HOPELESS_FACTOR * fastest_us:
+            elif checked is not None and checked.once_us > self._hopeless_factor * fastest_us:
                 hopeless.append(_timed(checked, Found((checked.once_us,), HOPELESS)))
             elif checked is not None:
                 trial = self._trial(checked, name)
@@ -83,7 +95,7 @@ class Trials:
                     fastest_us = min(fastest_us, checked.once_us)
                     trials.append((checked, trial))
         with self._guard.watching(f"{name} search"):
-            found = search([trial for _, trial in trials], Plan(), Random(SEED))
+            found = search([trial for _, trial in trials], self._plan, Random(SEED))
         timed = [_timed(checked, each) for (checked, _), each in zip(trials, found, strict=True)]
         with self._guard.watching(f"{name} in company"):
             timed = [self._turned(variant, bench) for variant in timed]
@@ -98,6 +110,8 @@ class Trials:
 
     def _accompanied(self, checked: Checked, alone: Variant, bench: Bench) -> Iterator[Variant]:
         """The same variant in the company of others, with its weights warm and cold."""
+        if self._company is None:
+            return
         run, alone_us = checked.candidate.run, alone.median_us or 0.0
         samples = self._company.in_company_us(run, alone_us)
         yield _timed(checked, Found(samples, SCREENED), IN_COMPANY)

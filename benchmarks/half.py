@@ -1,0 +1,50 @@
+"""A whole model in float16: what a framework's `.half()` does to one."""
+
+import numpy as np
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, numpy_helper
+
+FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
+_TYPES = frozenset(("to", "dtype"))
+"""Attributes that name the type of what is written."""
+
+
+def half(model: ModelProto) -> ModelProto:
+    """A copy with float16 wherever float32 stood: inputs, outputs, weights and constants.
+
+    Weights' data have to be in the model, and control flow is left as it is. Operators that
+    take no float16 are not looked for: who runs the model says so.
+    """
+    made = ModelProto()
+    made.CopyFrom(model)
+    graph = made.graph
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        _retype(value)
+    for tensor in graph.initializer:
+        _convert(tensor)
+    for node in graph.node:
+        for attribute in node.attribute:
+            _convert_attribute(node, attribute)
+    return made
+
+
+def _retype(value: ValueInfoProto) -> None:
+    if value.type.tensor_type.elem_type == FLOAT:
+        value.type.tensor_type.elem_type = HALF
+
+
+def _convert(tensor: TensorProto) -> None:
+    if tensor.data_type == FLOAT:
+        array = numpy_helper.to_array(tensor).astype(np.float16)
+        tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+
+
+def _convert_attribute(node: NodeProto, attribute: AttributeProto) -> None:
+    if attribute.type == AttributeProto.TENSOR:
+        _convert(attribute.t)
+    elif attribute.name in _TYPES and attribute.i == FLOAT:
+        attribute.i = HALF
+    elif node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
+        numbers = attribute.f if attribute.name == "value_float" else list(attribute.floats)
+        attribute.Clear()
+        attribute.name, attribute.type = "value", AttributeProto.TENSOR
+        attribute.t.CopyFrom(numpy_helper.from_array(np.array(numbers, np.float16)))

@@ -1,0 +1,182 @@
+"""Whole models timed in ONNX Runtime: everything but the CUDA provider, on the CPU's."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, checker, helper
+
+from benanza_ingest.zoo import zoo_path
+from benanza_runner.layer_model import placeholder
+from benanza_runner.onnxruntime_session import CPU
+from benanza_schemas.layer import Precision
+from benchmarks import gpu_peers
+from benchmarks.gpu_peers import (
+    CONFIGURATIONS,
+    Attempt,
+    Configuration,
+    Peers,
+    Result,
+    Whole,
+    attempted,
+    tamed,
+    with_weights,
+)
+from benchmarks.half import half
+from benchmarks.whole_model import Arrays, whole_model
+
+PLAIN = Configuration(nhwc=False, graph=False)
+BEST = Configuration(nhwc=True, graph=True, fused_bias=True)
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = gpu_peers.RULE._replace(warm_up_us=0, samples=2, least_us=0, few_samples=2, cap_us=1)
+    monkeypatch.setattr(gpu_peers, "RULE", rule)
+
+
+def model(weights: Arrays, *nodes: tuple[str, str, dict[str, Any]]) -> ModelProto:
+    """Nodes one after the other, from `x` to `y`, each with a weight."""
+    values = ["x", *(f"v{n}" for n in range(1, len(nodes))), "y"]
+    graph = helper.make_graph(
+        [
+            helper.make_node(op, [values[n], weight], [values[n + 1]], **attributes)
+            for n, (op, weight, attributes) in enumerate(nodes)
+        ],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 5])],
+        [placeholder(name, TensorProto.FLOAT, array.shape) for name, array in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=3)
+
+
+def test_sums_of_products_neither_grow_nor_die_away() -> None:
+    weights: Arrays = {
+        "a": RANDOM.standard_normal((300, 64)).astype(np.float32) * 9,
+        "b": RANDOM.standard_normal((64, 300)).astype(np.float32) / 9,
+        "bias": np.ones(5, np.float32),
+    }
+    proto = model(weights, ("MatMul", "a", {}), ("Gemm", "b", {"transB": 1}), ("Add", "bias", {}))
+    made = tamed(proto, weights)
+    for weight in (made["a"], made["b"].T):
+        sums = RANDOM.standard_normal((1_000, 300)) @ weight
+        assert np.std(sums) == pytest.approx(2**0.5, rel=0.05)
+        assert weight.dtype == np.float32
+    assert made["bias"] is weights["bias"]
+    assert made.keys() == weights.keys()
+
+
+def test_a_weight_of_two_layers_is_scaled_once() -> None:
+    weights = {"w": np.full((4, 4), 7, np.float32)}
+    twice = model(weights, ("MatMul", "w", {}), ("MatMul", "w", {}))
+    np.testing.assert_allclose(tamed(twice, weights)["w"], 0.5**0.5, rtol=1e-6)
+
+
+def test_weights_stand_in_the_model_afterwards() -> None:
+    weights = {"w": RANDOM.standard_normal((3, 5)).astype(np.float32)}
+    proto = model(weights, ("MatMul", "w", {}))
+    made = with_weights(proto, weights)
+    checker.check_model(made, full_check=True)
+    x = np.ones((2, 3), np.float32)
+    attempt = attempted(PLAIN, CPU, made, {"x": x}, x @ weights["w"])
+    assert attempt.failure == ""
+    assert (attempt.median_us or 0) > 0
+    assert (attempt.error or 0) < 1e-6
+    assert attempt.samples >= 2
+    assert attempt.on_cpu == ()
+
+
+def test_a_wrong_result_does_not_count_and_is_kept() -> None:
+    weights = {"w": np.ones((3, 5), np.float32)}
+    made = with_weights(model(weights, ("MatMul", "w", {})), weights)
+    x = np.ones((2, 3), np.float32)
+    attempt = attempted(PLAIN, CPU, made, {"x": x}, np.full((2, 5), 4, np.float32))
+    assert attempt.failure == "wrong result: it is off by 0.25 of its norm"
+    assert (attempt.median_us or 0) > 0
+    overflown = attempted(PLAIN, CPU, made, {"x": x * np.float32("inf")}, x @ weights["w"])
+    assert overflown.error is None
+    assert overflown.failure == "wrong result: it is off by inf of its norm"
+
+
+def test_what_is_refused_is_an_attempt_with_its_reason() -> None:
+    weights = {"w": np.ones((4, 5), np.float32)}
+    made = with_weights(model(weights, ("MatMul", "w", {})), weights)
+    attempt = attempted(PLAIN, CPU, made, {"x": np.ones((2, 3), np.float32)}, np.ones(1))
+    assert "MatMul" in attempt.failure
+    missing = attempted(BEST, BEST.provider("fp16"), made, {}, np.ones(1))
+    assert missing.failure
+    assert missing.median_us is None
+
+
+def test_a_model_of_the_zoo_at_another_batch_size_in_both_types() -> None:
+    whole = Whole("shufflenet", 2)
+    assert whole.expected.shape == (2, 1000)
+    asked: dict[Precision, str] = {"fp32": "float32", "fp16": "float16"}
+    for precision, dtype in asked.items():
+        made, inputs = whole.at(precision)
+        checker.check_model(made)
+        assert {str(array.dtype) for array in inputs.values()} == {dtype}
+        assert attempted(PLAIN, CPU, made, inputs, whole.expected).failure == ""
+
+
+def test_in_half_a_model_of_the_zoo_has_no_float32_left() -> None:
+    proto, weights, _ = whole_model(zoo_path("squeezenet").read_bytes())
+    made = half(with_weights(proto, weights))
+    kinds = {tensor.data_type for tensor in made.graph.initializer}
+    kinds |= {v.type.tensor_type.elem_type for v in (*made.graph.input, *made.graph.output)}
+    assert TensorProto.FLOAT not in kinds
+
+
+ATTEMPTS = (
+    Attempt(configuration=CONFIGURATIONS[0], median_us=30.0, iqr_us=0.5, samples=30, error=1e-4),
+    Attempt(configuration=BEST, median_us=20.04, iqr_us=0.25, samples=30, error=2e-4),
+    Attempt(configuration=PLAIN, median_us=10.0, iqr_us=0.1, samples=30, failure="wrong"),
+    Attempt(configuration=PLAIN, failure="no kernel"),
+)
+
+
+def test_the_best_is_the_fastest_right_one() -> None:
+    result = Result("resnet50", "fp16", 1, ATTEMPTS)
+    best = result.best()
+    assert best is not None
+    assert best.configuration == BEST
+    assert result.line().split() == (
+        "resnet50 fp16 batch 1 NHWC, CUDA graph, fused bias 20.0 µs, IQR 0.2, error 0.0002".split()
+    )
+
+
+def test_operators_on_the_cpu_are_named() -> None:
+    beside = msgspec.structs.replace(ATTEMPTS[0], on_cpu=("LRN", "Sum"))
+    assert Result("alexnet", "fp16", 1, (beside,)).line().endswith("; on the CPU: LRN, Sum")
+
+
+def test_a_failure_has_its_reasons() -> None:
+    assert Result("vgg19", "tf32", 32, ATTEMPTS[2:]).line().endswith("failed: wrong; no kernel")
+    assert Result("vgg19", "tf32", 32, failure="no model").line().endswith("failed: no model")
+
+
+def test_options_are_those_of_the_configuration() -> None:
+    options = BEST.provider("tf32").options
+    assert options["prefer_nhwc"] == options["enable_cuda_graph"] == "1"
+    assert options["use_tf32"] == options["fuse_conv_bias"] == "1"
+    assert PLAIN.provider("fp32").options["use_tf32"] == "0"
+    assert PLAIN.provider("fp16").options["enable_cuda_graph"] == "0"
+
+
+def test_the_file_keeps_what_was_tried() -> None:
+    peers = Peers(results=[Result("resnet50", "fp16", 1, ATTEMPTS)])
+    again = msgspec.json.decode(msgspec.json.encode(peers), type=Peers)
+    assert again == peers
+    assert again.holds("resnet50", "fp16", 1)
+    assert not again.holds("resnet50", "fp16", 32)
+
+
+def test_what_failed_is_tried_again_and_replaced() -> None:
+    peers = Peers(results=[Result("vgg19", "fp32", 1, failure="no memory")])
+    assert not peers.holds("vgg19", "fp32", 1)
+    peers.add(Result("vgg19", "fp32", 1, ATTEMPTS))
+    assert peers.holds("vgg19", "fp32", 1)
+    assert len(peers.results) == 1

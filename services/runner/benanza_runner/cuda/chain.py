@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.arena import Arena
-from benanza_runner.cuda.arrays import BYTES, Placed
+from benanza_runner.cuda.arrays import BYTES, Placed, placed
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Convolution, Elementwise, Product, Shape
 from benanza_runner.cuda.layout_change import Order, layout_change, same_memory
@@ -44,6 +44,10 @@ class Values:
         self._placed: dict[str, dict[Order, Placed]] = {}
         self._offsets: dict[str, list[int]] = {}
 
+    def placed(self, name: str) -> Placed:
+        """A value that is not forgotten, in the order of axes in which it was written."""
+        return next(iter(self._placed[name].values()))
+
     def order(self, name: str) -> Order | None:
         """The order of axes in which a value was written, if it was."""
         return next(iter(self._placed.get(name, {})), None)
@@ -57,15 +61,23 @@ class Values:
         self._offsets.setdefault(name, []).append(offset)
         dtype = cupy.float32 if BYTES[self.precision] == 4 else cupy.uint16
         array = cupy.ndarray([shape[axis] for axis in order], dtype, self._memory.data + offset)
-        placed = Placed(array, order, self.precision)
-        self._placed.setdefault(name, {})[order] = placed
-        return placed
+        found = Placed(array, order, self.precision)
+        self._placed.setdefault(name, {})[order] = found
+        return found
 
-    def read(self, name: str, shape: Shape, order: Order) -> tuple[Placed, Run | None]:
-        """A value in an order of axes, and what has to run first if it is not there yet."""
+    def read(
+        self, name: str, shape: Shape, order: Order, given: Array | None = None
+    ) -> tuple[Placed, Run | None]:
+        """A value in an order of axes, and what has to run first if it is not there yet.
+
+        `given` is what an input of the model holds.
+        """
         known = self._placed.get(name)
         if known is None:
-            return self.write(name, shape, order), None
+            target = self.write(name, shape, order)
+            if given is not None:
+                target.array[...] = placed(given, order, self.precision).array
+            return target, None
         if order in known:
             return known[order], None
         written, first = next(iter(known.items()))
@@ -138,8 +150,8 @@ class LinkedBench(Bench):
             return self._read(name, shape, self._actual(shape, order))
         if not same_memory(shape, natural(shape), order):
             raise UnsupportedError("an image that lacks axes is not turned")
-        placed = self._read(name, own, natural(own))
-        return Placed(placed.array.reshape([shape[a] for a in order]), order, self.precision)
+        found = self._read(name, own, natural(own))
+        return Placed(found.array.reshape([shape[a] for a in order]), order, self.precision)
 
     def result(self, shape: Shape, order: Order | None = None) -> Placed:
         if self._result is None:
@@ -150,10 +162,11 @@ class LinkedBench(Bench):
         return self._shared_scratch(size)
 
     def _read(self, name: str, shape: Shape, order: Order) -> Placed:
-        placed, before = self._values.read(self._reads[name], shape, order)
+        given = self._lowered.operands[name]
+        found, before = self._values.read(self._reads[name], shape, order, given)
         if before is not None:
             self.first.append(before)
-        return placed
+        return found
 
     def _actual(self, shape: Shape, order: Order | None) -> Order:
         if self._as_it_comes is not None and len(self._as_it_comes) == len(shape):

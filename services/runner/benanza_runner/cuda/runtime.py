@@ -214,13 +214,13 @@ class CudaRuntime(Runtime):
 
     def witness(self, program: Program, precision: Precision) -> Testimony:
         try:
-            sequential = self._witness(program, precision, parallel=False)
+            sequential = self.prepared(program, precision, parallel=False)
             found = Testimony(
-                sequential=self._whole(sequential),
+                sequential=self.whole(sequential),
                 calls=sum(len(call.runs) for call in sequential.calls),
                 layout_changes=sequential.layout_changes,
             )
-            parallel = self._whole(self._witness(program, precision, parallel=True))
+            parallel = self.whole(self.prepared(program, precision, parallel=True))
             return msgspec.structs.replace(found, parallel=parallel)
         except REFUSALS as error:
             return Testimony(failure=str(error))
@@ -230,7 +230,8 @@ class CudaRuntime(Runtime):
         finally:
             cupy.get_default_memory_pool().free_all_blocks()
 
-    def _witness(self, program: Program, precision: Precision, *, parallel: bool) -> Witness:
+    def prepared(self, program: Program, precision: Precision, *, parallel: bool) -> Witness:
+        """The program ready to run. Raises what `Witness` does."""
         return Witness(
             self.libraries(), self._use, self._stream, program, precision, parallel=parallel
         )
@@ -241,7 +242,7 @@ class CudaRuntime(Runtime):
         self._graph.use(stream.ptr)
         self._legacy.use(stream.ptr)
 
-    def _whole(self, witness: Witness) -> Witnessed:
+    def whole(self, witness: Witness) -> Witnessed:
         """The time of a whole model, as replays of a graph that holds it a few times."""
         witness.run()
         self._stream.synchronize()

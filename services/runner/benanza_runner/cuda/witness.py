@@ -189,6 +189,9 @@ def _last_readers(program: Program) -> dict[int, list[str]]:
         for name in step.names:
             last[root.get(name, name)] = index
     kept = {root.get(name, name) for name in program.outputs}
+    written = {step.names[index] for step in program.steps for index in step.layer.outputs}
+    # The model's inputs stay, for its next run.
+    kept |= last.keys() - written
     leaving: dict[int, list[str]] = {}
     for name in _all_names(program.steps):
         origin = root.get(name, name)

@@ -2,16 +2,21 @@
 
     python -m benchmarks.gpu_witness RECORDING OUT.json --precision fp32,fp16 --batch 1
 
-On a machine with the GPU of the recording; it needs neither an event log nor a store. Writes
-after each model, so that what was measured is kept however it ends.
+On a machine with the GPU of the recording; it needs neither an event log nor a store. The bound's
+variants are timed once more, so that what the recording says can be told from what they take
+now. Writes after each model, so that what was measured is kept however it ends.
 """
 
 import argparse
 import json
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any, cast
+
+import cupy
 
 from benanza.recording import read_recording
 from benanza.witnessing import program_of
@@ -20,7 +25,14 @@ from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.source import fetch
 from benanza_ingest.zoo import PREFIX, zoo_names
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.candidate import Candidate
+from benanza_runner.cuda.company import Company
+from benanza_runner.cuda.graph_timer import GraphTimer
+from benanza_runner.cuda.lowering import lower
+from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.runtime import CudaRuntime
+from benanza_runner.precision import retyped
 from benanza_schemas.events import (
     LayerMeasured,
     ModelIngested,
@@ -28,6 +40,10 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.layer import Precision
+from benanza_schemas.program import Step
+
+CALLS = 100
+SAMPLES = 9
 
 
 def main() -> None:
@@ -46,15 +62,18 @@ def main() -> None:
     analyzer = Analyzer()
     models: list[tuple[ModelIngested, bytes]] = []
     for name in asked.models.split(","):
-        content = fetch(f"{PREFIX}{name}", limits).content
+        fetched = fetch(f"{PREFIX}{name}", limits)
         published = ModelPublished(
             event_id=event_id("ModelPublished", name),
             name=name,
-            sha256="0" * 64,
+            sha256=fetched.sha256,
             batch_sizes=tuple(map(int, asked.batch.split(","))),
         )
-        ingested = ingest(published, content, limits)
-        models += [(event, content) for event in ingested if isinstance(event, ModelIngested)]
+        models += [
+            (event, fetched.content)
+            for event in ingest(published, fetched.content, limits)
+            if isinstance(event, ModelIngested)
+        ]
     now = datetime.now(UTC)
     bounds: dict[tuple[str, str], Any] = {}
     measured: dict[str, dict[str, list[LayerMeasured]]] = defaultdict(lambda: defaultdict(list))
@@ -65,12 +84,14 @@ def main() -> None:
             if bound.accounting == "full" and bound.fusion:
                 bounds[bound.model_id, bound.precision] = bound
     found: list[dict[str, Any]] = []
+    again = Again(runtime)
     for precision in cast(list[Precision], asked.precision.split(",")):
         for model, content in models:
             bound = bounds[model.model_id, precision]
             covered = analyzer.covered(model.model_id, bound.system_id, precision)
             program = program_of(model, content, covered, measured[precision], limits)
             testimony = runtime.witness(program, precision)
+            again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
             row = {
                 "model": model.name,
                 "batch": model.batch,
@@ -79,6 +100,8 @@ def main() -> None:
                 "bound_us": bound.sequential_us,
                 "parallel_bound_us": bound.parallel_us,
                 "attainable_us": bound.attainable_us,
+                "warm_again_us": sum(each[0] for each in again_us),
+                "in_company_again_us": sum(each[1] for each in again_us),
                 "sequential_us": testimony.sequential and testimony.sequential.median_us,
                 "sequential_iqr_us": testimony.sequential and testimony.sequential.iqr_us,
                 "parallel_us": testimony.parallel and testimony.parallel.median_us,
@@ -90,6 +113,56 @@ def main() -> None:
             print(json.dumps(row), flush=True)
             found.append(row)
             asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+class OneLayout(Bench):
+    """A bench for variants of one layout."""
+
+    layout = ""
+
+    def layouts(self, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+        return ((name, order) for name, order in super().layouts(rank) if name == self.layout)
+
+
+class Again:
+    """Times variants once more; the same call once."""
+
+    def __init__(self, runtime: CudaRuntime) -> None:
+        self._runtime = runtime
+        self._stream = cupy.cuda.get_current_stream()  # A runtime makes its own the current one.
+        self._timer = GraphTimer(self._stream)
+        self._company = Company(self._timer)
+        self._known: dict[tuple[str, Precision], tuple[float, float]] = {}
+
+    def times_us(self, step: Step, precision: Precision) -> tuple[float, float]:
+        """Warm and in company, without changes of layout."""
+        key = step.fingerprint, precision
+        if key not in self._known:
+            run = self._candidate(step, precision).run
+            run()
+            batch = self._timer.replayed(run, CALLS)
+            warm_us = median(batch.call_us() for _ in range(SAMPLES))
+            self._known[key] = warm_us, median(self._company.in_company_us(run, warm_us))
+            cupy.get_default_memory_pool().free_all_blocks()
+        return self._known[key]
+
+    def _candidate(self, step: Step, precision: Precision) -> Candidate:
+        assert step.choice is not None
+        layer = retyped(step.layer, "fp32")
+        bench = OneLayout(
+            lower(layer, random_inputs(layer, precision)), precision, self._stream.ptr
+        )
+        bench.layout = step.choice.layout
+        wanted = step.choice.algorithm, step.choice.layout
+        for library in self._runtime.libraries():
+            if library.library == step.choice.library:
+                for candidate in library.candidates(bench):
+                    if isinstance(candidate, Candidate) and (
+                        (candidate.algorithm, candidate.layout) == wanted
+                    ):
+                        candidate.prepare()
+                        return candidate
+        raise LookupError(f"{step.layer.title()}: {step.choice} is offered no more")
 
 
 if __name__ == "__main__":

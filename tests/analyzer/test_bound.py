@@ -396,9 +396,9 @@ def turned(
 
 @pytest.mark.parametrize(
     ("parameters", "cache_bytes", "attainable_us"),
-    [(100, 0, 7.0), (100, 1_000, 7.0), (100, 799, 9.0), (100, 100, 9.0)],
+    [(100, 0, 7.0), (100, 1_600, 7.5), (100, 800, 8.0), (100, 400, 9.0), (100, 100, 9.0)],
 )
-def test_weights_are_cold_where_they_are_more_than_half_of_the_cache(
+def test_weights_are_as_cold_as_the_share_that_they_have_of_the_cache(
     parameters: int, cache_bytes: int, attainable_us: float
 ) -> None:
     conv = msgspec.structs.replace(summary("Conv"), parameters=parameters)
@@ -410,6 +410,7 @@ def test_weights_are_cold_where_they_are_more_than_half_of_the_cache(
 def test_nothing_is_attainable_where_a_layer_was_not_timed_in_company() -> None:
     event = model([summary("Conv"), summary("Relu")])
     assert attained(event, Best(4.0, 0.0), 0).attainable_us is None
+    assert attained(event, Best(4.0, 0.0, 5.0), 0).attainable_us is None
 
 
 def attained(event: ModelIngested, conv: Best, cache_bytes: int) -> Bound:

@@ -305,3 +305,16 @@ def test_restoring_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert watched.call_count == 0
     (moved,) = analyzer.handle(measured("bc", 0.5), NOW)[-1:]
     assert (moved.sequential_us, moved.accounting, moved.fusion) == (1.5, "full", True)
+
+
+def test_turning_images_counts_as_data_movement_in_all_models() -> None:
+    """Those whose layers count under both accountings are computed once, where that's the same."""
+    analyzer = Analyzer()
+    analyzer.handle(model([summary("Conv"), summary("Relu")]), NOW)
+    first = variant(3.0, algorithm="a", layout="NCHW", change_us=2.0)
+    last = variant(5.0, algorithm="b", layout="NHWC", change_us=2.0)
+    analyzer.handle(measured("Conv", first), NOW)
+    updates = analyzer.handle(measured("Relu", last), NOW)
+    assert the(updates, "paper").sequential_us == 8.0
+    assert the(updates, "full").sequential_us == 10.0
+    assert the(updates, "full").layout in ("NCHW", "NHWC")

@@ -21,9 +21,6 @@ from benanza_schemas.layer import Accounting, Precision
 BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
 """Of a weight."""
 
-SHARE_FOR_WEIGHTS = 0.5
-"""Of the cache: the rest is for what goes from layer to layer."""
-
 
 class Bound(msgspec.Struct, frozen=True):
     """What `BoundUpdated` says of a model, without its ids; the fields mean the same."""
@@ -91,8 +88,9 @@ def lower_bound(
     the other layout then has its images turned on both sides, even where its neighbour's are
     turned as well, so that two such layers in a row are counted a little too dear.
 
-    `attainable_us` adds up times taken in the company of other kernels, with weights that are
-    cold if those of the whole model are more than half of what the cache holds.
+    `attainable_us` adds up times taken in the company of other kernels. As much of them is with
+    cold weights as the weights of the whole model take of the cache, and all where it can't hold
+    them: between two runs, they share it with what goes from layer to layer.
 
     The parallel bound and the roofline are those of the cover that the sequential bound takes:
     with fusion, another one might make them smaller. The roofline counts all layers that the
@@ -157,12 +155,14 @@ def _attainable_us(
     cache_bytes: int,
 ) -> float | None:
     """What running the plan would take, or None where a layer lacks the time for it."""
+    numbers = plan.blocks.numbers[plan.known]
+    warm_us = math.fsum(measurements.in_company_us[plan.layout][numbers].tolist())
+    cold_us = math.fsum(measurements.weights_cold_us[plan.layout][numbers].tolist())
+    if plan.sequential_us == 0 or not math.isfinite(warm_us + cold_us):
+        return None
     weight_bytes = model.parameters * BYTES[precision]
-    cold = cache_bytes and weight_bytes > cache_bytes * SHARE_FOR_WEIGHTS
-    found = measurements.weights_cold_us if cold else measurements.in_company_us
-    times_us = found[plan.layout][plan.blocks.numbers[plan.known]]
-    total_us = math.fsum(times_us.tolist())
-    return total_us if math.isfinite(total_us) and plan.sequential_us > 0 else None
+    cold = min(1.0, weight_bytes / cache_bytes) if cache_bytes else 0.0
+    return warm_us + cold * (cold_us - warm_us)
 
 
 def _single(counted: Counted) -> Blocks:

@@ -203,7 +203,8 @@ class Analyzer:
     def _bounds(self, platform: Platform, model: CompiledModel) -> list[Bound]:
         """The model's bounds on the platform, in the order of `KINDS`."""
         paper = self._bounds_under("paper", platform, model)
-        same = model.paper is model.full
+        # Turning images counts under one of them only.
+        same = model.paper is model.full and not platform.measurements.layouts_matter
         return paper + (paper if same else self._bounds_under("full", platform, model))
 
     def _bounds_under(

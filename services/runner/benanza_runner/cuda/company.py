@@ -59,11 +59,19 @@ class Company:
         return tuple(max(0.0, us - self._spacer_us) for us in together)
 
     def weights_cold_us(
-        self, run: Run, alone_us: float, read: Sequence[Placed]
+        self, run: Run, alone_us: float, read: Sequence[Placed], written: Placed
     ) -> tuple[float, ...]:
-        """Samples of what a call takes that finds all but what it reads of others in memory."""
+        """Samples of what a call takes that finds all but what it reads of others in memory.
+
+        Emptying the cache writes back what the call has written, which a model writes anew
+        before it has to. So the time without the call is that with a kernel in its stead that
+        only writes as much.
+        """
         before = [self._touch(self._flushed), *(self._touch(placed.array) for placed in read)]
-        without_us = median(self._samples(in_turn(*before), 40.0, MOST_COLD_CALLS))
+        write = self._write(written.array)
+        write_us = median(self.in_company_us(write, alone_us))
+        without = self._samples(in_turn(*before, write), 40.0 + alone_us, MOST_COLD_CALLS)
+        without_us = median(without) - write_us
         together = self._samples(in_turn(*before, run), 40.0 + alone_us, MOST_COLD_CALLS)
         return tuple(max(0.0, us - without_us) for us in together)
 
@@ -83,6 +91,14 @@ class Company:
         words = np.int64(array.nbytes // 16)
         blocks = max(1, min(self._blocks * 8, -(-int(words) // TOUCH_THREADS)))
         arguments = (array, words, self._sink)
+        return lambda: kernel((blocks,), (TOUCH_THREADS,), arguments)
+
+    def _write(self, array: Any) -> Run:
+        """Writes an array, that is its whole words."""
+        kernel = _writing()
+        words = np.int64(array.nbytes // 4)
+        blocks = max(1, min(self._blocks * 8, -(-int(words) // TOUCH_THREADS)))
+        arguments = (array, words)
         return lambda: kernel((blocks,), (TOUCH_THREADS,), arguments)
 
 
@@ -130,4 +146,18 @@ extern "C" __global__ void reading(const uint4* __restrict__ p, long long words,
 }
 """,
         "reading",
+    )
+
+
+@cache
+def _writing() -> Any:
+    return cupy.RawKernel(
+        """
+extern "C" __global__ void writing(unsigned* __restrict__ p, long long words) {
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < words;
+       i += gridDim.x * (long long)blockDim.x)
+    p[i] = 0x3c003c00u + (unsigned)i % 1000u;
+}
+""",
+        "writing",
     )

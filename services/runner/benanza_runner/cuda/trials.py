@@ -116,7 +116,7 @@ class Trials:
         samples = self._company.in_company_us(run, alone_us)
         yield _timed(checked, Found(samples, SCREENED), IN_COMPANY)
         read = bench.read(checked.candidate.layout)
-        samples = self._company.weights_cold_us(run, alone_us, read)
+        samples = self._company.weights_cold_us(run, alone_us, read, checked.candidate.result)
         yield _timed(checked, Found(samples, SCREENED), WEIGHTS_COLD)
 
     def wrong_again(self, bench: Bench, expected: Any, name: str, known: Variant) -> str:

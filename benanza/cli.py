@@ -18,6 +18,7 @@ from benanza.commands.run import run
 from benanza.commands.seed_known_layers import seed_known_layers
 from benanza.commands.serve import serve
 from benanza.commands.topics import topics
+from benanza.commands.witness import witness
 from benanza.commands.zoo import zoo
 from benanza_backbone.errors import BenanzaError
 
@@ -58,6 +59,7 @@ for command in (
     run,
     bounds,
     history,
+    witness,
     import_recordings,
     publish,
     dead_letters,

@@ -105,8 +105,9 @@ class Bound(Result, frozen=True, kw_only=True):
 
     `partial` says that layers are missing: the bound counts those measured, and the true one
     is larger. `system` is the accelerator or, without one, the CPU, and `runtime` what measured
-    the layers; `system_id` stands for these with all their versions. `layers` counts the
-    model's layers, `unique_layers` those that differ. `critical_path` holds names of layers.
+    the layers; `system_id` stands for these with all their versions. `layout` is the one that
+    images are kept in, empty where that makes no difference. `layers` counts the model's layers,
+    `unique_layers` those that differ. `critical_path` holds names of layers.
     """
 
     model: str
@@ -118,6 +119,7 @@ class Bound(Result, frozen=True, kw_only=True):
     precision: Precision
     accounting: Accounting
     fusion: bool
+    layout: str
     sequential_us: float
     sequential_spread_us: float
     parallel_us: float
@@ -178,6 +180,40 @@ class LowerBounds(Bounds, frozen=True, kw_only=True):
         from benanza.render.bounds import lower_bounds_html
 
         return lower_bounds_html(self)
+
+
+class Witness(Result, frozen=True, kw_only=True):
+    """How long a model took that was run as its bound says, beside the bound and the estimate.
+
+    `sequential_us` is with one call after the other, `parallel_us` on several streams.
+    `layout_changes` of the `calls` turned an image into another layout. `failure` says why there
+    are no times.
+    """
+
+    model: str
+    model_id: str
+    batch: int
+    system: str
+    system_id: str
+    runtime: str
+    precision: Precision
+    sequential_bound_us: float
+    parallel_bound_us: float
+    attainable_us: float | None
+    sequential_us: float | None
+    sequential_iqr_us: float | None
+    parallel_us: float | None
+    parallel_iqr_us: float | None
+    calls: int
+    layout_changes: int
+    failure: str
+
+
+class Witnesses(Result, frozen=True, kw_only=True):
+    """Models that were run, and those that have no bound."""
+
+    witnesses: tuple[Witness, ...]
+    errors: tuple[FailedModel, ...]
 
 
 class BoundVersion(Result, frozen=True, kw_only=True):

@@ -84,6 +84,7 @@ def _bound(found: queries.Bound) -> Bound:
         precision=found.precision,
         accounting=found.accounting,
         fusion=found.fusion,
+        layout=found.layout,
         sequential_us=found.sequential_us,
         sequential_spread_us=found.sequential_spread_us,
         parallel_us=found.parallel_us,

@@ -18,8 +18,8 @@ from typing import Any, cast
 
 import cupy
 
+from benanza.bound_program import program_of
 from benanza.recording import read_recording
-from benanza.witnessing import program_of
 from benanza_analyzer.core import Analyzer
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits

@@ -133,15 +133,30 @@ def data_option(command: Command) -> Command:
     )(command)
 
 
-def policy_options(command: Command) -> Command:
-    """--precision, --fusion and --accounting: which of a model's bounds are meant."""
-    precision = click.option(
+def batch_option(command: Command) -> Command:
+    """--batch N[,N…]."""
+    return click.option(
+        "--batch",
+        "batch_sizes",
+        type=Positive(),
+        default=(),
+        help="Batch sizes; by default the model's own, and 1 where it leaves that open.",
+    )(command)
+
+
+def precision_option(command: Command) -> Command:
+    """--precision P[,P…]."""
+    return click.option(
         "--precision",
         "precisions",
         type=Precisions(),
         default=("fp32",),
         help="fp32 (the default), tf32, fp16, bf16.",
-    )
+    )(command)
+
+
+def policy_options(command: Command) -> Command:
+    """--precision, --fusion and --accounting: which of a model's bounds are meant."""
     fusion = click.option(
         "--fusion",
         type=click.Choice(["on", "off"]),
@@ -157,7 +172,7 @@ def policy_options(command: Command) -> Command:
         help="Count every layer, or what cuDNN and cuBLAS execute, as the 2020 paper does.",
         show_default=True,
     )
-    return precision(fusion(accounting(command)))
+    return precision_option(fusion(accounting(command)))
 
 
 def format_option(command: Command) -> Command:

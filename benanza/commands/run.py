@@ -11,7 +11,7 @@ from benanza.commands.options import (
     PARTIAL,
     Format,
     Model,
-    Positive,
+    batch_option,
     data_option,
     dim_option,
     format_option,
@@ -28,13 +28,7 @@ from benanza_schemas.layer import Accounting, Precision
 
 @click.command()
 @click.argument("models", type=Model(), nargs=-1, required=True, metavar="MODEL...")
-@click.option(
-    "--batch",
-    "batch_sizes",
-    type=Positive(),
-    default=(),
-    help="Batch sizes; by default the model's own, and 1 where it leaves that open.",
-)
+@batch_option
 @dim_option
 @policy_options
 @click.option(

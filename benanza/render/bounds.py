@@ -8,7 +8,7 @@ from rich.text import Text
 
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
-from benanza.results import Bound, Bounds, BoundVersion, LayerCounts, LowerBounds
+from benanza.results import Bound, Bounds, BoundVersion, LayerCounts, LowerBounds, Witness
 
 MISSING_SHOWN = 10
 """Missing layers to list for one bound; the JSON document has them all."""
@@ -66,13 +66,14 @@ def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
     return parts + [Text(line) for bound in bounds if bound.partial for line in _missing(bound)]
 
 
-def measured_on(found: Bound | BoundVersion) -> str:
+def measured_on(found: Bound | BoundVersion | Witness) -> str:
     """On what, with what and at which precision the layers were measured."""
     return f"measured on {found.system} with {found.runtime} at {found.precision}"
 
 
 def _table(bounds: Sequence[Bound], *, plain: bool) -> Table:
     unit = time_unit(bound.sequential_us for bound in bounds)
+    estimated = any(bound.attainable_us is not None for bound in bounds)
     columns = (
         Column("model", "left"),
         Column("batch"),
@@ -80,6 +81,7 @@ def _table(bounds: Sequence[Bound], *, plain: bool) -> Table:
         Column("unique"),
         Column(f"sequential {unit.name}"),
         Column(f"parallel {unit.name}"),
+        *([Column(f"attainable {unit.name}")] if estimated else []),
         Column(f"roofline {unit.name}"),
         Column("coverage", "left"),
     )
@@ -91,6 +93,7 @@ def _table(bounds: Sequence[Bound], *, plain: bool) -> Table:
             f"{bound.unique_layers:,}",
             _with_spread(unit, bound, bound.sequential_us, bound.sequential_spread_us),
             _with_spread(unit, bound, bound.parallel_us, bound.parallel_spread_us),
+            *([unit.format(bound.attainable_us)] if estimated else []),
             unit.format(bound.roofline_us),
             _coverage(bound),
         )

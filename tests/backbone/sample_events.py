@@ -19,9 +19,11 @@ from benanza_schemas.events import (
     Missing,
     ModelIngested,
     ModelPublished,
+    ModelWitnessed,
     System,
     SystemMeasured,
     Variant,
+    Witnessed,
     event_id,
     identified,
 )
@@ -240,6 +242,17 @@ BOUNDS = (
     ),
     bound(cause=RELU_MEASURED.event_id, at=2.5, sequential_us=15.25, missing=(UNKNOWN,)),
 )
+WITNESSED = ModelWitnessed(
+    event_id=event_id("ModelWitnessed", BOUNDS[-1].event_id),
+    model_id=MODEL_ID,
+    system_id=SYSTEM.system_id,
+    bound_id=BOUNDS[-1].event_id,
+    precision="fp32",
+    batch=1,
+    witnessed_at=after(3),
+    sequential=Witnessed(16.5, 0.25, (16.5, 16.75)),
+    calls=3,
+)
 DEAD = DeadLetter(
     event_id=event_id("DeadLetter", "models", "0", "7"),
     topic="models",
@@ -261,5 +274,6 @@ EVERY_KIND: tuple[AnyEvent, ...] = (
     RELU_MEASURED,
     GROUP_MEASURED,
     *BOUNDS,
+    WITNESSED,
     DEAD,
 )

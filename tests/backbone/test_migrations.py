@@ -117,6 +117,7 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
         "systems",
         "measurements",
         "bounds",
+        "witnesses",
         "bounds_at",
         "current_bounds",
         "best_measurements",

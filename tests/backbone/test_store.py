@@ -29,6 +29,7 @@ from tests.backbone.sample_events import (
     SYSTEM,
     SYSTEM_MEASURED,
     UNKNOWN,
+    WITNESSED,
     after,
     bound,
     measured,
@@ -69,6 +70,32 @@ def test_the_engine_drops_no_insert_as_a_repeat(store: Store) -> None:
     assert len(store.bounds()) == 1
     assert len(store.history("Net")) == len(BOUNDS)
     assert {row["uses"] for row in store.query("SELECT * FROM layer_reuse")} == {1, 2}
+
+
+def test_what_was_not_measured_of_a_witness_is_null(store: Store) -> None:
+    store.insert([WITNESSED])
+    (row,) = store.query("SELECT * FROM witnesses FINAL")
+    assert (row["sequential_us"], row["sequential_samples_us"]) == (16.5, [16.5, 16.75])
+    assert (row["parallel_us"], row["parallel_iqr_us"], row["parallel_samples_us"]) == (
+        None,
+        None,
+        [],
+    )
+    assert row["witnessed_at"] == WITNESSED.witnessed_at
+
+
+def test_a_change_of_layout_and_the_layout_of_a_bound_come_back(store: Store) -> None:
+    variant = msgspec.structs.replace(
+        CONV_MEASURED.variants[1], layout="NHWC", layout_change_us=1.5
+    )
+    kept = msgspec.structs.replace(BOUNDS[-1], layout="NHWC")
+    store.insert([MODEL, SYSTEM_MEASURED, kept, measured(CONV_ID, variant, at=0)])
+    (row,) = store.query("SELECT layout, layout_change_us FROM measurements FINAL")
+    assert row == {"layout": "NHWC", "layout_change_us": 1.5}
+    (found,) = store.bounds()
+    assert found.layout == "NHWC"
+    (shown,) = store.query("SELECT layout FROM current_bounds")
+    assert shown == {"layout": "NHWC"}
 
 
 def test_nothing_to_store_is_no_error(store: Store) -> None:

@@ -20,6 +20,7 @@ BOUND = Bound(
     precision="fp32",
     accounting="full",
     fusion=True,
+    layout="",
     sequential_us=12_345.6,
     sequential_spread_us=78.9,
     parallel_us=10_000.0,
@@ -50,6 +51,15 @@ def lines(*bounds: Bound) -> list[str]:
     stream = io.StringIO()
     print_bounds(console(stream), Bounds(bounds=bounds))
     return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_an_estimate_has_a_column_where_there_is_one() -> None:
+    title, first, second, _ = lines(but(attainable_us=14_000.0), but(model="other"))
+    assert "attainable ms" in title
+    assert "14.00" in first
+    assert first.index("14.00") > first.index("10.00")
+    assert "-" in second
+    assert "attainable" not in lines(BOUND)[0]
 
 
 def test_a_full_bound() -> None:

@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from benanza.witnessing import program_of
+from benanza.bound_program import program_of
 from benanza_analyzer.core import Analyzer
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits

@@ -1,0 +1,36 @@
+"""A model's bound as a program: the calls that it adds up, with the variant that runs each."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from benanza_analyzer.core import Covered
+from benanza_analyzer.measurements import LAYOUTS, fastest
+from benanza_ingest.limits import Limits
+from benanza_ingest.program import program
+from benanza_schemas.events import LayerMeasured, ModelIngested
+from benanza_schemas.program import Choice, Program
+
+
+def program_of(
+    model: ModelIngested,
+    content: bytes,
+    covered: Covered,
+    measured: Mapping[str, Sequence[LayerMeasured]],
+    limits: Limits,
+) -> Program:
+    """The model as its bound says, from the bytes of its file.
+
+    The bound lacks no layer. `measured` holds the measurements of each layer, by fingerprint, on
+    the system and at the precision of the bound.
+    """
+    found = program(content, covered.blocks, batch=model.batch, dims=model.dims, limits=limits)
+    steps = []
+    for step in found.steps:
+        if step.kind != "view" or len(step.positions) > 1:
+            variant = fastest(measured[step.fingerprint], covered.layout)
+            assert variant is not None, "what a bound adds up has a time"
+            choice = Choice(variant.library, variant.algorithm, variant.layout)
+            step = msgspec.structs.replace(step, choice=choice)
+        steps.append(step)
+    return Program(tuple(steps), found.outputs, LAYOUTS[covered.layout])

@@ -13,22 +13,50 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.calls import (
+    Accumulation,
     Call,
     Concatenation,
     Convolution,
+    ElementGathering,
+    ElementScattering,
     Elementwise,
+    Gathering,
     Normalisation,
+    Padding,
+    Partition,
     Pooling,
     Product,
+    Ranking,
+    Reduction,
+    Resizing,
+    RowNormalisation,
+    Scattering,
     Softmax,
     View,
 )
+from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
+from tests.runner.cuda import numpy_moves, numpy_rows
 
 Array = npt.NDArray[Any]
 
 
-def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
-    """The result of a call on operands in float64. Element-wise calls are compiled in a folder."""
+def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Array]:
+    """The results of a call on operands, floats in float64.
+
+    Element-wise calls are compiled in a folder.
+    """
+    match call:
+        case Partition():
+            ends = np.cumsum(call.lengths)[:-1]
+            parts = np.split(operands["image"], ends, axis=call.axis)
+            return [parts[number] for number in call.results]
+        case Ranking():
+            return numpy_rows.ranking(call, operands["image"])
+        case _:
+            return [_one(call, operands, folder)]
+
+
+def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
     match call:
         case Convolution():
             return convolution(call, operands)
@@ -50,10 +78,30 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
             return joined
         case View():
             cut = tuple(map(slice, call.starts, call.stops, call.steps))
-            seen = operands["image"][cut].transpose(call.order)
+            seen = operands["image"].reshape(call.image)[cut].transpose(call.order)
             return np.broadcast_to(seen, call.output)
         case Elementwise():
             return elementwise(call, operands, folder)
+        case Reduction():
+            return numpy_rows.reduction(call, operands["image"])
+        case RowNormalisation():
+            return numpy_rows.row_normalisation(call, operands)
+        case Accumulation():
+            return numpy_rows.accumulation(call, operands["image"])
+        case Gathering():
+            return numpy_moves.gathering(call, operands)
+        case Scattering():
+            return numpy_moves.scattering(call, operands)
+        case ElementGathering():
+            return numpy_moves.element_gathering(call, operands)
+        case ElementScattering():
+            return numpy_moves.element_scattering(call, operands)
+        case Padding():
+            return numpy_moves.padding(call, operands["image"])
+        case Resizing():
+            return numpy_moves.resizing(call, operands["image"])
+        case _:
+            raise AssertionError(call)
 
 
 def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
@@ -134,21 +182,28 @@ def elementwise(call: Elementwise, operands: Mapping[str, Array], folder: Path) 
     """Compiles the statements with the C compiler that is here, and calls them."""
     compiler = shutil.which("cc")
     assert compiler is not None
-    count = range(len(call.operands))
-    names = ", ".join(f"const float* p{i}" for i in count)
-    reads = "".join(f"const float in{i} = p{i}[i];" for i in count)
+    types = [o.element if o.element != INDEX else "int64" for o in call.operands]
+    memory = [IN_MEMORY.get(kind, "float") for kind in types]
+    names = "".join(f"const {kind}* p{i}, " for i, kind in enumerate(memory))
+    reads = "".join(f"const {variable(kind)} in{i} = p{i}[i];" for i, kind in enumerate(types))
+    target = IN_MEMORY.get(call.element, "float")
     body = f"{reads} {' '.join(call.statements)} q[i] = {call.result};"
     loop = f"for (long i = 0; i < n; ++i) {{ {body} }}"
-    source = f"#include <math.h>\nvoid chain({names}, float* q, long n) {{ {loop} }}\n"
+    source = f"#include <math.h>\nvoid chain({names}{target}* q, long n) {{ {loop} }}\n"
     (folder / "chain.c").write_text(source, encoding="utf-8")
     library = folder / "chain.so"
     command = [compiler, "-shared", "-fPIC", "-o", str(library), str(folder / "chain.c"), "-lm"]
     subprocess.run(command, check=True, capture_output=True)
     inputs = []
-    for index, operand in enumerate(call.operands):
-        array = operands[f"in{index}"].astype(np.float32).reshape(operand.shape)
+    for index, (operand, kind) in enumerate(zip(call.operands, types, strict=True)):
+        if operand.element == INDEX:
+            shape = (-1, *(1,) * (len(call.output) - 1 - operand.axes[0]))
+            array = np.arange(operand.shape[0], dtype=np.int64).reshape(shape)
+        else:
+            given = operands[f"in{index}"]
+            array = given.astype(kind or np.float32).reshape(operand.shape)
         inputs.append(np.ascontiguousarray(np.broadcast_to(array, call.output)))
-    result = np.zeros(call.output, np.float32)
+    result = np.zeros(call.output, call.element or np.float32)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, result)]
     ctypes.CDLL(str(library)).chain(*pointers, ctypes.c_long(result.size))
     return result

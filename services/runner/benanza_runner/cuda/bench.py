@@ -24,7 +24,7 @@ class Bench:
         self.stream = stream
         self._lowered = lowered
         self._placed: dict[tuple[str, tuple[int, ...]], Placed] = {}
-        self._results: dict[tuple[Shape, tuple[int, ...]], Placed] = {}
+        self._results: dict[tuple[Shape, tuple[int, ...], str, int], Placed] = {}
         self._scratch: list[cupy.ndarray] = []
 
     def operand(self, name: str, order: tuple[int, ...] | None = None) -> Placed:
@@ -44,12 +44,21 @@ class Bench:
             self._placed[key] = placed(array, order, self.precision)
         return self._placed[key]
 
-    def result(self, shape: Shape, order: tuple[int, ...] | None = None) -> Placed:
-        """Memory for a result of this shape."""
+    def result(
+        self,
+        shape: Shape,
+        order: tuple[int, ...] | None = None,
+        element: str = "",
+        number: int = 0,
+    ) -> Placed:
+        """Memory for a result of this shape, of floats or of the elements that are named.
+
+        Results of one candidate that have another `number` lie elsewhere.
+        """
         order = order or tuple(range(len(shape)))
-        key = shape, order
+        key = shape, order, element, number
         if key not in self._results:
-            self._results[key] = empty(shape, order, self.precision)
+            self._results[key] = empty(shape, order, self.precision, element)
         return self._results[key]
 
     def scratch(self, size: int) -> int:

@@ -3,9 +3,9 @@
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
-from math import prod
+from math import erf, prod
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from benanza_runner.cuda.calls import (
     RowNormalisation,
     Scattering,
     Softmax,
+    TransposedConvolution,
     View,
 )
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
@@ -60,10 +61,12 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
     match call:
         case Convolution():
             return convolution(call, operands)
+        case TransposedConvolution():
+            return transposed_convolution(call, operands)
         case Product():
             return matrix_product(call, operands)
         case Pooling():
-            return pooling(call, operands["image"])
+            return pooling(call, operands["image"].reshape(call.image))
         case Softmax():
             x = operands["image"].reshape(call.outer, call.size, call.inner)
             powers = np.exp(x - x.max(axis=1, keepdims=True))
@@ -105,7 +108,7 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
 
 
 def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
-    image, filters = operands["image"], operands["filter"]
+    image, filters = operands["image"].reshape(call.image), operands["filter"].reshape(call.filter)
     pads = [(0, 0), (0, 0), *zip(call.pads_before, call.pads_after, strict=True)]
     image = np.pad(image, pads)
     result = np.zeros(call.output)
@@ -113,39 +116,94 @@ def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
     for out in range(call.output[1]):
         first = out // share * mine
         for place in product(*map(range, call.filter[2:])):
-            starts = [p * d for p, d in zip(place, call.dilations, strict=True)]
-            window = tuple(
-                slice(start, start + (size - 1) * stride + 1, stride)
-                for start, size, stride in zip(starts, call.output[2:], call.strides, strict=True)
-            )
+            window = _window(call, place, call.output)
             index: tuple[Any, ...] = (out, slice(None), *place)
             pixels = image[(slice(None), slice(first, first + mine), *window)]
             result[:, out] += np.einsum("nc...,c->n...", pixels, filters[index])
-    if call.bias:
-        result += operands["bias"].reshape(-1, *(1,) * len(call.strides))
-    return finished(result, call.residual, call.activation, operands)
+    return finished(call, result, operands)
+
+
+def transposed_convolution(call: TransposedConvolution, operands: Mapping[str, Array]) -> Array:
+    """Each pixel of the image is added to those that a convolution would have read for it."""
+    image, filters = operands["image"].reshape(call.image), operands["filter"].reshape(call.filter)
+    sizes = [
+        max(before + size + after, (length - 1) * stride + (reach - 1) * dilation + 1)
+        for before, size, after, length, stride, reach, dilation in zip(
+            call.pads_before,
+            call.output[2:],
+            call.pads_after,
+            call.image[2:],
+            call.strides,
+            call.filter[2:],
+            call.dilations,
+            strict=True,
+        )
+    ]
+    padded = np.zeros((*call.output[:2], *sizes))
+    share, mine = call.image[1] // call.groups, call.filter[1]
+    for channel in range(call.image[1]):
+        first = channel // share * mine
+        for place in product(*map(range, call.filter[2:])):
+            window = _window(call, place, call.image)
+            index: tuple[Any, ...] = (channel, slice(None), *place)
+            weights = filters[index].reshape(-1, *(1,) * len(place))
+            target = (slice(None), slice(first, first + mine), *window)
+            padded[target] += image[:, channel : channel + 1] * weights
+    within = zip(call.pads_before, call.output[2:], strict=True)
+    cut = tuple(slice(before, before + size) for before, size in within)
+    return finished(call, padded[(slice(None), slice(None), *cut)], operands)
+
+
+def _window(
+    call: Convolution | TransposedConvolution, place: tuple[int, ...], counted: tuple[int, ...]
+) -> tuple[slice, ...]:
+    """The pixels that meet one place of the filter, one for each pixel counted."""
+    starts = [p * d for p, d in zip(place, call.dilations, strict=True)]
+    return tuple(
+        slice(start, start + (size - 1) * stride + 1, stride)
+        for start, size, stride in zip(starts, counted[2:], call.strides, strict=True)
+    )
 
 
 def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:
-    a = operands["a"].reshape(
-        call.batch, *((call.k, call.m) if call.a_transposed else (call.m, call.k))
+    a = operands["a"].reshape(-1, *((call.k, call.m) if call.a_transposed else (call.m, call.k)))
+    b = operands["b"].reshape(
+        call.batch, *((call.n, call.k) if call.b_transposed else (call.k, call.n))
     )
-    b = operands["b"].reshape(-1, *((call.n, call.k) if call.b_transposed else (call.k, call.n)))
+    assert len(a) == (1 if call.a_repeated else call.batch)
     a = a.swapaxes(1, 2) if call.a_transposed else a
     b = b.swapaxes(1, 2) if call.b_transposed else b
-    result = (call.alpha * a @ b).reshape(call.output)
-    if call.bias:
-        result = result + operands["bias"]
-    return finished(result, call.residual, call.activation, operands)
+    return finished(call, (call.alpha * a @ b).reshape(call.output), operands)
+
+
+ACTIVATIONS: dict[str, Callable[..., Array]] = {
+    "": lambda x: x,
+    "Clip": np.clip,
+    "Elu": lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(x)),
+    "Gelu": lambda x: x * (1 + np.vectorize(erf)(x / np.sqrt(2))) / 2,
+    "GeluTanh": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
+    "LeakyRelu": lambda x, alpha: np.where(x > 0, x, alpha * x),
+    "Relu": lambda x: np.maximum(x, 0),
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Softplus": lambda x: np.log1p(np.exp(x)),
+    "Swish": lambda x, alpha: x / (1 + np.exp(-alpha * x)),
+    "Tanh": np.tanh,
+}
 
 
 def finished(
-    result: Array, residual: bool, activation: str, operands: Mapping[str, Array]
+    call: Convolution | TransposedConvolution | Product,
+    result: Array,
+    operands: Mapping[str, Array],
 ) -> Array:
-    if residual:
-        result = result + operands["residual"]
-    assert activation in ("", "Relu")
-    return np.maximum(result, 0) if activation else result
+    """With bias, residual and activation."""
+    if call.bias:
+        space = 0 if isinstance(call, Product) else len(call.strides)
+        result = result + operands["bias"].reshape(-1, *(1,) * space)
+    if call.residual:
+        factor = call.beta if isinstance(call, Product) else 1.0
+        result = result + factor * operands["residual"].reshape(result.shape)
+    return ACTIVATIONS[call.activation](result, *call.numbers)
 
 
 def pooling(call: Pooling, image: Array) -> Array:

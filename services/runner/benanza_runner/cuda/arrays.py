@@ -61,7 +61,7 @@ class Placed:
 
     def poison(self) -> None:
         """Fills it with NaN, or what no bool is, or -1, so that what isn't written shows."""
-        self.array.view(cupy.uint8).fill(0xFF)
+        self.array.reshape(-1).view(cupy.uint8).fill(0xFF)
 
 
 def placed(array: npt.NDArray[Any], order: tuple[int, ...], precision: Precision) -> Placed:

@@ -12,6 +12,8 @@ Shape = tuple[int, ...]
 class Convolution(msgspec.Struct, frozen=True):
     """`activation(convolution + bias + residual)`; operands `image`, `filter`, and `bias` and
     `residual` where they are. Groups follow from the channels of the filter.
+
+    Images of one axis of space have another of one here. `numbers` belong to the activation.
     """
 
     image: Shape
@@ -24,19 +26,44 @@ class Convolution(msgspec.Struct, frozen=True):
     bias: bool = False
     residual: bool = False
     activation: str = ""
+    numbers: tuple[float, ...] = ()
 
     @property
     def groups(self) -> int:
         return self.image[1] // self.filter[1]
 
 
+class TransposedConvolution(msgspec.Struct, frozen=True):
+    """The reverse of a convolution that would make `image` of `output`, and what follows it.
+
+    Fields and operands are those of `Convolution`; the filter has the channels of the image
+    first, and then those of the output in a group.
+    """
+
+    image: Shape
+    filter: Shape
+    output: Shape
+    strides: Shape
+    dilations: Shape
+    pads_before: Shape
+    pads_after: Shape
+    bias: bool = False
+    residual: bool = False
+    activation: str = ""
+    numbers: tuple[float, ...] = ()
+
+    @property
+    def groups(self) -> int:
+        return self.output[1] // self.filter[1]
+
+
 class Product(msgspec.Struct, frozen=True):
-    """`activation(alpha · a · b + bias + residual)` for `batch` pairs of matrices.
+    """`activation(alpha · a · b + bias + beta · residual)` for `batch` pairs of matrices.
 
     Operands: `a` is m×k, or k×m where `a_transposed`; `b` is k×n, or n×k where
-    `b_transposed`; `bias` has n elements; `residual` is m×n. Where `b` is a weight
-    (`b_constant`), whoever runs the call may keep it either way. `output` is the shape that
-    the layer gives the result.
+    `b_transposed`; `bias` has n elements; `residual` is m×n. Where `a_repeated`, there is one
+    `a` for all pairs. Where `b` is a weight (`b_constant`), whoever runs the call
+    may keep it either way. `output` is the shape that the layer gives the result.
     """
 
     output: Shape
@@ -46,18 +73,21 @@ class Product(msgspec.Struct, frozen=True):
     k: int
     a_transposed: bool = False
     b_transposed: bool = False
+    a_repeated: bool = False
     b_constant: bool = False
     alpha: float = 1.0
+    beta: float = 1.0
     bias: bool = False
     residual: bool = False
     activation: str = ""
+    numbers: tuple[float, ...] = ()
 
 
 class Pooling(msgspec.Struct, frozen=True):
     """The largest or the mean element of windows; operand `image`.
 
     `mode` is `max`, `average` (over what lies in the image) or `average_padded` (over the
-    whole window).
+    whole window). Images of one axis of space have another of one here.
     """
 
     mode: str
@@ -306,6 +336,7 @@ class RowNormalisation(msgspec.Struct, frozen=True):
 
 Call = (
     Convolution
+    | TransposedConvolution
     | Product
     | Pooling
     | Softmax

@@ -40,6 +40,7 @@ Single = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 
 _CHAINS: dict[str, Lower] = {
     "Conv": lambda layer, values: Lowered(*lower_convolution(layer, values)),
+    "ConvTranspose": lambda layer, values: Lowered(*lower_convolution(layer, values)),
     "Gemm": lambda layer, values: Lowered(*lower_product(layer, values)),
     "MatMul": lambda layer, values: Lowered(*lower_product(layer, values)),
 }

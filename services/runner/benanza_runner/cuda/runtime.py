@@ -16,6 +16,7 @@ from benanza_runner.cuda.cudnn_algorithms import CudnnAlgorithms
 from benanza_runner.cuda.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.cudnn_legacy import CudnnLegacy
 from benanza_runner.cuda.cudnn_library import CudnnLibrary
+from benanza_runner.cuda.cudnn_transposed import CudnnTransposed
 from benanza_runner.cuda.elementwise import ElementwiseKernels
 from benanza_runner.cuda.gathering import GatheringKernels
 from benanza_runner.cuda.graph_timer import GraphTimer
@@ -83,6 +84,7 @@ class CudaRuntime(Runtime):
         self._libraries: tuple[Library, ...] = (
             CudnnGraph(self._stream.ptr, plans),
             CudnnAlgorithms(legacy),
+            CudnnTransposed(legacy),
             CudnnLegacy(legacy),
             CublasLt(algorithms),
             RowProducts(),

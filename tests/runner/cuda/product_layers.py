@@ -57,15 +57,21 @@ ACTIVATIONS: dict[str, dict[str, AttributeValue]] = {
     "Gelu": {},
 }
 
+FUSED: dict[str, Layer] = (
+    {
+        f"{product} + {op_type}": followed_by(op_type, product, **attributes)
+        for product in ("Conv", "Gemm", "row")
+        for op_type, attributes in ACTIVATIONS.items()
+    }
+    | {
+        f"{product} + Gelu by tanh": followed_by("Gelu", product, approximate="tanh")
+        for product in ("Conv", "Gemm", "row")
+    }
+    | {"conv + clip": clipped()}
+)
+"""What cuDNN generates kernels for: they use Tensor Cores, which fp32 shuts out."""
+
 PRODUCTS: dict[str, Layer] = {
-    f"{product} + {op_type}": followed_by(op_type, product, **attributes)
-    for product in ("Conv", "Gemm", "row")
-    for op_type, attributes in ACTIVATIONS.items()
-} | {
-    f"{product} + Gelu by tanh": followed_by("Gelu", product, approximate="tanh")
-    for product in ("Conv", "Gemm", "row")
-} | {
-    "conv + clip": clipped(),
     "conv of one axis": layer(
         "Conv", (floats(2, 8, 20), weights(16, 8, 5), weights(16)), floats(2, 16, 9),
         strides=(2,), pads=(1, 1),

@@ -15,6 +15,7 @@ from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.more_layers import version
 from tests.runner.cuda.numpy_calls import compute
+from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.sample_layers import LAYERS, convolution
 from tests.runner.layers import conv_group, floats, operator, single, weights
 
@@ -45,9 +46,9 @@ def check(layer: Layer, folder: Path) -> None:
         assert name in lowered.weights or any(array is each for each in inputs), name
 
 
-@pytest.mark.parametrize("name", list(LAYERS))
+@pytest.mark.parametrize("name", list(LAYERS | FUSED))
 def test_every_kind_of_layer(name: str, tmp_path: Path) -> None:
-    check(LAYERS[name], tmp_path)
+    check((LAYERS | FUSED)[name], tmp_path)
 
 
 @pytest.mark.parametrize("op_type", UNARY)

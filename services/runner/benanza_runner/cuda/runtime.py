@@ -31,6 +31,7 @@ from benanza_runner.cuda.rankings import RankingKernels
 from benanza_runner.cuda.reference import Array, reference
 from benanza_runner.cuda.row_kernels import RowKernels
 from benanza_runner.cuda.row_products import RowProducts
+from benanza_runner.cuda.transposed import TransposedKernels
 from benanza_runner.cuda.trials import Library, Trials
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
@@ -96,6 +97,7 @@ class CudaRuntime(Runtime):
             ImageKernels(),
             RankingKernels(),
             NormKernels(),
+            TransposedKernels(),
         )
         guard = Guard(Path(journal) if journal else None, variant_seconds)
         self._timer = GraphTimer(self._stream)

@@ -117,6 +117,19 @@ PRODUCTS: dict[str, Layer] = {
     "global average pool of one axis": layer(
         "GlobalAveragePool", (floats(2, 8, 15),), floats(2, 8, 1)
     ),
+    "einsum of heads": layer(
+        "Einsum", (floats(2, 3, 5, 16), floats(2, 3, 7, 16)), floats(2, 3, 5, 7),
+        equation="bhid,bhjd->bhij",
+    ),
+    "einsum with the second first": layer(
+        "Einsum", (weights(8, 16), floats(5, 16)), floats(5, 8), equation="ok,nk->no"
+    ),
+    "einsum of columns": layer(
+        "Einsum", (floats(2, 16, 5), floats(2, 16, 8)), floats(2, 5, 8), equation="bki,bkj->bij"
+    ),
+    "einsum of an order": layer(
+        "Einsum", (floats(3, 5, 16),), floats(16, 3, 5), equation="abc -> cab"
+    ),
     "matmul of one and many": layer(
         "MatMul", (floats(5, 16), floats(3, 16, 8)), floats(3, 5, 8)
     ),

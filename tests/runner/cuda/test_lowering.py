@@ -115,6 +115,16 @@ def test_batch_normalisation_goes_into_the_filter() -> None:
             single("Concat", 13, (Tensor("int4", (2,)),) * 2, (Tensor("int4", (4,)),), axis=0),
             "tensors of int4 are not done yet",
         ),
+        (
+            single(
+                "Einsum",
+                12,
+                (floats(2, 5, 3, 16), floats(2, 7, 3, 16)),
+                (floats(2, 3, 5, 7),),
+                equation="bihd,bjhd->bhij",
+            ),
+            "is not done yet",
+        ),
         (conv_group(8, 6, "Relu", "Add"), "after the activation"),
         (conv_group(8, 6, "Add", "BatchNormalization"), "after a residual"),
     ],

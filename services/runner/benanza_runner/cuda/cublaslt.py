@@ -78,7 +78,8 @@ def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
         result = bench.result(call.output)
         a, b = bench.operand("a"), bench.operand("b")
         yield call, "", {"a": a, "b": b, "result": result, **more}
-        if call.b_constant and len(b.shape) == 2:
+        matrix = (call.n, call.k) if call.b_transposed else (call.k, call.n)
+        if call.b_constant and call.batch == 1 and b.shape == matrix:
             turned = Product(
                 **{f: getattr(call, f) for f in call.__struct_fields__ if f != "b_transposed"},
                 b_transposed=not call.b_transposed,

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lower_convolution import lower_convolution
+from benanza_runner.cuda.lower_einsum import lower_einsum
 from benanza_runner.cuda.lower_elementwise import lower_elementwise
 from benanza_runner.cuda.lower_gathering import GATHERINGS
 from benanza_runner.cuda.lower_generated import GENERATED, lower_generated
@@ -44,7 +45,9 @@ _CHAINS: dict[str, Lower] = {
     "Gemm": lambda layer, values: Lowered(*lower_product(layer, values)),
     "MatMul": lambda layer, values: Lowered(*lower_product(layer, values)),
 }
-_SINGLE: dict[str, Single] = MOVEMENTS | GATHERINGS | IMAGES | RANKINGS | NORMS | REDUCTIONS
+_SINGLE: dict[str, Single] = (
+    {"Einsum": lower_einsum} | MOVEMENTS | GATHERINGS | IMAGES | RANKINGS | NORMS | REDUCTIONS
+)
 _WITH_SEVERAL_OUTPUTS = frozenset(("Split", "TopK"))
 
 

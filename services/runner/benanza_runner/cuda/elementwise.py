@@ -16,12 +16,12 @@ from benanza_runner.cuda.calls import Elementwise, Operand, Shape
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
 from benanza_runner.cuda.indexing import Axis, walk
+from benanza_runner.cuda.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
-LIBRARY = "cupy"
 THREADS = (128, 256)
 WIDE_BYTES = 16
 """The widest access that a thread makes at once."""
@@ -38,7 +38,7 @@ class ElementwiseKernels:
         call = bench.call
         if not isinstance(call, Elementwise):
             return
-        if prod(call.output) >= 2**31:
+        if prod(call.output) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
             return
         elements = prod(call.output)
@@ -84,12 +84,8 @@ def _candidates(
         for threads in THREADS:
             blocks = -(-elements // (width * threads))
             name = f"elementwise kernel ({width} wide, {threads} threads)"
-            run = _launch(kernel, blocks, threads, arguments)
+            run = launch(kernel, blocks, threads, arguments)
             yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
-
-
-def _launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Any:
-    return lambda: kernel((blocks,), (threads,), arguments)
 
 
 def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:

@@ -12,12 +12,12 @@ from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Pooling
 from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.launching import LIBRARY, launch
 from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
-LIBRARY = "cupy"
 THREADS = (64, 256)
 WARP = 32
 WIDE_BYTES = 16
@@ -64,12 +64,8 @@ class PoolingKernels:
                     blocks = -(-outputs * lanes // (width * threads))
                     who = "warp" if lanes == WARP else "thread"
                     name = f"pooling kernel ({width} a {who}, {threads} threads)"
-                    run = _launch(kernel, blocks, threads, arguments)
+                    run = launch(kernel, blocks, threads, arguments)
                     yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
-
-
-def _launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Any:
-    return lambda: kernel((blocks,), (threads,), arguments)
 
 
 @cache

@@ -16,11 +16,11 @@ from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Product
 from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.launching import LIBRARY, launch
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
-LIBRARY = "cupy"
 WIDE_BYTES = 16
 SHAPES = ((32, 128), (32, 256), (64, 128), (128, 128), (256, 256))
 """Threads for a row, and threads in a block."""
@@ -53,13 +53,9 @@ class RowProducts:
         )
         for lanes, threads in SHAPES:
             kernel = _kernel(bench.precision, width, lanes, call.bias, activate)
-            run = _launch(kernel, -(-call.n * lanes // threads), threads, arguments)
+            run = launch(kernel, -(-call.n * lanes // threads), threads, arguments)
             name = f"row kernel ({lanes} threads a row, {threads} a block)"
             yield Candidate(LIBRARY, name, "", no_scratch, run, result)
-
-
-def _launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Any:
-    return lambda: kernel((blocks,), (threads,), arguments)
 
 
 @cache

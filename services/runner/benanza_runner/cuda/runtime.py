@@ -16,6 +16,7 @@ from benanza_runner.cuda.cudnn_algorithms import CudnnAlgorithms
 from benanza_runner.cuda.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.cudnn_legacy import CudnnLegacy
 from benanza_runner.cuda.cudnn_library import CudnnLibrary
+from benanza_runner.cuda.cudnn_reductions import CudnnReductions
 from benanza_runner.cuda.cudnn_transposed import CudnnTransposed
 from benanza_runner.cuda.elementwise import ElementwiseKernels
 from benanza_runner.cuda.gathering import GatheringKernels
@@ -87,6 +88,7 @@ class CudaRuntime(Runtime):
             CudnnAlgorithms(legacy),
             CudnnTransposed(legacy),
             CudnnLegacy(legacy),
+            CudnnReductions(legacy),
             CublasLt(algorithms),
             RowProducts(),
             ElementwiseKernels(),

@@ -16,6 +16,7 @@ IN_MEMORY = {
     "int32": "int",
     "uint32": "unsigned",
     "int64": "long long",
+    "uint64": "unsigned long long",
 }
 """C's types of elements, by ONNX's names, of all but floats."""
 

@@ -6,7 +6,7 @@ Sizes are arguments, so calls of the same statements share a compiled kernel.
 from collections.abc import Iterator
 from functools import cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import cupy
 import numpy as np
@@ -15,7 +15,7 @@ from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Elementwise, Operand, Shape
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
-from benanza_runner.cuda.indexing import Axis, walk
+from benanza_runner.cuda.indexing import Axis, repeats, walk, walked
 from benanza_runner.cuda.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.cuda.storage import PREAMBLE
@@ -67,7 +67,7 @@ def _candidates(
             full = (1,) * (len(call.output) - len(operand.shape)) + operand.shape
             inputs.append(bench.expanded(f"in{index}", full, order).array)
         if kind in (REPEATED, COUNTED):
-            numbers += _steps(operand, call.output, order) or ()
+            numbers += repeats(call.output, operand.axes, order) or ()
     apart = [o for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
     walk = walked(call.output, [operand.axes for operand in apart], order)
     if apart:
@@ -93,52 +93,7 @@ def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:
         return COUNTED
     if prod(operand.shape) == prod(output):
         return WHOLE
-    return REPEATED if _steps(operand, output, order) else STRIDED
-
-
-def _steps(operand: Operand, output: Shape, order: tuple[int, ...]) -> tuple[int, int] | None:
-    """`inner` and `size` of what is repeated; None where its axes are apart."""
-    if not operand.axes:
-        return 1, 1
-    sizes = [(output[axis], axis in operand.axes) for axis in order if output[axis] != 1]
-    places = [at for at, (_, mine) in enumerate(sizes) if mine]
-    if not places:
-        return 1, 1
-    if places != list(range(places[0], places[-1] + 1)):
-        return None
-    inner = prod(size for size, _ in sizes[places[-1] + 1 :])
-    return inner, prod(size for size, mine in sizes if mine)
-
-
-class Walk(NamedTuple):
-    """Lengths of axes, the slowest first, and for each operand the step on each of them."""
-
-    lengths: tuple[int, ...]
-    steps: tuple[tuple[int, ...], ...]
-
-
-def walked(output: Shape, owned: list[tuple[int, ...]], order: tuple[int, ...]) -> Walk:
-    """How operands that own some of the axes each are read; axes that go together are joined."""
-    lengths: list[int] = []
-    owners: list[tuple[bool, ...]] = []
-    for axis in order:
-        mine = tuple(axis in axes for axes in owned)
-        if output[axis] == 1:
-            continue
-        if owners and owners[-1] == mine:
-            lengths[-1] *= output[axis]
-        else:
-            lengths.append(output[axis])
-            owners.append(mine)
-    steps = []
-    for which in range(len(owned)):
-        after = 1
-        found = []
-        for length, mine in zip(reversed(lengths), reversed(owners), strict=True):
-            found.append(after if mine[which] else 0)
-            after *= length if mine[which] else 1
-        steps.append(tuple(reversed(found)))
-    return Walk(tuple(lengths), tuple(steps))
+    return REPEATED if repeats(output, operand.axes, order) else STRIDED
 
 
 @cache

@@ -9,8 +9,9 @@ import cupy
 import numpy as np
 
 from benanza_runner.cuda.bench import Bench
-from benanza_runner.cuda.calls import Padding, Resizing, Shape
+from benanza_runner.cuda.calls import Padding, Resizing
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.indexing import joined
 from benanza_runner.cuda.launching import LIBRARY, MOST_ELEMENTS, launch, preamble
 from benanza_runner.cuda.layouts import image_layouts
 from benanza_schemas.events import Variant
@@ -68,30 +69,6 @@ def _candidates(
         run = launch(kernel, -(-total // threads), threads, arguments)
         name = f"{what} kernel ({threads} threads)"
         yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
-
-
-def joined(
-    output: Shape,
-    image: Shape,
-    changes: tuple[float, ...],
-    neutral: float,
-    order: tuple[int, ...],
-) -> list[tuple[int, int, float]]:
-    """Lengths in the output and in the image, and the change, of each axis in this order.
-
-    Axes next to each other that stay as they are, with a neutral change, are one.
-    """
-    axes: list[tuple[int, int, float]] = []
-    kept: list[bool] = []
-    for axis in order:
-        same = output[axis] == image[axis] and changes[axis] == neutral
-        if same and kept and kept[-1]:
-            out, size, change = axes[-1]
-            axes[-1] = (out * output[axis], size * image[axis], change)
-        else:
-            axes.append((output[axis], image[axis], changes[axis]))
-            kept.append(same)
-    return axes
 
 
 def _parameters(rank: int) -> str:

@@ -60,6 +60,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     first = layer.operators[0]
     if any(operator.domain for operator in layer.operators):
         raise UnsupportedError(f"{layer.title()} is no operator of the standard")
+    if any(0 in tensor.shape for tensor in layer.tensors if not tensor.constant):
+        raise UnsupportedError(f"{layer.title()} of nothing, as a tensor is empty")
     if first.op_type in _CHAINS:
         _refuse_integers(layer)
         return _CHAINS[first.op_type](layer, values)

@@ -14,7 +14,7 @@ import numpy as np
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Reduction, RowNormalisation, Shape
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
-from benanza_runner.cuda.indexing import Axis, walk
+from benanza_runner.cuda.indexing import Axis, Rows, split, walk
 from benanza_runner.cuda.launching import LIBRARY, MOST_ELEMENTS, launch, preamble
 from benanza_runner.cuda.layouts import image_layouts
 from benanza_schemas.events import Variant
@@ -43,37 +43,6 @@ class NormKernels:
             yield from _normalisations(bench, call)
 
 
-class Rows(NamedTuple):
-    """Lengths and steps of the axes that tell rows apart, and of those within a row.
-
-    The steps are those of the image, and for `affine` those of scale and bias.
-    """
-
-    outside: list[tuple[int, int, int]]
-    inside: list[tuple[int, int, int]]
-
-    def numbers(self) -> list[np.uint32]:
-        """As the kernels take them."""
-        return [np.uint32(n) for axis in (*self.outside, *self.inside) for n in axis]
-
-
-def split(
-    lengths: Shape, steps: Shape, reduced: tuple[bool, ...], affine_steps: Shape | None = None
-) -> Rows:
-    """Axes in the order in which they are counted; those that run on into the next are one."""
-    sides: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] = ([], [])
-    affine_steps = affine_steps or (0,) * len(lengths)
-    for length, step, inside, affine in zip(lengths, steps, reduced, affine_steps, strict=True):
-        axes = sides[inside]
-        if length == 1:
-            continue
-        if axes and axes[-1][1] == length * step and axes[-1][2] == length * affine:
-            axes[-1] = axes[-1][0] * length, step, affine
-        else:
-            axes.append((length, step, affine))
-    return Rows(sides[0] or [(1, 0, 0)], sides[1] or [(1, 0, 0)])
-
-
 def _reductions(bench: Bench, call: Reduction) -> Iterator[Candidate]:
     """Results that have no axes of one where they were reduced are written in ONNX's order."""
     rank = len(call.image)
@@ -98,7 +67,7 @@ def _reductions(bench: Bench, call: Reduction) -> Iterator[Candidate]:
             ranks = len(rows.outside), len(rows.inside)
             kernel = _reduction(bench.precision, call.element, call.kind, *ranks, lanes)
             blocks = -(-outputs * lanes // threads)
-            run = launch(kernel, blocks, threads, (*arguments, *rows.numbers()))
+            run = launch(kernel, blocks, threads, (*arguments, *map(np.uint32, rows.numbers())))
             name = f"reduction kernel ({lanes} threads a row, {threads} a block)"
             yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
@@ -135,7 +104,7 @@ def _normalisations(bench: Bench, call: RowNormalisation) -> Iterator[Candidate]
             result.array,
             np.uint32(size),
             np.float32(call.epsilon),
-            *rows.numbers(),
+            *map(np.uint32, rows.numbers()),
         )
         count = prod(call.output) // size
         flags = call.kind, call.scale, call.bias, len(rows.outside), len(rows.inside)

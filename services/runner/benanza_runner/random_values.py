@@ -5,7 +5,7 @@ Zeros run faster than what a model computes with, and an index out of range does
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from math import prod
+from math import gcd, prod
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -104,10 +104,29 @@ def _index_on_axis(default: int) -> Rule:
 
 
 def _index_tuple(layer: Layer, operator: Operator) -> Draw:
-    """For GatherND and ScatterND: what is in range on each axis that a tuple names."""
+    """For GatherND: what is in range on each axis that a tuple names."""
     batch = _attribute(operator, "batch_dims", 0)
     named = _shape(layer, operator, 1)[-1]
     return _below(min(_shape(layer, operator, 0)[batch : batch + named], default=1))
+
+
+def _distinct_on_axis(layer: Layer, operator: Operator) -> Array:
+    """Indices of which no two that differ in the axis alone are the same, as scattering wants."""
+    axis = _attribute(operator, "axis", 0)
+    size = max(_shape(layer, operator, 0)[axis], 1)
+    places = np.indices(_shape(layer, operator, 1), sparse=True)[axis]
+    chosen = np.random.default_rng(SEED).permutation(size)[places % size]
+    return np.broadcast_to(chosen, _shape(layer, operator, 1))
+
+
+def _distinct_tuples(layer: Layer, operator: Operator) -> Array:
+    """Tuples of indices of which no two are the same, as long as there are enough."""
+    *rows, named = _shape(layer, operator, 1)
+    sizes = _shape(layer, operator, 0)[:named]
+    total = max(prod(sizes), 1)
+    step = next(n for n in range(total // 2 + 1, total + 2) if gcd(n, total) == 1)
+    flat = np.arange(prod(rows)) * step % total
+    return np.stack(np.unravel_index(flat, sizes), axis=-1)
 
 
 def _size_on_axis(default: int) -> Rule:
@@ -161,6 +180,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "Acosh": {0: _always(Draw(1.1, 2.0))},
     "ArrayFeatureExtractor": {1: lambda layer, operator: _below(_shape(layer, operator, 0)[-1])},
     "Attention": {6: _key_lengths},
+    "Atanh": {0: _always(Draw(0.3, 0.9, signed=True))},
     "BatchNormalization": {4: _always(POSITIVE)},
     "Bernoulli": {0: _always(POSITIVE)},
     "BitShift": {1: _always(Draw(0, 7))},
@@ -189,9 +209,9 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "ReverseSequence": {1: _sequence_lengths},
     "RoiAlign": {2: lambda layer, operator: _below(_shape(layer, operator, 0)[0])},
     "RotaryEmbedding": {3: lambda layer, operator: _below(_shape(layer, operator, 1)[0])},
-    "Scatter": {1: _index_on_axis(0)},
-    "ScatterElements": {1: _index_on_axis(0)},
-    "ScatterND": {1: _index_tuple},
+    "Scatter": {1: _distinct_on_axis},
+    "ScatterElements": {1: _distinct_on_axis},
+    "ScatterND": {1: _distinct_tuples},
     "SoftmaxCrossEntropyLoss": {1: _class_index},
     "Sqrt": {0: _always(POSITIVE)},
     "TensorScatter": {2: _always(ZERO)},

@@ -3,9 +3,9 @@
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
-from math import prod
+from math import erf, prod
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +13,60 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.calls import (
+    Accumulation,
     Call,
     Concatenation,
     Convolution,
+    ElementGathering,
+    ElementScattering,
     Elementwise,
+    Gathering,
     Normalisation,
+    Padding,
+    Partition,
     Pooling,
     Product,
+    Ranking,
+    Reduction,
+    Resizing,
+    RowNormalisation,
+    Scattering,
     Softmax,
+    TransposedConvolution,
     View,
 )
+from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
+from tests.runner.cuda import numpy_moves, numpy_rows
 
 Array = npt.NDArray[Any]
 
 
-def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
-    """The result of a call on operands in float64. Element-wise calls are compiled in a folder."""
+def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Array]:
+    """The results of a call on operands, floats in float64.
+
+    Element-wise calls are compiled in a folder.
+    """
+    match call:
+        case Partition():
+            ends = np.cumsum(call.lengths)[:-1]
+            parts = np.split(operands["image"], ends, axis=call.axis)
+            return [parts[number] for number in call.results]
+        case Ranking():
+            return numpy_rows.ranking(call, operands["image"])
+        case _:
+            return [_one(call, operands, folder)]
+
+
+def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
     match call:
         case Convolution():
             return convolution(call, operands)
+        case TransposedConvolution():
+            return transposed_convolution(call, operands)
         case Product():
             return matrix_product(call, operands)
         case Pooling():
-            return pooling(call, operands["image"])
+            return pooling(call, operands["image"].reshape(call.image))
         case Softmax():
             x = operands["image"].reshape(call.outer, call.size, call.inner)
             powers = np.exp(x - x.max(axis=1, keepdims=True))
@@ -50,14 +81,34 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
             return joined
         case View():
             cut = tuple(map(slice, call.starts, call.stops, call.steps))
-            seen = operands["image"][cut].transpose(call.order)
+            seen = operands["image"].reshape(call.image)[cut].transpose(call.order)
             return np.broadcast_to(seen, call.output)
         case Elementwise():
             return elementwise(call, operands, folder)
+        case Reduction():
+            return numpy_rows.reduction(call, operands["image"])
+        case RowNormalisation():
+            return numpy_rows.row_normalisation(call, operands)
+        case Accumulation():
+            return numpy_rows.accumulation(call, operands["image"])
+        case Gathering():
+            return numpy_moves.gathering(call, operands)
+        case Scattering():
+            return numpy_moves.scattering(call, operands)
+        case ElementGathering():
+            return numpy_moves.element_gathering(call, operands)
+        case ElementScattering():
+            return numpy_moves.element_scattering(call, operands)
+        case Padding():
+            return numpy_moves.padding(call, operands["image"])
+        case Resizing():
+            return numpy_moves.resizing(call, operands["image"])
+        case _:
+            raise AssertionError(call)
 
 
 def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
-    image, filters = operands["image"], operands["filter"]
+    image, filters = operands["image"].reshape(call.image), operands["filter"].reshape(call.filter)
     pads = [(0, 0), (0, 0), *zip(call.pads_before, call.pads_after, strict=True)]
     image = np.pad(image, pads)
     result = np.zeros(call.output)
@@ -65,39 +116,94 @@ def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
     for out in range(call.output[1]):
         first = out // share * mine
         for place in product(*map(range, call.filter[2:])):
-            starts = [p * d for p, d in zip(place, call.dilations, strict=True)]
-            window = tuple(
-                slice(start, start + (size - 1) * stride + 1, stride)
-                for start, size, stride in zip(starts, call.output[2:], call.strides, strict=True)
-            )
+            window = _window(call, place, call.output)
             index: tuple[Any, ...] = (out, slice(None), *place)
             pixels = image[(slice(None), slice(first, first + mine), *window)]
             result[:, out] += np.einsum("nc...,c->n...", pixels, filters[index])
-    if call.bias:
-        result += operands["bias"].reshape(-1, *(1,) * len(call.strides))
-    return finished(result, call.residual, call.activation, operands)
+    return finished(call, result, operands)
+
+
+def transposed_convolution(call: TransposedConvolution, operands: Mapping[str, Array]) -> Array:
+    """Each pixel of the image is added to those that a convolution would have read for it."""
+    image, filters = operands["image"].reshape(call.image), operands["filter"].reshape(call.filter)
+    sizes = [
+        max(before + size + after, (length - 1) * stride + (reach - 1) * dilation + 1)
+        for before, size, after, length, stride, reach, dilation in zip(
+            call.pads_before,
+            call.output[2:],
+            call.pads_after,
+            call.image[2:],
+            call.strides,
+            call.filter[2:],
+            call.dilations,
+            strict=True,
+        )
+    ]
+    padded = np.zeros((*call.output[:2], *sizes))
+    share, mine = call.image[1] // call.groups, call.filter[1]
+    for channel in range(call.image[1]):
+        first = channel // share * mine
+        for place in product(*map(range, call.filter[2:])):
+            window = _window(call, place, call.image)
+            index: tuple[Any, ...] = (channel, slice(None), *place)
+            weights = filters[index].reshape(-1, *(1,) * len(place))
+            target = (slice(None), slice(first, first + mine), *window)
+            padded[target] += image[:, channel : channel + 1] * weights
+    within = zip(call.pads_before, call.output[2:], strict=True)
+    cut = tuple(slice(before, before + size) for before, size in within)
+    return finished(call, padded[(slice(None), slice(None), *cut)], operands)
+
+
+def _window(
+    call: Convolution | TransposedConvolution, place: tuple[int, ...], counted: tuple[int, ...]
+) -> tuple[slice, ...]:
+    """The pixels that meet one place of the filter, one for each pixel counted."""
+    starts = [p * d for p, d in zip(place, call.dilations, strict=True)]
+    return tuple(
+        slice(start, start + (size - 1) * stride + 1, stride)
+        for start, size, stride in zip(starts, counted[2:], call.strides, strict=True)
+    )
 
 
 def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:
-    a = operands["a"].reshape(
-        call.batch, *((call.k, call.m) if call.a_transposed else (call.m, call.k))
+    a = operands["a"].reshape(-1, *((call.k, call.m) if call.a_transposed else (call.m, call.k)))
+    b = operands["b"].reshape(
+        call.batch, *((call.n, call.k) if call.b_transposed else (call.k, call.n))
     )
-    b = operands["b"].reshape(-1, *((call.n, call.k) if call.b_transposed else (call.k, call.n)))
+    assert len(a) == (1 if call.a_repeated else call.batch)
     a = a.swapaxes(1, 2) if call.a_transposed else a
     b = b.swapaxes(1, 2) if call.b_transposed else b
-    result = (call.alpha * a @ b).reshape(call.output)
-    if call.bias:
-        result = result + operands["bias"]
-    return finished(result, call.residual, call.activation, operands)
+    return finished(call, (call.alpha * a @ b).reshape(call.output), operands)
+
+
+ACTIVATIONS: dict[str, Callable[..., Array]] = {
+    "": lambda x: x,
+    "Clip": np.clip,
+    "Elu": lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(x)),
+    "Gelu": lambda x: x * (1 + np.vectorize(erf)(x / np.sqrt(2))) / 2,
+    "GeluTanh": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
+    "LeakyRelu": lambda x, alpha: np.where(x > 0, x, alpha * x),
+    "Relu": lambda x: np.maximum(x, 0),
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Softplus": lambda x: np.log1p(np.exp(x)),
+    "Swish": lambda x, alpha: x / (1 + np.exp(-alpha * x)),
+    "Tanh": np.tanh,
+}
 
 
 def finished(
-    result: Array, residual: bool, activation: str, operands: Mapping[str, Array]
+    call: Convolution | TransposedConvolution | Product,
+    result: Array,
+    operands: Mapping[str, Array],
 ) -> Array:
-    if residual:
-        result = result + operands["residual"]
-    assert activation in ("", "Relu")
-    return np.maximum(result, 0) if activation else result
+    """With bias, residual and activation."""
+    if call.bias:
+        space = 0 if isinstance(call, Product) else len(call.strides)
+        result = result + operands["bias"].reshape(-1, *(1,) * space)
+    if call.residual:
+        factor = call.beta if isinstance(call, Product) else 1.0
+        result = result + factor * operands["residual"].reshape(result.shape)
+    return ACTIVATIONS[call.activation](result, *call.numbers)
 
 
 def pooling(call: Pooling, image: Array) -> Array:
@@ -134,21 +240,28 @@ def elementwise(call: Elementwise, operands: Mapping[str, Array], folder: Path) 
     """Compiles the statements with the C compiler that is here, and calls them."""
     compiler = shutil.which("cc")
     assert compiler is not None
-    count = range(len(call.operands))
-    names = ", ".join(f"const float* p{i}" for i in count)
-    reads = "".join(f"const float in{i} = p{i}[i];" for i in count)
+    types = [o.element if o.element != INDEX else "int64" for o in call.operands]
+    memory = [IN_MEMORY.get(kind, "float") for kind in types]
+    names = "".join(f"const {kind}* p{i}, " for i, kind in enumerate(memory))
+    reads = "".join(f"const {variable(kind)} in{i} = p{i}[i];" for i, kind in enumerate(types))
+    target = IN_MEMORY.get(call.element, "float")
     body = f"{reads} {' '.join(call.statements)} q[i] = {call.result};"
     loop = f"for (long i = 0; i < n; ++i) {{ {body} }}"
-    source = f"#include <math.h>\nvoid chain({names}, float* q, long n) {{ {loop} }}\n"
+    source = f"#include <math.h>\nvoid chain({names}{target}* q, long n) {{ {loop} }}\n"
     (folder / "chain.c").write_text(source, encoding="utf-8")
     library = folder / "chain.so"
     command = [compiler, "-shared", "-fPIC", "-o", str(library), str(folder / "chain.c"), "-lm"]
     subprocess.run(command, check=True, capture_output=True)
     inputs = []
-    for index, operand in enumerate(call.operands):
-        array = operands[f"in{index}"].astype(np.float32).reshape(operand.shape)
+    for index, (operand, kind) in enumerate(zip(call.operands, types, strict=True)):
+        if operand.element == INDEX:
+            shape = (-1, *(1,) * (len(call.output) - 1 - operand.axes[0]))
+            array = np.arange(operand.shape[0], dtype=np.int64).reshape(shape)
+        else:
+            given = operands[f"in{index}"]
+            array = given.astype(kind or np.float32).reshape(operand.shape)
         inputs.append(np.ascontiguousarray(np.broadcast_to(array, call.output)))
-    result = np.zeros(call.output, np.float32)
+    result = np.zeros(call.output, call.element or np.float32)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, result)]
     ctypes.CDLL(str(library)).chain(*pointers, ctypes.c_long(result.size))
     return result

@@ -5,6 +5,7 @@ import pytest
 from benanza_runner.runtime import Runtime
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Layer, Precision, Tensor
+from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.sample_layers import LAYERS
 from tests.runner.layers import floats, single
 
@@ -29,6 +30,14 @@ def test_every_kind_of_layer_has_a_right_variant(
     variants = timed(cuda, LAYERS[name], precision)
     assert all(0.3 < (variant.median_us or 0) < 100_000 for variant in variants)
     assert all(variant.cache == "warm" for variant in variants)
+
+
+@pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
+@pytest.mark.parametrize("name", list(FUSED))
+def test_activations_are_fused_on_tensor_cores(
+    cuda: Runtime, name: str, precision: Precision
+) -> None:
+    timed(cuda, FUSED[name], precision)
 
 
 def test_no_variant_that_is_not_exact_passes_for_fp32(cuda: Runtime) -> None:

@@ -119,7 +119,8 @@ def test_a_program_computes_what_its_calls_mean_one_after_the_other(
         operands = {name: array.astype(np.float64) for name, array in lowered.operands.items()}
         for name, at in reads(lower(layer, given), given).items():
             operands[name] = values.setdefault(step.names[at], operands[name])
-        values[written] = compute(lowered.call, operands, tmp_path).reshape(shape)
+        (result,) = compute(lowered.call, operands, tmp_path)
+        values[written] = result.reshape(shape)
     (output,) = program.outputs
     found = witness.values.placed(output).floats().get()
     tolerance = {"fp32": 1e-4, "fp16": 2e-2}[precision]

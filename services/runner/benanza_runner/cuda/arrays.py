@@ -1,6 +1,7 @@
 """Tensors on the device, in the type of a precision and in a layout.
 
 float16 and bfloat16 are kept as `uint16`: CuPy has no bfloat16, and kernels read both as bits.
+Integers keep their own type at every precision; bool is kept as `uint8`.
 """
 
 from dataclasses import dataclass
@@ -12,22 +13,29 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.elements import IN_MEMORY
 from benanza_schemas.layer import Precision
 
 BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
-"""Of an element."""
+"""Of a float."""
 
 
 @dataclass(frozen=True)
 class Placed:
     """A tensor in memory: `order` lists the tensor's axes from the slowest to the fastest.
 
-    `array` is contiguous and has its axes in that order.
+    `array` is contiguous and has its axes in that order. `element` names the type of what
+    isn't a float of the precision.
     """
 
     array: Any
     order: tuple[int, ...]
     precision: Precision
+    element: str = ""
+
+    @property
+    def element_bytes(self) -> int:
+        return int(self.array.itemsize)
 
     @property
     def pointer(self) -> int:
@@ -47,23 +55,40 @@ class Placed:
     def floats(self) -> Any:
         """As float32, with its axes in ONNX's order."""
         inverse = tuple(self.order.index(axis) for axis in range(len(self.order)))
+        if self.element:
+            return self.array.astype(cupy.float32).transpose(inverse)
         return from_bits(self.array, self.precision).transpose(inverse)
 
     def poison(self) -> None:
-        """Fills it with NaN, so that what isn't written shows."""
-        self.array.view(cupy.uint8).fill(0xFF)
+        """Fills it with NaN, or what no bool is, or -1, so that what isn't written shows."""
+        self.array.reshape(-1).view(cupy.uint8).fill(0xFF)
 
 
 def placed(array: npt.NDArray[Any], order: tuple[int, ...], precision: Precision) -> Placed:
-    """A float32 array of the host, on the device in this order of axes, rounded."""
-    there = cupy.ascontiguousarray(cupy.asarray(array, dtype=cupy.float32).transpose(order))
-    return Placed(to_bits(there, precision), order, precision)
+    """An array of the host on the device in this order of axes, floats rounded."""
+    name = array.dtype.name
+    if name in IN_MEMORY:
+        there = cupy.asarray(array.view(np.uint8) if name == "bool" else array)
+        return Placed(_ordered(there, order), order, precision, name)
+    there = cupy.asarray(array, dtype=cupy.float32)
+    return Placed(to_bits(_ordered(there, order), precision), order, precision)
 
 
-def empty(shape: Shape, order: tuple[int, ...], precision: Precision) -> Placed:
-    """Memory for a tensor of this shape."""
-    dtype = cupy.float32 if BYTES[precision] == 4 else cupy.uint16
-    return Placed(cupy.empty([shape[axis] for axis in order], dtype), order, precision)
+def empty(shape: Shape, order: tuple[int, ...], precision: Precision, element: str = "") -> Placed:
+    """Memory for a tensor of this shape, of floats or of the elements that are named."""
+    dtype = stored_as(precision, element)
+    return Placed(cupy.empty([shape[axis] for axis in order], dtype), order, precision, element)
+
+
+def stored_as(precision: Precision, element: str = "") -> np.dtype[Any]:
+    """The type of arrays that hold floats of a precision, or the elements that are named."""
+    if element:
+        return np.dtype("uint8" if element == "bool" else element)
+    return np.dtype("float32" if BYTES[precision] == 4 else "uint16")
+
+
+def _ordered(array: Any, order: tuple[int, ...]) -> Any:
+    return cupy.ascontiguousarray(array.transpose(order))
 
 
 def to_bits(array: Any, precision: Precision) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import cupy
 
 from benanza_runner.cuda.arrays import Placed, empty, placed
-from benanza_runner.cuda.calls import Normalisation, Shape
+from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.layouts import image_layouts, is_image
 from benanza_runner.cuda.lowering import Lowered
 from benanza_schemas.layer import Precision
@@ -29,7 +29,7 @@ class Bench:
         self.stream = stream
         self._lowered = lowered
         self._placed: dict[tuple[str, tuple[int, ...]], Placed] = {}
-        self._results: dict[tuple[Shape, tuple[int, ...]], Placed] = {}
+        self._results: dict[tuple[Shape, tuple[int, ...], str, int], Placed] = {}
         self._scratch: list[cupy.ndarray] = []
 
     def layouts(self, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -58,20 +58,29 @@ class Bench:
             self._placed[key] = placed(array, order, self.precision)
         return self._placed[key]
 
-    def result(self, shape: Shape, order: tuple[int, ...] | None = None) -> Placed:
-        """Memory for a result of this shape."""
+    def result(
+        self,
+        shape: Shape,
+        order: tuple[int, ...] | None = None,
+        element: str = "",
+        number: int = 0,
+    ) -> Placed:
+        """Memory for a result of this shape, of floats or of the elements that are named.
+
+        Results of one candidate that have another `number` lie elsewhere.
+        """
         order = order or tuple(range(len(shape)))
-        key = shape, order
+        key = shape, order, element, number
         if key not in self._results:
-            self._results[key] = empty(shape, order, self.precision)
+            self._results[key] = empty(shape, order, self.precision, element)
         return self._results[key]
 
     def images(self) -> tuple[list[Shape], list[Shape]]:
-        """The shapes of what the call reads of other calls, and of what it writes."""
+        """The shapes of what the call reads of other calls, and of what its candidates write."""
         lowered = self._lowered
         read = [a.shape for name, a in lowered.operands.items() if name not in lowered.weights]
-        call = lowered.call
-        return read, [call.image if isinstance(call, Normalisation) else call.output]
+        written = dict.fromkeys((number, shape) for shape, _, _, number in self._results)
+        return read, [shape for _, shape in written]
 
     def read(self, layout: str) -> list[Placed]:
         """What the call reads of other calls, as it lies in memory for variants of a layout."""

@@ -17,9 +17,10 @@ class NotMeantError(Exception):
 class Candidate(NamedTuple):
     """`run` starts the work once on the current stream, and may be captured into a graph.
 
-    `result` is what it writes. `prepare` makes it ready, such as by compiling it, and raises
-    an exception where it can't, `NotMeantError` where it shouldn't be tried at all; it gives
-    the bytes of scratch memory that it needs.
+    `result` is what it writes, and `more` what it writes besides: the layer's outputs in order.
+    `prepare` makes it ready, such as by compiling it, and raises an exception where it can't,
+    `NotMeantError` where it shouldn't be tried at all; it gives the bytes of scratch memory
+    that it needs.
     """
 
     library: str
@@ -28,6 +29,7 @@ class Candidate(NamedTuple):
     prepare: Callable[[], int]
     run: Run
     result: Placed
+    more: tuple[Placed, ...] = ()
 
 
 def refused(library: str, algorithm: str, layout: str, reason: object) -> Variant:

@@ -1,6 +1,6 @@
 """The values of a model in memory: each call reads what an earlier one wrote."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod, sqrt
 from typing import Any
 
@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.arena import Arena
-from benanza_runner.cuda.arrays import BYTES, Placed, placed
+from benanza_runner.cuda.arrays import Placed, placed, stored_as
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Convolution, Elementwise, Product, Shape
+from benanza_runner.cuda.elements import IN_MEMORY
 from benanza_runner.cuda.layout_change import Order, layout_change, same_memory
 from benanza_runner.cuda.lowering import Lowered
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -52,16 +53,15 @@ class Values:
         """The order of axes in which a value was written, if it was."""
         return next(iter(self._placed.get(name, {})), None)
 
-    def write(self, name: str, shape: Shape, order: Order) -> Placed:
+    def write(self, name: str, shape: Shape, order: Order, element: str = "") -> Placed:
         """Memory for a value, which the caller sees to filling."""
-        size = prod(shape) * BYTES[self.precision]
-        offset = self._arena.take(size)
+        dtype = stored_as(self.precision, element)
+        offset = self._arena.take(prod(shape) * dtype.itemsize)
         if self._arena.size > self._memory.size:
             raise MemoryError("the values of the model need more memory than was thought")
         self._offsets.setdefault(name, []).append(offset)
-        dtype = cupy.float32 if BYTES[self.precision] == 4 else cupy.uint16
         array = cupy.ndarray([shape[axis] for axis in order], dtype, self._memory.data + offset)
-        found = Placed(array, order, self.precision)
+        found = Placed(array, order, self.precision, element)
         self._placed.setdefault(name, {})[order] = found
         return found
 
@@ -74,7 +74,8 @@ class Values:
         """
         known = self._placed.get(name)
         if known is None:
-            target = self.write(name, shape, order)
+            element = given.dtype.name if given is not None else ""
+            target = self.write(name, shape, order, element if element in IN_MEMORY else "")
             if given is not None:
                 target.array[...] = placed(given, order, self.precision).array
             return target, None
@@ -83,9 +84,9 @@ class Values:
         written, first = next(iter(known.items()))
         if same_memory(shape, written, order):
             array = first.array.reshape([shape[axis] for axis in order])
-            known[order] = Placed(array, order, self.precision)
+            known[order] = Placed(array, order, self.precision, first.element)
             return known[order], None
-        target = self.write(name, shape, order)
+        target = self.write(name, shape, order, first.element)
         return target, layout_change(first, target)
 
     def view(self, name: str, of: str, shape: Shape, order: Order) -> None:
@@ -95,7 +96,7 @@ class Values:
         known = self._placed[of]
         source = known[order] if order in known else known[min(known)]
         array = source.array.reshape([shape[axis] for axis in order])
-        self._placed[name] = {order: Placed(array, order, self.precision)}
+        self._placed[name] = {order: Placed(array, order, self.precision, source.element)}
 
     def forget(self, name: str) -> None:
         """Nothing reads this value any more."""
@@ -108,7 +109,7 @@ class Values:
 class LinkedBench(Bench):
     """A bench whose call reads values of a model, and writes one.
 
-    `reads` names the value that each operand is which is no weight, `writes` the value written.
+    `reads` names the value that each operand is which is no weight, `writes` the values written.
     Only the layout `layout` is offered; where a call doesn't mind, images stay as they are.
     `first` holds what has to run before the call, such as turning an image.
     """
@@ -119,7 +120,7 @@ class LinkedBench(Bench):
         stream: int,
         values: Values,
         reads: Mapping[str, str],
-        writes: str,
+        writes: Sequence[str],
         layout: str,
         scratch: Callable[[int], int],
     ) -> None:
@@ -130,7 +131,7 @@ class LinkedBench(Bench):
         self._layout = layout
         self._shared_scratch = scratch
         self._as_it_comes = self._common_order(lowered)
-        self._result: Placed | None = None
+        self._written: dict[int, Placed] = {}
         self.first: list[Run] = []
 
     def layouts(self, rank: int) -> Iterator[tuple[str, Order]]:
@@ -151,12 +152,16 @@ class LinkedBench(Bench):
         if not same_memory(shape, natural(shape), order):
             raise UnsupportedError("an image that lacks axes is not turned")
         found = self._read(name, own, natural(own))
-        return Placed(found.array.reshape([shape[a] for a in order]), order, self.precision)
+        array = found.array.reshape([shape[axis] for axis in order])
+        return Placed(array, order, self.precision, found.element)
 
-    def result(self, shape: Shape, order: Order | None = None) -> Placed:
-        if self._result is None:
-            self._result = self._values.write(self._writes, shape, self._actual(shape, order))
-        return self._result
+    def result(
+        self, shape: Shape, order: Order | None = None, element: str = "", number: int = 0
+    ) -> Placed:
+        if number not in self._written:
+            actual = self._actual(shape, order)
+            self._written[number] = self._values.write(self._writes[number], shape, actual, element)
+        return self._written[number]
 
     def scratch(self, size: int) -> int:
         return self._shared_scratch(size)

@@ -37,7 +37,12 @@ EPILOGUES = {
     (True, ""): cublasLt.Epilogue.BIAS,
     (False, "Relu"): cublasLt.Epilogue.RELU,
     (True, "Relu"): cublasLt.Epilogue.RELU_BIAS,
+    (False, "GeluTanh"): cublasLt.Epilogue.GELU,
+    (True, "GeluTanh"): cublasLt.Epilogue.GELU_BIAS,
 }
+"""By bias and activation. The documentation says GELU without saying which one; what XLA asks
+of it is the approximation by tanh (openxla/xla#7751)."""
+
 KNOBS = ("ID", "TILE_ID", "STAGES_ID", "SPLITK_NUM", "REDUCTION_SCHEME", "CTA_SWIZZLING")
 KNOBS_OF_HOPPER = ("INNER_SHAPE_ID", "CLUSTER_SHAPE_ID", "CUSTOM_OPTION")
 
@@ -75,7 +80,8 @@ def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
         result = bench.result(call.output)
         a, b = bench.operand("a"), bench.operand("b")
         yield call, "", {"a": a, "b": b, "result": result, **more}
-        if call.b_constant and len(b.shape) == 2:
+        matrix = (call.n, call.k) if call.b_transposed else (call.k, call.n)
+        if call.b_constant and call.batch == 1 and b.shape == matrix:
             turned = Product(
                 **{f: getattr(call, f) for f in call.__struct_fields__ if f != "b_transposed"},
                 b_transposed=not call.b_transposed,
@@ -85,14 +91,14 @@ def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
     elif isinstance(call, Convolution) and is_product(call):
         layout, order = list(image_layouts(len(call.image)))[1]
         operands = {
-            "a": bench.operand("image", order),
-            "b": bench.operand("filter", order),
+            "a": bench.expanded("image", call.image, order),
+            "b": bench.expanded("filter", call.filter, order),
             "result": bench.result(call.output, order),
         }
         if call.bias:
             operands["bias"] = bench.operand("bias")
         if call.residual:
-            operands["residual"] = bench.operand("residual", order)
+            operands["residual"] = bench.expanded("residual", call.output, order)
         # Groups lie next to each other in a pixel: pairs of matrices, a few columns apart.
         product = Product(
             output=call.output,
@@ -105,6 +111,7 @@ def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
             bias=call.bias,
             residual=call.residual,
             activation=call.activation,
+            numbers=call.numbers,
         )
         yield product, layout, operands
 
@@ -136,7 +143,7 @@ class _Problem:
         self._operands = operands
         self._type = TYPES[bench.precision]
         self._alpha = np.array([call.alpha], np.float32)
-        self._beta = np.array([1.0 if call.residual else 0.0], np.float32)
+        self._beta = np.array([call.beta if call.residual else 0.0], np.float32)
         compute = COMPUTE_32F_FAST_TF32 if bench.precision == "tf32" else COMPUTE_32F
         self._what = cublasLt.matmul_desc_create(compute, CUDA_R_32F)
         self._layouts: list[int] = []
@@ -146,7 +153,7 @@ class _Problem:
         # By column: what has k columns in a row of memory is a matrix of k rows.
         between = call.batch if side_by_side else 1
         a_step, d_step = (call.k, call.n) if side_by_side else (call.m * call.k, call.m * call.n)
-        self._a = self._matrix(*a_shape, a_shape[0] * between, a_step)
+        self._a = self._matrix(*a_shape, a_shape[0] * between, 0 if call.a_repeated else a_step)
         self._b = self._matrix(*b_shape, b_shape[0], call.k * call.n)
         self._d = self._matrix(call.n, call.m, call.n * between, d_step)
 

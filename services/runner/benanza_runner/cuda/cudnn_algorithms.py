@@ -89,9 +89,12 @@ class _Convolution:
         order: tuple[int, ...],
     ) -> None:
         self._cudnn, self._bench, self._call, self._layout = cudnn, bench, call, layout
-        self._image, self._weights = bench.operand("image", order), bench.operand("filter", order)
+        self._image = bench.expanded("image", call.image, order)
+        self._weights = bench.expanded("filter", call.filter, order)
         self._result = bench.result(call.output, order)
-        self._added = bench.operand("residual", order) if call.residual else self._result
+        self._added = self._result
+        if call.residual:
+            self._added = bench.expanded("residual", call.output, order)
         precision = bench.precision
         self._x = cudnn.tensor(precision, self._image.shape, self._image.strides)
         self._y = cudnn.tensor(precision, self._result.shape, self._result.strides)

@@ -1,18 +1,19 @@
-"""Convolutions through cuDNN's graph API (`nvidia-cudnn-frontend`).
+"""Convolutions, and products that cuBLASLt lacks, through cuDNN's graph API.
 
 One call is one graph; its plans, which the heuristics and the fallback offer, are the
 candidates. A plan's index means nothing later, so a plan is known by its engine and knobs.
-Read: the Python sources of nvidia-cudnn-frontend 1.32 (`_pygraph.py`).
+Read: the Python sources of nvidia-cudnn-frontend 1.32 (`cudnn/_pygraph.py`): its operations,
+and that a transposed convolution has to be told its output's shape.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import cudnn
 
 from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
-from benanza_runner.cuda.calls import Convolution
+from benanza_runner.cuda.calls import Convolution, Product, Shape, TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.events import Variant
@@ -28,7 +29,26 @@ TYPES: dict[Precision, Any] = {
 DESELECTED = "Deselecting execution plan"
 """What building a plan says that has one of the notes deselected."""
 
+POINTWISE = {
+    "Gelu": "gelu",
+    "GeluTanh": "gelu_approx_tanh",
+    "Relu": "relu",
+    "Sigmoid": "sigmoid",
+    "Softplus": "softplus",
+    "Tanh": "tanh",
+}
+"""Operations without numbers of their own, by the names of activations."""
+
+FUSED_BY_CUBLASLT = frozenset(("", "Relu", "GeluTanh"))
+
 MODES = (cudnn.heur_mode.A, cudnn.heur_mode.B, cudnn.heur_mode.FALLBACK)
+
+
+Built = tuple[Any, Shape, Shape]
+"""The last value of a graph, its shape and its strides."""
+
+Build = Callable[["_Graph", Any], Built]
+"""Adds operations to a graph, given with the frontend's object for it."""
 
 
 class CudnnGraph:
@@ -48,28 +68,35 @@ class CudnnGraph:
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         """All plans in both layouts, the most promising first."""
         call = bench.call
-        if not isinstance(call, Convolution):
+        if isinstance(call, Convolution | TransposedConvolution):
+            for layout, order in bench.layouts(len(call.image)):
+                result = bench.result(call.output, order)
+                build = _convolution(bench, call, order, result)
+                yield from self._planned(bench, layout, result, build)
+        elif isinstance(call, Product) and call.activation not in FUSED_BY_CUBLASLT:
+            result = bench.result(call.output)
+            yield from self._planned(bench, "", result, _product(bench, call, result))
+
+    def _planned(
+        self, bench: Bench, layout: str, result: Placed, build: Build
+    ) -> Iterator[Candidate | Variant]:
+        try:
+            graph = _Graph(self._handle, bench, result, build)
+        except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:
+            yield refused(LIBRARY, "graph", layout, error)
             return
-        for layout, order in bench.layouts(len(call.image)):
-            try:
-                graph = _Graph(self._handle, bench, call, order)
-            except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:
-                yield refused(LIBRARY, "graph", layout, error)
-                continue
-            for index in range(graph.count):
-                if graph.built < self._most_plans:
-                    yield graph.candidate(index, layout)
+        for index in range(graph.count):
+            if graph.built < self._most_plans:
+                yield graph.candidate(index, layout)
 
 
 class _Graph:
-    """A convolution with its epilogue, planned."""
+    """A convolution or a product with its epilogue, planned."""
 
-    def __init__(
-        self, handle: Any, bench: Bench, call: Convolution, order: tuple[int, ...]
-    ) -> None:
+    def __init__(self, handle: Any, bench: Bench, result: Placed, build: Build) -> None:
         self._handle = handle
         self._bench = bench
-        self._result = bench.result(call.output, order)
+        self._result = result
         self._pack: dict[int, int] = {}
         self.built = 0
         self._graph = cudnn.pygraph(
@@ -78,26 +105,9 @@ class _Graph:
             intermediate_data_type=cudnn.data_type.FLOAT,
             compute_data_type=cudnn.data_type.FLOAT,
         )
-        image = self._input(bench.operand("image", order))
-        filters = self._input(bench.operand("filter", order))
-        value = self._graph.conv_fprop(
-            image,
-            filters,
-            pre_padding=list(call.pads_before),
-            post_padding=list(call.pads_after),
-            stride=list(call.strides),
-            dilation=list(call.dilations),
-        )
-        if call.residual:
-            value = self._graph.add(value, self._input(bench.operand("residual", order)))
-        if call.bias:
-            bias = bench.operand("bias")
-            shape = [1, call.output[1], *(1,) * (len(call.output) - 2)]
-            value = self._graph.add(value, self._tensor(bias.pointer, shape, _packed(shape)))
-        if call.activation:
-            value = _activate(self._graph, value, call.activation)
+        value, shape, strides = build(self, self._graph)
         value.set_output(True).set_data_type(TYPES[bench.precision])
-        value.set_dim(list(call.output)).set_stride(list(self._result.strides))
+        value.set_dim(list(shape)).set_stride(list(strides))
         value.set_uid(len(self._pack) + 1)
         self._pack[len(self._pack) + 1] = self._result.pointer
         if bench.precision == "fp32":
@@ -108,14 +118,17 @@ class _Graph:
         self._graph.create_execution_plans(list(MODES))
         self.count = int(self._graph.get_execution_plan_count())
 
-    def _input(self, placed: Placed) -> Any:
-        return self._tensor(placed.pointer, list(placed.shape), list(placed.strides))
+    def input(self, placed: Placed) -> Any:
+        return self.tensor(placed.pointer, placed.shape, placed.strides)
 
-    def _tensor(self, pointer: int, shape: list[int], strides: list[int]) -> Any:
+    def tensor(self, pointer: int, shape: Sequence[int], strides: Sequence[int]) -> Any:
         uid = len(self._pack) + 1
         self._pack[uid] = pointer
         return self._graph.tensor(
-            dim=shape, stride=strides, data_type=TYPES[self._bench.precision], uid=uid
+            dim=list(shape),
+            stride=list(strides),
+            data_type=TYPES[self._bench.precision],
+            uid=uid,
         )
 
     def candidate(self, index: int, layout: str) -> Candidate:
@@ -148,10 +161,75 @@ class _Graph:
         return f"engine {engine} ({', '.join(f'{kind}={value}' for kind, value in parts)})"
 
 
-def _activate(graph: Any, value: Any, activation: str) -> Any:
-    if activation != "Relu":
-        raise UnsupportedError(f"cuDNN's graph has no {activation} here")
-    return graph.relu(value)
+def _convolution(
+    bench: Bench, call: Convolution | TransposedConvolution, order: tuple[int, ...], result: Placed
+) -> Build:
+    def build(graph: _Graph, ir: Any) -> Built:
+        image = graph.input(bench.expanded("image", call.image, order))
+        filters = graph.input(bench.expanded("filter", call.filter, order))
+        how = {
+            "pre_padding": list(call.pads_before),
+            "post_padding": list(call.pads_after),
+            "stride": list(call.strides),
+            "dilation": list(call.dilations),
+        }
+        if isinstance(call, Convolution):
+            value = ir.conv_fprop(image, filters, **how)
+        else:
+            value = ir.conv_dgrad(image, filters, **how, out_dims=list(call.output))
+        if call.residual:
+            residual = bench.expanded("residual", call.output, order)
+            value = ir.add(value, graph.input(residual))
+        if call.bias:
+            shape = [1, call.output[1], *(1,) * (len(call.output) - 2)]
+            bias = graph.tensor(bench.operand("bias").pointer, shape, _packed(shape))
+            value = ir.add(value, bias)
+        value = _activated(ir, value, call.activation, call.numbers)
+        return value, result.shape, result.strides
+
+    return build
+
+
+def _product(bench: Bench, call: Product, result: Placed) -> Build:
+    def build(graph: _Graph, ir: Any) -> Built:
+        if call.alpha != 1 or call.beta != 1:
+            raise UnsupportedError("its graphs multiply by no number")
+        m, n, k = call.m, call.n, call.k
+        a_steps = (m * k, 1, m) if call.a_transposed else (m * k, k, 1)
+        b_steps = (k * n, 1, k) if call.b_transposed else (k * n, n, 1)
+        a_count = 1 if call.a_repeated else call.batch
+        value = ir.matmul(
+            graph.tensor(bench.operand("a").pointer, (a_count, m, k), a_steps),
+            graph.tensor(bench.operand("b").pointer, (call.batch, k, n), b_steps),
+        )
+        shape, steps = (call.batch, m, n), (m * n, n, 1)
+        if call.residual:
+            value = ir.add(value, graph.tensor(bench.operand("residual").pointer, shape, steps))
+        if call.bias:
+            pointer = bench.operand("bias").pointer
+            value = ir.add(value, graph.tensor(pointer, (1, 1, n), (n, n, 1)))
+        value = _activated(ir, value, call.activation, call.numbers)
+        return value, shape, steps
+
+    return build
+
+
+def _activated(ir: Any, value: Any, name: str, numbers: tuple[float, ...]) -> Any:
+    """With an activation; the names are those of `activations`."""
+    if not name:
+        return value
+    if name in POINTWISE:
+        return getattr(ir, POINTWISE[name])(value)
+    match name:
+        case "LeakyRelu":
+            return ir.leaky_relu(value, negative_slope=numbers[0])
+        case "Swish":
+            return ir.swish(value, swish_beta=numbers[0])
+        case "Clip":
+            return ir.relu(value, lower_clip=numbers[0], upper_clip=numbers[1])
+        case "Elu" if numbers == (1.0,):
+            return ir.elu(value)
+    raise UnsupportedError(f"cuDNN's graph has no {name} here")
 
 
 def _packed(shape: list[int]) -> list[int]:

@@ -125,7 +125,9 @@ class CudnnLegacy:
         order: tuple[int, ...],
     ) -> Candidate:
         """A call that makes one image of another."""
-        image, result = bench.operand("image", order), bench.result(output, order)
+        call = bench.call
+        assert isinstance(call, Pooling | Normalisation)
+        image, result = bench.expanded("image", call.image, order), bench.result(output, order)
         read = self._cudnn.tensor(bench.precision, image.shape, image.strides)
         written = self._cudnn.tensor(bench.precision, result.shape, result.strides)
         first = [each.address if isinstance(each, Descriptor) else each for each in what]

@@ -11,18 +11,23 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
-from benanza_runner.cuda.calls import Elementwise, Operand
+from benanza_runner.cuda.calls import Elementwise, Operand, Shape
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
+from benanza_runner.cuda.indexing import Axis, repeats, walk, walked
+from benanza_runner.cuda.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
-LIBRARY = "cupy"
 THREADS = (128, 256)
 WIDE_BYTES = 16
 """The widest access that a thread makes at once."""
+
+WHOLE, REPEATED, STRIDED, COUNTED = "wbsi"
+"""How an operand is read: as it lies; the element `(i // inner) % size` at output index `i`;
+by where `i` is on each axis; or not at all, as it is the number `(i // inner) % size`."""
 
 
 class ElementwiseKernels:
@@ -34,8 +39,14 @@ class ElementwiseKernels:
         call = bench.call
         if not isinstance(call, Elementwise):
             return
+        if prod(call.output) >= MOST_ELEMENTS:
+            yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
+            return
         elements = prod(call.output)
-        whole = all(prod(operand.shape) in (1, elements) for operand in call.operands)
+        whole = all(
+            operand.element != INDEX and prod(operand.shape) in (1, elements)
+            for operand in call.operands
+        )
         rank = len(call.output)
         layouts = [("", tuple(range(rank)))]
         if rank >= 3 and not whole:
@@ -46,93 +57,121 @@ class ElementwiseKernels:
 
 def _candidates(
     bench: Bench, call: Elementwise, layout: str, order: tuple[int, ...]
-) -> Iterator[Candidate | Variant]:
+) -> Iterator[Candidate]:
     elements = prod(call.output)
-    result = bench.result(call.output, order)
-    steps = [_steps(operand, call.output, order) for operand in call.operands]
-    if any(step is None for step in steps) or elements >= 2**31:
-        yield refused(LIBRARY, "kernel", layout, "the broadcast is along axes that are apart")
-        return
-    found = [step for step in steps if step is not None]
+    result = bench.result(call.output, order, call.element)
+    kinds = "".join(_kind(operand, call.output, order) for operand in call.operands)
     inputs = []
-    for index, operand in enumerate(call.operands):
-        full = (1,) * (len(call.output) - len(operand.shape)) + operand.shape
-        inputs.append(bench.expanded(f"in{index}", full, order).array)
-    wide = WIDE_BYTES // BYTES[bench.precision]
-    kinds = "".join("w" if step == (1, elements) else "b" for step in found)
-    for width in (1, wide // 2, wide):
+    numbers: list[int] = []
+    for index, (operand, kind) in enumerate(zip(call.operands, kinds, strict=True)):
+        if kind != COUNTED:
+            full = (1,) * (len(call.output) - len(operand.shape)) + operand.shape
+            inputs.append(bench.expanded(f"in{index}", full, order).array)
+        if kind in (REPEATED, COUNTED):
+            numbers += repeats(call.output, operand.axes, order) or ()
+    apart = [o for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
+    walk = walked(call.output, [operand.axes for operand in apart], order)
+    if apart:
+        numbers += (*walk.lengths, *(step for steps in walk.steps for step in steps))
+    written = call.statements, call.result, call.element
+    types = tuple(operand.element for operand in call.operands)
+    wide = WIDE_BYTES // result.element_bytes
+    for width in sorted({1, max(wide // 2, 1), wide}):
         if elements % width or (width > 1 and elements < 4096):
             continue
-        kernel = _kernel(call.statements, call.result, kinds, bench.precision, width)
-        sizes = [np.uint32(number) for step in found for number in step]
+        kernel = _kernel(written, kinds, types, bench.precision, width, len(walk.lengths))
+        sizes = [np.uint32(number) for number in numbers]
         arguments = (*inputs, result.array, np.uint32(elements // width), *sizes)
         for threads in THREADS:
             blocks = -(-elements // (width * threads))
             name = f"elementwise kernel ({width} wide, {threads} threads)"
-            run = _launch(kernel, blocks, threads, arguments)
+            run = launch(kernel, blocks, threads, arguments)
             yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
 
-def _launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Any:
-    return lambda: kernel((blocks,), (threads,), arguments)
-
-
-def _steps(
-    operand: Operand, output: tuple[int, ...], order: tuple[int, ...]
-) -> tuple[int, int] | None:
-    """`inner` and `size`: at output index i in this order lies element (i // inner) % size."""
+def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:
+    if operand.element == INDEX:
+        return COUNTED
     if prod(operand.shape) == prod(output):
-        return 1, prod(output)
-    if not operand.axes:
-        return 1, 1
-    places = sorted(order.index(axis) for axis in operand.axes)
-    if places != list(range(places[0], places[-1] + 1)):
-        return None
-    inner = prod(output[axis] for axis in order[places[-1] + 1 :])
-    return inner, prod(output[axis] for axis in operand.axes)
+        return WHOLE
+    return REPEATED if repeats(output, operand.axes, order) else STRIDED
 
 
 @cache
 def _kernel(
-    statements: tuple[str, ...], result: str, kinds: str, precision: Precision, width: int
+    written: tuple[tuple[str, ...], str, str],
+    kinds: str,
+    types: tuple[str, ...],
+    precision: Precision,
+    width: int,
+    rank: int,
 ) -> Any:
-    return cupy.RawKernel(source(statements, result, kinds, precision, width), "chain")
+    return cupy.RawKernel(source(written, kinds, types, precision, width, rank), "chain")
 
 
 def source(
-    statements: tuple[str, ...], result: str, kinds: str, precision: Precision, width: int
+    written: tuple[tuple[str, ...], str, str],
+    kinds: str,
+    types: tuple[str, ...],
+    precision: Precision,
+    width: int,
+    rank: int,
 ) -> str:
     """A kernel in which each thread computes `width` elements next to each other.
 
-    `kinds` says of each operand whether it is read as a whole (`w`) or repeated (`b`).
+    `written` holds the statements, the name of the result and its element type; `kinds` and
+    `types` have one item for each operand; `rank` counts the axes of what is strided.
     """
+    statements, result, element = written
     count = range(len(kinds))
-    pointers = "".join(f"const T* __restrict__ p{i}, " for i in count)
-    sizes = "".join(f", unsigned inner{i}, unsigned size{i}" for i in count)
+    memory = [IN_MEMORY.get(kind, "T") for kind in types]
+    target = IN_MEMORY.get(element, "T")
+    parameters = [f"const {memory[i]}* __restrict__ p{i}" for i in count if kinds[i] != COUNTED]
+    parameters += [f"{target}* __restrict__ q", "unsigned packs"]
+    parameters += [f"unsigned inner{i}, unsigned size{i}" for i in count if kinds[i] in "bi"]
+    apart = [i for i in count if kinds[i] == STRIDED]
+    if apart:
+        parameters += [f"unsigned n{axis}" for axis in range(rank)]
+        parameters += [f"unsigned s{i}_{axis}" for i in apart for axis in range(rank)]
     wide = [
-        f"const Pack w{i} = reinterpret_cast<const Pack*>(p{i})[at];"
+        f"const Pack<{memory[i]}> w{i} = reinterpret_cast<const Pack<{memory[i]}>*>(p{i})[at];"
         for i in count
-        if kinds[i] == "w"
+        if kinds[i] == WHOLE
     ]
-    reads = [
-        f"const float in{i} = load(w{i}.v[j]);"
-        if kinds[i] == "w"
-        else f"const float in{i} = load(p{i}[(at * {width}u + j) / inner{i} % size{i}]);"
-        for i in count
-    ]
-    lines = [*reads, *(f"const {line}" for line in statements), f"out.v[j] = store({result});"]
+    lines = _walk(apart, rank)
+    for i in count:
+        place = f"i / inner{i} % size{i}"
+        where = {WHOLE: f"w{i}.v[j]", REPEATED: f"p{i}[{place}]", STRIDED: f"p{i}[o{i}]"}
+        value = where.get(kinds[i], place)
+        value = value if types[i] else f"load({value})"
+        lines.append(f"const {_variable(types[i])} in{i} = {value};")
+    lines += [f"const {line}" for line in statements]
+    lines.append(f"out.v[j] = {f'({target})({result})' if element else f'store({result})'};")
     body = "\n    ".join(lines)
     return f"""{PREAMBLE[precision]}
-struct __align__(sizeof(T) * {width}) Pack {{ T v[{width}]; }};
-extern "C" __global__ void chain({pointers}T* __restrict__ q, unsigned packs{sizes}) {{
+template <typename U> struct __align__(sizeof(U) * {width}) Pack {{ U v[{width}]; }};
+extern "C" __global__ void chain({", ".join(parameters)}) {{
   const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= packs) return;
   {" ".join(wide)}
-  Pack out;
+  Pack<{target}> out;
   #pragma unroll
   for (unsigned j = 0; j < {width}u; ++j) {{
+    const unsigned i = at * {width}u + j;
     {body}
   }}
-  reinterpret_cast<Pack*>(q)[at] = out;
+  reinterpret_cast<Pack<{target}>*>(q)[at] = out;
 }}
 """
+
+
+def _variable(kind: str) -> str:
+    return "long long" if kind == INDEX else variable(kind)
+
+
+def _walk(apart: list[int], rank: int) -> list[str]:
+    """Statements that find the offset `o` of each operand that is strided, at index `i`."""
+    if not apart:
+        return []
+    axes = [Axis(f"n{axis}", [(f"o{i}", f"s{i}_{axis}") for i in apart]) for axis in range(rank)]
+    return ["unsigned rest = i;", *(f"unsigned o{i} = 0;" for i in apart), walk("rest", axes)]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benanza_runner.cuda.activations import Activation, activation
 from benanza_runner.cuda.attributes import number
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
@@ -17,7 +18,7 @@ class Epilogue:
     """`activation(scale · product + shift + residual)`, with a scale and a shift by channel.
 
     `channels` of them lie on this axis of the product. The scale is one in which the weights
-    of the product are to be multiplied; `activation` is the operator's name, or empty.
+    of the product are to be multiplied; the name of the `activation` may be empty.
     """
 
     def __init__(self, layer: Layer, values: Mapping[int, Array], channels: int, axis: int) -> None:
@@ -25,37 +26,62 @@ class Epilogue:
         self._values = values
         self._channels = channels
         self._shape = layer.tensors[layer.operators[0].outputs[0]].shape
-        self._axis = axis % len(self._shape)
+        self._axis = axis % max(len(self._shape), 1)
         self.scale = np.ones(channels)
         self.shift = np.zeros(channels)
         self.has_bias = False
         self.residual: Array | None = None
-        self.activation = ""
+        self.constant_residual = False
+        self._computed_bias: Array | None = None
+        self.activation = Activation("")
 
-    def add(self, bias: Array) -> None:
-        """Adds a bias of the product itself, which has one element or one for each channel."""
-        self.shift = self.shift + bias.astype(np.float64).reshape(-1)
+    def add(self, index: int, factor: float = 1.0) -> None:
+        """Adds a bias of the product itself, which has one element or one for each channel.
+
+        Raises `UnsupportedError` for one that is computed, unless it is used as it is.
+        """
+        bias = self._values[index]
         self.has_bias = True
+        if self._layer.tensors[index].constant:
+            self.shift = self.shift + bias.astype(np.float64).reshape(-1) * factor
+            return
+        if len(self._layer.operators) > 1 or factor != 1 or bias.size != self._channels:
+            raise UnsupportedError("a bias that is no weight is not fused")
+        self._computed_bias = bias
+
+    def add_matrix(self, index: int, factor: float) -> None:
+        """Adds a matrix that is as large as the product, or a weight that is repeated to be."""
+        self.residual = self._values[index]
+        if self._layer.tensors[index].constant:
+            matrix = self.residual.astype(np.float64) * factor
+            self.residual = np.broadcast_to(matrix, self._shape).astype(np.float32)
+            self.constant_residual = True
+
+    def weights(self) -> frozenset[str]:
+        """Those of the operands that are."""
+        fixed = {"bias"} if self._computed_bias is None else set()
+        return frozenset(fixed | ({"residual"} if self.constant_residual else set()))
 
     def follow(self) -> None:
         """Takes in all operators after the first. Raises `UnsupportedError`."""
         value = self._layer.operators[0].outputs[0]
         for operator in self._layer.operators[1:]:
-            if self.activation:
+            if self.activation.name:
                 raise UnsupportedError("no library runs anything after the activation")
             if operator.op_type == "BatchNormalization":
                 self._normalise(operator)
             elif operator.op_type in ("Add", "Sub", "Mul", "Div", "Sum"):
                 self._calculate(operator, value)
             else:
-                self._activate(operator)
+                self.activation = activation(operator, self._layer, self._values)
             value = operator.outputs[0]
 
     def operands(self) -> dict[str, Array]:
         """`bias` and `residual`, where they are."""
         found: dict[str, Array] = {}
         if self.has_bias:
-            found["bias"] = self.shift.astype(np.float32)
+            computed = self._computed_bias
+            found["bias"] = self.shift.astype(np.float32) if computed is None else computed
         if self.residual is not None:
             found["residual"] = self.residual
         return found
@@ -101,11 +127,6 @@ class Epilogue:
             raise UnsupportedError("a weight that differs within a channel is not fused")
         values = self._values[index].astype(np.float64).reshape(-1)
         return np.broadcast_to(values, (self._channels,))
-
-    def _activate(self, operator: Operator) -> None:
-        if operator.op_type != "Relu":
-            raise UnsupportedError(f"{operator.op_type} after a product is not fused yet")
-        self.activation = operator.op_type
 
     def _refuse_after_residual(self, operator: Operator) -> None:
         if self.residual is not None:

@@ -71,14 +71,38 @@ def _clip(operator: Operator, inputs: Sequence[str]) -> str:
     return f"fminf({raised}, {high})" if high else raised
 
 
+def _selu(operator: Operator, inputs: Sequence[str]) -> str:
+    alpha = literal(number(operator, "alpha", 1.67326319217681884765625))
+    gamma = literal(number(operator, "gamma", 1.05070102214813232421875))
+    return f"{gamma} * ({inputs[0]} > 0.0f ? {inputs[0]} : {alpha} * expm1f({inputs[0]}))"
+
+
+def _shrink(operator: Operator, inputs: Sequence[str]) -> str:
+    x = inputs[0]
+    bias, border = literal(number(operator, "bias", 0.0)), literal(number(operator, "lambd", 0.5))
+    return f"({x} < -{border} ? {x} + {bias} : ({x} > {border} ? {x} - {bias} : 0.0f))"
+
+
+def _mean(operator: Operator, inputs: Sequence[str]) -> str:
+    return f"({' + '.join(inputs)}) / {len(inputs)}.0f"
+
+
 _SIGMOID = "1.0f / (1.0f + expf(-{0}))"
 
 _WRITERS: dict[str, Write] = {
     "Abs": _template("fabsf({0})"),
+    "Acos": _template("acosf({0})"),
+    "Acosh": _template("acoshf({0})"),
     "Add": _joined("+"),
+    "Asin": _template("asinf({0})"),
+    "Asinh": _template("asinhf({0})"),
+    "Atan": _template("atanf({0})"),
+    "Atanh": _template("atanhf({0})"),
     "Ceil": _template("ceilf({0})"),
+    "Celu": _alpha("fmaxf({0}, 0.0f) + fminf({a} * expm1f({0} / {a}), 0.0f)", 1.0),
     "Clip": _clip,
     "Cos": _template("cosf({0})"),
+    "Cosh": _template("coshf({0})"),
     "Div": _joined("/"),
     "Elu": _alpha("({0} > 0.0f ? {0} : {a} * expm1f({0}))", 1.0),
     "Erf": _template("erff({0})"),
@@ -90,8 +114,10 @@ _WRITERS: dict[str, Write] = {
     "LeakyRelu": _alpha("({0} > 0.0f ? {0} : {a} * {0})", 0.01),
     "Log": _template("logf({0})"),
     "Max": _nested("fmaxf"),
+    "Mean": _mean,
     "Min": _nested("fminf"),
     "Mish": _template("{0} * tanhf(log1pf(expf({0})))"),
+    "Mod": _template("fmodf({0}, {1})"),
     "Mul": _joined("*"),
     "Neg": _template("-{0}"),
     "PRelu": _template("({0} > 0.0f ? {0} : {1} * {0})"),
@@ -99,12 +125,19 @@ _WRITERS: dict[str, Write] = {
     "Reciprocal": _template("1.0f / {0}"),
     "Relu": _template("fmaxf({0}, 0.0f)"),
     "Round": _template("rintf({0})"),
+    "Selu": _selu,
+    "Shrink": _shrink,
     "Sigmoid": _template(_SIGMOID),
+    "Sign": _template("(float)(({0} > 0.0f) - ({0} < 0.0f))"),
     "Sin": _template("sinf({0})"),
+    "Sinh": _template("sinhf({0})"),
     "Softplus": _template("log1pf(expf({0}))"),
     "Softsign": _template("{0} / (1.0f + fabsf({0}))"),
     "Sqrt": _template("sqrtf({0})"),
     "Sub": _joined("-"),
     "Sum": _joined("+"),
+    "Swish": _alpha("{0} / (1.0f + expf(-{a} * {0}))", 1.0),
+    "Tan": _template("tanf({0})"),
     "Tanh": _template("tanhf({0})"),
+    "ThresholdedRelu": _alpha("({0} > {a} ? {0} : 0.0f)", 1.0),
 }

@@ -12,7 +12,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.arrays import BYTES, Placed
+from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.calls import Shape
 
 TILE = 32
@@ -35,7 +35,7 @@ def layout_change(source: Placed, target: Placed) -> Callable[[], None]:
     channels, space = shape[1], prod(shape[2:])
     first = source.order[1] == 1
     height, width = (channels, space) if first else (space, channels)
-    kernel = _kernel(BYTES[source.precision])
+    kernel = _kernel(source.element_bytes)
     grid = (-(-width // TILE), -(-height // TILE), shape[0])
     arguments = (source.array, target.array, np.int32(height), np.int32(width))
     return lambda: kernel(grid, (TILE, ROWS), arguments)
@@ -43,7 +43,7 @@ def layout_change(source: Placed, target: Placed) -> Callable[[], None]:
 
 @cache
 def _kernel(size: int) -> Any:
-    word = {2: "unsigned short", 4: "unsigned"}[size]
+    word = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}[size]
     return cupy.RawKernel(_SOURCE.replace("WORD", word), "turn")
 
 

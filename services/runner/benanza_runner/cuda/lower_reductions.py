@@ -9,7 +9,7 @@ import numpy.typing as npt
 from benanza_runner.cuda.attributes import integer, integers, number
 from benanza_runner.cuda.calls import Call, Normalisation, Pooling, Softmax
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.cuda.windows import windows
+from benanza_runner.cuda.windows import Windows, in_space, windows
 from benanza_schemas.layer import Layer
 
 Array = npt.NDArray[Any]
@@ -20,7 +20,7 @@ def _pooling(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str,
     operator = layer.operators[0]
     image = layer.tensors[operator.inputs[0]].shape
     output = layer.tensors[operator.outputs[0]].shape
-    if len(image) != 4:
+    if len(image) not in (3, 4, 5):
         raise UnsupportedError(f"poolings of {len(image) - 2} axes of space are not done yet")
     if len(operator.outputs) > 1:
         raise UnsupportedError("a pooling that also writes indices is not done yet")
@@ -30,13 +30,22 @@ def _pooling(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str,
         mode = "average_padded" if padded else "average"
     if operator.op_type.startswith("Global"):
         rank = len(image) - 2
-        call = Pooling(mode, image, output, image[2:], (1,) * rank, (1,) * rank, (0,) * rank)
+        moves = Windows(image[2:], (1,) * rank, (1,) * rank, (0,) * rank, (0,) * rank)
     else:
-        window = integers(operator, "kernel_shape", ())
-        moves = windows(operator, image, window, output)
-        call = Pooling(
-            mode, image, output, window, moves.strides, moves.dilations, moves.pads_before
-        )
+        moves = windows(operator, image, integers(operator, "kernel_shape", ()), output)
+        given = integers(operator, "pads", ())
+        if mode == "average_padded" and given and moves.pads_after != given[len(given) // 2 :]:
+            raise UnsupportedError("an average over pads, rounded up, is not done yet")
+    moves = moves.in_space()
+    call = Pooling(
+        mode=mode,
+        image=in_space(image),
+        output=in_space(output),
+        window=moves.window,
+        strides=moves.strides,
+        dilations=moves.dilations,
+        pads_before=moves.pads_before,
+    )
     return call, {"image": values[operator.inputs[0]]}
 
 

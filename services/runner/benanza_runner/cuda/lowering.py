@@ -6,10 +6,17 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Call
+from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lower_convolution import lower_convolution
-from benanza_runner.cuda.lower_elementwise import FLOATS, lower_elementwise
+from benanza_runner.cuda.lower_einsum import lower_einsum
+from benanza_runner.cuda.lower_elementwise import lower_elementwise
+from benanza_runner.cuda.lower_gathering import GATHERINGS
+from benanza_runner.cuda.lower_generated import GENERATED, lower_generated
+from benanza_runner.cuda.lower_images import IMAGES
 from benanza_runner.cuda.lower_movement import MOVEMENTS
+from benanza_runner.cuda.lower_norms import NORMS
 from benanza_runner.cuda.lower_product import lower_product
+from benanza_runner.cuda.lower_rankings import RANKINGS
 from benanza_runner.cuda.lower_reductions import REDUCTIONS
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
@@ -45,12 +52,18 @@ def reads(lowered: Lowered, values: Mapping[int, Array]) -> dict[str, int]:
 
 Lower = Callable[[Layer, Mapping[int, Array]], Lowered]
 
+Single = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
+
 _CHAINS: dict[str, Lower] = {
     "Conv": lambda layer, values: Lowered(*lower_convolution(layer, values)),
+    "ConvTranspose": lambda layer, values: Lowered(*lower_convolution(layer, values)),
     "Gemm": lambda layer, values: Lowered(*lower_product(layer, values)),
     "MatMul": lambda layer, values: Lowered(*lower_product(layer, values)),
 }
-_SINGLE = MOVEMENTS | REDUCTIONS
+_SINGLE: dict[str, Single] = (
+    {"Einsum": lower_einsum} | MOVEMENTS | GATHERINGS | IMAGES | RANKINGS | NORMS | REDUCTIONS
+)
+_WITH_SEVERAL_OUTPUTS = frozenset(("Split", "TopK"))
 
 
 def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
@@ -62,12 +75,34 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     first = layer.operators[0]
     if any(operator.domain for operator in layer.operators):
         raise UnsupportedError(f"{layer.title()} is no operator of the standard")
+    if any(0 in tensor.shape for tensor in layer.tensors if not tensor.constant):
+        raise UnsupportedError(f"{layer.title()} of nothing, as a tensor is empty")
+    if first.op_type in _CHAINS:
+        _refuse_integers(layer)
+        return _CHAINS[first.op_type](layer, values)
+    if len(layer.operators) == 1 and first.op_type in _SINGLE:
+        if first.op_type in REDUCTIONS:
+            _refuse_integers(layer)
+        if len(layer.outputs) > 1 and first.op_type not in _WITH_SEVERAL_OUTPUTS:
+            raise UnsupportedError(f"{layer.title()} with several outputs is not done yet")
+        call, operands = _SINGLE[first.op_type](layer, values)
+        return Lowered(call, operands, _weights(layer, values, operands))
+    if len(layer.operators) == 1 and first.op_type in GENERATED:
+        return Lowered(*lower_generated(layer, values))
+    return Lowered(*lower_elementwise(layer, values))
+
+
+def _refuse_integers(layer: Layer) -> None:
     other = next((t.dtype for t in layer.tensors if t.value is None and t.dtype not in FLOATS), "")
     if other:
         raise UnsupportedError(f"{layer.title()} with {other} is not done yet")
-    if first.op_type in _CHAINS:
-        return _CHAINS[first.op_type](layer, values)
-    if len(layer.operators) == 1 and first.op_type in _SINGLE:
-        call, operands = _SINGLE[first.op_type](layer, values)
-        return Lowered(call, operands, frozenset())
-    return Lowered(*lower_elementwise(layer, values))
+
+
+def _weights(
+    layer: Layer, values: Mapping[int, Array], operands: dict[str, Array]
+) -> frozenset[str]:
+    """The operands that are constants of the layer."""
+    fixed = [values[i] for i in layer.inputs() if layer.tensors[i].constant and i in values]
+    return frozenset(
+        name for name, array in operands.items() if any(array is each for each in fixed)
+    )

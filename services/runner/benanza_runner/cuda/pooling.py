@@ -12,11 +12,11 @@ from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Pooling
 from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.launching import LIBRARY, launch
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
-LIBRARY = "cupy"
 THREADS = (64, 256)
 WARP = 32
 WIDE_BYTES = 16
@@ -33,18 +33,23 @@ class PoolingKernels:
 
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         call = bench.call
-        if not isinstance(call, Pooling) or len(call.image) != 4:
+        if not isinstance(call, Pooling):
             return
         outputs = prod(call.output)
-        for layout, order in bench.layouts(4):
-            image, result = bench.operand("image", order), bench.result(call.output, order)
+        deep = len(call.window) == 3
+        # The kernel knows three axes of space, of which the first may be of one.
+        one, none = ((), ()) if deep else ((1,), (0,))
+        for layout, order in bench.layouts(len(call.image)):
+            image = bench.expanded("image", call.image, order)
+            result = bench.result(call.output, order)
             numbers = (
-                *call.image[1:],
-                *call.output[2:],
-                *call.window,
-                *call.strides,
-                *call.dilations,
-                *call.pads_before,
+                call.image[1],
+                *(one + call.image[2:]),
+                *(one + call.output[2:]),
+                *(one + call.window),
+                *(one + call.strides),
+                *(one + call.dilations),
+                *(none + call.pads_before),
             )
             arguments = (image.array, result.array, np.int32(outputs), *map(np.int32, numbers))
             first = order[1] == 1
@@ -55,24 +60,23 @@ class PoolingKernels:
             if not first and call.image[1] % wide == 0:
                 shapes += [(1, wide // 2), (1, wide)]
             for lanes, width in shapes:
-                kernel = _kernel(bench.precision, call.mode, first, lanes, width)
+                kernel = _kernel(bench.precision, call.mode, first, deep, lanes, width)
                 for threads in THREADS:
                     blocks = -(-outputs * lanes // (width * threads))
                     who = "warp" if lanes == WARP else "thread"
                     name = f"pooling kernel ({width} a {who}, {threads} threads)"
-                    run = _launch(kernel, blocks, threads, arguments)
+                    run = launch(kernel, blocks, threads, arguments)
                     yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
 
-def _launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Any:
-    return lambda: kernel((blocks,), (threads,), arguments)
-
-
 @cache
-def _kernel(precision: Precision, mode: str, channels_first: bool, lanes: int, width: int) -> Any:
+def _kernel(
+    precision: Precision, mode: str, channels_first: bool, deep: bool, lanes: int, width: int
+) -> Any:
     source = f"""{PREAMBLE[precision]}
 #define MODE {MODES[mode]}
 #define FIRST {int(channels_first)}
+#define DEEP {int(deep)}
 #define LANES {lanes}
 #define WIDTH {width}
 {_SOURCE}"""
@@ -82,33 +86,41 @@ def _kernel(precision: Precision, mode: str, channels_first: bool, lanes: int, w
 _SOURCE = """
 struct __align__(sizeof(T) * WIDTH) Pack { T v[WIDTH]; };
 extern "C" __global__ void pool(const T* __restrict__ x, T* __restrict__ y, int outputs,
-    int C, int H, int W, int OH, int OW, int R, int S, int sh, int sw, int dh, int dw,
-    int ph, int pw) {
+    int C, int D, int H, int W, int OD, int OH, int OW, int Q, int R, int S, int sd, int sh, int sw,
+    int dd, int dh, int dw, int pd, int ph, int pw) {
   // WIDTH channels next to each other for each thread, or the LANES threads that share them.
   const int at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES * WIDTH;
   const int lane = threadIdx.x % LANES;
   if (at >= outputs) return;
   int rest = at;
 #if FIRST
-  const int ow = rest % OW; rest /= OW;
-  const int oh = rest % OH; rest /= OH;
-  const T* image = x + (long long)rest * H * W;
-  const int step = 1;
+  const int c = 0, step = 1;
 #else
-  const int c = rest % C; rest /= C;
+  const int c = rest % C, step = C;
+  rest /= C;
+#endif
   const int ow = rest % OW; rest /= OW;
   const int oh = rest % OH; rest /= OH;
-  const T* image = x + (long long)rest * H * W * C + c;
-  const int step = C;
+#if DEEP
+  const int od = rest % OD; rest /= OD;
+#else
+  const int od = 0;
 #endif
+  const T* image = x + (long long)rest * D * H * W * step + c;
   float best[WIDTH];
   #pragma unroll
   for (int j = 0; j < WIDTH; ++j) best[j] = MODE == 0 ? __int_as_float(0xff800000) : 0.0f;
   int count = 0;
-  for (int i = lane; i < R * S; i += LANES) {
-    const int h = oh * sh - ph + (i / S) * dh, w = ow * sw - pw + (i % S) * dw;
-    if (h >= 0 && h < H && w >= 0 && w < W) {
-      const Pack p = *reinterpret_cast<const Pack*>(image + (long long)(h * W + w) * step);
+  for (int i = lane; i < Q * R * S; i += LANES) {
+    const int w = ow * sw - pw + (i % S) * dw;
+#if DEEP
+    const int h = oh * sh - ph + (i / S % R) * dh, d = od * sd - pd + (i / S / R) * dd;
+#else
+    const int h = oh * sh - ph + (i / S) * dh, d = 0;
+#endif
+    if (d >= 0 && d < D && h >= 0 && h < H && w >= 0 && w < W) {
+      const long long pixel = ((long long)d * H + h) * W + w;
+      const Pack p = *reinterpret_cast<const Pack*>(image + pixel * step);
       #pragma unroll
       for (int j = 0; j < WIDTH; ++j) {
         const float v = load(p.v[j]);
@@ -129,7 +141,7 @@ extern "C" __global__ void pool(const T* __restrict__ x, T* __restrict__ y, int 
   #pragma unroll
   for (int j = 0; j < WIDTH; ++j) {
     if (MODE == 1) best[j] /= count;
-    if (MODE == 2) best[j] /= R * S;
+    if (MODE == 2) best[j] /= Q * R * S;
     out.v[j] = store(best[j]);
   }
   *reinterpret_cast<Pack*>(y + at) = out;

@@ -11,11 +11,11 @@ import numpy as np
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Normalisation, Softmax
 from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.launching import LIBRARY, launch
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
-LIBRARY = "cupy"
 SOFTMAX_THREADS = (32, 128, 256, 512, 1024)
 NORMALISATION_THREADS = (128, 256)
 
@@ -35,7 +35,7 @@ class RowKernels:
             )
             for threads in SOFTMAX_THREADS:
                 arguments = (image.array, result.array, *map(np.int32, numbers))
-                run = _launch(kernel, call.outer * call.inner, threads, arguments)
+                run = launch(kernel, call.outer * call.inner, threads, arguments)
                 name = f"softmax kernel (a block each, {threads} threads)"
                 yield Candidate(
                     LIBRARY, name, bench.natural_layout(call.output), no_scratch, run, result
@@ -60,13 +60,9 @@ def _normalisations(bench: Bench, call: Normalisation) -> Iterator[Candidate | V
         )
         kernel = _kernel(bench.precision, "normalise", "")
         for threads in NORMALISATION_THREADS:
-            run = _launch(kernel, -(-elements // threads), threads, arguments)
+            run = launch(kernel, -(-elements // threads), threads, arguments)
             name = f"normalisation kernel ({threads} threads)"
             yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
-
-
-def _launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Any:
-    return lambda: kernel((blocks,), (threads,), arguments)
 
 
 @cache

@@ -11,15 +11,16 @@ from typing import Any
 import cupy
 import numpy as np
 
+from benanza_runner.cuda.activations import expression
 from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Product
 from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.launching import LIBRARY, launch
 from benanza_runner.cuda.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
-LIBRARY = "cupy"
 WIDE_BYTES = 16
 SHAPES = ((32, 128), (32, 256), (64, 128), (128, 128), (256, 256))
 """Threads for a row, and threads in a block."""
@@ -34,11 +35,13 @@ class RowProducts:
         call = bench.call
         if not isinstance(call, Product) or call.m != 1 or call.batch != 1:
             return
-        if not call.b_constant or call.residual or call.activation not in ("", "Relu"):
+        if not call.b_constant or call.residual:
             return
         wide = WIDE_BYTES // BYTES[bench.precision]
         width = wide if call.k % wide == 0 else 1
-        weights = bench.operand("b", (0, 1) if call.b_transposed else (1, 0))
+        shape = (call.n, call.k) if call.b_transposed else (call.k, call.n)
+        weights = bench.expanded("b", shape, (0, 1) if call.b_transposed else (1, 0))
+        activate = expression(call.activation, call.numbers, "sum")
         row, result = bench.operand("a"), bench.result(call.output)
         bias = bench.operand("bias") if call.bias else row
         arguments = (
@@ -51,23 +54,19 @@ class RowProducts:
             np.float32(call.alpha),
         )
         for lanes, threads in SHAPES:
-            kernel = _kernel(bench.precision, width, lanes, call.bias, call.activation == "Relu")
-            run = _launch(kernel, -(-call.n * lanes // threads), threads, arguments)
+            kernel = _kernel(bench.precision, width, lanes, call.bias, activate)
+            run = launch(kernel, -(-call.n * lanes // threads), threads, arguments)
             name = f"row kernel ({lanes} threads a row, {threads} a block)"
             yield Candidate(LIBRARY, name, "", no_scratch, run, result)
 
 
-def _launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Any:
-    return lambda: kernel((blocks,), (threads,), arguments)
-
-
 @cache
-def _kernel(precision: Precision, width: int, lanes: int, bias: bool, relu: bool) -> Any:
+def _kernel(precision: Precision, width: int, lanes: int, bias: bool, activate: str) -> Any:
     source = f"""{PREAMBLE[precision]}
 #define WIDTH {width}
 #define LANES {lanes}
 #define BIAS {int(bias)}
-#define RELU {int(relu)}
+#define ACTIVATED {activate}
 {_SOURCE}"""
     return cupy.RawKernel(source, "row_product")
 
@@ -99,7 +98,7 @@ extern "C" __global__ void row_product(const Pack* __restrict__ row,
 #endif
   if (lane == 0 && at < n) {
     sum = alpha * sum + (BIAS ? load(bias[at]) : 0.0f);
-    y[at] = store(RELU ? fmaxf(sum, 0.0f) : sum);
+    y[at] = store(ACTIVATED);
   }
 }
 """

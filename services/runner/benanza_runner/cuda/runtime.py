@@ -19,16 +19,23 @@ from benanza_runner.cuda.cudnn_algorithms import CudnnAlgorithms
 from benanza_runner.cuda.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.cudnn_legacy import CudnnLegacy
 from benanza_runner.cuda.cudnn_library import CudnnLibrary
+from benanza_runner.cuda.cudnn_reductions import CudnnReductions
+from benanza_runner.cuda.cudnn_transposed import CudnnTransposed
 from benanza_runner.cuda.elementwise import ElementwiseKernels
+from benanza_runner.cuda.gathering import GatheringKernels
 from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.guard import Guard, end_if_fatal
+from benanza_runner.cuda.images import ImageKernels
 from benanza_runner.cuda.lowering import lower
 from benanza_runner.cuda.movement import MovementKernels
+from benanza_runner.cuda.norms import NormKernels
 from benanza_runner.cuda.nvml import Nvml
 from benanza_runner.cuda.pooling import PoolingKernels
+from benanza_runner.cuda.rankings import RankingKernels
 from benanza_runner.cuda.reference import Array, reference
 from benanza_runner.cuda.row_kernels import RowKernels
 from benanza_runner.cuda.row_products import RowProducts
+from benanza_runner.cuda.transposed import TransposedKernels
 from benanza_runner.cuda.trials import Library, Trials
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
@@ -91,13 +98,20 @@ class CudaRuntime(Runtime):
         self._libraries: tuple[Library, ...] = (
             self._graph,
             CudnnAlgorithms(self._legacy),
+            CudnnTransposed(self._legacy),
             CudnnLegacy(self._legacy),
+            CudnnReductions(self._legacy),
             CublasLt(algorithms),
             RowProducts(),
             ElementwiseKernels(),
             PoolingKernels(),
             RowKernels(),
             MovementKernels(),
+            GatheringKernels(),
+            ImageKernels(),
+            RankingKernels(),
+            NormKernels(),
+            TransposedKernels(),
         )
         guard = Guard(Path(journal) if journal else None, variant_seconds)
         self._timer = GraphTimer(self._stream)
@@ -154,10 +168,10 @@ class CudaRuntime(Runtime):
         name = f"{fingerprint(layer)} {precision}"
         known = self._known.get((lowered.call, precision))
         if known is None:
-            outcome = self._searched(bench, given.outputs[0], name)
+            outcome = self._searched(bench, given.outputs, name)
             self._known[lowered.call, precision] = outcome
         else:
-            outcome = self._shared(known, bench, given.outputs[0], name)
+            outcome = self._shared(known, bench, given.outputs, name)
         seconds = {
             "reference_seconds": f"{ready - started:.3f}",
             "search_seconds": f"{time.perf_counter() - ready:.3f}",
@@ -177,7 +191,7 @@ class CudaRuntime(Runtime):
         batch = self._timer.replayed(copy, CANARY_CALLS)
         return median(batch.call_us() for _ in range(CANARY_SAMPLES))
 
-    def _searched(self, bench: Bench, expected: Array, name: str) -> Outcome:
+    def _searched(self, bench: Bench, expected: list[Array], name: str) -> Outcome:
         self._canary.job()
         variants, undisturbed = until_undisturbed(
             lambda: self._trials.variants(bench, expected, name), self._nvml.slowed_by
@@ -196,7 +210,7 @@ class CudaRuntime(Runtime):
         }
         return Outcome(tuple(variants), environment=environment)
 
-    def _shared(self, known: Outcome, bench: Bench, expected: Array, name: str) -> Outcome:
+    def _shared(self, known: Outcome, bench: Bench, expected: list[Array], name: str) -> Outcome:
         """The times of the same call for another layer, if its best variant is right here too."""
         timed = [variant for variant in known.variants if variant.median_us is not None]
         if timed:

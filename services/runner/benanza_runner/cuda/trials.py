@@ -75,7 +75,7 @@ class Trials:
     def variants(self, bench: Bench, expected: Any, name: str) -> list[Variant]:
         """All ways of running a call, those that were timed first; none if no library knows it.
 
-        `expected` is the result that they should have, and `name` tells this work from other.
+        `expected` are the results that they should have, and `name` tells this work from other.
         """
         failed: list[Variant] = []
         hopeless: list[Variant] = []
@@ -146,10 +146,15 @@ class Trials:
         with self._guard.watching(_name(name, candidate)):
             try:
                 scratch_bytes = candidate.prepare()
-                candidate.result.poison()
+                written = candidate.result, *candidate.more
+                for result in written:
+                    result.poison()
                 candidate.run()
-                error = relative_error(candidate.result.floats(), expected)
-                reason = wrong(error, bench.precision)
+                errors = [
+                    relative_error(result.floats(), wanted)
+                    for result, wanted in zip(written, expected, strict=True)
+                ]
+                reason = next(filter(None, (wrong(e, bench.precision) for e in errors)), "")
                 if reason:
                     return _failed(candidate, reason)
                 once_us = min(self._timer.once_us(candidate.run) for _ in range(2))

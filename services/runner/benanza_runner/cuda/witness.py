@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import cupy
 
+from benanza_runner.cuda.arena import ALIGNMENT
 from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.chain import LinkedBench, Values, natural
+from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering import lower, reads
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.streams import STREAMS, assign
@@ -19,6 +21,9 @@ from benanza_schemas.layer import OMITTED, Precision
 from benanza_schemas.program import Program, Step
 
 Run = Callable[[], None]
+
+WIDEST = 8
+"""Bytes of an integer, at most."""
 
 
 class Call(NamedTuple):
@@ -108,7 +113,7 @@ class Witness:
                 before = sorted({call for name in read for call in makers.get(name, ())})
                 for name in read if bench.first else ():
                     makers.setdefault(name, []).append(len(calls))
-                makers[_written(step)] = [len(calls)]
+                makers |= {name: [len(calls)] for name in _written(step)}
                 calls.append(Call((*bench.first, candidate.run), tuple(before)))
             for name in leaving.get(index, ()):
                 self.values.forget(name)
@@ -164,10 +169,8 @@ class Witness:
         return int(self._scratch[-1].data.ptr)
 
 
-def _written(step: Step) -> str:
-    if len(step.layer.outputs) != 1:
-        raise UnsupportedError(f"{step.layer.title()} with several outputs is not done yet")
-    return step.names[step.layer.outputs[0]]
+def _written(step: Step) -> list[str]:
+    return [step.names[index] for index in step.layer.outputs]
 
 
 def _viewed(step: Step) -> tuple[str, str]:
@@ -206,9 +209,10 @@ def _all_names(steps: Iterable[Step]) -> Iterator[str]:
 
 def _memory_bytes(program: Program, precision: Precision) -> int:
     """Enough for each value twice, in case it is needed in both layouts."""
-    elements: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for step in program.steps:
         for name, tensor in zip(step.names, step.layer.tensors, strict=True):
             if not tensor.constant:
-                elements[name] = prod(tensor.shape)
-    return sum(2 * (count * BYTES[precision] + 1024) for count in elements.values())
+                wide = 0 if tensor.dtype in FLOATS else WIDEST
+                sizes[name] = prod(tensor.shape) * max(BYTES[precision], wide)
+    return sum(2 * (size + ALIGNMENT) for size in sizes.values())

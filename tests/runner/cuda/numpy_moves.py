@@ -1,0 +1,109 @@
+"""What calls mean that move elements, in NumPy."""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benanza_runner.cuda.calls import (
+    ElementGathering,
+    ElementScattering,
+    Gathering,
+    Padding,
+    Resizing,
+    Scattering,
+)
+
+Array = npt.NDArray[Any]
+
+
+def gathering(call: Gathering, operands: Mapping[str, Array]) -> Array:
+    image = operands["image"].reshape(call.batch, *call.named, call.inner)
+    tuples = operands["indices"].reshape(-1, len(call.named))
+    result = np.zeros((call.batch, call.rows, call.inner))
+    for batch in range(call.batch):
+        for row in range(call.rows):
+            chosen = tuples[row if call.shared else batch * call.rows + row]
+            result[batch, row] = image[(batch, *chosen)]
+    return result.reshape(call.output)
+
+
+def scattering(call: Scattering, operands: Mapping[str, Array]) -> Array:
+    result = operands["image"].copy().reshape(*call.named, call.inner)
+    tuples = operands["indices"].reshape(call.rows, len(call.named))
+    for chosen, update in zip(tuples, operands["updates"].reshape(call.rows, -1), strict=True):
+        result[tuple(chosen)] = update
+    return result.reshape(call.output)
+
+
+def element_gathering(call: ElementGathering, operands: Mapping[str, Array]) -> Array:
+    result = np.zeros(call.output)
+    for place in product(*map(range, call.output)):
+        there = list(place)
+        there[call.axis] = operands["indices"][place]
+        result[place] = operands["image"][tuple(there)]
+    return result
+
+
+def element_scattering(call: ElementScattering, operands: Mapping[str, Array]) -> Array:
+    result = operands["image"].copy()
+    for place in product(*map(range, call.updates)):
+        there = list(place)
+        there[call.axis] = operands["indices"][place]
+        result[tuple(there)] = operands["updates"][place]
+    return result
+
+
+def padding(call: Padding, image: Array) -> Array:
+    sizes = zip(call.before, call.image, call.output, strict=True)
+    pads = [(before, out - size - before) for before, size, out in sizes]
+    sides = zip(pads, call.image, strict=True)
+    cut = tuple(slice(max(-a, 0), size - max(-b, 0)) for (a, b), size in sides)
+    added = [(max(a, 0), max(b, 0)) for a, b in pads]
+    if call.mode == "constant":
+        return np.pad(image[cut], added, constant_values=call.value)
+    return np.pad(image[cut], added, mode=call.mode)  # type: ignore[call-overload,no-any-return]
+
+
+def resizing(call: Resizing, image: Array) -> Array:
+    """One axis after the other: each is a matrix of the shares of places in the image."""
+    result = image
+    for axis, (size, out) in enumerate(zip(call.image, call.output, strict=True)):
+        shares = np.zeros((out, size))
+        for at in range(out):
+            x = _coordinate(call, at, axis)
+            if call.mode == "nearest":
+                shares[at, min(max(int(_rounded(call.rounding, x)), 0), size - 1)] = 1
+            else:
+                x = min(max(x, 0.0), size - 1.0)
+                low = min(int(x), size - 1)
+                shares[at, low] += 1 - (x - low)
+                shares[at, min(low + 1, size - 1)] += x - low
+        result = np.moveaxis(np.tensordot(shares, result, (1, axis)), 0, axis)
+    return result
+
+
+def _coordinate(call: Resizing, at: int, axis: int) -> float:
+    size, out, scale = call.image[axis], call.output[axis], call.scales[axis]
+    match call.coordinates:
+        case "asymmetric":
+            return at / scale
+        case "align_corners":
+            return 0.0 if out == 1 else at * (size - 1) / (out - 1)
+        case "pytorch_half_pixel":
+            return (at + 0.5) / scale - 0.5 if out > 1 else 0.0
+        case _:
+            assert call.coordinates == "half_pixel"
+            return (at + 0.5) / scale - 0.5
+
+
+def _rounded(rounding: str, x: float) -> float:
+    found = {
+        "floor": np.floor(x),
+        "ceil": np.ceil(x),
+        "round_prefer_floor": np.ceil(x - 0.5),
+        "round_prefer_ceil": np.floor(x + 0.5),
+    }
+    return float(found[rounding])

@@ -1,0 +1,155 @@
+"""Convolutions and products: other axes, their reverse, repeated matrices, activations."""
+
+from benanza_schemas.identity import canonical
+from benanza_schemas.layer import AttributeValue, Layer
+from tests.runner.cuda.more_layers import fixed, layer, version
+from tests.runner.layers import floats, operator, weights
+
+
+def followed_by(op_type: str, product: str, **attributes: AttributeValue) -> Layer:
+    """A convolution or a product with an activation after it."""
+    product_type = "Conv" if product == "Conv" else "Gemm"
+    if product == "Conv":
+        tensors = (
+            floats(1, 8, 6, 6),
+            weights(16, 8, 3, 3),
+            weights(16),
+            *(floats(1, 16, 4, 4),) * 2,
+        )
+    else:
+        rows = 1 if product == "row" else 5
+        tensors = (floats(rows, 24), weights(24, 16), weights(16), *(floats(rows, 16),) * 2)
+    operators = (
+        operator(product_type, version(product_type), (0, 1, 2), (3,)),
+        operator(op_type, version(op_type), (3,), (4,), "", **attributes),
+    )
+    return canonical(Layer(tensors, operators, (4,)))
+
+
+def clipped() -> Layer:
+    """A convolution with Relu6 as new versions write it."""
+    image = floats(1, 8, 4, 4)
+    low, high = (fixed(limit, dtype="float32", scalar=True) for limit in (0.0, 6.0))
+    tensors = (floats(1, 8, 6, 6), weights(8, 8, 3, 3), image, low, high, image)
+    operators = (operator("Conv", 11, (0, 1), (2,)), operator("Clip", 13, (2, 3, 4), (5,)))
+    return canonical(Layer(tensors, operators, (5,)))
+
+
+def normalised_upsampling() -> Layer:
+    """ConvTranspose–BatchNormalization–Relu in groups, as in generators of images."""
+    image = floats(1, 8, 10, 10)
+    vectors = (weights(8),) * 4
+    tensors = (floats(1, 8, 5, 5), weights(8, 4, 2, 2), image, *vectors, image, image)
+    operators = (
+        operator("ConvTranspose", 11, (0, 1), (2,), group=2, strides=(2, 2)),
+        operator("BatchNormalization", 15, (2, 3, 4, 5, 6), (7,)),
+        operator("Relu", 14, (7,), (8,)),
+    )
+    return canonical(Layer(tensors, operators, (8,)))
+
+
+ACTIVATIONS: dict[str, dict[str, AttributeValue]] = {
+    "LeakyRelu": {"alpha": 0.1},
+    "Sigmoid": {},
+    "Tanh": {},
+    "Elu": {},
+    "Softplus": {},
+    "Gelu": {},
+}
+
+FUSED: dict[str, Layer] = (
+    {
+        f"{product} + {op_type}": followed_by(op_type, product, **attributes)
+        for product in ("Conv", "Gemm", "row")
+        for op_type, attributes in ACTIVATIONS.items()
+    }
+    | {
+        f"{product} + Gelu by tanh": followed_by("Gelu", product, approximate="tanh")
+        for product in ("Conv", "Gemm", "row")
+    }
+    | {"conv + clip": clipped()}
+)
+"""What cuDNN generates kernels for: they use Tensor Cores, which fp32 shuts out."""
+
+PRODUCTS: dict[str, Layer] = {
+    "conv of one axis": layer(
+        "Conv", (floats(2, 8, 20), weights(16, 8, 5), weights(16)), floats(2, 16, 9),
+        strides=(2,), pads=(1, 1),
+    ),
+    "conv of one axis, one wide": layer(
+        "Conv", (floats(2, 8, 20), weights(16, 8, 1), weights(16)), floats(2, 16, 20)
+    ),
+    "conv of three axes": layer(
+        "Conv", (floats(1, 4, 5, 6, 7), weights(8, 4, 3, 3, 3), weights(8)),
+        floats(1, 8, 3, 4, 5),
+    ),
+    "transposed conv": layer(
+        "ConvTranspose", (floats(2, 8, 5, 5), weights(8, 16, 3, 3), weights(16)),
+        floats(2, 16, 10, 10), strides=(2, 2), pads=(1, 1, 1, 1), output_padding=(1, 1),
+    ),
+    "transposed conv without bias": layer(
+        "ConvTranspose", (floats(1, 8, 5, 5), weights(8, 8, 2, 2)), floats(1, 8, 10, 10),
+        strides=(2, 2),
+    ),
+    "transposed conv, asymmetric pads": layer(
+        "ConvTranspose", (floats(1, 8, 5, 5), weights(8, 8, 3, 3)), floats(1, 8, 10, 10),
+        strides=(2, 2), auto_pad="SAME_UPPER",
+    ),
+    "transposed conv of one axis": layer(
+        "ConvTranspose", (floats(2, 8, 9), weights(8, 4, 4), weights(4)), floats(2, 4, 18),
+        strides=(2,), pads=(1, 1),
+    ),
+    "transposed conv + batch norm + relu": normalised_upsampling(),
+    "max pool of one axis": layer(
+        "MaxPool", (floats(2, 8, 15),), floats(2, 8, 7), kernel_shape=(3,), strides=(2,)
+    ),
+    "average pool of one axis": layer(
+        "AveragePool", (floats(2, 8, 15),), floats(2, 8, 15), kernel_shape=(3,), pads=(1, 1)
+    ),
+    "max pool of three axes": layer(
+        "MaxPool", (floats(1, 8, 6, 7, 8),), floats(1, 8, 3, 3, 4), kernel_shape=(2, 2, 2),
+        strides=(2, 2, 2),
+    ),
+    "average pool of three axes": layer(
+        "AveragePool", (floats(1, 8, 4, 5, 6),), floats(1, 8, 4, 5, 6), kernel_shape=(3, 3, 3),
+        pads=(1,) * 6, count_include_pad=1,
+    ),
+    "global average pool of one axis": layer(
+        "GlobalAveragePool", (floats(2, 8, 15),), floats(2, 8, 1)
+    ),
+    "einsum of heads": layer(
+        "Einsum", (floats(2, 3, 5, 16), floats(2, 3, 7, 16)), floats(2, 3, 5, 7),
+        equation="bhid,bhjd->bhij",
+    ),
+    "einsum with the second first": layer(
+        "Einsum", (weights(8, 16), floats(5, 16)), floats(5, 8), equation="ok,nk->no"
+    ),
+    "einsum of columns": layer(
+        "Einsum", (floats(2, 16, 5), floats(2, 16, 8)), floats(2, 5, 8), equation="bki,bkj->bij"
+    ),
+    "einsum of an order": layer(
+        "Einsum", (floats(3, 5, 16),), floats(16, 3, 5), equation="abc -> cab"
+    ),
+    "matmul of one and many": layer(
+        "MatMul", (floats(5, 16), floats(3, 16, 8)), floats(3, 5, 8)
+    ),
+    "matmul of many and fewer": layer(
+        "MatMul", (floats(2, 3, 5, 16), floats(2, 1, 16, 8)), floats(2, 3, 5, 8)
+    ),
+    "matmul of many and one": layer(
+        "MatMul", (floats(2, 3, 5, 16), floats(1, 16, 8)), floats(2, 3, 5, 8)
+    ),
+    "matrix and vector": layer("MatMul", (floats(3, 5, 16), floats(16)), floats(3, 5)),
+    "vector and matrix": layer("MatMul", (floats(16), weights(16, 8)), floats(8)),
+    "vector and matrices": layer("MatMul", (floats(16), floats(3, 16, 8)), floats(3, 8)),
+    "vector and vector": layer("MatMul", (floats(16), weights(16)), floats()),
+    "gemm + matrix": layer(
+        "Gemm", (floats(5, 24), weights(24, 16), floats(5, 16)), floats(5, 16), beta=0.5
+    ),
+    "gemm + column": layer(
+        "Gemm", (floats(5, 24), weights(24, 16), weights(5, 1)), floats(5, 16), beta=2.0
+    ),
+    "gemm + computed row": layer(
+        "Gemm", (floats(5, 24), weights(24, 16), floats(16)), floats(5, 16)
+    ),
+}  # fmt: skip

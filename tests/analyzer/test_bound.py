@@ -375,6 +375,8 @@ def test_images_are_kept_in_the_layout_that_costs_less_in_all() -> None:
     assert (bound.layout, bound.sequential_us) == ("NHWC", 6.5)
     assert turned(event, found | {"Relu": (3.0, 9.0)}).layout == "NCHW"
     assert turned(event, found | {"Relu": (3.0, 9.0)}).sequential_us == 9.0
+    alike = turned(event, {"Conv": (2.0, 2.0), "Relu": (3.0, 3.0), "TopK": (1.0, 1.0)})
+    assert (alike.layout, alike.sequential_us) == ("", 6.0)
     paper = turned(event, found, "paper")
     assert (paper.layout, paper.sequential_us) == ("", 5.0), "turning images is data movement"
 

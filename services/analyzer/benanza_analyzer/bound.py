@@ -129,11 +129,12 @@ def cheapest_plan(
     counted: Counted, accounting: Accounting, fusion: bool, measurements: Measurements
 ) -> Plan:
     """The plan whose calls a bound adds up. The measurements reach as far as the catalogue."""
-    turned = accounting == "full" and measurements.layouts_matter
-    plans = [
-        _plan(counted, fusion, measurements, layout)
-        for layout in ((FIRST, LAST) if turned else (WHICHEVER,))
-    ]
+    free = _plan(counted, fusion, measurements, WHICHEVER)
+    if accounting == "paper" or not measurements.layouts_matter:
+        return free
+    plans = [_plan(counted, fusion, measurements, layout) for layout in (FIRST, LAST)]
+    if all(plan.sequential_us == free.sequential_us for plan in plans):
+        return free
     return min(plans, key=lambda plan: plan.sequential_us)
 
 

@@ -5,7 +5,7 @@ from statistics import median
 from benanza_runner.cuda.arrays import empty
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Shape
-from benanza_runner.cuda.graph_timer import LOOK_CALLS, LOOK_US, GraphTimer
+from benanza_runner.cuda.graph_timer import FULL_CALLS, FULL_US, GraphTimer
 from benanza_runner.cuda.layout_change import Order, layout_change
 from benanza_runner.cuda.layouts import image_layouts, is_image
 from benanza_runner.measuring.batch import calls_for
@@ -44,7 +44,8 @@ class LayoutChanges:
             (target,) = (order for _, order in image_layouts(len(shape)) if order != source)
             run = layout_change(empty(shape, source, precision), empty(shape, target, precision))
             run()
-            calls = calls_for(self._timer.once_us(run), LOOK_US, LOOK_CALLS)
+            # Few calls would leave a share of the replay's start in each.
+            calls = calls_for(self._timer.once_us(run), FULL_US, FULL_CALLS)
             batch = self._timer.replayed(run, calls)
             self._known[key] = median(batch.call_us() for _ in range(SAMPLES))
         return self._known[key]

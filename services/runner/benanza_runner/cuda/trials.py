@@ -95,6 +95,8 @@ class Trials:
                     fastest_us = min(fastest_us, checked.once_us)
                     trials.append((checked, trial))
         with self._guard.watching(f"{name} search"):
+            if trials:
+                self._timer.wake(trials[0][1].look)
             found = search([trial for _, trial in trials], self._plan, Random(SEED))
         timed = [_timed(checked, each) for (checked, _), each in zip(trials, found, strict=True)]
         with self._guard.watching(f"{name} in company"):

@@ -205,6 +205,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearMatMul": _QLINEAR,
     "QuantizeLinear": _QUANTIZED,
     "RNN": {4: _sequence_lengths},
+    "ReduceLogSum": {0: _always(POSITIVE)},
     "Reshape": {1: _whole_output},
     "ReverseSequence": {1: _sequence_lengths},
     "RoiAlign": {2: lambda layer, operator: _below(_shape(layer, operator, 0)[0])},

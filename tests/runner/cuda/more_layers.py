@@ -218,7 +218,7 @@ REDUCTIONS = {
     f"reduce {kind} over space": layer(
         f"Reduce{kind}", (IMAGE,), floats(2, 8, 1, 1), opset=11, axes=(2, 3)
     )
-    for kind in "L1 L2 LogSumExp Max Mean Min Sum SumSquare".split()
+    for kind in "L1 L2 LogSum LogSumExp Max Mean Min Sum SumSquare".split()
 } | {
     "reduce to products": layer("ReduceProd", (ROWS,), floats(3, 1, 12), opset=11, axes=(1,)),
     "reduce all": layer("ReduceMean", (ROWS,), floats(1, 1, 1), opset=11),

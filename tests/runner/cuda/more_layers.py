@@ -204,6 +204,7 @@ ORDERS = {
     "last arg min": layer("ArgMin", (ROWS,), longs(3, 5), axis=2, keepdims=0, select_last_index=1),
     "arg max of many": layer("ArgMax", (floats(2, 3000),), longs(2, 1), axis=1),
     "top k": layer("TopK", (floats(3, 70), fixed(5)), floats(3, 5), longs(3, 5)),
+    "all in order": layer("TopK", (floats(5, 33), fixed(33)), floats(5, 33), longs(5, 33)),
     "smallest of integers": layer(
         "TopK", (longs(3, 40, 2), fixed(4)), longs(3, 4, 2), longs(3, 4, 2), axis=1, largest=0
     ),

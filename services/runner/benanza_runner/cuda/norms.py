@@ -25,6 +25,8 @@ SHAPES = ((1, 128), (32, 128), (128, 128), (256, 256), (1024, 1024))
 
 NORM_THREADS = (32, 128, 256, 512, 1024)
 MOST_FOR_A_THREAD = 1 << 16
+MOST_HELD = 16
+"""Elements of a row that a thread may keep in registers, instead of reading them again."""
 
 
 class NormKernels:
@@ -108,13 +110,16 @@ def _normalisations(bench: Bench, call: RowNormalisation) -> Iterator[Candidate]
         )
         count = prod(call.output) // size
         flags = call.kind, call.scale, call.bias, len(rows.outside), len(rows.inside)
-        kernel = _normalisation(bench.precision, *flags)
         for threads in NORM_THREADS:
             if threads >= 2 * max(size, 32):
                 continue
-            run = launch(kernel, count, threads, arguments)
-            name = f"row normalisation kernel ({threads} threads)"
-            yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
+            share = -(-size // threads)
+            for held in (0, share) if share <= MOST_HELD else (0,):
+                kernel = _normalisation(bench.precision, *flags, held)
+                run = launch(kernel, count, threads, arguments)
+                way = f"{held} elements held, " if held else ""
+                name = f"row normalisation kernel ({way}{threads} threads)"
+                yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
 
 def _steps(lengths: Shape, channels_last: bool) -> Shape:
@@ -243,16 +248,30 @@ FACTORS = {
 
 @cache
 def _normalisation(
-    precision: Precision, kind: str, scale: bool, bias: bool, outside: int, inside: int
+    precision: Precision, kind: str, scale: bool, bias: bool, outside: int, inside: int, held: int
 ) -> Any:
+    """`held` elements a thread are read once; with 0, rows are read as often as they are used."""
     each, factor = FACTORS[kind]
     find = f"""unsigned part = i, mine = first_mine;
     long long at = first;
-    {walk("part", _axes("i", inside, "at", "mine"))}
-    const float v = load(x[at]);"""
-    loop = (
-        f"for (unsigned i = threadIdx.x; i < size; i += blockDim.x) {{\n    {find}\n    BODY\n  }}"
-    )
+    {walk("part", _axes("i", inside, "at", "mine"))}"""
+    read = "const float v = load(x[at]);"
+    if held:
+        some = f"""#pragma unroll
+  for (int j = 0; j < {held}; ++j) {{
+    const unsigned i = threadIdx.x + j * blockDim.x;
+    if (i >= size) continue;
+    FIND
+    BODY
+  }}"""
+        begin = some.replace("FIND", find).replace("BODY", f"{read} held[j] = v;")
+        begin = f"float held[{held}];\n  {begin}"
+        loop = some.replace("FIND", "const float v = held[j];")
+        last = some.replace("FIND", f"{find}\n    const float v = held[j];")
+    else:
+        every = "for (unsigned i = threadIdx.x; i < size; i += blockDim.x)"
+        begin = ""
+        loop = last = f"{every} {{\n    {find}\n    {read}\n    BODY\n  }}"
     mean = ""
     if kind == "variance":
         mean = f"{loop.replace('BODY', 'mean += v;')}\n  mean = over_lanes(mean) / size;"
@@ -272,11 +291,12 @@ extern "C" __global__ void normalise_rows(const T* __restrict__ x, const T* __re
   long long first = 0;
   {walk("rest", _axes("o", outside, "first", "first_mine"))}
   float mean = 0.0f, sum = 0.0f;
+  {begin}
   {mean}
   {loop.replace("BODY", f"sum += {each};")}
   sum = over_lanes(sum);
   const float factor = {factor};
-  {loop.replace("BODY", f"y[at] = store({result});")}
+  {last.replace("BODY", f"y[at] = store({result});")}
 }}
 """
     return cupy.RawKernel(source, "normalise_rows")

@@ -122,8 +122,8 @@ def _distinct_on_axis(layer: Layer, operator: Operator) -> Array:
 def _distinct_tuples(layer: Layer, operator: Operator) -> Array:
     """Tuples of indices of which no two are the same, as long as there are enough."""
     *rows, named = _shape(layer, operator, 1)
-    sizes = _shape(layer, operator, 0)[:named]
-    total = max(prod(sizes), 1)
+    sizes = [max(size, 1) for size in _shape(layer, operator, 0)[:named]]
+    total = prod(sizes)
     step = next(n for n in range(total // 2 + 1, total + 2) if gcd(n, total) == 1)
     flat = np.arange(prod(rows)) * step % total
     return np.stack(np.unravel_index(flat, sizes), axis=-1)

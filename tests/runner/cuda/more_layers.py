@@ -187,6 +187,9 @@ RESIZES = {
     )
     for rounding in ("floor", "ceil", "round_prefer_ceil")
 } | {
+    "resize symmetrically": resized_to(
+        14, mode="linear", coordinate_transformation_mode="half_pixel_symmetric"
+    ),
     "upsample": layer(
         "Upsample", (IMAGE, fixed(1, 1, 2, 3, dtype="float32")), floats(2, 8, 18, 27), opset=9
     ),

@@ -122,8 +122,8 @@ def _distinct_on_axis(layer: Layer, operator: Operator) -> Array:
 def _distinct_tuples(layer: Layer, operator: Operator) -> Array:
     """Tuples of indices of which no two are the same, as long as there are enough."""
     *rows, named = _shape(layer, operator, 1)
-    sizes = _shape(layer, operator, 0)[:named]
-    total = max(prod(sizes), 1)
+    sizes = [max(size, 1) for size in _shape(layer, operator, 0)[:named]]
+    total = prod(sizes)
     step = next(n for n in range(total // 2 + 1, total + 2) if gcd(n, total) == 1)
     flat = np.arange(prod(rows)) * step % total
     return np.stack(np.unravel_index(flat, sizes), axis=-1)
@@ -205,6 +205,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearMatMul": _QLINEAR,
     "QuantizeLinear": _QUANTIZED,
     "RNN": {4: _sequence_lengths},
+    "ReduceLogSum": {0: _always(POSITIVE)},
     "Reshape": {1: _whole_output},
     "ReverseSequence": {1: _sequence_lengths},
     "RoiAlign": {2: lambda layer, operator: _below(_shape(layer, operator, 0)[0])},

@@ -187,6 +187,9 @@ RESIZES = {
     )
     for rounding in ("floor", "ceil", "round_prefer_ceil")
 } | {
+    "resize symmetrically": resized_to(
+        14, mode="linear", coordinate_transformation_mode="half_pixel_symmetric"
+    ),
     "upsample": layer(
         "Upsample", (IMAGE, fixed(1, 1, 2, 3, dtype="float32")), floats(2, 8, 18, 27), opset=9
     ),
@@ -204,6 +207,7 @@ ORDERS = {
     "last arg min": layer("ArgMin", (ROWS,), longs(3, 5), axis=2, keepdims=0, select_last_index=1),
     "arg max of many": layer("ArgMax", (floats(2, 3000),), longs(2, 1), axis=1),
     "top k": layer("TopK", (floats(3, 70), fixed(5)), floats(3, 5), longs(3, 5)),
+    "all in order": layer("TopK", (floats(5, 33), fixed(33)), floats(5, 33), longs(5, 33)),
     "smallest of integers": layer(
         "TopK", (longs(3, 40, 2), fixed(4)), longs(3, 4, 2), longs(3, 4, 2), axis=1, largest=0
     ),
@@ -218,7 +222,7 @@ REDUCTIONS = {
     f"reduce {kind} over space": layer(
         f"Reduce{kind}", (IMAGE,), floats(2, 8, 1, 1), opset=11, axes=(2, 3)
     )
-    for kind in "L1 L2 LogSumExp Max Mean Min Sum SumSquare".split()
+    for kind in "L1 L2 LogSum LogSumExp Max Mean Min Sum SumSquare".split()
 } | {
     "reduce to products": layer("ReduceProd", (ROWS,), floats(3, 1, 12), opset=11, axes=(1,)),
     "reduce all": layer("ReduceMean", (ROWS,), floats(1, 1, 1), opset=11),

@@ -166,12 +166,14 @@ def _window(
 
 
 def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:
-    a = operands["a"].reshape(-1, *((call.k, call.m) if call.a_transposed else (call.m, call.k)))
+    a = operands["a"].reshape(
+        call.rounds, -1, *((call.k, call.m) if call.a_transposed else (call.m, call.k))
+    )
     b = operands["b"].reshape(
         call.batch, *((call.n, call.k) if call.b_transposed else (call.k, call.n))
     )
-    assert len(a) == (1 if call.a_repeated else call.batch)
-    a = a.swapaxes(1, 2) if call.a_transposed else a
+    assert a.shape[1] == (1 if call.a_repeated else call.batch)
+    a = a.swapaxes(2, 3) if call.a_transposed else a
     b = b.swapaxes(1, 2) if call.b_transposed else b
     return finished(call, (call.alpha * a @ b).reshape(call.output), operands)
 

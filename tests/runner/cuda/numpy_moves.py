@@ -92,6 +92,9 @@ def _coordinate(call: Resizing, at: int, axis: int) -> float:
             return at / scale
         case "align_corners":
             return 0.0 if out == 1 else at * (size - 1) / (out - 1)
+        case "half_pixel_symmetric":
+            shift = size / 2 * (1 - out / (scale * size))
+            return shift + (at + 0.5) / scale - 0.5
         case "pytorch_half_pixel":
             return (at + 0.5) / scale - 0.5 if out > 1 else 0.0
         case _:

@@ -136,6 +136,9 @@ PRODUCTS: dict[str, Layer] = {
     "matmul of many and fewer": layer(
         "MatMul", (floats(2, 3, 5, 16), floats(2, 1, 16, 8)), floats(2, 3, 5, 8)
     ),
+    "matmul of many and the same": layer(
+        "MatMul", (floats(2, 3, 5, 16), weights(3, 16, 8)), floats(2, 3, 5, 8)
+    ),
     "matmul of many and one": layer(
         "MatMul", (floats(2, 3, 5, 16), floats(1, 16, 8)), floats(2, 3, 5, 8)
     ),

@@ -13,9 +13,10 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.precision import retyped
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
-from tests.runner.cuda.more_layers import version
+from tests.runner.cuda.more_layers import layer as newest
+from tests.runner.cuda.more_layers import longs, resized, version
 from tests.runner.cuda.numpy_calls import compute
-from tests.runner.cuda.product_layers import FUSED
+from tests.runner.cuda.product_layers import FUSED, followed_by
 from tests.runner.cuda.sample_layers import LAYERS, convolution
 from tests.runner.layers import conv_group, floats, operator, single, weights
 
@@ -125,6 +126,16 @@ def test_batch_normalisation_goes_into_the_filter() -> None:
             ),
             "is not done yet",
         ),
+        (newest("Pad", (floats(4), longs(2)), floats(9)), "whose input 2 is computed"),
+        (newest("ReduceSum", (floats(4, 0),), floats(4, 1)), "a tensor is empty"),
+        (newest("Relu", (Tensor("float64", (4,)),), floats(4)), "float64"),
+        (newest("Sin", (longs(4),), longs(4)), "Sin of int64"),
+        (
+            newest("MatMul", (floats(2, 1, 5, 8), floats(2, 3, 8, 5)), floats(2, 3, 5, 5)),
+            "in the midst of others",
+        ),
+        (followed_by("HardSwish", "Conv"), "HardSwish in one call"),
+        (resized(18, mode="cubic"), "mode cubic"),
         (conv_group(8, 6, "Relu", "Add"), "after the activation"),
         (conv_group(8, 6, "Add", "BatchNormalization"), "after a residual"),
     ],

@@ -62,7 +62,8 @@ class Product(msgspec.Struct, frozen=True):
 
     Operands: `a` is m×k, or k×m where `a_transposed`; `b` is k×n, or n×k where
     `b_transposed`; `bias` has n elements; `residual` is m×n. Where `a_repeated`, there is one
-    `a` for all pairs. Where `b` is a weight (`b_constant`), whoever runs the call
+    `a` for all pairs. All is done in so many `rounds`, each with its own `a`, `residual` and
+    result, and with the same `b`. Where `b` is a weight (`b_constant`), whoever runs the call
     may keep it either way. `output` is the shape that the layer gives the result.
     """
 
@@ -74,6 +75,7 @@ class Product(msgspec.Struct, frozen=True):
     a_transposed: bool = False
     b_transposed: bool = False
     a_repeated: bool = False
+    rounds: int = 1
     b_constant: bool = False
     alpha: float = 1.0
     beta: float = 1.0

@@ -221,7 +221,10 @@ class _Problem:
     def candidate(self, name: str, algorithm: Any, size: int, layout: str) -> Candidate:
         operands = self._operands
         a, b, result = operands["a"].pointer, operands["b"].pointer, operands["result"]
-        added = operands.get("residual", result).pointer
+        added, written = operands.get("residual", result).pointer, result.pointer
+        call, size_of_one = self._call, result.element_bytes
+        a_step = call.batch * call.m * call.k * size_of_one
+        d_step = call.batch * call.m * call.n * size_of_one
         scratch = 0
 
         def prepare() -> int:
@@ -230,24 +233,26 @@ class _Problem:
             return size
 
         def run() -> None:
-            cublasLt.matmul(
-                self._handle,
-                self._what,
-                self._alpha.ctypes.data,
-                b,
-                self._b,
-                a,
-                self._a,
-                self._beta.ctypes.data,
-                added,
-                self._d,
-                result.pointer,
-                self._d,
-                algorithm.ctypes.data,
-                scratch,
-                size,
-                cupy.cuda.get_current_stream().ptr,
-            )
+            stream = cupy.cuda.get_current_stream().ptr
+            for each in range(call.rounds):
+                cublasLt.matmul(
+                    self._handle,
+                    self._what,
+                    self._alpha.ctypes.data,
+                    b,
+                    self._b,
+                    a + each * a_step,
+                    self._a,
+                    self._beta.ctypes.data,
+                    added + each * d_step,
+                    self._d,
+                    written + each * d_step,
+                    self._d,
+                    algorithm.ctypes.data,
+                    scratch,
+                    size,
+                    stream,
+                )
 
         return Candidate(LIBRARY, name, layout, prepare, run, result)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from benanza_runner.cuda.attributes import number, text
+from benanza_runner.cuda.attributes import integer, number, text
 from benanza_schemas.layer import Operator
 
 Write = Callable[[Operator, Sequence[str]], str]
@@ -83,6 +83,12 @@ def _shrink(operator: Operator, inputs: Sequence[str]) -> str:
     return f"({x} < -{border} ? {x} + {bias} : ({x} > {border} ? {x} - {bias} : 0.0f))"
 
 
+def _remainder(operator: Operator, inputs: Sequence[str]) -> str:
+    """With the sign of the dividend, or since floats may do without `fmod`, of the divisor."""
+    x, y = inputs
+    return f"fmodf({x}, {y})" if integer(operator, "fmod", 0) else f"{x} - {y} * floorf({x} / {y})"
+
+
 def _mean(operator: Operator, inputs: Sequence[str]) -> str:
     return f"({' + '.join(inputs)}) / {len(inputs)}.0f"
 
@@ -117,7 +123,7 @@ _WRITERS: dict[str, Write] = {
     "Mean": _mean,
     "Min": _nested("fminf"),
     "Mish": _template("{0} * tanhf(log1pf(expf({0})))"),
-    "Mod": _template("fmodf({0}, {1})"),
+    "Mod": _remainder,
     "Mul": _joined("*"),
     "Neg": _template("-{0}"),
     "PRelu": _template("({0} > 0.0f ? {0} : {1} * {0})"),

@@ -114,6 +114,9 @@ COORDINATES = {
     "half_pixel": "(c + 0.5f) / f{0} - 0.5f",
     "asymmetric": "c / f{0}",
     "align_corners": "o{0} == 1 ? 0.0f : (float)c * (n{0} - 1) / (o{0} - 1)",
+    "half_pixel_symmetric": (
+        "n{0} / 2.0f * (1.0f - o{0} / (f{0} * n{0})) + (c + 0.5f) / f{0} - 0.5f"
+    ),
     "pytorch_half_pixel": "o{0} > 1 ? (c + 0.5f) / f{0} - 0.5f : 0.0f",
 }
 """Where in the image the element `c` of the output is."""

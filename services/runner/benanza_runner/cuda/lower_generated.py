@@ -69,12 +69,12 @@ def _one_hot(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array
     shape = layer.tensors[operator.outputs[0]].shape
     axis = integer(operator, "axis", -1) % len(shape)
     given = layer.tensors[operator.inputs[0]]
+    if not element(given.dtype):
+        raise UnsupportedError("a OneHot whose indices are floats is not done yet")
     seen = (*given.shape[:axis], 1, *given.shape[axis:])
     chosen = kernel.operand(values[operator.inputs[0]], constant=given.constant, shape=seen)
     off, on = (_literal(value, _kind(layer)) for value in _two(layer, values))
     place = kernel.index(axis)
-    if not element(given.dtype):
-        chosen = f"(long long){chosen}"
     wrapped = f"({chosen} < 0 ? {chosen} + {shape[axis]} : {chosen})"
     return f"({wrapped} == {place} ? {on} : {off})"
 

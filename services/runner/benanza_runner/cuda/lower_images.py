@@ -85,7 +85,13 @@ def _resizing(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     return call, {"image": values[operator.inputs[0]]}
 
 
-COORDINATES = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
+COORDINATES = (
+    "half_pixel",
+    "half_pixel_symmetric",
+    "asymmetric",
+    "align_corners",
+    "pytorch_half_pixel",
+)
 
 
 def _refuse(operator: Operator, mode: str, coordinates: str) -> None:

@@ -54,6 +54,7 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         a_transposed=a_transposed,
         b_transposed=b_transposed,
         a_repeated=sizes.a_repeated,
+        rounds=sizes.rounds,
         b_constant=second.constant,
         alpha=alpha,
         beta=beta if epilogue.residual is not None else 1.0,
@@ -88,6 +89,7 @@ class _Sizes(NamedTuple):
     n: int
     k: int
     a_repeated: bool = False
+    rounds: int = 1
 
 
 def _sizes(a: Shape, b: Shape, a_transposed: bool, b_transposed: bool) -> _Sizes:
@@ -106,4 +108,7 @@ def _sizes(a: Shape, b: Shape, a_transposed: bool, b_transposed: bool) -> _Sizes
         return _Sizes(prod(seconds), prod(firsts[apart:]) * m, n, k)
     if prod(firsts) == 1:
         return _Sizes(prod(seconds), m, n, k, a_repeated=True)
+    first = next(at for at, n in enumerate(seconds) if n != 1)
+    if firsts[first:] == seconds[first:]:
+        return _Sizes(prod(seconds), m, n, k, rounds=prod(firsts[:first]))
     raise UnsupportedError("a product that repeats matrices in the midst of others")

@@ -17,6 +17,9 @@ from benanza_schemas.layer import Precision
 SHAPES = ((1, 128), (32, 128), (128, 128), (256, 256), (1024, 1024))
 """Threads that share a row, and threads in a block."""
 
+MOST_SORTED = 4096
+"""So many elements with their places fit into the shared memory of a block; of integers half."""
+
 SCAN_SHAPES = ((1, 64), (1, 256), (128, 128), (512, 512))
 
 
@@ -50,12 +53,17 @@ def _rankings(bench: Bench, call: Ranking) -> Iterator[Candidate]:
     for lanes, threads in SHAPES:
         if lanes >= 2 * max(call.size, 32):
             continue
-        kernel = _ranking(
-            bench.precision, call.element, call.outputs, call.largest, call.last, lanes
-        )
+        kernel = _ranking(bench.precision, call, lanes, 0)
         run = launch(kernel, -(-rows * lanes // threads), threads, arguments)
         name = f"selection kernel ({lanes} threads a row, {threads} a block)"
         yield Candidate(LIBRARY, name, "", no_scratch, run, first, tuple(more))
+    length = 1 << max(call.size - 1, 1).bit_length()
+    if call.count > 1 and length <= (MOST_SORTED // 2 if call.element else MOST_SORTED):
+        kernel = _ranking(bench.precision, call, 1, length)
+        for threads in sorted({min(max(length // 2, 32), most) for most in (256, 1024)}):
+            run = launch(kernel, rows, threads, arguments)
+            name = f"sorting kernel ({threads} threads a row)"
+            yield Candidate(LIBRARY, name, "", no_scratch, run, first, tuple(more))
 
 
 def _accumulations(bench: Bench, call: Accumulation) -> Iterator[Candidate]:
@@ -72,29 +80,77 @@ def _accumulations(bench: Bench, call: Accumulation) -> Iterator[Candidate]:
         yield Candidate(LIBRARY, name, "", no_scratch, run, result)
 
 
+def _ranking(precision: Precision, call: Ranking, lanes: int, length: int) -> Any:
+    chosen = call.outputs, call.largest, call.last
+    return _ranking_kernel(precision, call.element, *chosen, lanes, length)
+
+
 @cache
-def _ranking(
+def _ranking_kernel(
     precision: Precision,
     element: str,
     outputs: tuple[str, ...],
     largest: bool,
     last: bool,
     lanes: int,
+    length: int,
 ) -> Any:
+    """Selects, or sorts rows of up to `length` elements, a power of two."""
     source = f"""{preamble(precision, element)}
 #define LANES {lanes}
+#define LENGTH {length}
 #define MORE {">" if largest else "<"}
 #define BEFORE {">" if last else "<"}
 #define VALUES {int("values" in outputs)}
 #define INDICES {int("indices" in outputs)}
-{_RANKING}"""
+{_BETTER}{_SORTING if length else _RANKING}"""
     return cupy.RawKernel(source, "rank")
 
 
-_RANKING = """
+_BETTER = """
 __device__ __forceinline__ bool better(V a, int i, V b, int j) {
   return a MORE b || (a == b && i BEFORE j);
 }
+"""
+
+_SORTING = """
+// A bitonic sort of a row in shared memory; what is beyond its end is worse than all else.
+extern "C" __global__ void rank(const E* __restrict__ x, E* __restrict__ values,
+    long long* __restrict__ indices, int rows, int size, int inner, int count) {
+  __shared__ V keys[LENGTH];
+  __shared__ int places[LENGTH];
+  const int row = blockIdx.x;
+  const E* mine = x + (long long)(row / inner) * size * inner + row % inner;
+  for (int i = threadIdx.x; i < LENGTH; i += blockDim.x) {
+    keys[i] = i < size ? read(mine[(long long)i * inner]) : (V)0;
+    places[i] = i < size ? i : -1;
+  }
+  __syncthreads();
+  for (int run = 2; run <= LENGTH; run *= 2) {
+    for (int step = run / 2; step; step /= 2) {
+      for (int t = threadIdx.x; t < LENGTH / 2; t += blockDim.x) {
+        const int i = 2 * t - (t & (step - 1)), j = i + step;
+        const V a = keys[i], b = keys[j];
+        const int m = places[i], n = places[j];
+        const bool second = m < 0 ? n >= 0 : n >= 0 && better(b, n, a, m);
+        if (m != n && second == !(i & run)) {
+          keys[i] = b; keys[j] = a;
+          places[i] = n; places[j] = m;
+        }
+      }
+      __syncthreads();
+    }
+  }
+  const long long first = (long long)(row / inner) * count * inner + row % inner;
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+    const long long target = first + (long long)i * inner;
+    if (VALUES) values[target] = write(keys[i]);
+    if (INDICES) indices[target] = places[i];
+  }
+}
+"""
+
+_RANKING = """
 // The best of what comes after the one before, as often as there are elements to be found: rows
 // are read again each time, so no memory is needed but the result's.
 extern "C" __global__ void rank(const E* __restrict__ x, E* __restrict__ values,

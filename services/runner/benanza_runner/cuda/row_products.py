@@ -33,7 +33,7 @@ class RowProducts:
 
     def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
         call = bench.call
-        if not isinstance(call, Product) or call.m != 1 or call.batch != 1:
+        if not isinstance(call, Product) or call.m != 1 or call.batch * call.rounds != 1:
             return
         if not call.b_constant or call.residual:
             return

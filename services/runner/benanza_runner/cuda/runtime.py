@@ -32,6 +32,7 @@ from benanza_runner.cuda.norms import NormKernels
 from benanza_runner.cuda.nvml import Nvml
 from benanza_runner.cuda.pooling import PoolingKernels
 from benanza_runner.cuda.rankings import RankingKernels
+from benanza_runner.cuda.reductions import ReductionKernels
 from benanza_runner.cuda.reference import Array, reference
 from benanza_runner.cuda.row_kernels import RowKernels
 from benanza_runner.cuda.row_products import RowProducts
@@ -110,6 +111,7 @@ class CudaRuntime(Runtime):
             GatheringKernels(),
             ImageKernels(),
             RankingKernels(),
+            ReductionKernels(),
             NormKernels(),
             TransposedKernels(),
         )

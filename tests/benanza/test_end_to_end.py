@@ -53,6 +53,7 @@ BOUND = record(
         "precision": {"enum": ["fp32", "tf32", "fp16", "bf16"]},
         "accounting": {"enum": ["paper", "full"]},
         "fusion": {"type": "boolean"},
+        "layout": {"enum": ["", "NCHW", "NHWC"]},
         "sequential_us": TIME,
         "sequential_spread_us": TIME,
         "parallel_us": TIME,

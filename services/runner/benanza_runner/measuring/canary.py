@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-EVERY = 100
+EVERY = 10
 TOLERANCE = 0.03
 
 

@@ -24,7 +24,7 @@ from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.guard import Guard
-from benanza_runner.cuda.lowering import Lowered, lower
+from benanza_runner.cuda.lowering.lower import Lowered, lower
 from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.trials import HOPELESS_FACTOR, PLAN, Trials

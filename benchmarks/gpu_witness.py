@@ -29,7 +29,7 @@ from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
-from benanza_runner.cuda.lowering import lower
+from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.precision import retyped

@@ -7,7 +7,7 @@ import cupy
 from benanza_runner.cuda.arrays import Placed, empty, placed
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.layouts import image_layouts, is_image
-from benanza_runner.cuda.lowering import Lowered
+from benanza_runner.cuda.lowering.lower import Lowered
 from benanza_schemas.layer import Precision
 
 MOST_IMAGE_AXES = 5

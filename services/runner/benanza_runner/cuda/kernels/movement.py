@@ -1,0 +1,218 @@
+"""Calls that only move elements, through CuPy."""
+
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import Concatenation, Partition, View
+from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
+from benanza_schemas.events import Variant
+
+THREADS = (128, 256)
+WORDS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
+MOST_PARTS = 64
+MOST_AXES = 8
+
+
+class MovementKernels:
+    """Candidates for concatenations, partitions and copies with other steps."""
+
+    library = LIBRARY
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if isinstance(call, Concatenation):
+            yield from _concatenations(bench, call)
+        elif isinstance(call, View):
+            yield from _views(bench, call)
+        elif isinstance(call, Partition):
+            yield from _partitions(bench, call)
+
+
+def _views(bench: Bench, call: View) -> Iterator[Candidate | Variant]:
+    image, result = bench.operand("image"), bench.result(call.output, None, call.element)
+    cut = tuple(map(slice, call.starts, call.stops, call.steps))
+    seen = image.array.reshape(call.image)[cut].transpose(call.order)
+    view = cupy.broadcast_to(seen, call.output)
+
+    def copy() -> None:
+        cupy.copyto(result.array, view)
+
+    layout = bench.natural_layout(call.image)
+    yield Candidate(LIBRARY, "copyto", layout, no_scratch, copy, result)
+    size = image.element_bytes
+    axes = merged(call.output, tuple(step // size for step in view.strides))
+    first = (int(view.data.ptr) - image.pointer) // size
+    # The widest word that keeps to one run of elements, here and there.
+    numbers = [first, *(step for _, step in axes[:-1])]
+    run_length = axes[-1][0] if axes[-1][1] == 1 else 1
+    width = next(
+        w for w in WORDS if all(n * size % w == 0 for n in (run_length, *numbers)) or w == size
+    )
+    scale = width // size
+    lengths = [length for length, _ in axes[:-1]] + [axes[-1][0] // scale]
+    steps = [step // scale for _, step in axes[:-1]] + [axes[-1][1]]
+    total = prod(lengths)
+    if total >= MOST_ELEMENTS or len(axes) > MOST_AXES:
+        return
+    kernel = _strided(len(axes), WORDS[width])
+    arguments = (
+        image.array,
+        result.array,
+        np.int64(first // scale),
+        np.uint32(total),
+        *map(np.uint32, lengths),
+        *map(np.int64, steps),
+    )
+    for threads in THREADS:
+        run = launch(kernel, -(-total // threads), threads, arguments)
+        name = f"strided copy kernel ({width} bytes wide, {threads} threads)"
+        yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
+
+
+def merged(shape: tuple[int, ...], steps: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Length and step of each axis, those that run on into the next one joined with it."""
+    axes: list[tuple[int, int]] = []
+    for length, step in zip(shape, steps, strict=True):
+        if length == 1:
+            continue
+        if axes and axes[-1][1] == length * step:
+            axes[-1] = (axes[-1][0] * length, step)
+        else:
+            axes.append((length, step))
+    return axes or [(1, 1)]
+
+
+@cache
+def _strided(rank: int, word: str) -> Any:
+    lengths = "".join(f", unsigned n{i}" for i in range(rank))
+    steps = "".join(f", long long s{i}" for i in range(rank))
+    walk = " ".join(f"from += rest % n{i} * s{i}; rest /= n{i};" for i in reversed(range(rank)))
+    source = f"""
+extern "C" __global__ void strided(const {word}* __restrict__ p, {word}* __restrict__ q,
+    long long from, unsigned total{lengths}{steps}) {{
+  const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= total) return;
+  unsigned rest = at;
+  {walk}
+  q[at] = p[from];
+}}
+"""
+    return cupy.RawKernel(source, "strided")
+
+
+def _concatenations(bench: Bench, call: Concatenation) -> Iterator[Candidate | Variant]:
+    rank = len(call.output)
+    layouts = list(bench.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
+    if len(call.shapes) > MOST_PARTS:
+        yield refused(LIBRARY, "concatenation kernel", "", "it has too many parts for one kernel")
+        return
+    for layout, order in layouts:
+        place = order.index(call.axis)
+        inner = prod(call.output[axis] for axis in order[place + 1 :])
+        lengths = [shape[call.axis] * inner for shape in call.shapes]
+        result = bench.result(call.output, order, call.element)
+        parts = [bench.operand(f"in{index}", order) for index in range(len(call.shapes))]
+        size = result.element_bytes
+        # The widest word that no border between parts cuts.
+        width = next(w for w in WORDS if all(n * size % w == 0 for n in lengths))
+        words = [length * size // width for length in lengths]
+        total = prod(call.output) * size // width
+        kernel = _concatenation(len(parts), WORDS[width])
+        ends = np.cumsum(words)
+        arguments = (
+            *(part.array for part in parts),
+            *map(np.uint32, ends),
+            result.array,
+            np.uint32(total),
+        )
+        for threads in THREADS:
+            run = launch(kernel, -(-total // threads), threads, arguments)
+            name = f"concatenation kernel ({width} bytes wide, {threads} threads)"
+            yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
+
+
+def _partitions(bench: Bench, call: Partition) -> Iterator[Candidate | Variant]:
+    rank = len(call.image)
+    layouts = list(bench.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
+    if len(call.lengths) > MOST_PARTS or prod(call.image) >= MOST_ELEMENTS:
+        yield refused(LIBRARY, "partition kernel", "", "it is too large for one kernel")
+        return
+    for layout, order in layouts:
+        inner = prod(call.image[axis] for axis in order[order.index(call.axis) + 1 :])
+        image = bench.operand("image", order)
+        parts = [
+            bench.result(_with(call.image, call.axis, length), order, call.element, number)
+            for number, length in enumerate(call.lengths)
+        ]
+        size = image.element_bytes
+        width = next(w for w in WORDS if all(n * inner * size % w == 0 for n in call.lengths))
+        words = [length * inner * size // width for length in call.lengths]
+        total = prod(call.image) * size // width
+        kernel = _partition(len(parts), WORDS[width])
+        arguments = (
+            *(part.array for part in parts),
+            *map(np.uint32, np.cumsum(words)),
+            image.array,
+            np.uint32(total),
+        )
+        for threads in THREADS:
+            run = launch(kernel, -(-total // threads), threads, arguments)
+            name = f"partition kernel ({width} bytes wide, {threads} threads)"
+            first, *more = (parts[number] for number in call.results)
+            yield Candidate(LIBRARY, name, layout, no_scratch, run, first, tuple(more))
+
+
+def _with(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]:
+    return (*shape[:axis], length, *shape[axis + 1 :])
+
+
+@cache
+def _concatenation(parts: int, word: str) -> Any:
+    pointers = "".join(f"const {word}* __restrict__ p{i}, " for i in range(parts))
+    ends = "".join(f"unsigned e{i}, " for i in range(parts))
+    choices = _choices([f"v = {place};" for place in _places(parts)])
+    source = f"""
+extern "C" __global__ void concatenate({pointers}{ends}{word}* __restrict__ q, unsigned total) {{
+  const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= total) return;
+  const unsigned row = at / e{parts - 1}, column = at % e{parts - 1};
+  {word} v;
+  {choices}
+  q[at] = v;
+}}
+"""
+    return cupy.RawKernel(source, "concatenate")
+
+
+@cache
+def _partition(parts: int, word: str) -> Any:
+    pointers = "".join(f"{word}* __restrict__ p{i}, " for i in range(parts))
+    ends = "".join(f"unsigned e{i}, " for i in range(parts))
+    choices = _choices([f"{place} = v;" for place in _places(parts)])
+    source = f"""
+extern "C" __global__ void divide({pointers}{ends}const {word}* __restrict__ q, unsigned total) {{
+  const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= total) return;
+  const unsigned row = at / e{parts - 1}, column = at % e{parts - 1};
+  const {word} v = q[at];
+  {choices}
+}}
+"""
+    return cupy.RawKernel(source, "divide")
+
+
+def _places(parts: int) -> list[str]:
+    """Where in each part a column of the whole is, if it is in that part."""
+    later = [f"p{i}[row * (e{i} - e{i - 1}) + column - e{i - 1}]" for i in range(1, parts)]
+    return ["p0[row * e0 + column]", *later]
+
+
+def _choices(moves: list[str]) -> str:
+    return "\n  else ".join(f"if (column < e{i}) {move}" for i, move in enumerate(moves))

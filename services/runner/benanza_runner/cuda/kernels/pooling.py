@@ -1,0 +1,149 @@
+"""Poolings as one kernel, a thread for each output, compiled through CuPy."""
+
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.arrays import BYTES
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import Pooling
+from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.kernels.launching import LIBRARY, launch
+from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+THREADS = (64, 256)
+WARP = 32
+WIDE_BYTES = 16
+FEW_OUTPUTS = 1 << 18
+"""Up to so many, a warp for each output is tried too: its threads share the window."""
+
+MODES = {"max": 0, "average": 1, "average_padded": 2}
+
+
+class PoolingKernels:
+    """Candidates for poolings: layouts, a thread or a warp for each output, threads in a block."""
+
+    library = LIBRARY
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if not isinstance(call, Pooling):
+            return
+        outputs = prod(call.output)
+        deep = len(call.window) == 3
+        # The kernel knows three axes of space, of which the first may be of one.
+        one, none = ((), ()) if deep else ((1,), (0,))
+        for layout, order in bench.layouts(len(call.image)):
+            image = bench.expanded("image", call.image, order)
+            result = bench.result(call.output, order)
+            numbers = (
+                call.image[1],
+                *(one + call.image[2:]),
+                *(one + call.output[2:]),
+                *(one + call.window),
+                *(one + call.strides),
+                *(one + call.dilations),
+                *(none + call.pads_before),
+            )
+            arguments = (image.array, result.array, np.int32(outputs), *map(np.int32, numbers))
+            first = order[1] == 1
+            shapes = [(1, 1)]
+            if outputs <= FEW_OUTPUTS and prod(call.window) >= WARP // 2:
+                shapes.append((WARP, 1))
+            wide = WIDE_BYTES // BYTES[bench.precision]
+            if not first and call.image[1] % wide == 0:
+                shapes += [(1, wide // 2), (1, wide)]
+            for lanes, width in shapes:
+                kernel = _kernel(bench.precision, call.mode, first, deep, lanes, width)
+                for threads in THREADS:
+                    blocks = -(-outputs * lanes // (width * threads))
+                    who = "warp" if lanes == WARP else "thread"
+                    name = f"pooling kernel ({width} a {who}, {threads} threads)"
+                    run = launch(kernel, blocks, threads, arguments)
+                    yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
+
+
+@cache
+def _kernel(
+    precision: Precision, mode: str, channels_first: bool, deep: bool, lanes: int, width: int
+) -> Any:
+    source = f"""{PREAMBLE[precision]}
+#define MODE {MODES[mode]}
+#define FIRST {int(channels_first)}
+#define DEEP {int(deep)}
+#define LANES {lanes}
+#define WIDTH {width}
+{_SOURCE}"""
+    return cupy.RawKernel(source, "pool")
+
+
+_SOURCE = """
+struct __align__(sizeof(T) * WIDTH) Pack { T v[WIDTH]; };
+extern "C" __global__ void pool(const T* __restrict__ x, T* __restrict__ y, int outputs,
+    int C, int D, int H, int W, int OD, int OH, int OW, int Q, int R, int S, int sd, int sh, int sw,
+    int dd, int dh, int dw, int pd, int ph, int pw) {
+  // WIDTH channels next to each other for each thread, or the LANES threads that share them.
+  const int at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES * WIDTH;
+  const int lane = threadIdx.x % LANES;
+  if (at >= outputs) return;
+  int rest = at;
+#if FIRST
+  const int c = 0, step = 1;
+#else
+  const int c = rest % C, step = C;
+  rest /= C;
+#endif
+  const int ow = rest % OW; rest /= OW;
+  const int oh = rest % OH; rest /= OH;
+#if DEEP
+  const int od = rest % OD; rest /= OD;
+#else
+  const int od = 0;
+#endif
+  const T* image = x + (long long)rest * D * H * W * step + c;
+  float best[WIDTH];
+  #pragma unroll
+  for (int j = 0; j < WIDTH; ++j) best[j] = MODE == 0 ? __int_as_float(0xff800000) : 0.0f;
+  int count = 0;
+  for (int i = lane; i < Q * R * S; i += LANES) {
+    const int w = ow * sw - pw + (i % S) * dw;
+#if DEEP
+    const int h = oh * sh - ph + (i / S % R) * dh, d = od * sd - pd + (i / S / R) * dd;
+#else
+    const int h = oh * sh - ph + (i / S) * dh, d = 0;
+#endif
+    if (d >= 0 && d < D && h >= 0 && h < H && w >= 0 && w < W) {
+      const long long pixel = ((long long)d * H + h) * W + w;
+      const Pack p = *reinterpret_cast<const Pack*>(image + pixel * step);
+      #pragma unroll
+      for (int j = 0; j < WIDTH; ++j) {
+        const float v = load(p.v[j]);
+        best[j] = MODE == 0 ? fmaxf(best[j], v) : best[j] + v;
+      }
+      ++count;
+    }
+  }
+#if LANES > 1
+  for (int offset = LANES / 2; offset; offset /= 2) {
+    const float other = __shfl_down_sync(0xffffffffu, best[0], offset);
+    best[0] = MODE == 0 ? fmaxf(best[0], other) : best[0] + other;
+    count += __shfl_down_sync(0xffffffffu, count, offset);
+  }
+  if (lane) return;
+#endif
+  Pack out;
+  #pragma unroll
+  for (int j = 0; j < WIDTH; ++j) {
+    if (MODE == 1) best[j] /= count;
+    if (MODE == 2) best[j] /= Q * R * S;
+    out.v[j] = store(best[j]);
+  }
+  *reinterpret_cast<Pack*>(y + at) = out;
+}
+"""

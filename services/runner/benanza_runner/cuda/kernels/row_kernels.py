@@ -1,0 +1,124 @@
+"""Softmax and normalisation over neighbouring channels, as kernels compiled through CuPy."""
+
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import Normalisation, Softmax
+from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.kernels.launching import LIBRARY, launch
+from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+SOFTMAX_THREADS = (32, 128, 256, 512, 1024)
+NORMALISATION_THREADS = (128, 256)
+
+
+class RowKernels:
+    """Candidates for softmax and for normalisation over channels."""
+
+    library = LIBRARY
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if isinstance(call, Softmax):
+            image, result = bench.operand("image"), bench.result(call.output)
+            numbers = (call.size, call.inner)
+            kernel = _kernel(
+                bench.precision, "softmax", f"#define LOGARITHM {int(call.logarithm)}\n"
+            )
+            for threads in SOFTMAX_THREADS:
+                arguments = (image.array, result.array, *map(np.int32, numbers))
+                run = launch(kernel, call.outer * call.inner, threads, arguments)
+                name = f"softmax kernel (a block each, {threads} threads)"
+                yield Candidate(
+                    LIBRARY, name, bench.natural_layout(call.output), no_scratch, run, result
+                )
+        elif isinstance(call, Normalisation):
+            yield from _normalisations(bench, call)
+
+
+def _normalisations(bench: Bench, call: Normalisation) -> Iterator[Candidate | Variant]:
+    elements = prod(call.image)
+    channels, space = call.image[1], prod(call.image[2:])
+    for layout, order in bench.layouts(len(call.image)):
+        image, result = bench.operand("image", order), bench.result(call.image, order)
+        step = space if order[1] == 1 else 1
+        numbers = (elements, channels, step, (call.size - 1) // 2, call.size // 2)
+        factors = (call.alpha / call.size, -call.beta, call.bias)
+        arguments = (
+            image.array,
+            result.array,
+            *map(np.int32, numbers),
+            *map(np.float32, factors),
+        )
+        kernel = _kernel(bench.precision, "normalise", "")
+        for threads in NORMALISATION_THREADS:
+            run = launch(kernel, -(-elements // threads), threads, arguments)
+            name = f"normalisation kernel ({threads} threads)"
+            yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
+
+
+@cache
+def _kernel(precision: Precision, name: str, defines: str) -> Any:
+    return cupy.RawKernel(f"{PREAMBLE[precision]}{defines}{_SOURCES[name]}", name)
+
+
+_SOFTMAX = """
+__device__ float over_block(float v, bool largest) {
+  __shared__ float parts[32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  for (int offset = 16; offset; offset /= 2) {
+    const float other = __shfl_xor_sync(0xffffffffu, v, offset);
+    v = largest ? fmaxf(v, other) : v + other;
+  }
+  __syncthreads();
+  if (lane == 0) parts[warp] = v;
+  __syncthreads();
+  v = parts[0];
+  for (int i = 1; i < warps; ++i) v = largest ? fmaxf(v, parts[i]) : v + parts[i];
+  return v;
+}
+extern "C" __global__ void softmax(const T* __restrict__ x, T* __restrict__ y, int size,
+    int inner) {
+  const long long first = (long long)(blockIdx.x / inner) * size * inner + blockIdx.x % inner;
+  float most = __int_as_float(0xff800000), sum = 0.0f;
+  for (int i = threadIdx.x; i < size; i += blockDim.x)
+    most = fmaxf(most, load(x[first + (long long)i * inner]));
+  most = over_block(most, true);
+  for (int i = threadIdx.x; i < size; i += blockDim.x)
+    sum += expf(load(x[first + (long long)i * inner]) - most);
+  sum = over_block(sum, false);
+  for (int i = threadIdx.x; i < size; i += blockDim.x) {
+    const float v = load(x[first + (long long)i * inner]) - most;
+    y[first + (long long)i * inner] = store(LOGARITHM ? v - logf(sum) : expf(v) / sum);
+  }
+}
+"""
+
+_NORMALISE = """
+extern "C" __global__ void normalise(const T* __restrict__ x, T* __restrict__ y, int elements,
+    int channels, int step, int before, int after, float alpha, float power, float bias) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= elements) return;
+  const int channel = at / step % channels;
+  float sum = 0.0f;
+  for (int c = max(channel - before, 0); c <= min(channel + after, channels - 1); ++c) {
+    const float v = load(x[at + (c - channel) * step]);
+    sum += v * v;
+  }
+  const float scale = bias + alpha * sum;
+  // Most models have -0.75, which two roots give faster than a power.
+  const float root = rsqrtf(scale);
+  const float factor = power == -0.75f ? root * sqrtf(root) : powf(scale, power);
+  y[at] = store(load(x[at]) * factor);
+}
+"""
+
+_SOURCES = {"softmax": _SOFTMAX, "normalise": _NORMALISE}

@@ -1,0 +1,117 @@
+"""Transposed convolutions as one kernel, a thread for each output, compiled through CuPy.
+
+It is slow where there are many channels, but takes any pads and any epilogue.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.activations import expression
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import TransposedConvolution
+from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
+from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+THREADS = (64, 256)
+
+
+class TransposedKernels:
+    """Candidates for transposed convolutions: layouts, threads in a block."""
+
+    library = LIBRARY
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if not isinstance(call, TransposedConvolution):
+            return
+        if max(prod(call.image), prod(call.output), prod(call.filter)) >= MOST_ELEMENTS:
+            yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
+            return
+        outputs = prod(call.output)
+        for layout, order in bench.layouts(len(call.image)):
+            image = bench.expanded("image", call.image, order)
+            filters = bench.expanded("filter", call.filter, order)
+            result = bench.result(call.output, order)
+            bias = bench.operand("bias") if call.bias else image
+            residual = image
+            if call.residual:
+                residual = bench.expanded("residual", call.output, order)
+            numbers = (
+                call.image[1] // call.groups,
+                call.filter[1],
+                *call.output[1:],
+                *call.image[2:],
+                *call.filter[2:],
+                *call.strides,
+                *call.dilations,
+                *call.pads_before,
+                *image.strides,
+                *filters.strides,
+            )
+            arguments = (
+                image.array,
+                filters.array,
+                bias.array,
+                residual.array,
+                result.array,
+                np.int32(outputs),
+                *map(np.int32, numbers),
+            )
+            activate = expression(call.activation, call.numbers, "sum")
+            what = call.bias, call.residual, activate
+            kernel = _kernel(bench.precision, len(call.strides), order[1] == 1, *what)
+            for threads in THREADS:
+                run = launch(kernel, -(-outputs // threads), threads, arguments)
+                name = f"transposed convolution kernel ({threads} threads)"
+                yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
+
+
+@cache
+def _kernel(
+    precision: Precision, rank: int, channels_first: bool, bias: bool, residual: bool, activate: str
+) -> Any:
+    axes = range(rank)
+    names = ["share", "mine", "C", *(f"o{a}" for a in axes), *(f"n{a}" for a in axes)]
+    names += [f"{letter}{a}" for letter in ("k", "step", "dilation", "pad") for a in axes]
+    names += ["xn", "xc", *(f"x{a}" for a in axes), "wi", "wo", *(f"w{a}" for a in axes)]
+    split = [f"const int at{a} = rest % o{a}; rest /= o{a};" for a in reversed(axes)]
+    channel = "const int c = rest % C; rest /= C;"
+    split = [*split, channel] if channels_first else [channel, *split]
+    loops = "\n  ".join(
+        f"for (int f{a} = 0; f{a} < k{a}; ++f{a}) {{ const int m{a} = at{a} + pad{a} - f{a} *"
+        f" dilation{a}; if (m{a} < 0 || m{a} % step{a} || m{a} / step{a} >= n{a}) continue;"
+        for a in axes
+    )
+    pixel = " + ".join(f"m{a} / step{a} * x{a}" for a in axes)
+    weight = " + ".join(f"f{a} * w{a}" for a in axes)
+    source = f"""{PREAMBLE[precision]}
+extern "C" __global__ void transposed(const T* __restrict__ x, const T* __restrict__ filter,
+    const T* __restrict__ bias, const T* __restrict__ residual, T* __restrict__ y, int outputs,
+    {", ".join(f"int {name}" for name in names)}) {{
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= outputs) return;
+  int rest = at;
+  {" ".join(split)}
+  const int first = c / mine * share;
+  const T* image = x + rest * xn + first * xc;
+  const T* weights = filter + first * wi + c % mine * wo;
+  float sum = 0.0f;
+  {loops}
+    const T* p = image + {pixel};
+    const T* w = weights + {weight};
+    for (int i = 0; i < share; ++i) sum += load(p[i * xc]) * load(w[i * wi]);
+  {"}" * rank}
+  {"sum += load(bias[c]);" if bias else ""}
+  {"sum += load(residual[at]);" if residual else ""}
+  y[at] = store({activate});
+}}
+"""
+    return cupy.RawKernel(source, "transposed")

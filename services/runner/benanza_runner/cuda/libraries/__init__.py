@@ -1,0 +1,1 @@
+"""Candidates from cuDNN and cuBLASLt."""

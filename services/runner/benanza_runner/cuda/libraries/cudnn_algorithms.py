@@ -1,0 +1,204 @@
+"""Convolutions through cuDNN's legacy API: the eight algorithms by their names."""
+
+import ctypes
+from collections.abc import Iterator
+
+from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
+from benanza_runner.cuda.calls import Convolution
+from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.libraries.cudnn_library import (
+    ACTIVATION,
+    CROSS_CORRELATION,
+    DATA_TYPE,
+    FILTER_FORMAT,
+    MATH,
+    ONE,
+    ZERO,
+    CudnnError,
+    CudnnLibrary,
+    Descriptor,
+    address,
+    integers,
+)
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.events import Variant
+
+LIBRARY = "cudnn-legacy"
+ALGORITHMS = (
+    "IMPLICIT_GEMM",
+    "IMPLICIT_PRECOMP_GEMM",
+    "GEMM",
+    "DIRECT",
+    "FFT",
+    "FFT_TILING",
+    "WINOGRAD",
+    "WINOGRAD_NONFUSED",
+)
+"""In the order of `cudnnConvolutionFwdAlgo_t`."""
+
+ONLY_WITHOUT_ACTIVATION = ALGORITHMS.index("IMPLICIT_PRECOMP_GEMM")
+"""The one that takes CUDNN_ACTIVATION_IDENTITY, says the API reference."""
+
+
+class CudnnAlgorithms:
+    """Candidates for convolutions: each algorithm in both layouts.
+
+    With a bias they are `cudnnConvolutionBiasActivationForward`, else
+    `cudnnConvolutionForward`; the API has nothing for a residual or activation without bias.
+    """
+
+    library = LIBRARY
+
+    def __init__(self, library: CudnnLibrary) -> None:
+        self._cudnn = library
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if not isinstance(call, Convolution):
+            return
+        if call.pads_before != call.pads_after:
+            yield refused(LIBRARY, "convolution", "", "it pads both sides of an image alike")
+            return
+        if not call.bias and (call.residual or call.activation):
+            yield refused(LIBRARY, "convolution", "", "it has no epilogue without a bias")
+            return
+        if call.activation not in ACTIVATION:
+            yield refused(LIBRARY, "convolution", "", f"it has no {call.activation}")
+            return
+        for layout, order in bench.layouts(len(call.image)):
+            try:
+                convolution = _Convolution(self._cudnn, bench, call, layout, order)
+            except CudnnError as error:
+                yield refused(LIBRARY, "convolution", layout, error)
+                continue
+            for number, name in enumerate(ALGORITHMS):
+                if call.bias and not call.activation and number != ONLY_WITHOUT_ACTIVATION:
+                    continue
+                yield convolution.candidate(number, name)
+
+
+class _Convolution:
+    """Descriptors of a convolution in one layout."""
+
+    def __init__(
+        self,
+        cudnn: CudnnLibrary,
+        bench: Bench,
+        call: Convolution,
+        layout: str,
+        order: tuple[int, ...],
+    ) -> None:
+        self._cudnn, self._bench, self._call, self._layout = cudnn, bench, call, layout
+        self._image = bench.expanded("image", call.image, order)
+        self._weights = bench.expanded("filter", call.filter, order)
+        self._result = bench.result(call.output, order)
+        self._added = self._result
+        if call.residual:
+            self._added = bench.expanded("residual", call.output, order)
+        precision = bench.precision
+        self._x = cudnn.tensor(precision, self._image.shape, self._image.strides)
+        self._y = cudnn.tensor(precision, self._result.shape, self._result.strides)
+        self._w = Descriptor(cudnn, "Filter")
+        cudnn.call(
+            "cudnnSetFilterNdDescriptor",
+            self._w.address,
+            DATA_TYPE[precision],
+            FILTER_FORMAT[layout],
+            len(call.filter),
+            integers(call.filter),
+        )
+        self._what = Descriptor(cudnn, "Convolution")
+        cudnn.call(
+            "cudnnSetConvolutionNdDescriptor",
+            self._what.address,
+            len(call.strides),
+            integers(call.pads_before),
+            integers(call.strides),
+            integers(call.dilations),
+            CROSS_CORRELATION,
+            DATA_TYPE["fp32"],
+        )
+        cudnn.call("cudnnSetConvolutionGroupCount", self._what.address, call.groups)
+        cudnn.call("cudnnSetConvolutionMathType", self._what.address, MATH[precision])
+        self._activation = Descriptor(cudnn, "Activation")
+        cudnn.call(
+            "cudnnSetActivationDescriptor",
+            self._activation.address,
+            ACTIVATION[call.activation],
+            0,
+            ctypes.c_double(0.0),
+        )
+        channels = (1, call.output[1], *(1,) * (len(call.output) - 2))
+        steps = (call.output[1], 1, *(1,) * (len(call.output) - 2))
+        self._bias = cudnn.tensor(precision, channels, steps)
+
+    def candidate(self, number: int, name: str) -> Candidate:
+        scratch, size = 0, 0
+
+        def prepare() -> int:
+            nonlocal scratch, size
+            needed = ctypes.c_size_t()
+            self._cudnn.call(
+                "cudnnGetConvolutionForwardWorkspaceSize",
+                self._cudnn.handle,
+                self._x.address,
+                self._w.address,
+                self._what.address,
+                self._y.address,
+                number,
+                ctypes.byref(needed),
+            )
+            size = needed.value
+            if size > MAX_SCRATCH_BYTES:
+                raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
+            scratch = self._bench.scratch(size)
+            return size
+
+        def run() -> None:
+            if self._call.bias:
+                self._run_with_bias(number, scratch, size)
+            else:
+                self._run(number, scratch, size)
+
+        return Candidate(LIBRARY, name, self._layout, prepare, run, self._result)
+
+    def _run(self, number: int, scratch: int, size: int) -> None:
+        self._cudnn.call(
+            "cudnnConvolutionForward",
+            self._cudnn.handle,
+            ctypes.byref(ONE),
+            self._x.address,
+            address(self._image.pointer),
+            self._w.address,
+            address(self._weights.pointer),
+            self._what.address,
+            number,
+            address(scratch),
+            ctypes.c_size_t(size),
+            ctypes.byref(ZERO),
+            self._y.address,
+            address(self._result.pointer),
+        )
+
+    def _run_with_bias(self, number: int, scratch: int, size: int) -> None:
+        self._cudnn.call(
+            "cudnnConvolutionBiasActivationForward",
+            self._cudnn.handle,
+            ctypes.byref(ONE),
+            self._x.address,
+            address(self._image.pointer),
+            self._w.address,
+            address(self._weights.pointer),
+            self._what.address,
+            number,
+            address(scratch),
+            ctypes.c_size_t(size),
+            ctypes.byref(ONE if self._call.residual else ZERO),
+            self._y.address,
+            address(self._added.pointer),
+            self._bias.address,
+            address(self._bench.operand("bias").pointer),
+            self._activation.address,
+            self._y.address,
+            address(self._result.pointer),
+        )

@@ -1,0 +1,160 @@
+"""Poolings, softmax and normalisation over channels through cuDNN's legacy API."""
+
+import ctypes
+from collections.abc import Iterator
+
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import Normalisation, Pooling, Shape, Softmax
+from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.libraries.cudnn_library import (
+    ONE,
+    ZERO,
+    CudnnError,
+    CudnnLibrary,
+    Descriptor,
+    address,
+    integers,
+)
+from benanza_schemas.events import Variant
+
+LIBRARY = "cudnn-legacy"
+POOLING_MODES = {"max": 0, "average_padded": 1, "average": 2}
+SOFTMAX_ALGORITHMS = {"CUDNN_SOFTMAX_FAST": 0, "CUDNN_SOFTMAX_ACCURATE": 1}
+LOGARITHM = {"CUDNN_SOFTMAX_LOG": 2}
+OVER_CHANNELS = 1
+ACROSS_CHANNELS = 0
+
+
+class CudnnLegacy:
+    """Candidates for calls that cuDNN's graph API lacks in Python."""
+
+    library = LIBRARY
+
+    def __init__(self, library: CudnnLibrary) -> None:
+        self._cudnn = library
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if isinstance(call, Softmax):
+            shape = (call.outer, call.size, call.inner, 1)
+            algorithms = LOGARITHM if call.logarithm else SOFTMAX_ALGORITHMS
+            for name, number in algorithms.items():
+                yield self._softmax(bench, shape, name, number)
+        elif isinstance(call, Pooling):
+            if not _is_symmetric(call):
+                yield refused(LIBRARY, "pooling", "", "it pads both sides of an image alike")
+                return
+            for layout, order in bench.layouts(len(call.image)):
+                try:
+                    yield self._pooling(bench, call, layout, order)
+                except CudnnError as error:
+                    yield refused(LIBRARY, "pooling", layout, error)
+        elif isinstance(call, Normalisation):
+            for layout, order in bench.layouts(len(call.image)):
+                try:
+                    yield self._normalisation(bench, call, layout, order)
+                except CudnnError as error:
+                    yield refused(LIBRARY, "normalisation", layout, error)
+
+    def _softmax(self, bench: Bench, shape: Shape, name: str, algorithm: int) -> Candidate:
+        image = bench.operand("image")
+        call = bench.call
+        assert isinstance(call, Softmax)
+        result = bench.result(call.output)
+        steps = (shape[1] * shape[2], shape[2], 1, 1)
+        tensor = self._cudnn.tensor(bench.precision, shape, steps)
+
+        def run() -> None:
+            self._cudnn.call(
+                "cudnnSoftmaxForward",
+                self._cudnn.handle,
+                algorithm,
+                OVER_CHANNELS,
+                ctypes.byref(ONE),
+                tensor.address,
+                address(image.pointer),
+                ctypes.byref(ZERO),
+                tensor.address,
+                address(result.pointer),
+            )
+
+        return Candidate(LIBRARY, name, bench.natural_layout(call.output), no_scratch, run, result)
+
+    def _pooling(
+        self, bench: Bench, call: Pooling, layout: str, order: tuple[int, ...]
+    ) -> Candidate:
+        pooling = Descriptor(self._cudnn, "Pooling")
+        self._cudnn.call(
+            "cudnnSetPoolingNdDescriptor",
+            pooling.address,
+            POOLING_MODES[call.mode],
+            0,
+            len(call.window),
+            integers(call.window),
+            integers(call.pads_before),
+            integers(call.strides),
+        )
+        return self._one_to_one(
+            bench, "cudnnPoolingForward", (pooling,), call.output, layout, order
+        )
+
+    def _normalisation(
+        self, bench: Bench, call: Normalisation, layout: str, order: tuple[int, ...]
+    ) -> Candidate:
+        descriptor = Descriptor(self._cudnn, "LRN")
+        self._cudnn.call(
+            "cudnnSetLRNDescriptor",
+            descriptor.address,
+            ctypes.c_uint(call.size),
+            ctypes.c_double(call.alpha),
+            ctypes.c_double(call.beta),
+            ctypes.c_double(call.bias),
+        )
+        name = "cudnnLRNCrossChannelForward"
+        return self._one_to_one(
+            bench, name, (descriptor, ACROSS_CHANNELS), call.image, layout, order
+        )
+
+    def _one_to_one(
+        self,
+        bench: Bench,
+        function: str,
+        what: tuple[Descriptor | int, ...],
+        output: Shape,
+        layout: str,
+        order: tuple[int, ...],
+    ) -> Candidate:
+        """A call that makes one image of another."""
+        call = bench.call
+        assert isinstance(call, Pooling | Normalisation)
+        image, result = bench.expanded("image", call.image, order), bench.result(output, order)
+        read = self._cudnn.tensor(bench.precision, image.shape, image.strides)
+        written = self._cudnn.tensor(bench.precision, result.shape, result.strides)
+        first = [each.address if isinstance(each, Descriptor) else each for each in what]
+
+        def run() -> None:
+            # `what` owns the descriptors whose addresses these are.
+            assert what
+            self._cudnn.call(
+                function,
+                self._cudnn.handle,
+                *first,
+                ctypes.byref(ONE),
+                read.address,
+                address(image.pointer),
+                ctypes.byref(ZERO),
+                written.address,
+                address(result.pointer),
+            )
+
+        return Candidate(LIBRARY, function, layout, no_scratch, run, result)
+
+
+def _is_symmetric(call: Pooling) -> bool:
+    """Whether the output is what cuDNN makes of pads that are the same on both sides."""
+    sizes = zip(
+        call.image[2:], call.output[2:], call.window, call.strides, call.pads_before, strict=True
+    )
+    return set(call.dilations) == {1} and all(
+        out == 1 + (size + 2 * pad - window) // stride for size, out, window, stride, pad in sizes
+    )

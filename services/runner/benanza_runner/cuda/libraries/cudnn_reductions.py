@@ -1,0 +1,123 @@
+"""Reductions through cuDNN's legacy API. Names and numbers are those of `cudnn_ops.h`."""
+
+import ctypes
+from collections.abc import Iterator
+
+from benanza_runner.cuda.arrays import Placed
+from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
+from benanza_runner.cuda.calls import Reduction, Shape
+from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.libraries.cudnn_library import (
+    DATA_TYPE,
+    ONE,
+    ZERO,
+    CudnnError,
+    CudnnLibrary,
+    Descriptor,
+    address,
+)
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.events import Variant
+
+LIBRARY = "cudnn-legacy"
+OPERATIONS = {"Sum": 0, "Prod": 1, "Min": 2, "Max": 3, "Mean": 5, "L1": 6, "L2": 7}
+"""In the order of `cudnnReduceTensorOp_t`."""
+
+NO_INDICES, INDICES_OF_32_BITS, NO_NAN = 0, 0, 0
+FEWEST_AXES, MOST_AXES = 4, 8
+
+
+class CudnnReductions:
+    """Candidates for reductions of floats: one for each layout."""
+
+    library = LIBRARY
+
+    def __init__(self, library: CudnnLibrary) -> None:
+        self._cudnn = library
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if not isinstance(call, Reduction) or call.element or call.kind not in OPERATIONS:
+            return
+        rank = len(call.image)
+        if rank > MOST_AXES:
+            yield refused(LIBRARY, "cudnnReduceTensor", "", f"it takes no {rank} axes")
+            return
+        # A result that lacks the axes that were reduced is one that has them in ONNX's order.
+        kept = len(call.output) == rank
+        layouts = [("", tuple(range(rank)))]
+        if rank >= 4 and kept:
+            layouts = list(bench.layouts(rank))
+        for layout, order in layouts:
+            image = bench.operand("image", order)
+            result = bench.result(call.output, order if kept else None)
+            try:
+                yield self._candidate(bench, call, layout, image, result)
+            except CudnnError as error:
+                yield refused(LIBRARY, "cudnnReduceTensor", layout, error)
+
+    def _candidate(
+        self, bench: Bench, call: Reduction, layout: str, image: Placed, result: Placed
+    ) -> Candidate:
+        cudnn, precision = self._cudnn, bench.precision
+        shape = tuple(1 if axis in call.axes else size for axis, size in enumerate(call.image))
+        steps = result.strides if len(result.shape) == len(shape) else _packed(shape)
+        extra = (1,) * (FEWEST_AXES - len(shape))
+        read = cudnn.tensor(precision, call.image + extra, image.strides + extra)
+        written = cudnn.tensor(precision, shape + extra, steps + extra)
+        what = Descriptor(cudnn, "ReduceTensor")
+        cudnn.call(
+            "cudnnSetReduceTensorDescriptor",
+            what.address,
+            OPERATIONS[call.kind],
+            DATA_TYPE["fp32"],
+            NO_NAN,
+            NO_INDICES,
+            INDICES_OF_32_BITS,
+        )
+        scratch, size = 0, 0
+
+        def prepare() -> int:
+            nonlocal scratch, size
+            needed = ctypes.c_size_t()
+            cudnn.call(
+                "cudnnGetReductionWorkspaceSize",
+                cudnn.handle,
+                what.address,
+                read.address,
+                written.address,
+                ctypes.byref(needed),
+            )
+            size = needed.value
+            if size > MAX_SCRATCH_BYTES:
+                raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
+            scratch = bench.scratch(size)
+            return size
+
+        def run() -> None:
+            cudnn.call(
+                "cudnnReduceTensor",
+                cudnn.handle,
+                what.address,
+                None,
+                ctypes.c_size_t(0),
+                address(scratch),
+                ctypes.c_size_t(size),
+                ctypes.byref(ONE),
+                read.address,
+                address(image.pointer),
+                ctypes.byref(ZERO),
+                written.address,
+                address(result.pointer),
+            )
+
+        return Candidate(LIBRARY, "cudnnReduceTensor", layout, prepare, run, result)
+
+
+def _packed(shape: Shape) -> Shape:
+    steps = []
+    after = 1
+    for size in reversed(shape):
+        steps.append(after)
+        after *= size
+    return tuple(reversed(steps))

@@ -1,0 +1,186 @@
+"""Transposed convolutions through cuDNN's legacy API: the gradient of a convolution's image.
+
+Bias and activation are further calls, in place: this API fuses nothing with a gradient.
+"""
+
+import ctypes
+from collections.abc import Iterator
+
+from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
+from benanza_runner.cuda.calls import TransposedConvolution
+from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.libraries.cudnn_library import (
+    ACTIVATION,
+    CROSS_CORRELATION,
+    DATA_TYPE,
+    FILTER_FORMAT,
+    MATH,
+    ONE,
+    ZERO,
+    CudnnError,
+    CudnnLibrary,
+    Descriptor,
+    address,
+    integers,
+)
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.events import Variant
+
+LIBRARY = "cudnn-legacy"
+ALGORITHMS = ("0", "1", "FFT", "FFT_TILING", "WINOGRAD", "WINOGRAD_NONFUSED")
+"""In the order of `cudnnConvolutionBwdDataAlgo_t`."""
+
+
+class CudnnTransposed:
+    """Candidates for transposed convolutions: each algorithm in both layouts."""
+
+    library = LIBRARY
+
+    def __init__(self, library: CudnnLibrary) -> None:
+        self._cudnn = library
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if not isinstance(call, TransposedConvolution):
+            return
+        if call.pads_before != call.pads_after:
+            yield refused(LIBRARY, "gradient", "", "it pads both sides of an image alike")
+            return
+        if call.residual or call.activation not in ACTIVATION:
+            yield refused(LIBRARY, "gradient", "", "it has no such epilogue")
+            return
+        for layout, order in bench.layouts(len(call.image)):
+            try:
+                convolution = _Transposed(self._cudnn, bench, call, layout, order)
+            except CudnnError as error:
+                yield refused(LIBRARY, "gradient", layout, error)
+                continue
+            for number, name in enumerate(ALGORITHMS):
+                yield convolution.candidate(number, f"gradient {name}")
+
+
+class _Transposed:
+    """Descriptors of a transposed convolution in one layout: `x` is what it makes."""
+
+    def __init__(
+        self,
+        cudnn: CudnnLibrary,
+        bench: Bench,
+        call: TransposedConvolution,
+        layout: str,
+        order: tuple[int, ...],
+    ) -> None:
+        self._cudnn, self._bench, self._call, self._layout = cudnn, bench, call, layout
+        self._image = bench.expanded("image", call.image, order)
+        self._weights = bench.expanded("filter", call.filter, order)
+        self._result = bench.result(call.output, order)
+        precision = bench.precision
+        self._x = cudnn.tensor(precision, self._result.shape, self._result.strides)
+        self._y = cudnn.tensor(precision, self._image.shape, self._image.strides)
+        self._w = Descriptor(cudnn, "Filter")
+        cudnn.call(
+            "cudnnSetFilterNdDescriptor",
+            self._w.address,
+            DATA_TYPE[precision],
+            FILTER_FORMAT[layout],
+            len(call.filter),
+            integers(call.filter),
+        )
+        self._what = Descriptor(cudnn, "Convolution")
+        cudnn.call(
+            "cudnnSetConvolutionNdDescriptor",
+            self._what.address,
+            len(call.strides),
+            integers(call.pads_before),
+            integers(call.strides),
+            integers(call.dilations),
+            CROSS_CORRELATION,
+            DATA_TYPE["fp32"],
+        )
+        cudnn.call("cudnnSetConvolutionGroupCount", self._what.address, call.groups)
+        cudnn.call("cudnnSetConvolutionMathType", self._what.address, MATH[precision])
+        self._activation = Descriptor(cudnn, "Activation")
+        cudnn.call(
+            "cudnnSetActivationDescriptor",
+            self._activation.address,
+            ACTIVATION[call.activation],
+            0,
+            ctypes.c_double(0.0),
+        )
+        channels = (1, call.output[1], *(1,) * (len(call.output) - 2))
+        steps = (call.output[1], 1, *(1,) * (len(call.output) - 2))
+        self._bias = cudnn.tensor(precision, channels, steps)
+
+    def candidate(self, number: int, name: str) -> Candidate:
+        scratch, size = 0, 0
+
+        def prepare() -> int:
+            nonlocal scratch, size
+            needed = ctypes.c_size_t()
+            self._cudnn.call(
+                "cudnnGetConvolutionBackwardDataWorkspaceSize",
+                self._cudnn.handle,
+                self._w.address,
+                self._y.address,
+                self._what.address,
+                self._x.address,
+                number,
+                ctypes.byref(needed),
+            )
+            size = needed.value
+            if size > MAX_SCRATCH_BYTES:
+                raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
+            scratch = self._bench.scratch(size)
+            return size
+
+        def run() -> None:
+            self._run(number, scratch, size)
+            if self._call.bias:
+                self._add_bias()
+            if self._call.activation:
+                self._activate()
+
+        return Candidate(LIBRARY, name, self._layout, prepare, run, self._result)
+
+    def _run(self, number: int, scratch: int, size: int) -> None:
+        self._cudnn.call(
+            "cudnnConvolutionBackwardData",
+            self._cudnn.handle,
+            ctypes.byref(ONE),
+            self._w.address,
+            address(self._weights.pointer),
+            self._y.address,
+            address(self._image.pointer),
+            self._what.address,
+            number,
+            address(scratch),
+            ctypes.c_size_t(size),
+            ctypes.byref(ZERO),
+            self._x.address,
+            address(self._result.pointer),
+        )
+
+    def _add_bias(self) -> None:
+        self._cudnn.call(
+            "cudnnAddTensor",
+            self._cudnn.handle,
+            ctypes.byref(ONE),
+            self._bias.address,
+            address(self._bench.operand("bias").pointer),
+            ctypes.byref(ONE),
+            self._x.address,
+            address(self._result.pointer),
+        )
+
+    def _activate(self) -> None:
+        self._cudnn.call(
+            "cudnnActivationForward",
+            self._cudnn.handle,
+            self._activation.address,
+            ctypes.byref(ONE),
+            self._x.address,
+            address(self._result.pointer),
+            ctypes.byref(ZERO),
+            self._x.address,
+            address(self._result.pointer),
+        )

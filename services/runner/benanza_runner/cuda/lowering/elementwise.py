@@ -1,0 +1,133 @@
+"""Element-wise operators, one or a whole chain, as one generated kernel."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benanza_runner.cuda.calls import Elementwise, Operand
+from benanza_runner.cuda.elements import INDEX, element, variable
+from benanza_runner.cuda.lowering import expressions, integer_expressions, logic
+from benanza_runner.cuda.lowering.epilogue import normalisation
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import OMITTED, Layer, Operator
+
+Array = npt.NDArray[Any]
+Lowering = tuple[Elementwise, dict[str, Array], frozenset[str]]
+
+
+def lower_elementwise(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+    """The call, its operands, and the names of those that are weights.
+
+    A batch normalisation is a factor and a shift, folded here. Raises `UnsupportedError`
+    where an operator isn't element-wise.
+    """
+    if len(layer.outputs) != 1:
+        raise UnsupportedError(f"{layer.title()} with several outputs is not done yet")
+    kernel = ElementwiseKernel(layer, values)
+    for operator in layer.operators:
+        kernel.apply(operator)
+    return kernel.lowered()
+
+
+class ElementwiseKernel:
+    """An element-wise call in the making, for the only output of a layer."""
+
+    def __init__(self, layer: Layer, values: Mapping[int, Array]) -> None:
+        self._layer = layer
+        self._values = values
+        self._output = layer.tensors[layer.outputs[0]].shape
+        self._operands: list[Operand] = []
+        self._arrays: dict[str, Array] = {}
+        self._weights: set[str] = set()
+        self._names: dict[int, str] = {OMITTED: ""}
+        self._statements: list[str] = []
+
+    def lowered(self) -> Lowering:
+        call = Elementwise(
+            output=self._output,
+            operands=tuple(self._operands),
+            statements=tuple(self._statements),
+            result=self._names[self._layer.outputs[0]],
+            element=self._element(self._layer.outputs[0]),
+        )
+        return call, self._arrays, frozenset(self._weights)
+
+    def apply(self, operator: Operator) -> None:
+        """Adds the statement of an operator."""
+        self.write(operator.outputs[0], self._expression(operator))
+
+    def write(self, output: int, expression: str) -> None:
+        """Adds a statement that computes the tensor of this position."""
+        written = f"t{len(self._statements)}"
+        self._statements.append(f"{variable(self._element(output))} {written} = {expression};")
+        self._names[output] = written
+
+    def name(self, index: int) -> str:
+        """The variable that holds the tensor of this position."""
+        if index not in self._names:
+            constant = self._layer.tensors[index].constant
+            self._names[index] = self.operand(self._values[index], constant=constant)
+        return self._names[index]
+
+    def operand(self, array: Array, *, constant: bool, shape: tuple[int, ...] = ()) -> str:
+        """The variable that holds an element of an operand, seen as if it had this shape."""
+        name = f"in{len(self._operands)}"
+        kind = element(array.dtype.name)
+        shape = shape or array.shape
+        full = (1,) * (len(self._output) - len(shape)) + shape
+        axes = tuple(axis for axis, size in enumerate(full) if size != 1)
+        if len(full) != len(self._output) or any(full[a] != self._output[a] for a in axes):
+            raise UnsupportedError("an operand that is larger than the result is not done yet")
+        self._operands.append(Operand(shape, axes, kind))
+        if not kind and array.dtype != np.float32:
+            array = array.astype(np.float32)
+        self._arrays[name] = array
+        if constant:
+            self._weights.add(name)
+        return name
+
+    def index(self, axis: int) -> str:
+        """The variable that holds where on this axis of the output an element is."""
+        name = f"in{len(self._operands)}"
+        self._operands.append(Operand((self._output[axis],), (axis,), INDEX))
+        return name
+
+    def _element(self, index: int) -> str:
+        return element(self._layer.tensors[index].dtype)
+
+    def _expression(self, operator: Operator) -> str:
+        op_type = operator.op_type
+        if op_type == "BatchNormalization":
+            return self._normalised(operator)
+        inputs = operator.inputs[:1] if op_type in logic.CONVERSIONS else operator.inputs
+        written = self._element(operator.outputs[0])
+        if op_type in logic.OPERATORS and not operator.domain:
+            read = self._element(inputs[0])
+            return logic.expression(operator, [self.name(index) for index in inputs], read, written)
+        if not expressions.is_elementwise(operator):
+            if not integer_expressions.is_known(op_type):
+                raise UnsupportedError(f"no library here runs {self._layer.title()}")
+        elif not written:
+            names = [self.name(index) for index in inputs]
+            floats = [
+                f"(float){name}" if name and self._element(index) else name
+                for index, name in zip(inputs, names, strict=True)
+            ]
+            return expressions.expression(operator, floats)
+        if not written or not integer_expressions.is_known(op_type):
+            kind = self._layer.tensors[operator.outputs[0]].dtype
+            raise UnsupportedError(f"{op_type} of {kind} is not done yet")
+        if any(index != OMITTED and not self._element(index) for index in inputs):
+            raise UnsupportedError(f"{op_type} of floats and integers is not done yet")
+        return integer_expressions.expression(operator, [self.name(index) for index in inputs])
+
+    def _normalised(self, operator: Operator) -> str:
+        factor, mean, shift = normalisation(operator, self._values)
+        channel = (factor.size, *(1,) * (len(self._output) - 2))
+        scale, offset = (
+            self.operand(each.reshape(channel).astype(np.float32), constant=True)
+            for each in (factor, shift - mean * factor)
+        )
+        return f"{self.name(operator.inputs[0])} * {scale} + {offset}"

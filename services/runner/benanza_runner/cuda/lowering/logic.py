@@ -1,0 +1,49 @@
+"""Element-wise operators that compare, choose and convert, as expressions of C for any type."""
+
+from collections.abc import Sequence
+
+from benanza_runner.cuda.elements import IN_MEMORY
+from benanza_runner.cuda.lowering.attributes import integer
+from benanza_schemas.layer import Operator
+
+_PATTERNS = {
+    "And": "({0} && {1})",
+    "Equal": "({0} == {1})",
+    "Greater": "({0} > {1})",
+    "GreaterOrEqual": "({0} >= {1})",
+    "Identity": "{0}",
+    "IsNaN": "({0} != {0})",
+    "Less": "({0} < {1})",
+    "LessOrEqual": "({0} <= {1})",
+    "Not": "!{0}",
+    "Or": "({0} || {1})",
+    "Where": "({0} ? {1} : {2})",
+    "Xor": "(!{0} != !{1})",
+}
+
+CONVERSIONS = frozenset(("Cast", "CastLike"))
+"""Which read their first input alone."""
+
+OPERATORS = frozenset((*_PATTERNS, *CONVERSIONS, "IsInf"))
+
+
+def expression(operator: Operator, inputs: Sequence[str], read: str, written: str) -> str:
+    """An operator applied to variables; the first input has elements of the type `read`."""
+    if operator.op_type in CONVERSIONS:
+        return _converted(inputs[0], read, written)
+    if operator.op_type == "IsInf":
+        low = f"{inputs[0]} < -3.402823466e38f" if integer(operator, "detect_negative", 1) else "0"
+        high = f"{inputs[0]} > 3.402823466e38f" if integer(operator, "detect_positive", 1) else "0"
+        return f"({low} || {high})"
+    return _PATTERNS[operator.op_type].format(*inputs)
+
+
+def _converted(value: str, read: str, written: str) -> str:
+    """From float to integer towards zero; to fewer bits as C does."""
+    if read == written:
+        return value
+    if not written:
+        return f"(float){value}"
+    if written == "bool":
+        return f"({value} != 0)"
+    return f"(long long)({IN_MEMORY[written]})(long long){value}"

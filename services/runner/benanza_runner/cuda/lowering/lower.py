@@ -1,0 +1,108 @@
+"""A layer to the one call that runs it, with the operands of that call."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from benanza_runner.cuda.calls import Call
+from benanza_runner.cuda.elements import FLOATS
+from benanza_runner.cuda.lowering.convolution import lower_convolution
+from benanza_runner.cuda.lowering.einsum import lower_einsum
+from benanza_runner.cuda.lowering.elementwise import lower_elementwise
+from benanza_runner.cuda.lowering.gathering import GATHERINGS
+from benanza_runner.cuda.lowering.generated import GENERATED, lower_generated
+from benanza_runner.cuda.lowering.images import IMAGES
+from benanza_runner.cuda.lowering.movement import MOVEMENTS
+from benanza_runner.cuda.lowering.norms import NORMS
+from benanza_runner.cuda.lowering.product import lower_product
+from benanza_runner.cuda.lowering.rankings import RANKINGS
+from benanza_runner.cuda.lowering.reductions import REDUCTIONS
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import Layer
+
+Array = npt.NDArray[Any]
+
+
+class Lowered(NamedTuple):
+    """A call, and its operands by the names that the call gives them, in ONNX's layout.
+
+    `weights` names those that the model fixes.
+    """
+
+    call: Call
+    operands: dict[str, Array]
+    weights: frozenset[str]
+
+
+def reads(lowered: Lowered, values: Mapping[int, Array]) -> dict[str, int]:
+    """Which of the layer's inputs, by position, each operand is that is no weight.
+
+    Raises `UnsupportedError` where an operand was computed from an input.
+    """
+    positions = {id(array): position for position, array in values.items()}
+    found = {}
+    for name, array in lowered.operands.items():
+        if name not in lowered.weights:
+            if id(array) not in positions:
+                raise UnsupportedError(f"the operand {name} is not an input as it comes")
+            found[name] = positions[id(array)]
+    return found
+
+
+Lower = Callable[[Layer, Mapping[int, Array]], Lowered]
+
+Single = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
+
+_CHAINS: dict[str, Lower] = {
+    "Conv": lambda layer, values: Lowered(*lower_convolution(layer, values)),
+    "ConvTranspose": lambda layer, values: Lowered(*lower_convolution(layer, values)),
+    "Gemm": lambda layer, values: Lowered(*lower_product(layer, values)),
+    "MatMul": lambda layer, values: Lowered(*lower_product(layer, values)),
+}
+_SINGLE: dict[str, Single] = (
+    {"Einsum": lower_einsum} | MOVEMENTS | GATHERINGS | IMAGES | RANKINGS | NORMS | REDUCTIONS
+)
+_WITH_SEVERAL_OUTPUTS = frozenset(("Split", "TopK"))
+
+
+def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
+    """The call for a layer whose inputs have these values, by their positions.
+
+    What is computed from weights alone is computed here: batch normalisations after a
+    convolution go into its filter and bias. Raises `UnsupportedError`.
+    """
+    first = layer.operators[0]
+    if any(operator.domain for operator in layer.operators):
+        raise UnsupportedError(f"{layer.title()} is no operator of the standard")
+    if any(0 in tensor.shape for tensor in layer.tensors if not tensor.constant):
+        raise UnsupportedError(f"{layer.title()} of nothing, as a tensor is empty")
+    if first.op_type in _CHAINS:
+        _refuse_integers(layer)
+        return _CHAINS[first.op_type](layer, values)
+    if len(layer.operators) == 1 and first.op_type in _SINGLE:
+        if first.op_type in REDUCTIONS:
+            _refuse_integers(layer)
+        if len(layer.outputs) > 1 and first.op_type not in _WITH_SEVERAL_OUTPUTS:
+            raise UnsupportedError(f"{layer.title()} with several outputs is not done yet")
+        call, operands = _SINGLE[first.op_type](layer, values)
+        return Lowered(call, operands, _weights(layer, values, operands))
+    if len(layer.operators) == 1 and first.op_type in GENERATED:
+        return Lowered(*lower_generated(layer, values))
+    return Lowered(*lower_elementwise(layer, values))
+
+
+def _refuse_integers(layer: Layer) -> None:
+    other = next((t.dtype for t in layer.tensors if t.value is None and t.dtype not in FLOATS), "")
+    if other:
+        raise UnsupportedError(f"{layer.title()} with {other} is not done yet")
+
+
+def _weights(
+    layer: Layer, values: Mapping[int, Array], operands: dict[str, Array]
+) -> frozenset[str]:
+    """The operands that are constants of the layer."""
+    fixed = [values[i] for i in layer.inputs() if layer.tensors[i].constant and i in values]
+    return frozenset(
+        name for name, array in operands.items() if any(array is each for each in fixed)
+    )

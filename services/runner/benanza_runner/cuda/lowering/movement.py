@@ -1,0 +1,140 @@
+"""Operators that move runs of elements and compute nothing."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy.typing as npt
+
+from benanza_runner.cuda.calls import Call, Concatenation, Partition, View
+from benanza_runner.cuda.elements import element
+from benanza_runner.cuda.lowering.attributes import integer, integers, text
+from benanza_runner.cuda.lowering.constants import whole_constants
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import OMITTED, Layer
+
+Array = npt.NDArray[Any]
+Lower = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
+
+
+def _concatenation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    operator = layer.operators[0]
+    output = layer.tensors[operator.outputs[0]].shape
+    shapes = tuple(layer.tensors[index].shape for index in operator.inputs)
+    axis = integer(operator, "axis", 1) % len(output)
+    operands = {f"in{at}": values[index] for at, index in enumerate(operator.inputs)}
+    return Concatenation(shapes, axis, output, _element(layer)), operands
+
+
+def _partition(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    operator = layer.operators[0]
+    image = layer.tensors[operator.inputs[0]].shape
+    axis = integer(operator, "axis", 0) % len(image)
+    if OMITTED in operator.outputs:
+        raise UnsupportedError("a Split of which not all parts are written is not done yet")
+    lengths = tuple(layer.tensors[index].shape[axis] for index in operator.outputs)
+    results = tuple(operator.outputs.index(index) for index in layer.outputs)
+    call = Partition(image, axis, lengths, results, _element(layer))
+    return call, {"image": values[operator.inputs[0]]}
+
+
+def _transpose(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    operator = layer.operators[0]
+    shape = layer.tensors[operator.inputs[0]].shape
+    order = integers(operator, "perm", tuple(reversed(range(len(shape)))))
+    return _view(layer, values, shape, order=order)
+
+
+def _expand(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    shape = layer.tensors[layer.operators[0].inputs[0]].shape
+    return _view(layer, values, shape)
+
+
+def _slice(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    """Starts, ends, axes and steps are attributes in version 1 and inputs since."""
+    operator = layer.operators[0]
+    shape = layer.tensors[operator.inputs[0]].shape
+    if operator.version < 10:
+        first = integers(operator, "starts", ())
+        last = integers(operator, "ends", ())
+        axes = integers(operator, "axes", tuple(range(len(first))))
+        steps = (1,) * len(first)
+    else:
+        given = [whole_constants(layer, values, slot) for slot in range(1, 5)]
+        first, last = given[0] or (), given[1] or ()
+        axes = given[2] or tuple(range(len(first)))
+        steps = given[3] or (1,) * len(first)
+    cut = [slice(None)] * len(shape)
+    for start, stop, axis, step in zip(first, last, axes, steps, strict=True):
+        begin, end, stride = slice(start, stop, step).indices(shape[axis])
+        cut[axis] = slice(begin, None if end < 0 else end, stride)
+    return _view(layer, values, shape, cut=cut)
+
+
+def _tile(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    """Each axis with one before it that is repeated."""
+    operator = layer.operators[0]
+    shape = layer.tensors[operator.inputs[0]].shape
+    output = layer.tensors[operator.outputs[0]].shape
+    seen = tuple(n for size in shape for n in (1, size))
+    pairs = zip(shape, output, strict=True)
+    repeated = tuple(n for size, total in pairs for n in (total // size, size))
+    return _view(layer, values, seen, output=repeated)
+
+
+def _depth_to_space(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    operator = layer.operators[0]
+    batch, channels, height, width = layer.tensors[operator.inputs[0]].shape
+    block = integer(operator, "blocksize", 1)
+    fewer = channels // block**2
+    if text(operator, "mode", "DCR") == "DCR":
+        seen, order = (batch, block, block, fewer, height, width), (0, 3, 4, 1, 5, 2)
+    else:
+        seen, order = (batch, fewer, block, block, height, width), (0, 1, 4, 2, 5, 3)
+    return _view(layer, values, seen, order=order, output=tuple(seen[axis] for axis in order))
+
+
+def _space_to_depth(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    operator = layer.operators[0]
+    batch, channels, height, width = layer.tensors[operator.inputs[0]].shape
+    block = integer(operator, "blocksize", 1)
+    seen = (batch, channels, height // block, block, width // block, block)
+    order = (0, 3, 5, 1, 2, 4)
+    return _view(layer, values, seen, order=order, output=tuple(seen[axis] for axis in order))
+
+
+def _element(layer: Layer) -> str:
+    return element(layer.tensors[layer.operators[0].outputs[0]].dtype)
+
+
+def _view(
+    layer: Layer,
+    values: Mapping[int, Array],
+    shape: tuple[int, ...],
+    cut: list[slice] | None = None,
+    order: tuple[int, ...] | None = None,
+    output: tuple[int, ...] | None = None,
+) -> tuple[Call, dict[str, Array]]:
+    operator = layer.operators[0]
+    cut = cut or [slice(None)] * len(shape)
+    call = View(
+        image=shape,
+        starts=tuple(each.start for each in cut),
+        stops=tuple(each.stop for each in cut),
+        steps=tuple(each.step or 1 for each in cut),
+        order=order or tuple(range(len(shape))),
+        output=output or layer.tensors[operator.outputs[0]].shape,
+        element=_element(layer),
+    )
+    return call, {"image": values[operator.inputs[0]]}
+
+
+MOVEMENTS: dict[str, Lower] = {
+    "Concat": _concatenation,
+    "DepthToSpace": _depth_to_space,
+    "Expand": _expand,
+    "Slice": _slice,
+    "SpaceToDepth": _space_to_depth,
+    "Split": _partition,
+    "Tile": _tile,
+    "Transpose": _transpose,
+}

@@ -1,0 +1,139 @@
+"""Reductions over axes, and what brings rows to a mean, a variance or a norm."""
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import numpy.typing as npt
+
+from benanza_runner.cuda.calls import Call, Reduction, RowNormalisation
+from benanza_runner.cuda.elements import element
+from benanza_runner.cuda.lowering.attributes import integer, integers, number
+from benanza_runner.cuda.lowering.constants import whole_constants
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import OMITTED, Layer
+
+Array = npt.NDArray[Any]
+Lowering = tuple[Call, dict[str, Array]]
+Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
+
+OF_INTEGERS = frozenset(("Max", "Min", "Prod", "Sum"))
+
+
+def _reduction(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+    """Axes are an attribute or an input, by version; none at all are all."""
+    operator = layer.operators[0]
+    image = layer.tensors[operator.inputs[0]]
+    kind = operator.op_type.removeprefix("Reduce")
+    if element(image.dtype) and kind not in OF_INTEGERS:
+        raise UnsupportedError(f"{operator.op_type} of {image.dtype} is not done yet")
+    rank = len(image.shape)
+    given = whole_constants(layer, values, 1) or integers(operator, "axes", ())
+    if not given and integer(operator, "noop_with_empty_axes", 0):
+        raise UnsupportedError(f"{operator.op_type} over no axes is a copy")
+    axes = tuple(sorted({axis % rank for axis in given})) or tuple(range(rank))
+    output = layer.tensors[operator.outputs[0]].shape
+    call = Reduction(kind, image.shape, axes, output, element(image.dtype))
+    return call, {"image": values[operator.inputs[0]]}
+
+
+def _layer(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+    """LayerNormalization and RMSNormalization: from an axis to the end."""
+    operator = layer.operators[0]
+    shape = layer.tensors[operator.inputs[0]].shape
+    axis = integer(operator, "axis", -1) % len(shape)
+    operands = _affine(layer, values, prod(shape[axis:]))
+    call = RowNormalisation(
+        kind="variance" if operator.op_type == "LayerNormalization" else "rms",
+        output=shape,
+        lengths=(prod(shape[:axis]), prod(shape[axis:])),
+        reduced=(False, True),
+        affine=(False, True),
+        epsilon=number(operator, "epsilon", 1e-5),
+        scale="scale" in operands,
+        bias="bias" in operands,
+    )
+    return call, operands
+
+
+def _groups(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+    """InstanceNormalization, in which each channel is a group, and GroupNormalization.
+
+    The latter has a scale for each group before version 21, and since then for each channel.
+    """
+    operator = layer.operators[0]
+    shape = layer.tensors[operator.inputs[0]].shape
+    batch, channels, space = shape[0], shape[1], prod(shape[2:])
+    groups = integer(operator, "num_groups", channels)
+    by_group = operator.op_type == "GroupNormalization" and operator.version < 21
+    operands = _affine(layer, values, groups if by_group else channels)
+    call = RowNormalisation(
+        kind="variance",
+        output=shape,
+        lengths=(batch, groups, channels // groups, space),
+        reduced=(False, False, True, True),
+        affine=(False, True, not by_group, False),
+        epsilon=number(operator, "epsilon", 1e-5),
+        scale="scale" in operands,
+        bias="bias" in operands,
+        by_channel=True,
+    )
+    return call, operands
+
+
+def _affine(layer: Layer, values: Mapping[int, Array], size: int) -> dict[str, Array]:
+    """The operands. Raises `UnsupportedError` unless scale and bias have so many elements."""
+    operator = layer.operators[0]
+    operands = {}
+    for name, index in zip(("image", "scale", "bias"), operator.inputs, strict=False):
+        if index == OMITTED:
+            continue
+        if name != "image" and prod(layer.tensors[index].shape) != size:
+            raise UnsupportedError(f"{operator.op_type} whose {name} is repeated is not done yet")
+        operands[name] = values[index]
+    return operands
+
+
+def _to_unit(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+    operator = layer.operators[0]
+    shape = layer.tensors[operator.inputs[0]].shape
+    axis = integer(operator, "axis", -1) % len(shape)
+    power = integer(operator, "p", 2)
+    if power not in (1, 2):
+        raise UnsupportedError(f"LpNormalization with p={power} is not done yet")
+    call = _over(f"l{power}", shape, frozenset((axis,)))
+    return call, {"image": values[operator.inputs[0]]}
+
+
+def _mean_variance(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+    operator = layer.operators[0]
+    shape = layer.tensors[operator.inputs[0]].shape
+    axes = integers(operator, "axes", (0, 2, 3))
+    call = _over("variance", shape, frozenset(axis % len(shape) for axis in axes))
+    return call, {"image": values[operator.inputs[0]]}
+
+
+def _over(kind: str, shape: tuple[int, ...], axes: frozenset[int]) -> RowNormalisation:
+    """Without scale and bias, and without an epsilon."""
+    return RowNormalisation(
+        kind=kind,
+        output=shape,
+        lengths=shape,
+        reduced=tuple(axis in axes for axis in range(len(shape))),
+        affine=(False,) * len(shape),
+        epsilon=0.0,
+    )
+
+
+NORMS: dict[str, Lower] = {
+    **{
+        f"Reduce{kind}": _reduction
+        for kind in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
+    },
+    "GroupNormalization": _groups,
+    "InstanceNormalization": _groups,
+    "LayerNormalization": _layer,
+    "LpNormalization": _to_unit,
+    "MeanVarianceNormalization": _mean_variance,
+    "RMSNormalization": _layer,
+}

@@ -1,0 +1,1 @@
+"""Whole models, each call reading what another wrote."""

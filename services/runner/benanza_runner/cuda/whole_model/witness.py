@@ -1,0 +1,218 @@
+"""A whole model, run as its bound says: the chosen variants, each reading what another wrote."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import cupy
+
+from benanza_runner.cuda.arrays import BYTES
+from benanza_runner.cuda.candidate import Candidate
+from benanza_runner.cuda.elements import FLOATS
+from benanza_runner.cuda.lowering.lower import lower, reads
+from benanza_runner.cuda.reference import random_inputs
+from benanza_runner.cuda.trials import Library
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.cuda.whole_model.arena import ALIGNMENT
+from benanza_runner.cuda.whole_model.chain import LinkedBench, Values, natural
+from benanza_runner.cuda.whole_model.streams import STREAMS, assign
+from benanza_runner.precision import retyped
+from benanza_schemas.layer import OMITTED, Precision
+from benanza_schemas.program import Program, Step
+
+Run = Callable[[], None]
+
+WIDEST = 8
+"""Bytes of an integer, at most."""
+
+
+class Call(NamedTuple):
+    """What one step starts: turning images, then the variant; after the calls in `after`."""
+
+    runs: tuple[Run, ...]
+    after: tuple[int, ...]
+
+
+class Witness:
+    """A program made ready to run at a precision, on one stream or, if `parallel`, on several.
+
+    One after the other, calls share memory as a framework's do: what nobody reads any more is
+    written anew. At once, each value has memory of its own. `use` makes a stream the one that
+    libraries start their work on. Raises `UnsupportedError` where a step can't be run.
+    """
+
+    def __init__(
+        self,
+        libraries: Sequence[Library],
+        use: Callable[[Any], None],
+        stream: Any,
+        program: Program,
+        precision: Precision,
+        *,
+        parallel: bool,
+    ) -> None:
+        self._libraries = libraries
+        self._use = use
+        self._precision: Precision = precision
+        self._parallel = parallel
+        self._streams = [stream]
+        self._scratch: list[Any] = []
+        self.layout_changes = 0
+        self.values = Values(precision, _memory_bytes(program, precision), reuse=not parallel)
+        self.calls = self._calls(program)
+        self._lanes = [0] * len(self.calls)
+        if parallel:
+            self._lanes = assign([call.after for call in self.calls])
+            self._streams += [cupy.cuda.Stream(non_blocking=True) for _ in range(STREAMS - 1)]
+        self._begin = cupy.cuda.Event(disable_timing=True)
+        self._ends = [cupy.cuda.Event(disable_timing=True) for _ in self.calls]
+
+    def run(self) -> None:
+        """Starts the model once; it may be captured into a graph of the first stream."""
+        if not self._parallel:
+            for call in self.calls:
+                for run in call.runs:
+                    run()
+            return
+        main = self._streams[0]
+        self._begin.record(main)
+        last: dict[int, int] = {}
+        for index, (call, lane) in enumerate(zip(self.calls, self._lanes, strict=True)):
+            stream = self._streams[lane]
+            self._use(stream)
+            if lane not in last and lane:
+                stream.wait_event(self._begin)
+            for before in call.after:
+                if self._lanes[before] != lane:
+                    stream.wait_event(self._ends[before])
+            for run in call.runs:
+                run()
+            self._ends[index].record(stream)
+            last[lane] = index
+        self._use(main)
+        for lane, index in last.items():
+            if lane:
+                main.wait_event(self._ends[index])
+
+    def _calls(self, program: Program) -> list[Call]:
+        calls: list[Call] = []
+        makers: dict[str, list[int]] = {}
+        leaving = _last_readers(program)
+        for index, step in enumerate(program.steps):
+            if step.choice is None:
+                name, of = _viewed(step)
+                makers[name] = makers.setdefault(of, [])
+                turning = self._view(step, name, of)
+                if turning is not None:
+                    self.layout_changes += 1
+                    calls.append(Call((turning,), tuple(makers[of])))
+                    makers[of].append(len(calls) - 1)
+            else:
+                bench, candidate, read = self._found(step)
+                self.layout_changes += len(bench.first)
+                before = sorted({call for name in read for call in makers.get(name, ())})
+                for name in read if bench.first else ():
+                    makers.setdefault(name, []).append(len(calls))
+                makers |= {name: [len(calls)] for name in _written(step)}
+                calls.append(Call((*bench.first, candidate.run), tuple(before)))
+            for name in leaving.get(index, ()):
+                self.values.forget(name)
+        return calls
+
+    def _view(self, step: Step, name: str, of: str) -> Run | None:
+        """Makes the view; what has to run first where its elements don't lie as ONNX counts."""
+        tensors = dict(zip(step.names, step.layer.tensors, strict=True))
+        shape, given = tensors[name].shape, tensors[of].shape
+        order = self.values.order(of)
+        if shape == given and order is not None:
+            self.values.view(name, of, shape, order)
+            return None
+        _, turning = self.values.read(of, given, natural(given))
+        self.values.view(name, of, shape, natural(shape))
+        return turning
+
+    def _found(self, step: Step) -> tuple[LinkedBench, Candidate, list[str]]:
+        """The step's variant on the values that it reads, made ready."""
+        assert step.choice is not None
+        layer = retyped(step.layer, "fp32")
+        given = random_inputs(layer, self._precision)
+        lowered = lower(layer, given)
+        read = {name: step.names[at] for name, at in reads(lowered, given).items()}
+        bench = LinkedBench(
+            lowered,
+            self._streams[0].ptr,
+            self.values,
+            read,
+            _written(step),
+            step.choice.layout,
+            self._scratch_of,
+        )
+        for library in self._libraries:
+            if library.library != step.choice.library:
+                continue
+            for candidate in library.candidates(bench):
+                if isinstance(candidate, Candidate) and (
+                    candidate.algorithm,
+                    candidate.layout,
+                ) == (step.choice.algorithm, step.choice.layout):
+                    candidate.prepare()
+                    return bench, candidate, list(dict.fromkeys(read.values()))
+        raise UnsupportedError(
+            f"{step.layer.title()}: {step.choice.library} offers {step.choice.algorithm} "
+            f"{step.choice.layout} no more"
+        )
+
+    def _scratch_of(self, size: int) -> int:
+        """Scratch memory, which all calls share; at once, each has its own."""
+        if self._parallel or not self._scratch or self._scratch[-1].size < size:
+            self._scratch.append(cupy.empty(max(size, 1), cupy.uint8))
+        return int(self._scratch[-1].data.ptr)
+
+
+def _written(step: Step) -> list[str]:
+    return [step.names[index] for index in step.layer.outputs]
+
+
+def _viewed(step: Step) -> tuple[str, str]:
+    """The value that a view makes, and the one that it is made of."""
+    first = step.layer.operators[0].inputs[0]
+    if first == OMITTED:
+        raise UnsupportedError(f"{step.layer.title()} views nothing")
+    return step.names[step.layer.outputs[0]], step.names[first]
+
+
+def _last_readers(program: Program) -> dict[int, list[str]]:
+    """After which step each value is no longer needed. Views live as long as what they view."""
+    root: dict[str, str] = {}
+    last: dict[str, int] = {}
+    for index, step in enumerate(program.steps):
+        if step.choice is None:
+            name, of = _viewed(step)
+            root[name] = root.get(of, of)
+        for name in step.names:
+            last[root.get(name, name)] = index
+    kept = {root.get(name, name) for name in program.outputs}
+    written = {step.names[index] for step in program.steps for index in step.layer.outputs}
+    # The model's inputs stay, for its next run.
+    kept |= last.keys() - written
+    leaving: dict[int, list[str]] = {}
+    for name in _all_names(program.steps):
+        origin = root.get(name, name)
+        if origin not in kept:
+            leaving.setdefault(last[origin], []).append(name)
+    return leaving
+
+
+def _all_names(steps: Iterable[Step]) -> Iterator[str]:
+    return iter(dict.fromkeys(name for step in steps for name in step.names))
+
+
+def _memory_bytes(program: Program, precision: Precision) -> int:
+    """Enough for each value twice, in case it is needed in both layouts."""
+    sizes: dict[str, int] = {}
+    for step in program.steps:
+        for name, tensor in zip(step.names, step.layer.tensors, strict=True):
+            if not tensor.constant:
+                wide = 0 if tensor.dtype in FLOATS else WIDEST
+                sizes[name] = prod(tensor.shape) * max(BYTES[precision], wide)
+    return sum(2 * (size + ALIGNMENT) for size in sizes.values())

@@ -1,0 +1,146 @@
+"""Calls mean what their layers mean: computed in NumPy, against ONNX Runtime."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benanza_runner.cuda.calls import Convolution, Elementwise
+from benanza_runner.cuda.lowering.lower import lower
+from benanza_runner.cuda.reference import reference
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.precision import retyped
+from benanza_schemas.identity import canonical
+from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.runner.cuda.more_layers import layer as newest
+from tests.runner.cuda.more_layers import longs, resized, version
+from tests.runner.cuda.numpy_calls import compute
+from tests.runner.cuda.product_layers import FUSED, followed_by
+from tests.runner.cuda.sample_layers import LAYERS, convolution
+from tests.runner.layers import conv_group, floats, operator, single, weights
+
+VECTOR = floats(3, 5)
+UNARY = (
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid "
+    "HardSwish Identity LeakyRelu Log Mish Neg Reciprocal Relu Round Selu Shrink Sigmoid Sign "
+    "Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
+).split()
+BINARY = "Add Div Max Mean Min Mod Mul PRelu Pow Sub Sum".split()
+
+
+def check(layer: Layer, folder: Path) -> None:
+    layer = retyped(layer, "fp32")
+    given = reference(layer, "fp32", threads=1)
+    lowered = lower(layer, given.values)
+    if isinstance(lowered.call, Elementwise) and shutil.which("cc") is None:
+        pytest.skip("there is no C compiler here")
+    operands = {
+        name: array.astype(np.float64) if array.dtype == np.float32 else array
+        for name, array in lowered.operands.items()
+    }
+    found = compute(lowered.call, operands, folder)
+    for result, expected in zip(found, given.outputs, strict=True):
+        np.testing.assert_allclose(result.reshape(expected.shape), expected, 1e-4, 1e-5)
+    inputs = [given.values[i] for i in layer.inputs() if not layer.tensors[i].constant]
+    for name, array in lowered.operands.items():
+        assert name in lowered.weights or any(array is each for each in inputs), name
+
+
+@pytest.mark.parametrize("name", list(LAYERS | FUSED))
+def test_every_kind_of_layer(name: str, tmp_path: Path) -> None:
+    check((LAYERS | FUSED)[name], tmp_path)
+
+
+@pytest.mark.parametrize("op_type", UNARY)
+def test_every_function_of_one_value(op_type: str, tmp_path: Path) -> None:
+    check(single(op_type, version(op_type), (VECTOR,), (VECTOR,)), tmp_path)
+
+
+@pytest.mark.parametrize("op_type", BINARY)
+def test_every_function_of_two_values(op_type: str, tmp_path: Path) -> None:
+    attributes: dict[str, AttributeValue] = {"fmod": 1} if op_type == "Mod" else {}
+    inputs, outputs = (VECTOR, VECTOR), (VECTOR,)
+    check(single(op_type, version(op_type), inputs, outputs, "", **attributes), tmp_path)
+
+
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER", "VALID"])
+def test_pads_that_follow_from_the_shapes(auto_pad: str, tmp_path: Path) -> None:
+    size = 3 if auto_pad == "VALID" else 4
+    layer = convolution(
+        (1, 4, 8, 8), (4, 4, 3, 3), (1, 4, size, size), strides=(2, 2), auto_pad=auto_pad
+    )
+    check(layer, tmp_path)
+
+
+def test_a_pooling_rounded_up(tmp_path: Path) -> None:
+    image, result = floats(1, 2, 8, 8), floats(1, 2, 4, 4)
+    layer = single(
+        "MaxPool", 12, (image,), (result,), kernel_shape=(3, 3), strides=(2, 2), ceil_mode=1
+    )
+    check(layer, tmp_path)
+
+
+@pytest.mark.parametrize("op_type", ["Add", "Sub", "Mul", "Div"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_weight_by_channel_after_a_convolution(op_type: str, first: bool, tmp_path: Path) -> None:
+    if op_type == "Div" and not first:
+        pytest.skip("a weight divided by a value is no factor")
+    image = floats(1, 4, 5, 5)
+    order = (2, 3) if first else (3, 2)
+    layer = Layer(
+        (image, weights(4, 4, 1, 1), image, weights(4, 1, 1), image),
+        (operator("Conv", 11, (0, 1), (2,)), operator(op_type, 14, order, (4,))),
+        (4,),
+    )
+    check(canonical(layer), tmp_path)
+
+
+def test_batch_normalisation_goes_into_the_filter() -> None:
+    layer = conv_group(8, 6, "BatchNormalization", "Relu")
+    call, operands, constants = lower(layer, reference(layer, "fp32", 1).values)
+    assert isinstance(call, Convolution)
+    assert call.bias
+    assert call.activation == "Relu"
+    assert set(operands) == {"image", "filter", "bias"}
+    assert constants == {"filter", "bias"}
+
+
+@pytest.mark.parametrize(
+    ("layer", "reason"),
+    [
+        (single("Dropout", 13, (floats(4),), (floats(4), Tensor("bool", (4,)))), "several outputs"),
+        (single("Relu", 14, (floats(4),), (floats(4),), domain="mine"), "no operator of the"),
+        (single("Det", 11, (floats(4, 4),), (floats(1),)), "no library here runs Det"),
+        (
+            single("Concat", 13, (Tensor("int4", (2,)),) * 2, (Tensor("int4", (4,)),), axis=0),
+            "tensors of int4 are not done yet",
+        ),
+        (
+            single(
+                "Einsum",
+                12,
+                (floats(2, 5, 3, 16), floats(2, 7, 3, 16)),
+                (floats(2, 3, 5, 7),),
+                equation="bihd,bjhd->bhij",
+            ),
+            "is not done yet",
+        ),
+        (newest("Pad", (floats(4), longs(2)), floats(9)), "whose input 2 is computed"),
+        (newest("ReduceSum", (floats(4, 0),), floats(4, 1)), "a tensor is empty"),
+        (newest("Relu", (Tensor("float64", (4,)),), floats(4)), "float64"),
+        (newest("Sin", (longs(4),), longs(4)), "Sin of int64"),
+        (
+            newest("MatMul", (floats(2, 1, 5, 8), floats(2, 3, 8, 5)), floats(2, 3, 5, 5)),
+            "in the midst of others",
+        ),
+        (followed_by("HardSwish", "Conv"), "HardSwish in one call"),
+        (resized(18, mode="cubic"), "mode cubic"),
+        (conv_group(8, 6, "Relu", "Add"), "after the activation"),
+        (conv_group(8, 6, "Add", "BatchNormalization"), "after a residual"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_lowered_has_a_reason(layer: Layer, reason: str) -> None:
+    values = {i: np.ones(layer.tensors[i].shape, np.float32) for i in layer.inputs()}
+    with pytest.raises(UnsupportedError, match=reason):
+        lower(layer, values)

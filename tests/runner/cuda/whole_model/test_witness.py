@@ -1,0 +1,154 @@
+"""A whole model as its bound says computes what the model computes."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from benanza.bound_program import program_of
+from benanza_analyzer.core import Analyzer
+from benanza_ingest.core import ingest
+from benanza_ingest.limits import Limits
+from benanza_runner.core import Runner
+from benanza_runner.runtime import Runtime
+from benanza_schemas.events import (
+    BenchmarkRequested,
+    LayerMeasured,
+    LayerSeen,
+    ModelIngested,
+    ModelPublished,
+)
+from benanza_schemas.layer import Precision
+from benanza_schemas.program import Program
+from tests.schemas.samples import NOON
+
+
+def branching_model() -> bytes:
+    """Convolutions with a residual, a concatenation, a shuffle, a flattened image, a softmax."""
+    weights = {
+        "w1": (16, 8, 3, 3),
+        "b1": (16,),
+        "w2": (16, 16, 3, 3),
+        "w3": (8, 16, 1, 1),
+        "fc": (10, 24 * 7 * 7),
+        "fb": (10,),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c1"], ["r1"]),
+        helper.make_node("Conv", ["r1", "w2"], ["c2"], pads=[1, 1, 1, 1]),
+        helper.make_node("Add", ["c2", "r1"], ["a"]),
+        helper.make_node("Conv", ["r1", "w3"], ["c3"]),
+        helper.make_node("Concat", ["a", "c3"], ["k"], axis=1),
+        helper.make_node("MaxPool", ["k"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Reshape", ["p", "grouped"], ["g"]),
+        helper.make_node("Transpose", ["g"], ["t"], perm=[0, 2, 1, 3, 4]),
+        helper.make_node("Reshape", ["t", "whole"], ["s"]),
+        helper.make_node("Flatten", ["s"], ["f"]),
+        helper.make_node("Gemm", ["f", "fc", "fb"], ["l"], transB=1),
+        helper.make_node("Softmax", ["l"], ["y"]),
+    ]
+    initializers = [
+        onnx.numpy_helper.from_array(np.ones(shape, np.float32), name)
+        for name, shape in weights.items()
+    ]
+    for name, shape in (("grouped", [2, 4, 6, 7, 7]), ("whole", [2, 24, 7, 7])):
+        initializers.append(onnx.numpy_helper.from_array(np.array(shape, np.int64), name))
+    graph = helper.make_graph(
+        nodes,
+        "branching",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 8, 14, 14])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 10])],
+        initializers,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    encoded: bytes = model.SerializeToString()
+    return encoded
+
+
+def measured_program(runtime: Runtime, content: bytes, precision: Precision) -> Program:
+    """All layers measured, and the model as its bound says."""
+    published = ModelPublished(event_id="0" * 32, name="m", sha256="0" * 64)
+    events = ingest(published, content, Limits())
+    (model,) = (event for event in events if isinstance(event, ModelIngested))
+    analyzer, runner = Analyzer(), Runner(runtime, [precision], lambda: NOON)
+    analyzer.handle(model, NOON)
+    measured: dict[str, list[LayerMeasured]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, LayerSeen):
+            job = BenchmarkRequested(
+                event_id=event.event_id, fingerprint=event.fingerprint, layer=event.layer
+            )
+            (result,) = runner.handle(job)
+            measured[result.fingerprint].append(result)
+            analyzer.handle(result, NOON)
+    covered = analyzer.covered(model.model_id, runtime.system().system_id, precision)
+    return program_of(model, content, covered, measured, Limits())
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_program_computes_what_its_calls_mean_one_after_the_other(
+    cuda: Runtime, tmp_path: Path, precision: Precision, parallel: bool
+) -> None:
+    from benanza_runner.cuda.lowering.lower import lower, reads
+    from benanza_runner.cuda.reference import random_inputs
+    from benanza_runner.cuda.runtime import CudaRuntime
+    from benanza_runner.cuda.whole_model.chain import scaled
+    from benanza_runner.precision import retyped
+    from tests.runner.cuda.numpy_calls import compute
+
+    assert isinstance(cuda, CudaRuntime)
+    program = measured_program(cuda, branching_model(), precision)
+    witness = cuda.prepared(program, precision, parallel=parallel)
+    cuda.whole(witness)
+    values: dict[str, np.ndarray] = {}
+    for step in program.steps:
+        written = step.names[step.layer.outputs[0]]
+        shape = step.layer.tensors[step.layer.outputs[0]].shape
+        if step.choice is None:
+            values[written] = values[step.names[step.layer.operators[0].inputs[0]]].reshape(shape)
+            continue
+        layer = retyped(step.layer, "fp32")
+        given = random_inputs(layer, precision)
+        lowered = scaled(lower(layer, given))
+        operands = {name: array.astype(np.float64) for name, array in lowered.operands.items()}
+        for name, at in reads(lower(layer, given), given).items():
+            operands[name] = values.setdefault(step.names[at], operands[name])
+        (result,) = compute(lowered.call, operands, tmp_path)
+        values[written] = result.reshape(shape)
+    (output,) = program.outputs
+    found = witness.values.placed(output).floats().get()
+    tolerance = {"fp32": 1e-4, "fp16": 2e-2}[precision]
+    error = np.linalg.norm(found - values[output]) / np.linalg.norm(values[output])
+    assert error < tolerance
+
+
+@pytest.mark.gpu
+def test_the_times_of_a_whole_model_are_about_those_of_its_calls(cuda: Runtime) -> None:
+    program = measured_program(cuda, branching_model(), "fp16")
+    testimony = cuda.witness(program, "fp16")
+    assert testimony.failure == ""
+    assert testimony.sequential is not None
+    assert testimony.parallel is not None
+    assert testimony.calls >= len([step for step in program.steps if step.choice])
+    # Each call takes a microsecond or more, and none of these takes fifty.
+    assert testimony.calls * 0.5 < testimony.sequential.median_us < testimony.calls * 50
+
+
+@pytest.mark.gpu
+def test_what_is_offered_no_more_is_a_failure_and_no_crash(cuda: Runtime) -> None:
+    import msgspec
+
+    program = measured_program(cuda, branching_model(), "fp16")
+    first = program.steps[0]
+    assert first.choice is not None
+    gone = msgspec.structs.replace(first.choice, algorithm="engine of old")
+    steps = (msgspec.structs.replace(first, choice=gone), *program.steps[1:])
+    testimony = cuda.witness(msgspec.structs.replace(program, steps=steps), "fp16")
+    assert "offers engine of old" in testimony.failure
+    assert testimony.sequential is None

@@ -1,0 +1,83 @@
+"""What a library is asked to run, in plain numbers. Layers that ask for the same are one call.
+
+Which layout tensors have in memory is the choice of whoever runs the call. Types of elements are
+named as in `elements`.
+"""
+
+from benanza_runner.cuda.calls.compute import (
+    Convolution,
+    Elementwise,
+    Normalisation,
+    Operand,
+    Pooling,
+    Product,
+    Softmax,
+    TransposedConvolution,
+)
+from benanza_runner.cuda.calls.movement import (
+    Concatenation,
+    ElementGathering,
+    ElementScattering,
+    Gathering,
+    Padding,
+    Partition,
+    Resizing,
+    Scattering,
+    View,
+)
+from benanza_runner.cuda.calls.rows import (
+    Accumulation,
+    Ranking,
+    Reduction,
+    RowNormalisation,
+)
+from benanza_runner.cuda.calls.shape import Shape
+
+__all__ = [
+    "Accumulation",
+    "Call",
+    "Concatenation",
+    "Convolution",
+    "ElementGathering",
+    "ElementScattering",
+    "Elementwise",
+    "Gathering",
+    "Normalisation",
+    "Operand",
+    "Padding",
+    "Partition",
+    "Pooling",
+    "Product",
+    "Ranking",
+    "Reduction",
+    "Resizing",
+    "RowNormalisation",
+    "Scattering",
+    "Shape",
+    "Softmax",
+    "TransposedConvolution",
+    "View",
+]
+
+Call = (
+    Convolution
+    | TransposedConvolution
+    | Product
+    | Pooling
+    | Softmax
+    | Normalisation
+    | Elementwise
+    | Concatenation
+    | Partition
+    | View
+    | Gathering
+    | Scattering
+    | ElementGathering
+    | ElementScattering
+    | Padding
+    | Resizing
+    | Accumulation
+    | Ranking
+    | Reduction
+    | RowNormalisation
+)

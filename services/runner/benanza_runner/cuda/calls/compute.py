@@ -1,0 +1,143 @@
+"""Calls that compute: products, windows over images, element by element."""
+
+import msgspec
+
+from benanza_runner.cuda.calls.shape import Shape
+
+
+class Convolution(msgspec.Struct, frozen=True):
+    """`activation(convolution + bias + residual)`; operands `image`, `filter`, and `bias` and
+    `residual` where they are. Groups follow from the channels of the filter.
+
+    Images of one axis of space have another of one here. `numbers` belong to the activation.
+    """
+
+    image: Shape
+    filter: Shape
+    output: Shape
+    strides: Shape
+    dilations: Shape
+    pads_before: Shape
+    pads_after: Shape
+    bias: bool = False
+    residual: bool = False
+    activation: str = ""
+    numbers: tuple[float, ...] = ()
+
+    @property
+    def groups(self) -> int:
+        return self.image[1] // self.filter[1]
+
+
+class TransposedConvolution(msgspec.Struct, frozen=True):
+    """The reverse of a convolution that would make `image` of `output`, and what follows it.
+
+    Fields and operands are those of `Convolution`; the filter has the channels of the image
+    first, and then those of the output in a group.
+    """
+
+    image: Shape
+    filter: Shape
+    output: Shape
+    strides: Shape
+    dilations: Shape
+    pads_before: Shape
+    pads_after: Shape
+    bias: bool = False
+    residual: bool = False
+    activation: str = ""
+    numbers: tuple[float, ...] = ()
+
+    @property
+    def groups(self) -> int:
+        return self.output[1] // self.filter[1]
+
+
+class Product(msgspec.Struct, frozen=True):
+    """`activation(alpha · a · b + bias + beta · residual)` for `batch` pairs of matrices.
+
+    Operands: `a` is m×k, or k×m where `a_transposed`; `b` is k×n, or n×k where
+    `b_transposed`; `bias` has n elements; `residual` is m×n. Where `a_repeated`, there is one
+    `a` for all pairs. All is done in so many `rounds`, each with its own `a`, `residual` and
+    result, and with the same `b`. Where `b` is a weight (`b_constant`), whoever runs the call
+    may keep it either way. `output` is the shape that the layer gives the result.
+    """
+
+    output: Shape
+    batch: int
+    m: int
+    n: int
+    k: int
+    a_transposed: bool = False
+    b_transposed: bool = False
+    a_repeated: bool = False
+    rounds: int = 1
+    b_constant: bool = False
+    alpha: float = 1.0
+    beta: float = 1.0
+    bias: bool = False
+    residual: bool = False
+    activation: str = ""
+    numbers: tuple[float, ...] = ()
+
+
+class Pooling(msgspec.Struct, frozen=True):
+    """The largest or the mean element of windows; operand `image`.
+
+    `mode` is `max`, `average` (over what lies in the image) or `average_padded` (over the
+    whole window). Images of one axis of space have another of one here.
+    """
+
+    mode: str
+    image: Shape
+    output: Shape
+    window: Shape
+    strides: Shape
+    dilations: Shape
+    pads_before: Shape
+
+
+class Softmax(msgspec.Struct, frozen=True):
+    """Softmax, or its logarithm, over the middle one of three axes; operand `image`."""
+
+    output: Shape
+    outer: int
+    size: int
+    inner: int
+    logarithm: bool = False
+
+
+class Normalisation(msgspec.Struct, frozen=True):
+    """Local response normalisation over `size` neighbouring channels; operand `image`."""
+
+    image: Shape
+    size: int
+    alpha: float
+    beta: float
+    bias: float
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """What an element-wise call reads, repeated along the axes of the output that it lacks.
+
+    `axes` are those that it has, without axes of one. An operand of `elements.INDEX` lies
+    nowhere: its elements are 0, 1, … along its one axis.
+    """
+
+    shape: Shape
+    axes: tuple[int, ...]
+    element: str = ""
+
+
+class Elementwise(msgspec.Struct, frozen=True):
+    """Statements of C computed for each element of the output.
+
+    Operands `in0`, `in1`, … are read into variables of these names, whose types are those of
+    `elements.variable`; `result` names the variable that is written.
+    """
+
+    output: Shape
+    operands: tuple[Operand, ...]
+    statements: tuple[str, ...]
+    result: str
+    element: str = ""

@@ -1,0 +1,4 @@
+"""Shapes of tensors."""
+
+Shape = tuple[int, ...]
+"""Those of ONNX: batch, channels, then space."""

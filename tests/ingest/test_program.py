@@ -1,0 +1,109 @@
+"""A program is the model that it was made of, whatever blocks it is made of."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime as ort
+import pytest
+
+from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import extract
+from benanza_ingest.extracted import ExtractedModel
+from benanza_ingest.program import program
+from benanza_ingest.zoo import zoo_names, zoo_path
+from benanza_runner.layer_model import layer_model
+from benanza_runner.onnxruntime_session import CPU, session_options
+from benanza_schemas.program import Program, Step
+from tests.branching_model import branching_model
+
+Values = dict[str, npt.NDArray[Any]]
+
+
+def blocks_of(model: ExtractedModel, *, fused: bool) -> list[tuple[int, ...]]:
+    """Every layer once, as many as may be in groups."""
+    blocks: list[tuple[int, ...]] = []
+    taken: set[int] = set()
+    for group in sorted(model.groups, key=lambda group: -len(group.layers)):
+        if fused and taken.isdisjoint(group.layers):
+            blocks.append(group.layers)
+            taken.update(group.layers)
+    return blocks + [
+        (position,)
+        for position, layer in enumerate(model.layers)
+        if layer.kind in ("compute", "movement") and position not in taken
+    ]
+
+
+def run(step: Step, values: Mapping[str, npt.NDArray[Any]]) -> Values:
+    """What ONNX Runtime makes of a step's layer, with these values of the model."""
+    model = layer_model(step.layer)
+    for given in (model.constants, model.inputs):
+        for name in given:
+            given[name] = values[step.names[int(name.removeprefix("t"))]]
+    options = session_options(model.constants, CPU, 1)
+    session = ort.InferenceSession(model.proto.SerializeToString(), options, providers=[CPU.name])
+    results = session.run([f"t{index}" for index in step.layer.outputs], model.inputs)
+    return dict(zip((step.names[i] for i in step.layer.outputs), results, strict=True))
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_its_steps_one_after_the_other_compute_what_the_model_does(fused: bool) -> None:
+    content = branching_model()
+    model = onnx.load_model_from_string(content)
+    values: Values = {w.name: onnx.numpy_helper.to_array(w) for w in model.graph.initializer}
+    values["x"] = np.random.default_rng(2).standard_normal((2, 8, 14, 14), np.float32)
+    expected = ort.InferenceSession(content, providers=[CPU.name]).run(["y"], {"x": values["x"]})
+    made = program(content, blocks_of(extract(content), fused=fused))
+    assert any(len(step.positions) > 1 for step in made.steps) == fused
+    for step in made.steps:
+        values |= run(step, values)
+    np.testing.assert_allclose(values["y"], expected[0], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", zoo_names())
+@pytest.mark.parametrize("fused", [False, True])
+def test_each_step_reads_what_came_before_and_is_the_layer_that_it_says(
+    name: str, fused: bool
+) -> None:
+    content = zoo_path(name).read_bytes()
+    model = extract(content)
+    made = program(content, blocks_of(model, fused=fused))
+    fingerprints = {group.layers: group.fingerprint for group in model.groups}
+    fingerprints |= {(at,): layer.fingerprint for at, layer in enumerate(model.layers)}
+    assert [fingerprints[step.positions] for step in made.steps] == [
+        step.fingerprint for step in made.steps
+    ]
+    assert read_before_written(made) == set()
+    assert set(made.outputs) <= written(made)
+    positions = sorted(position for step in made.steps for position in step.positions)
+    assert positions == list(range(len(model.layers)))
+
+
+def written(made: Program) -> set[str]:
+    return {step.names[index] for step in made.steps for index in step.layer.outputs}
+
+
+def read_before_written(made: Program) -> set[str]:
+    """Values that a step reads though a later one writes them."""
+    everything, so_far, early = written(made), set[str](), set[str]()
+    for step in made.steps:
+        early |= {step.names[index] for index in step.layer.inputs()} & (everything - so_far)
+        so_far |= {step.names[index] for index in step.layer.outputs}
+    return early
+
+
+def test_a_layer_that_no_block_holds_is_left_out() -> None:
+    content = branching_model()
+    model = extract(content)
+    some = [block for block in blocks_of(model, fused=False) if block != (0,)]
+    assert 0 not in {
+        position for step in program(content, some).steps for position in step.positions
+    }
+
+
+def test_what_is_no_model_is_refused() -> None:
+    with pytest.raises(ModelError):
+        program(b"no model", [])

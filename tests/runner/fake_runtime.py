@@ -7,9 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from benanza_runner.runtime import Outcome, Runtime
-from benanza_schemas.events import Ceiling, System, Variant, identified
+from benanza_runner.runtime import Outcome, Runtime, Testimony
+from benanza_schemas.events import Ceiling, System, Variant, Witnessed, identified
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.program import Program
 
 
 def variant(us: float, algorithm: str = "fake") -> Variant:
@@ -61,6 +62,14 @@ class FakeRuntime(Runtime):
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         return (Ceiling(name="flops", precision=precision, value=1e9, iqr=0.0),)
 
+    def cache_bytes(self) -> int:
+        return 4096
+
+    def witness(self, program: Program, precision: Precision) -> Testimony:
+        """Takes a microsecond for each step."""
+        us = float(len(program.steps))
+        return Testimony(sequential=Witnessed(us, 0.0, (us,)), calls=len(program.steps))
+
 
 class MisbehavingRuntime(FakeRuntime):
     """Does to its process what the layer's operator is called."""
@@ -94,6 +103,13 @@ class MisbehavingRuntime(FakeRuntime):
         if not Path(path).exists():
             Path(path).touch()
             time.sleep(3_600)
+
+    def witness(self, program: Program, precision: Precision) -> Testimony:
+        if precision == "tf32":
+            os.abort()
+        if precision == "fp16":
+            time.sleep(3_600)
+        return super().witness(program, precision)
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         if precision == "tf32":

@@ -85,6 +85,7 @@ def test_the_system_is_described_with_its_ceilings() -> None:
         Ceiling(name="flops", precision="fp32", value=1e9, iqr=0.0),
         Ceiling(name="flops", precision="fp16", value=1e9, iqr=0.0),
     )
+    assert described.cache_bytes == FakeRuntime().cache_bytes()
     assert described.event_id == runner("fp32").describe().event_id
 
 

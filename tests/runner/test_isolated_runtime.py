@@ -16,6 +16,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_runner.isolated_runtime import IsolatedRuntime, Limits, RuntimeStartError
 from benanza_runner.runtime import Outcome
 from benanza_schemas.layer import Layer
+from benanza_schemas.program import Choice, Program, Step
 from tests.runner.fake_runtime import FakeRuntime, variant
 from tests.runner.layers import floats, relu, single
 
@@ -25,6 +26,11 @@ LIMITS = Limits(start_seconds=30, layer_seconds=1.0, ceilings_seconds=5.0, tries
 
 def layer(op_type: str) -> Layer:
     return single(op_type, 1, (floats(2),), (floats(2),), domain="tests")
+
+
+PROGRAM = Program(
+    (Step((0,), "compute", "f" * 32, relu(2), ("x", "y"), Choice("fake", "fake", "")),), ("y",)
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +57,8 @@ def test_it_is_the_same_runtime_in_another_process(isolated: IsolatedRuntime) ->
     assert isolated.refuses(relu(2), "bf16") == "paper has no bf16"
     assert isolated.measure(relu(2), "bf16").failure == "paper has no bf16"
     assert isolated.ceilings("fp32") == FakeRuntime().ceilings("fp32")
+    assert isolated.cache_bytes() == FakeRuntime().cache_bytes()
+    assert isolated.witness(PROGRAM, "fp32") == FakeRuntime().witness(PROGRAM, "fp32")
     assert still_works(isolated) != os.getpid()
 
 
@@ -124,6 +132,14 @@ def test_a_layer_larger_than_memory_is_refused_beforehand() -> None:
 def test_the_worker_may_take_no_more_memory_than_that() -> None:
     with IsolatedRuntime(f"{HERE}:MisbehavingRuntime", memory_bytes=700_000_000) as runtime:
         assert runtime.measure(layer("Exhaust"), "fp32").failure == "there is not enough memory"
+
+
+def test_a_whole_model_that_crashes_or_hangs_fails_and_says_so() -> None:
+    limits = LIMITS._replace(witness_seconds=1.0)
+    with IsolatedRuntime(f"{HERE}:MisbehavingRuntime", None, limits) as runtime:
+        assert "SIGABRT" in runtime.witness(PROGRAM, "tf32").failure
+        assert "longer than 1 seconds" in runtime.witness(PROGRAM, "fp16").failure
+        assert runtime.witness(PROGRAM, "fp32").failure == ""
 
 
 def test_ceilings_that_can_not_be_measured() -> None:

@@ -1,7 +1,7 @@
 """Layers timed with ONNX Runtime: what it takes is what it takes inside a model.
 
-The times that are compared are taken in turns, and the least of each counts, since another
-program may hold the processor during any of them.
+The times that are compared are taken in turns, and the least or the median of each counts, since
+another program may hold the processor during any of them.
 """
 
 import json
@@ -58,9 +58,11 @@ def least_call_us(model: LayerModel) -> float:
 @pytest.mark.alone
 def test_a_small_layer_takes_what_it_takes_in_a_model(runtime: OnnxRuntime) -> None:
     """The overhead of a call is not the layer's: it is some ten times what the layer takes."""
-    in_model_us = least_call_us(chain_of_relus(200, 1_000)) / 200
-    call_us = least_call_us(chain_of_relus(1, 1_000))
-    layer_us = statistics.median(least_us(runtime, relu(1_000)) for _ in range(ROUNDS))
+    models = chain_of_relus(200, 1_000), chain_of_relus(1, 1_000)
+    rounds = [(*map(least_call_us, models), least_us(runtime, relu(1_000))) for _ in range(ROUNDS)]
+    in_model_us = min(model_us for model_us, _, _ in rounds) / 200
+    call_us = min(call_us for _, call_us, _ in rounds)
+    layer_us = statistics.median(layer_us for _, _, layer_us in rounds)
     assert in_model_us / 2 < layer_us < in_model_us * 2
     assert layer_us < call_us / 2
 
@@ -101,9 +103,10 @@ class Net:
 @pytest.mark.alone
 def test_a_convolution_takes_what_the_profiler_says(runtime: OnnxRuntime, tmp_path: Path) -> None:
     net, layer = Net(tmp_path), conv(64, 28)
-    profiled_us = min(net.least_conv_us(50) for _ in range(2))
-    layer_us = min(least_us(runtime, layer) for _ in range(ROUNDS))
-    assert layer_us == pytest.approx(profiled_us, rel=0.15)
+    rounds = [(net.least_conv_us(50), least_us(runtime, layer)) for _ in range(ROUNDS)]
+    profiled_us, layer_us = map(statistics.median, zip(*rounds, strict=True))
+    # Where memory lies makes a difference of a tenth, other programs another.
+    assert layer_us == pytest.approx(profiled_us, rel=0.25)
 
 
 @pytest.mark.alone

@@ -42,34 +42,57 @@ def bests(event: LayerMeasured) -> Sequence[Best] | str:
     The best has the least median, changes of layout included; of two with the same, the lesser
     spread. A time that is not finite, or comes without its spread, is no success.
     """
-    found = [[best for best, _ in _times(event, layout)] for layout in range(len(LAYOUTS))]
-    return [min(times) for times in found] if all(found) else _failure(event)
+    times = _times(event)
+    if not times:
+        return _failure(event)
+    return [min(best for best, _ in _kept(times, layout)) for layout in range(len(LAYOUTS))]
 
 
 def fastest(events: Iterable[LayerMeasured], layout: int) -> Variant | None:
     """The variant that is best in one of `LAYOUTS`, of all measurements of a layer."""
-    found = (each for event in events for each in _times(event, layout))
+    found = (each for event in events for each in _kept(_times(event), layout))
     best = min(found, key=lambda each: each[0], default=None)
     return best and best[1]
 
 
-def _times(event: LayerMeasured, layout: int) -> Iterator[tuple[Best, Variant]]:
+def _times(event: LayerMeasured) -> list[tuple[Best, Variant]]:
+    """The best warm times, without changes of layout, of the variants that want the same ones."""
+    winners: dict[tuple[str, float | None], Variant] = {}
     for variant in event.variants:
-        if (
-            _has_time(variant, WARM)
-            and variant.median_us is not None
-            and variant.iqr_us is not None
-        ):
-            turning_us = variant.layout_change_us or 0.0
-            if layout == WHICHEVER or layout_of(variant) in (WHICHEVER, layout):
-                turning_us = 0.0
-            best = Best(
-                variant.median_us + turning_us,
-                variant.iqr_us,
-                _under(event, variant, IN_COMPANY) + turning_us,
-                _under(event, variant, WEIGHTS_COLD) + turning_us,
-            )
+        if variant.cache == WARM and _has_time(variant):
+            wants = variant.layout, variant.layout_change_us
+            known = winners.get(wants)
+            if known is None or _time(variant) < _time(known):
+                winners[wants] = variant
+    return [
+        (
+            Best(
+                *_time(variant),
+                _under(event, variant, IN_COMPANY),
+                _under(event, variant, WEIGHTS_COLD),
+            ),
+            variant,
+        )
+        for variant in winners.values()
+    ]
+
+
+def _kept(times: Iterable[tuple[Best, Variant]], layout: int) -> Iterator[tuple[Best, Variant]]:
+    """The times with images kept in this layout: what wants another has them turned."""
+    for best, variant in times:
+        turning_us = variant.layout_change_us or 0.0
+        if not turning_us or layout == WHICHEVER or layout_of(variant) in (WHICHEVER, layout):
             yield best, variant
+        else:
+            yield (
+                Best(
+                    best.median_us + turning_us,
+                    best.iqr_us,
+                    best.in_company_us + turning_us,
+                    best.weights_cold_us + turning_us,
+                ),
+                variant,
+            )
 
 
 def layout_of(variant: Variant) -> int:
@@ -80,22 +103,30 @@ def layout_of(variant: Variant) -> int:
     return LAST if len(name) > 2 and name.startswith("N") and name.endswith("C") else WHICHEVER
 
 
-def _has_time(variant: Variant, cache: str) -> bool:
-    if variant.failure or variant.cache != cache:
-        return False
-    times = (variant.median_us, variant.iqr_us)
-    return all(time is not None and math.isfinite(time) for time in times)
+def _has_time(variant: Variant) -> bool:
+    return not variant.failure and all(map(math.isfinite, _time(variant)))
+
+
+def _time(variant: Variant) -> tuple[float, float]:
+    """Median and spread; infinite where there is none."""
+    median_us, iqr_us = variant.median_us, variant.iqr_us
+    return (
+        math.inf if median_us is None else median_us,
+        math.inf if iqr_us is None else iqr_us,
+    )
 
 
 def _under(event: LayerMeasured, variant: Variant, cache: str) -> float:
     """The median of the same variant under another condition."""
-    key = variant.library, variant.algorithm, variant.layout
     medians = [
-        other.median_us
+        _time(other)[0]
         for other in event.variants
-        if (other.library, other.algorithm, other.layout) == key and _has_time(other, cache)
+        if other.cache == cache
+        and other.algorithm == variant.algorithm
+        and (other.library, other.layout) == (variant.library, variant.layout)
+        and _has_time(other)
     ]
-    return min((median for median in medians if median is not None), default=math.inf)
+    return min(medians, default=math.inf)
 
 
 def _failure(event: LayerMeasured) -> str:

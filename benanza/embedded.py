@@ -56,7 +56,7 @@ def current_store(settings: Settings) -> Iterator[Store]:
         with ingest_step(log, limits_of(settings), now) as ingest:
             drain(ingest)
         with analyzer_step(log, now) as analyzer:
-            drain(analyzer)
+            analyze(analyzer)
         with Store.open(settings.clickhouse) as store:
             fill(store, log)
             yield store
@@ -66,6 +66,12 @@ def fill(store: Store, log: EventLog) -> None:
     """Puts into the store what it doesn't have of the event log."""
     with store_step(log, store, now) as step:
         drain(step)
+
+
+def analyze(analyzer: Step) -> None:
+    """Moves the bounds, if anything waits that may: it takes seconds to recall what is known."""
+    if analyzer.waiting():
+        drain(analyzer)
 
 
 def drain(step: Step) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from benanza.counting import count_layers
-from benanza.embedded import drain, fill, now, opened_log
+from benanza.embedded import analyze, drain, fill, now, opened_log
 from benanza.errors import about_model
 from benanza.inspection import limits_of
 from benanza.progress import RunProgress, Silent
@@ -132,7 +132,7 @@ def _benchmark(
                         drain(analyzer)
                     progress.advance()
         with watch.stage("analyze"):
-            drain(analyzer)
+            analyze(analyzer)
     return runtime.system().system_id
 
 

@@ -96,7 +96,7 @@ def main() -> None:
             lowered = lower(retyped(layer, "fp32"), given.values)
             # The search first: what is loaded once for both is on its account.
             found = [
-                arm.variants(lowered, precision, given.outputs[0], f"{fingerprint} {precision}")
+                arm.variants(lowered, precision, given.outputs, f"{fingerprint} {precision}")
                 for arm in (search, exhaustive)
             ]
             row = compared(title(layer), fingerprint, precision, batch, *found)

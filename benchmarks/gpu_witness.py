@@ -10,7 +10,7 @@ now. Writes after each model, so that what was measured is kept however it ends.
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -20,6 +20,7 @@ import cupy
 
 from benanza.bound_program import program_of
 from benanza.recording import read_recording
+from benanza_analyzer.bound import BYTES, cold_share
 from benanza_analyzer.core import Analyzer
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
@@ -40,7 +41,7 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.layer import Precision
-from benanza_schemas.program import Step
+from benanza_schemas.program import Choice, Step
 
 CALLS = 100
 SAMPLES = 9
@@ -92,6 +93,13 @@ def main() -> None:
             program = program_of(model, content, covered, measured[precision], limits)
             testimony = runtime.witness(program, precision)
             again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
+            warm_us, company_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
+            turning_us = sum(
+                turning(step, program.layout, measured[precision][step.fingerprint])
+                for step in program.steps
+            )
+            parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
+            share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
             row = {
                 "model": model.name,
                 "batch": model.batch,
@@ -100,10 +108,15 @@ def main() -> None:
                 "bound_us": bound.sequential_us,
                 "parallel_bound_us": bound.parallel_us,
                 "attainable_us": bound.attainable_us,
-                "warm_again_us": sum(each[0] for each in again_us),
-                "in_company_again_us": sum(each[1] for each in again_us),
+                "bound_again_us": warm_us + turning_us,
+                "attainable_again_us": company_us + share * (cold_us - company_us) + turning_us,
+                "in_company_again_us": company_us,
+                "weights_cold_again_us": cold_us,
+                "turning_us": turning_us,
+                "cold_share": share,
                 "sequential_us": testimony.sequential and testimony.sequential.median_us,
                 "sequential_iqr_us": testimony.sequential and testimony.sequential.iqr_us,
+                "read_ahead_us": testimony.read_ahead and testimony.read_ahead.median_us,
                 "parallel_us": testimony.parallel and testimony.parallel.median_us,
                 "calls": testimony.calls,
                 "layout_changes": testimony.layout_changes,
@@ -113,6 +126,19 @@ def main() -> None:
             print(json.dumps(row), flush=True)
             found.append(row)
             asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+def turning(step: Step, kept: str, measured: Sequence[LayerMeasured]) -> float:
+    """What the bound counts for turning images around a step, in microseconds."""
+    choice = step.choice
+    if choice is None or not kept or choice.layout in ("", kept):
+        return 0.0
+    return next(
+        variant.layout_change_us or 0.0
+        for event in measured
+        for variant in event.variants
+        if Choice(variant.library, variant.algorithm, variant.layout) == choice
+    )
 
 
 class OneLayout(Bench):
@@ -132,21 +158,25 @@ class Again:
         self._stream = cupy.cuda.get_current_stream()  # A runtime makes its own the current one.
         self._timer = GraphTimer(self._stream)
         self._company = Company(self._timer)
-        self._known: dict[tuple[str, Precision], tuple[float, float]] = {}
+        self._known: dict[tuple[str, Precision], tuple[float, float, float]] = {}
 
-    def times_us(self, step: Step, precision: Precision) -> tuple[float, float]:
-        """Warm and in company, without changes of layout."""
+    def times_us(self, step: Step, precision: Precision) -> tuple[float, float, float]:
+        """Warm, in company, and with weights cold, without changes of layout."""
         key = step.fingerprint, precision
         if key not in self._known:
-            run = self._candidate(step, precision).run
+            bench, candidate = self._candidate(step, precision)
+            run = candidate.run
             run()
             batch = self._timer.replayed(run, CALLS)
             warm_us = median(batch.call_us() for _ in range(SAMPLES))
-            self._known[key] = warm_us, median(self._company.in_company_us(run, warm_us))
+            company_us = self._company.in_company_us(run, warm_us)
+            read = bench.read(candidate.layout)
+            cold_us = self._company.weights_cold_us(run, warm_us, read, candidate.result)
+            self._known[key] = warm_us, median(company_us), median(cold_us)
             cupy.get_default_memory_pool().free_all_blocks()
         return self._known[key]
 
-    def _candidate(self, step: Step, precision: Precision) -> Candidate:
+    def _candidate(self, step: Step, precision: Precision) -> tuple[Bench, Candidate]:
         assert step.choice is not None
         layer = retyped(step.layer, "fp32")
         bench = OneLayout(
@@ -161,7 +191,7 @@ class Again:
                         (candidate.algorithm, candidate.layout) == wanted
                     ):
                         candidate.prepare()
-                        return candidate
+                        return bench, candidate
         raise LookupError(f"{step.layer.title()}: {step.choice} is offered no more")
 
 

@@ -398,9 +398,9 @@ def turned(
 
 @pytest.mark.parametrize(
     ("parameters", "cache_bytes", "attainable_us"),
-    [(100, 0, 7.0), (100, 1_600, 7.5), (100, 800, 8.0), (100, 400, 9.0), (100, 100, 9.0)],
+    [(100, 0, 7.0), (100, 9_000, 7.0), (100, 1_600, 7.0), (100, 1_280, 7.5), (100, 800, 9.0)],
 )
-def test_weights_are_as_cold_as_the_share_that_they_have_of_the_cache(
+def test_weights_are_warm_in_a_quarter_of_the_cache_and_cold_where_they_need_half(
     parameters: int, cache_bytes: int, attainable_us: float
 ) -> None:
     conv = msgspec.structs.replace(summary("Conv"), parameters=parameters)

@@ -88,9 +88,8 @@ def lower_bound(
     the other layout then has its images turned on both sides, even where its neighbour's are
     turned as well, so that two such layers in a row are counted a little too dear.
 
-    `attainable_us` adds up times taken in the company of other kernels. As much of them is with
-    cold weights as the weights of the whole model take of the cache, and all where it can't hold
-    them: between two runs, they share it with what goes from layer to layer.
+    `attainable_us` adds up times taken in the company of other kernels, as many of them with cold
+    weights as `cold_share` says.
 
     The parallel bound and the roofline are those of the cover that the sequential bound takes:
     with fusion, another one might make them smaller. The roofline counts all layers that the
@@ -161,9 +160,19 @@ def _attainable_us(
     cold_us = math.fsum(measurements.weights_cold_us[plan.layout][numbers].tolist())
     if plan.sequential_us == 0 or not math.isfinite(warm_us + cold_us):
         return None
-    weight_bytes = model.parameters * BYTES[precision]
-    cold = min(1.0, weight_bytes / cache_bytes) if cache_bytes else 0.0
-    return warm_us + cold * (cold_us - warm_us)
+    share = cold_share(model.parameters * BYTES[precision], cache_bytes)
+    return warm_us + share * (cold_us - warm_us)
+
+
+def cold_share(weight_bytes: float, cache_bytes: int) -> float:
+    """As much of a model's weights as one run no longer finds in the cache after another.
+
+    A GPU's last cache is in two halves, and what all multiprocessors read is in both: so more
+    than half of it is never there. What goes from layer to layer is there as well: up to a
+    quarter, weights stay. In between it is more the more weights there are; `docs/gpu.md` has
+    the whole models that say so. Zero if the cache is not known.
+    """
+    return min(1.0, max(0.0, 4 * weight_bytes / cache_bytes - 1)) if cache_bytes else 0.0
 
 
 def _single(counted: Counted) -> Blocks:

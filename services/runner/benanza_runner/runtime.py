@@ -24,6 +24,7 @@ class Testimony(msgspec.Struct, frozen=True):
     """What came of running a whole model: the fields of `ModelWitnessed` of these names."""
 
     sequential: Witnessed | None = None
+    read_ahead: Witnessed | None = None
     parallel: Witnessed | None = None
     calls: int = 0
     layout_changes: int = 0

@@ -13,6 +13,7 @@ from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Call
+from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.guard import Guard, end_if_fatal
@@ -40,6 +41,7 @@ from benanza_runner.cuda.reference import Array, reference
 from benanza_runner.cuda.trials import Library, Trials
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
+from benanza_runner.cuda.whole_model.read_ahead import ReadAhead
 from benanza_runner.cuda.whole_model.witness import Witness
 from benanza_runner.layer_model import LayerModelError
 from benanza_runner.measuring.batch import calls_for
@@ -231,12 +233,14 @@ class CudaRuntime(Runtime):
     def witness(self, program: Program, precision: Precision) -> Testimony:
         try:
             sequential = self.prepared(program, precision, parallel=False)
+            ahead = ReadAhead(sequential)
             found = Testimony(
-                sequential=self.whole(sequential),
+                sequential=self.whole(sequential.run),
+                read_ahead=self.whole(ahead.run) if ahead.pieces else None,
                 calls=sum(len(call.runs) for call in sequential.calls),
                 layout_changes=sequential.layout_changes,
             )
-            parallel = self.whole(self.prepared(program, precision, parallel=True))
+            parallel = self.whole(self.prepared(program, precision, parallel=True).run)
             return msgspec.structs.replace(found, parallel=parallel)
         except REFUSALS as error:
             return Testimony(failure=str(error))
@@ -258,12 +262,12 @@ class CudaRuntime(Runtime):
         self._graph.use(stream.ptr)
         self._legacy.use(stream.ptr)
 
-    def whole(self, witness: Witness) -> Witnessed:
+    def whole(self, run: Run) -> Witnessed:
         """The time of a whole model, as replays of a graph that holds it a few times."""
-        witness.run()
+        run()
         self._stream.synchronize()
-        once_us = self._timer.once_us(witness.run)
-        batch = self._timer.replayed(witness.run, calls_for(once_us, WITNESS_US, WITNESS_CALLS))
+        once_us = self._timer.once_us(run)
+        batch = self._timer.replayed(run, calls_for(once_us, WITNESS_US, WITNESS_CALLS))
         samples = collect(batch.run, Rule())
         times = tuple(us / batch.calls for us in samples.calls_us)
         found = summary(sorted(times))

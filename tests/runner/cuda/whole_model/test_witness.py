@@ -47,21 +47,24 @@ def measured_program(runtime: Runtime, content: bytes, precision: Precision) -> 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
-@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("how", ["in order", "read ahead", "parallel"])
 def test_a_program_computes_what_its_calls_mean_one_after_the_other(
-    cuda: Runtime, tmp_path: Path, precision: Precision, parallel: bool
+    cuda: Runtime, tmp_path: Path, precision: Precision, how: str
 ) -> None:
     from benanza_runner.cuda.lowering.lower import lower, reads
     from benanza_runner.cuda.reference import random_inputs
     from benanza_runner.cuda.runtime import CudaRuntime
     from benanza_runner.cuda.whole_model.chain import scaled
+    from benanza_runner.cuda.whole_model.read_ahead import ReadAhead
     from benanza_runner.precision import retyped
     from tests.runner.cuda.numpy_calls import compute
 
     assert isinstance(cuda, CudaRuntime)
     program = measured_program(cuda, branching_model(), precision)
-    witness = cuda.prepared(program, precision, parallel=parallel)
-    cuda.whole(witness)
+    witness = cuda.prepared(program, precision, parallel=how == "parallel")
+    ahead = ReadAhead(witness, piece_bytes=1) if how == "read ahead" else None
+    assert ahead is None or ahead.pieces > 1
+    cuda.whole((ahead or witness).run)
     values: dict[str, np.ndarray] = {}
     for step in program.steps:
         written = step.names[step.layer.outputs[0]]

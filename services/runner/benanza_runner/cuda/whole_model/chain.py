@@ -166,6 +166,10 @@ class LinkedBench(Bench):
     def scratch(self, size: int) -> int:
         return self._shared_scratch(size)
 
+    def weights(self) -> list[Placed]:
+        """What the call reads that is no value of the model, as it lies in memory."""
+        return list(self._placed.values())
+
     def _read(self, name: str, shape: Shape, order: Order) -> Placed:
         given = self._lowered.operands[name]
         found, before = self._values.read(self._reads[name], shape, order, given)

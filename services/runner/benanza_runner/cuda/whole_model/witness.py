@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import cupy
 
-from benanza_runner.cuda.arrays import BYTES
+from benanza_runner.cuda.arrays import BYTES, Placed
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.lower import lower, reads
@@ -27,10 +27,14 @@ WIDEST = 8
 
 
 class Call(NamedTuple):
-    """What one step starts: turning images, then the variant; after the calls in `after`."""
+    """What one step starts: turning images, then the variant; after the calls in `after`.
+
+    `weights` are what it reads that the model fixes.
+    """
 
     runs: tuple[Run, ...]
     after: tuple[int, ...]
+    weights: tuple[Placed, ...] = ()
 
 
 class Witness:
@@ -55,6 +59,7 @@ class Witness:
         self._use = use
         self._precision: Precision = precision
         self._parallel = parallel
+        self.stream = stream
         self._streams = [stream]
         self._scratch: list[Any] = []
         self.layout_changes = 0
@@ -114,7 +119,8 @@ class Witness:
                 for name in read if bench.first else ():
                     makers.setdefault(name, []).append(len(calls))
                 makers |= {name: [len(calls)] for name in _written(step)}
-                calls.append(Call((*bench.first, candidate.run), tuple(before)))
+                runs = *bench.first, candidate.run
+                calls.append(Call(runs, tuple(before), tuple(bench.weights())))
             for name in leaving.get(index, ()):
                 self.values.forget(name)
         return calls

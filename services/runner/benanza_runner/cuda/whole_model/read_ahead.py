@@ -61,8 +61,10 @@ class ReadAhead:
             if number in self._asks:
                 self._events[number].record(self._main)
                 self._side.wait_event(self._events[number])
-                with self._side:
-                    self._asks[number]()
+                self._side.use()
+                self._asks[number]()
+                # Leaving a `with` would make the default stream the current one.
+                self._main.use()
             for run in call.runs:
                 run()
         if self._asks:

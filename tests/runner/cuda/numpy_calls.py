@@ -27,6 +27,7 @@ from benanza_runner.cuda.calls import (
     Pooling,
     Product,
     Ranking,
+    Recurrence,
     Reduction,
     Resizing,
     RowNormalisation,
@@ -36,7 +37,7 @@ from benanza_runner.cuda.calls import (
     View,
 )
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
-from tests.runner.cuda import numpy_moves, numpy_rows
+from tests.runner.cuda import numpy_moves, numpy_recurrent, numpy_rows
 
 Array = npt.NDArray[Any]
 
@@ -53,6 +54,8 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             return [parts[number] for number in call.results]
         case Ranking():
             return numpy_rows.ranking(call, operands["image"])
+        case Recurrence():
+            return numpy_recurrent.recurrence(call, operands)
         case _:
             return [_one(call, operands, folder)]
 

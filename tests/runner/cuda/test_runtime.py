@@ -66,6 +66,18 @@ def test_both_layouts_and_several_libraries_are_tried(cuda: Runtime) -> None:
     assert {variant.library for variant in variants} >= {"cudnn-graph", "cublasLt"}
 
 
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn", "lstm for persistent kernels"])
+def test_every_algorithm_for_recurrent_networks_is_tried(cuda: Runtime, name: str) -> None:
+    """Some refuse: then the library says so."""
+    variants = cuda.measure(LAYERS[name], "fp16").variants
+    assert {variant.algorithm for variant in variants} == {
+        f"RNN {algorithm}, {data}"
+        for algorithm in ("STANDARD", "PERSIST_STATIC", "PERSIST_DYNAMIC", "PERSIST_STATIC_SMALL_H")
+        for data in ("packed", "unpacked")
+    }
+    assert not any("wrong" in variant.failure for variant in variants)
+
+
 def test_the_same_call_of_another_layer_shares_its_times(cuda: Runtime) -> None:
     relu = single("Relu", 14, (floats(777),), (floats(777),))
     older = single("Relu", 6, (floats(777),), (floats(777),))

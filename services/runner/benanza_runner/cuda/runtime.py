@@ -32,6 +32,7 @@ from benanza_runner.cuda.libraries.cudnn_algorithms import CudnnAlgorithms
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.libraries.cudnn_legacy import CudnnLegacy
 from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
+from benanza_runner.cuda.libraries.cudnn_recurrent import CudnnRecurrent
 from benanza_runner.cuda.libraries.cudnn_reductions import CudnnReductions
 from benanza_runner.cuda.libraries.cudnn_transposed import CudnnTransposed
 from benanza_runner.cuda.lowering.lower import lower
@@ -102,6 +103,7 @@ class CudaRuntime(Runtime):
             CudnnTransposed(self._legacy),
             CudnnLegacy(self._legacy),
             CudnnReductions(self._legacy),
+            CudnnRecurrent(self._legacy),
             CublasLt(algorithms),
             RowProducts(),
             ElementwiseKernels(),

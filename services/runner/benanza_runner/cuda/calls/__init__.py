@@ -25,6 +25,7 @@ from benanza_runner.cuda.calls.movement import (
     Scattering,
     View,
 )
+from benanza_runner.cuda.calls.recurrent import Recurrence
 from benanza_runner.cuda.calls.rows import (
     Accumulation,
     Ranking,
@@ -49,6 +50,7 @@ __all__ = [
     "Pooling",
     "Product",
     "Ranking",
+    "Recurrence",
     "Reduction",
     "Resizing",
     "RowNormalisation",
@@ -78,6 +80,7 @@ Call = (
     | Resizing
     | Accumulation
     | Ranking
+    | Recurrence
     | Reduction
     | RowNormalisation
 )

@@ -7,7 +7,7 @@ from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.sample_layers import LAYERS
-from tests.runner.layers import floats, single
+from tests.runner.layers import conv, floats, single
 
 pytestmark = pytest.mark.gpu
 
@@ -52,6 +52,17 @@ def test_the_best_of_each_layout_is_timed_in_company_too(cuda: Runtime) -> None:
         alone_us = best.median_us or 0.0
         assert 0.5 * alone_us < (accompanied.median_us or 0.0) < 3 * alone_us + 3
         assert (best.layout_change_us or 0.0) > 0.5
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_variant_of_each_layout_is_what_cudnn_would_choose(
+    cuda: Runtime, precision: Precision
+) -> None:
+    plain = conv(channels=8, size=9)
+    variants = [v for v in cuda.measure(plain, precision).variants if v.cache == WARM]
+    chosen = [variant for variant in variants if variant.chosen_by_heuristic]
+    assert sorted(variant.layout for variant in chosen) == ["NCHW", "NHWC"]
+    assert {variant.library for variant in chosen} == {"cudnn-legacy"}
 
 
 def test_no_variant_that_is_not_exact_passes_for_fp32(cuda: Runtime) -> None:

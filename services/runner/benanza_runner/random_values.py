@@ -181,6 +181,10 @@ def _exponent(layer: Layer, operator: Operator) -> Draw | Array:
     return Draw(0.5, 2.0) if prod(_shape(layer, operator, 1)) > 1 else np.array(2.0)
 
 
+_BYTES = {0: _always(Draw(-100, 255)), 1: _always(Draw(-60, 60))}
+"""Bytes of all kinds, now and then zero: what doesn't fit is taken modulo 256. Weights are so small
+that two products fit into 16 bits: on CPUs without VNNI, ONNX Runtime lets larger sums saturate."""
+
 _QUANTIZED = {1: _always(POSITIVE), 2: _always(ZERO)}
 _QLINEAR = {slot: _always(POSITIVE) for slot in (1, 4, 6)} | {
     slot: _always(ZERO) for slot in (2, 5, 7)
@@ -210,7 +214,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "GatherND": {1: _index_tuple},
     "LSTM": _RECURRENT,
     "Log": {0: _always(POSITIVE)},
-    "MatMulInteger": {2: _always(ZERO), 3: _always(ZERO)},
+    "MatMulInteger": _BYTES | {2: _always(INTEGERS), 3: _always(INTEGERS)},
     "MaxUnpool": {1: _flat_output_index},
     "NegativeLogLikelihoodLoss": {1: _class_index},
     "OneHot": {0: _one_hot_index, 1: _size_on_axis(-1)},

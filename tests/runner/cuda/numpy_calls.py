@@ -21,6 +21,7 @@ from benanza_runner.cuda.calls import (
     ElementScattering,
     Elementwise,
     Gathering,
+    IntegerProduct,
     Normalisation,
     Padding,
     Partition,
@@ -68,6 +69,8 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
             return transposed_convolution(call, operands)
         case Product():
             return matrix_product(call, operands)
+        case IntegerProduct():
+            return integer_product(call, operands)
         case Pooling():
             return pooling(call, operands["image"].reshape(call.image))
         case Softmax():
@@ -166,6 +169,16 @@ def _window(
         slice(start, start + (size - 1) * stride + 1, stride)
         for start, size, stride in zip(starts, counted[2:], call.strides, strict=True)
     )
+
+
+def integer_product(call: IntegerProduct, operands: Mapping[str, Array]) -> Array:
+    a = operands["a"].reshape(call.m, call.k).astype(np.int64)
+    b = operands["b"].astype(np.int64)
+    if call.a_zero:
+        a = a - operands["a_zero"].reshape(1, 1).astype(np.int64)
+    if call.b_zeros:
+        b = b - operands["b_zero"].reshape(1, -1).astype(np.int64)
+    return np.asarray(a @ b).reshape(call.output)
 
 
 def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:

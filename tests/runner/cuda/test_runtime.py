@@ -89,6 +89,12 @@ def test_every_algorithm_for_recurrent_networks_is_tried(cuda: Runtime, name: st
     assert not any("wrong" in variant.failure for variant in variants)
 
 
+@pytest.mark.parametrize("name", ["integers", "integers with zero points by column"])
+def test_products_of_bytes_run_on_tensor_cores(cuda: Runtime, name: str) -> None:
+    variants = timed(cuda, LAYERS[name], "fp32")
+    assert {variant.library for variant in variants} == {"cublasLt", "cupy"}
+
+
 def test_the_same_call_of_another_layer_shares_its_times(cuda: Runtime) -> None:
     relu = single("Relu", 14, (floats(777),), (floats(777),))
     older = single("Relu", 6, (floats(777),), (floats(777),))

@@ -16,7 +16,7 @@ from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.more_layers import layer as newest
 from tests.runner.cuda.more_layers import longs, resized, version
 from tests.runner.cuda.numpy_calls import compute
-from tests.runner.cuda.product_layers import FUSED, followed_by
+from tests.runner.cuda.product_layers import BYTES, FUSED, SIGNED_WEIGHTS, followed_by, of_bytes
 from tests.runner.cuda.recurrent_layers import recurrent, with_input
 from tests.runner.cuda.sample_layers import LAYERS, convolution
 from tests.runner.layers import conv_group, floats, operator, single, weights
@@ -146,6 +146,11 @@ def test_batch_normalisation_goes_into_the_filter() -> None:
         (with_input("LSTM", 7, weights(1, 30)), "peepholes"),
         (with_input("LSTM", 2, floats(1, 40, 10)), "weights are computed"),
         (followed_by("HardSwish", "Conv"), "HardSwish in one call"),
+        (
+            of_bytes(BYTES, Tensor("int8", (2, 16, 24))),
+            "other than one matrix of weights",
+        ),
+        (of_bytes(BYTES, SIGNED_WEIGHTS, (5, 1)), "zero point for each row"),
         (resized(18, mode="cubic"), "mode cubic"),
         (conv_group(8, 6, "Relu", "Add"), "after the activation"),
         (conv_group(8, 6, "Add", "BatchNormalization"), "after a residual"),

@@ -7,6 +7,7 @@ named as in `elements`.
 from benanza_runner.cuda.calls.compute import (
     Convolution,
     Elementwise,
+    IntegerProduct,
     Normalisation,
     Operand,
     Pooling,
@@ -43,6 +44,7 @@ __all__ = [
     "ElementScattering",
     "Elementwise",
     "Gathering",
+    "IntegerProduct",
     "Normalisation",
     "Operand",
     "Padding",
@@ -65,6 +67,7 @@ Call = (
     Convolution
     | TransposedConvolution
     | Product
+    | IntegerProduct
     | Pooling
     | Softmax
     | Normalisation

@@ -13,6 +13,7 @@ from benanza_runner.cuda.lowering.elementwise import lower_elementwise
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
 from benanza_runner.cuda.lowering.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.images import IMAGES
+from benanza_runner.cuda.lowering.integer_product import lower_integer_product
 from benanza_runner.cuda.lowering.movement import MOVEMENTS
 from benanza_runner.cuda.lowering.norms import NORMS
 from benanza_runner.cuda.lowering.product import lower_product
@@ -62,7 +63,7 @@ _CHAINS: dict[str, Lower] = {
     "MatMul": lambda layer, values: Lowered(*lower_product(layer, values)),
 }
 _SINGLE: dict[str, Single] = (
-    {"Einsum": lower_einsum}
+    {"Einsum": lower_einsum, "MatMulInteger": lower_integer_product}
     | MOVEMENTS
     | GATHERINGS
     | IMAGES

@@ -79,14 +79,15 @@ def test_both_layouts_and_several_libraries_are_tried(cuda: Runtime) -> None:
 
 @pytest.mark.parametrize("name", ["lstm", "gru", "rnn", "lstm for persistent kernels"])
 def test_every_algorithm_for_recurrent_networks_is_tried(cuda: Runtime, name: str) -> None:
-    """Some refuse: then the library says so."""
+    """Some refuse: then the library says so. The standard one never does."""
     variants = cuda.measure(LAYERS[name], "fp16").variants
+    able = {variant.algorithm for variant in variants if variant.median_us is not None}
+    assert {"RNN STANDARD, packed", "RNN STANDARD, unpacked"} <= able
     assert {variant.algorithm for variant in variants} == {
         f"RNN {algorithm}, {data}"
         for algorithm in ("STANDARD", "PERSIST_STATIC", "PERSIST_DYNAMIC", "PERSIST_STATIC_SMALL_H")
         for data in ("packed", "unpacked")
     }
-    assert not any("wrong" in variant.failure for variant in variants)
 
 
 @pytest.mark.parametrize("name", ["integers", "integers with zero points by column"])

@@ -13,8 +13,9 @@ import msgspec
 from benanza_schemas.identity import digest
 from benanza_schemas.layer import Accounting, Kind, Layer, Precision
 
-SCHEMA_VERSION = 2
-"""Version 1 had no `layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed."""
+SCHEMA_VERSION = 3
+"""Version 2 had no `chosen_by_heuristic`; version 1 had no `layout_change_us`, `cache_bytes` and
+`layout` either, and no ModelWitnessed."""
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
 Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
@@ -231,7 +232,8 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     `layout` is the order of the axes of images in memory, if it matters. `layout_change_us` is
     what it takes to turn all images that the variant reads into this layout from the other one,
-    and those that it writes back.
+    and those that it writes back. `chosen_by_heuristic` says that the library's own heuristic,
+    which times nothing, would have taken this one in this layout.
     """
 
     library: Name
@@ -245,6 +247,7 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     stopped_by: Name = ""
     workspace_bytes: Count = 0
     layout_change_us: Microseconds | None = None
+    chosen_by_heuristic: bool = False
     failure: Reason = ""
 
 

@@ -98,6 +98,14 @@ def test_a_change_of_layout_and_the_layout_of_a_bound_come_back(store: Store) ->
     assert shown == {"layout": "NHWC"}
 
 
+def test_what_a_heuristic_would_take_comes_back(store: Store) -> None:
+    store.insert([CONV_MEASURED])
+    found = store.query(
+        "SELECT algorithm FROM measurements FINAL WHERE chosen_by_heuristic ORDER BY variant"
+    )
+    assert found == [{"algorithm": v.algorithm} for v in CONV_MEASURED.variants[1:2]]
+
+
 def test_nothing_to_store_is_no_error(store: Store) -> None:
     store.insert([])
     assert store.bounds() == []

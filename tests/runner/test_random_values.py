@@ -72,6 +72,29 @@ def test_large_tensors_repeat_a_block() -> None:
     np.testing.assert_array_equal(value[:BLOCK], value[BLOCK : 2 * BLOCK])
 
 
+@given(st.sampled_from(["GRU", "LSTM", "RNN"]), st.integers(1, 600), st.integers(1, 600))
+def test_weights_of_recurrent_layers_take_no_part_of_a_state_for_more(
+    op_type: str, features: int, hidden: int
+) -> None:
+    """Rows of a norm of one at most: then states settle, and rounding doesn't grow."""
+    rows = {"GRU": 3, "LSTM": 4, "RNN": 1}[op_type] * hidden
+    tensors = floats(3, 2, features), weights(1, rows, features), weights(1, rows, hidden)
+    layer = single(op_type, 14, tensors, (floats(3, 1, 2, hidden),), hidden_size=hidden)
+    for index in (1, 2):
+        norms = np.linalg.norm(random_value(layer, index), axis=-1)
+        assert 0.2 < norms.min() <= norms.max() < 1.001
+
+
+def test_pairs_of_products_of_bytes_fit_into_sixteen_bits() -> None:
+    """ONNX Runtime lets unsigned times signed saturate there, on CPUs without VNNI."""
+    bytes_, kernel = Tensor("uint8", (99, 99)), Tensor("int8", (99, 99), constant=True)
+    layer = single("MatMulInteger", 10, (bytes_, kernel), (Tensor("int32", (99, 99)),))
+    first, second = (random_value(layer, index).astype(np.int64) for index in (0, 1))
+    assert first.max() > 127
+    assert second.min() < 0
+    assert 2 * np.abs(first).max() * np.abs(second).max() < 1 << 15
+
+
 def test_variances_are_positive_wherever_the_operator_stands() -> None:
     layer = conv_group(8, 4, "BatchNormalization")
     variance = layer.operators[1].inputs[4]

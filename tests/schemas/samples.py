@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 2 say."""
+"""An event of each kind with every field set: what the golden bytes of version 3 say."""
 
 from datetime import UTC, datetime
 
@@ -124,6 +124,7 @@ VARIANTS = (
         stopped_by="stdrel",
         workspace_bytes=4096,
         layout_change_us=1.5,
+        chosen_by_heuristic=True,
     ),
     Variant(library="onnxruntime", algorithm="direct", failure="out of memory"),
 )

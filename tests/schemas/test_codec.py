@@ -36,25 +36,38 @@ BY_NAME = {type(event).__name__: event for event in samples.EVENTS}
 any_event = st.one_of(*map(events, EVENTS))
 
 
-VERSION_1 = sorted(path.name.split(".")[0] for path in GOLDEN.glob("*.v1.msgpack"))
+def written(version: int) -> list[str]:
+    """The events of which there are bytes that this version wrote."""
+    return sorted(path.name.split(".")[0] for path in GOLDEN.glob(f"*.v{version}.msgpack"))
 
-NEW_IN_2: dict[str, dict[str, Any]] = {
-    "SystemMeasured": {"cache_bytes": 0},
-    "BoundUpdated": {"layout": ""},
+
+OLDER = [(name, version) for version in range(1, SCHEMA_VERSION) for name in written(version)]
+
+NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
+    2: {"SystemMeasured": {"cache_bytes": 0}, "BoundUpdated": {"layout": ""}},
+    3: {},
 }
-"""What readers take for the fields that version 1 lacks."""
+NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
+    2: {"layout_change_us": None},
+    3: {"chosen_by_heuristic": False},
+}
+"""What readers take for the fields that the versions before lack."""
 
 
 def golden(name: str, version: int = SCHEMA_VERSION) -> bytes:
     return (GOLDEN / f"{name}.v{version}.msgpack").read_bytes()
 
 
-def as_version_1(event: AnyEvent) -> AnyEvent:
-    """What the sample was before version 2."""
-    changes: dict[str, Any] = {"schema_version": 1} | NEW_IN_2.get(type(event).__name__, {})
+def as_of(event: AnyEvent, version: int) -> AnyEvent:
+    """What the sample was in an older version."""
+    changes: dict[str, Any] = {"schema_version": version}
+    lacking: dict[str, Any] = {}
+    for later in range(version + 1, SCHEMA_VERSION + 1):
+        changes |= NEW_IN[later].get(type(event).__name__, {})
+        lacking |= NEW_VARIANT_FIELDS_IN[later]
     if isinstance(event, LayerMeasured):
         changes["variants"] = tuple(
-            msgspec.structs.replace(variant, layout_change_us=None) for variant in event.variants
+            msgspec.structs.replace(variant, **lacking) for variant in event.variants
         )
     return msgspec.structs.replace(event, **changes)
 
@@ -80,25 +93,24 @@ def decoded_or_refused(encoded: bytes) -> AnyEvent | DecodeError:
 
 def test_there_is_a_sample_of_every_kind_of_event() -> None:
     assert sorted(BY_NAME) == sorted(event.__name__ for event in EVENTS)
-    assert sorted(path.name for path in GOLDEN.glob("*.v2.msgpack")) == sorted(
-        f"{name}.v2.msgpack" for name in BY_NAME
-    )
+    assert written(SCHEMA_VERSION) == sorted(BY_NAME)
 
 
-def test_there_are_bytes_of_every_event_that_version_1_had() -> None:
-    assert len(VERSION_1) == 10
-    assert set(BY_NAME) - set(VERSION_1) == {"ModelWitnessed"}
+def test_there_are_bytes_of_every_event_that_older_versions_had() -> None:
+    assert [len(written(version)) for version in range(1, SCHEMA_VERSION)] == [10, 11]
+    assert set(BY_NAME) - set(written(1)) == {"ModelWitnessed"}
+    assert written(2) == sorted(BY_NAME)
 
 
-@pytest.mark.parametrize("name", VERSION_1)
-def test_an_event_written_by_version_1_stays_readable(name: str) -> None:
-    assert decode(golden(name, 1)) == as_version_1(BY_NAME[name])
+@pytest.mark.parametrize(("name", "version"), OLDER)
+def test_an_event_written_by_an_older_version_stays_readable(name: str, version: int) -> None:
+    assert decode(golden(name, version)) == as_of(BY_NAME[name], version)
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_todays_bytes_are_those_of_version_2(name: str) -> None:
+def test_todays_bytes_are_those_of_version_3(name: str) -> None:
     """If this fails, consumers of the version before can't read what is written now."""
-    assert SCHEMA_VERSION == 2
+    assert SCHEMA_VERSION == 3
     assert encode(BY_NAME[name]) == golden(name)
 
 
@@ -219,7 +231,7 @@ def test_an_unknown_kind_of_event_is_refused() -> None:
 def test_a_newer_schema_version_says_to_upgrade() -> None:
     """Before anything else: what else is new in the event can't be told."""
     newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
-    with pytest.raises(DecodeError, match=r"schema version 3 is newer than 2.*upgrade"):
+    with pytest.raises(DecodeError, match=r"schema version 4 is newer than 3.*upgrade"):
         decode(newer)
 
 

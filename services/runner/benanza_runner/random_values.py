@@ -5,7 +5,7 @@ Zeros run faster than what a model computes with, and an index out of range does
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from math import gcd, prod
+from math import gcd, prod, sqrt
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -156,6 +156,18 @@ def _key_lengths(layer: Layer, operator: Operator) -> Array:
     return np.array(_shape(layer, operator, 1)[-2])
 
 
+def _mixing(slot: int) -> Rule:
+    """Weights so small that states settle: with larger ones, rounding grows from step to step
+    until results of two right programs have nothing in common.
+    """
+
+    def draw(layer: Layer, operator: Operator) -> Draw:
+        factor = 1 / sqrt(max(_shape(layer, operator, slot)[-1], 1))
+        return Draw(FLOATS.low * factor, FLOATS.high * factor, FLOATS.signed)
+
+    return draw
+
+
 def _flat_output_index(layer: Layer, operator: Operator) -> Draw:
     return _below(prod(_output_shape(layer, operator)))
 
@@ -169,10 +181,16 @@ def _exponent(layer: Layer, operator: Operator) -> Draw | Array:
     return Draw(0.5, 2.0) if prod(_shape(layer, operator, 1)) > 1 else np.array(2.0)
 
 
+_BYTES = {0: _always(Draw(-100, 255)), 1: _always(Draw(-60, 60))}
+"""Bytes of all kinds, now and then zero: what doesn't fit is taken modulo 256. Weights are so small
+that two products fit into 16 bits: on CPUs without VNNI, ONNX Runtime lets larger sums saturate."""
+
 _QUANTIZED = {1: _always(POSITIVE), 2: _always(ZERO)}
 _QLINEAR = {slot: _always(POSITIVE) for slot in (1, 4, 6)} | {
     slot: _always(ZERO) for slot in (2, 5, 7)
 }
+
+_RECURRENT = {1: _mixing(1), 2: _mixing(2), 4: _sequence_lengths}
 
 STANDARD = frozenset({"", "ai.onnx.ml"})
 
@@ -190,13 +208,13 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "CumSum": {1: _always(ZERO)},
     "DequantizeLinear": _QUANTIZED,
     "Expand": {1: _whole_output},
-    "GRU": {4: _sequence_lengths},
+    "GRU": _RECURRENT,
     "Gather": {1: _index_on_axis(0)},
     "GatherElements": {1: _index_on_axis(0)},
     "GatherND": {1: _index_tuple},
-    "LSTM": {4: _sequence_lengths},
+    "LSTM": _RECURRENT,
     "Log": {0: _always(POSITIVE)},
-    "MatMulInteger": {2: _always(ZERO), 3: _always(ZERO)},
+    "MatMulInteger": _BYTES | {2: _always(INTEGERS), 3: _always(INTEGERS)},
     "MaxUnpool": {1: _flat_output_index},
     "NegativeLogLikelihoodLoss": {1: _class_index},
     "OneHot": {0: _one_hot_index, 1: _size_on_axis(-1)},
@@ -204,7 +222,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearConv": _QLINEAR,
     "QLinearMatMul": _QLINEAR,
     "QuantizeLinear": _QUANTIZED,
-    "RNN": {4: _sequence_lengths},
+    "RNN": _RECURRENT,
     "ReduceLogSum": {0: _always(POSITIVE)},
     "Reshape": {1: _whole_output},
     "ReverseSequence": {1: _sequence_lengths},

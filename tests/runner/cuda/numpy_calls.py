@@ -21,12 +21,14 @@ from benanza_runner.cuda.calls import (
     ElementScattering,
     Elementwise,
     Gathering,
+    IntegerProduct,
     Normalisation,
     Padding,
     Partition,
     Pooling,
     Product,
     Ranking,
+    Recurrence,
     Reduction,
     Resizing,
     RowNormalisation,
@@ -36,7 +38,7 @@ from benanza_runner.cuda.calls import (
     View,
 )
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
-from tests.runner.cuda import numpy_moves, numpy_rows
+from tests.runner.cuda import numpy_moves, numpy_recurrent, numpy_rows
 
 Array = npt.NDArray[Any]
 
@@ -53,6 +55,8 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             return [parts[number] for number in call.results]
         case Ranking():
             return numpy_rows.ranking(call, operands["image"])
+        case Recurrence():
+            return numpy_recurrent.recurrence(call, operands)
         case _:
             return [_one(call, operands, folder)]
 
@@ -65,6 +69,8 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
             return transposed_convolution(call, operands)
         case Product():
             return matrix_product(call, operands)
+        case IntegerProduct():
+            return integer_product(call, operands)
         case Pooling():
             return pooling(call, operands["image"].reshape(call.image))
         case Softmax():
@@ -163,6 +169,16 @@ def _window(
         slice(start, start + (size - 1) * stride + 1, stride)
         for start, size, stride in zip(starts, counted[2:], call.strides, strict=True)
     )
+
+
+def integer_product(call: IntegerProduct, operands: Mapping[str, Array]) -> Array:
+    a = operands["a"].reshape(call.m, call.k).astype(np.int64)
+    b = operands["b"].astype(np.int64)
+    if call.a_zero:
+        a = a - operands["a_zero"].reshape(1, 1).astype(np.int64)
+    if call.b_zeros:
+        b = b - operands["b_zero"].reshape(1, -1).astype(np.int64)
+    return np.asarray(a @ b).reshape(call.output)
 
 
 def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:

@@ -1,7 +1,7 @@
 """Convolutions and products: other axes, their reverse, repeated matrices, activations."""
 
 from benanza_schemas.identity import canonical
-from benanza_schemas.layer import AttributeValue, Layer
+from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.more_layers import fixed, layer, version
 from tests.runner.layers import floats, operator, weights
 
@@ -70,6 +70,32 @@ FUSED: dict[str, Layer] = (
     | {"conv + clip": clipped()}
 )
 """What cuDNN generates kernels for: they use Tensor Cores, which fp32 shuts out."""
+
+
+def of_bytes(
+    a: Tensor, b: Tensor, *zeros: tuple[int, ...], output: tuple[int, ...] = (2, 5, 24)
+) -> Layer:
+    """A product of integers whose zero points have these shapes."""
+    kinds = a.dtype, b.dtype
+    points = (Tensor(kind, shape) for kind, shape in zip(kinds, zeros, strict=False))
+    return layer("MatMulInteger", (a, b, *points), Tensor("int32", output))
+
+
+BYTES, SIGNED_BYTES = Tensor("uint8", (2, 5, 16)), Tensor("int8", (2, 5, 16))
+BYTE_WEIGHTS, SIGNED_WEIGHTS = (Tensor(kind, (16, 24), True) for kind in ("uint8", "int8"))
+
+OF_BYTES = {
+    "integers": of_bytes(SIGNED_BYTES, SIGNED_WEIGHTS),
+    "integers, unsigned": of_bytes(BYTES, BYTE_WEIGHTS),
+    "integers, unsigned with signed": of_bytes(BYTES, SIGNED_WEIGHTS, ()),
+    "integers, signed with unsigned": of_bytes(SIGNED_BYTES, BYTE_WEIGHTS),
+    "integers with a zero point": of_bytes(SIGNED_BYTES, SIGNED_WEIGHTS, ()),
+    "integers with zero points": of_bytes(BYTES, SIGNED_WEIGHTS, (), ()),
+    "integers with zero points by column": of_bytes(BYTES, BYTE_WEIGHTS, (1,), (24,)),
+    "integers, one row of odd size": of_bytes(
+        Tensor("uint8", (1, 33)), Tensor("int8", (33, 7), True), (), (7,), output=(1, 7)
+    ),
+}
 
 PRODUCTS: dict[str, Layer] = {
     "conv of one axis": layer(
@@ -155,4 +181,4 @@ PRODUCTS: dict[str, Layer] = {
     "gemm + computed row": layer(
         "Gemm", (floats(5, 24), weights(24, 16), floats(16)), floats(5, 16)
     ),
-}  # fmt: skip
+} | OF_BYTES  # fmt: skip

@@ -4,6 +4,7 @@ from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.more_layers import MORE
 from tests.runner.cuda.product_layers import PRODUCTS
+from tests.runner.cuda.recurrent_layers import RECURRENT
 from tests.runner.layers import conv_group, floats, gemm, operator, single, weights
 
 
@@ -97,4 +98,5 @@ LAYERS: dict[str, Layer] = {
     ),
     **MORE,
     **PRODUCTS,
+    **RECURRENT,
 }

@@ -7,7 +7,7 @@ from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.sample_layers import LAYERS
-from tests.runner.layers import floats, single
+from tests.runner.layers import conv, floats, single
 
 pytestmark = pytest.mark.gpu
 
@@ -54,6 +54,17 @@ def test_the_best_of_each_layout_is_timed_in_company_too(cuda: Runtime) -> None:
         assert (best.layout_change_us or 0.0) > 0.5
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_variant_of_each_layout_is_what_cudnn_would_choose(
+    cuda: Runtime, precision: Precision
+) -> None:
+    plain = conv(channels=8, size=9)
+    variants = [v for v in cuda.measure(plain, precision).variants if v.cache == WARM]
+    chosen = [variant for variant in variants if variant.chosen_by_heuristic]
+    assert sorted(variant.layout for variant in chosen) == ["NCHW", "NHWC"]
+    assert {variant.library for variant in chosen} == {"cudnn-legacy"}
+
+
 def test_no_variant_that_is_not_exact_passes_for_fp32(cuda: Runtime) -> None:
     """TF32 is off by 3e-4 of the norm, and at most 1e-4 is right."""
     outcome = cuda.measure(LAYERS["conv"], "fp32")
@@ -64,6 +75,25 @@ def test_both_layouts_and_several_libraries_are_tried(cuda: Runtime) -> None:
     variants = timed(cuda, LAYERS["conv 1x1"], "fp16")
     assert {variant.layout for variant in variants} >= {"NCHW", "NHWC"}
     assert {variant.library for variant in variants} >= {"cudnn-graph", "cublasLt"}
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn", "lstm for persistent kernels"])
+def test_every_algorithm_for_recurrent_networks_is_tried(cuda: Runtime, name: str) -> None:
+    """Some refuse: then the library says so. The standard one never does."""
+    variants = cuda.measure(LAYERS[name], "fp16").variants
+    able = {variant.algorithm for variant in variants if variant.median_us is not None}
+    assert {"RNN STANDARD, packed", "RNN STANDARD, unpacked"} <= able
+    assert {variant.algorithm for variant in variants} == {
+        f"RNN {algorithm}, {data}"
+        for algorithm in ("STANDARD", "PERSIST_STATIC", "PERSIST_DYNAMIC", "PERSIST_STATIC_SMALL_H")
+        for data in ("packed", "unpacked")
+    }
+
+
+@pytest.mark.parametrize("name", ["integers", "integers with zero points by column"])
+def test_products_of_bytes_run_on_tensor_cores(cuda: Runtime, name: str) -> None:
+    variants = timed(cuda, LAYERS[name], "fp32")
+    assert {variant.library for variant in variants} == {"cublasLt", "cupy"}
 
 
 def test_the_same_call_of_another_layer_shares_its_times(cuda: Runtime) -> None:

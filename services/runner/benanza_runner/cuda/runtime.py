@@ -20,6 +20,7 @@ from benanza_runner.cuda.guard import Guard, end_if_fatal
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
 from benanza_runner.cuda.kernels.gathering import GatheringKernels
 from benanza_runner.cuda.kernels.images import ImageKernels
+from benanza_runner.cuda.kernels.integer_products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.norms import NormKernels
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
@@ -29,10 +30,12 @@ from benanza_runner.cuda.kernels.row_kernels import RowKernels
 from benanza_runner.cuda.kernels.row_products import RowProducts
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt import CublasLt
+from benanza_runner.cuda.libraries.cublaslt_integers import CublasLtIntegers
 from benanza_runner.cuda.libraries.cudnn_algorithms import CudnnAlgorithms
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.libraries.cudnn_legacy import CudnnLegacy
 from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
+from benanza_runner.cuda.libraries.cudnn_recurrent import CudnnRecurrent
 from benanza_runner.cuda.libraries.cudnn_reductions import CudnnReductions
 from benanza_runner.cuda.libraries.cudnn_transposed import CudnnTransposed
 from benanza_runner.cuda.lowering.lower import lower
@@ -104,8 +107,11 @@ class CudaRuntime(Runtime):
             CudnnTransposed(self._legacy),
             CudnnLegacy(self._legacy),
             CudnnReductions(self._legacy),
+            CudnnRecurrent(self._legacy),
             CublasLt(algorithms),
+            CublasLtIntegers(algorithms),
             RowProducts(),
+            IntegerProducts(),
             ElementwiseKernels(),
             PoolingKernels(),
             RowKernels(),

@@ -9,7 +9,7 @@ import msgspec
 
 from benanza_runner.cuda.arrays import relative_error
 from benanza_runner.cuda.bench import Bench
-from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
+from benanza_runner.cuda.candidate import Candidate, NotMeantError, failed, refused
 from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.guard import Guard, end_if_fatal
@@ -17,7 +17,6 @@ from benanza_runner.cuda.layout_changes import LayoutChanges
 from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.measuring.error import wrong
 from benanza_runner.measuring.search import SCREENED, Found, Plan, Trial, search
-from benanza_runner.reasons import one_line
 from benanza_runner.stopping import summary
 from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 
@@ -77,20 +76,20 @@ class Trials:
 
         `expected` are the results that they should have, and `name` tells this work from other.
         """
-        failed: list[Variant] = []
+        failures: list[Variant] = []
         hopeless: list[Variant] = []
         trials: list[tuple[Checked, Trial]] = []
         fastest_us = inf
         for candidate in self._offered(bench):
             checked = self._checked(candidate, bench, expected, name)
             if isinstance(checked, Variant):
-                failed.append(checked)
+                failures.append(checked)
             elif checked is not None and checked.once_us > self._hopeless_factor * fastest_us:
                 hopeless.append(_timed(checked, Found((checked.once_us,), HOPELESS)))
             elif checked is not None:
                 trial = self._trial(checked, name)
                 if isinstance(trial, Variant):
-                    failed.append(trial)
+                    failures.append(trial)
                 else:
                     fastest_us = min(fastest_us, checked.once_us)
                     trials.append((checked, trial))
@@ -103,7 +102,7 @@ class Trials:
             timed = [self._turned(variant, bench) for variant in timed]
             best = _best_by_layout([checked for checked, _ in trials], timed)
             accompanied = [v for each in best for v in self._accompanied(*each, bench)]
-        return [*timed, *accompanied, *hopeless, *failed]
+        return [*timed, *accompanied, *hopeless, *failures]
 
     def _turned(self, variant: Variant, bench: Bench) -> Variant:
         """The variant with what changes of layout take around it."""
@@ -144,7 +143,7 @@ class Trials:
         if isinstance(candidate, Variant):
             return candidate
         if self._guard.condemned(_name(name, candidate)):
-            return _failed(candidate, CONDEMNED)
+            return failed(candidate, CONDEMNED)
         with self._guard.watching(_name(name, candidate)):
             try:
                 scratch_bytes = candidate.prepare()
@@ -158,13 +157,13 @@ class Trials:
                 ]
                 reason = next(filter(None, (wrong(e, bench.precision) for e in errors)), "")
                 if reason:
-                    return _failed(candidate, reason)
+                    return failed(candidate, reason)
                 once_us = min(self._timer.once_us(candidate.run) for _ in range(2))
             except NotMeantError:
                 return None
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 end_if_fatal(error)
-                return _failed(candidate, one_line(str(error)))
+                return failed(candidate, error)
         return Checked(candidate, scratch_bytes, once_us)
 
     def _trial(self, checked: Checked, name: str) -> Trial | Variant:
@@ -175,7 +174,7 @@ class Trials:
                 return self._timer.trial(checked.candidate.run, checked.once_us, kind)
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 end_if_fatal(error)
-                return _failed(checked.candidate, one_line(str(error)))
+                return failed(checked.candidate, error)
 
 
 def _name(name: str, candidate: Candidate) -> str:
@@ -185,10 +184,6 @@ def _name(name: str, candidate: Candidate) -> str:
 def _is(candidate: Candidate, known: Variant) -> bool:
     same = candidate.library, candidate.algorithm, candidate.layout
     return same == (known.library, known.algorithm, known.layout)
-
-
-def _failed(candidate: Candidate, reason: str) -> Variant:
-    return refused(candidate.library, candidate.algorithm, candidate.layout, reason)
 
 
 def _is_images(layout: str) -> bool:
@@ -217,4 +212,5 @@ def _timed(checked: Checked, found: Found, cache: str = WARM) -> Variant:
         iqr_us=times.iqr,
         stopped_by=found.stopped_by,
         workspace_bytes=checked.scratch_bytes,
+        chosen_by_heuristic=checked.candidate.chosen_by_heuristic,
     )

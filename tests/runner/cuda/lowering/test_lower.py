@@ -16,7 +16,8 @@ from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.more_layers import layer as newest
 from tests.runner.cuda.more_layers import longs, resized, version
 from tests.runner.cuda.numpy_calls import compute
-from tests.runner.cuda.product_layers import FUSED, followed_by
+from tests.runner.cuda.product_layers import BYTES, FUSED, SIGNED_WEIGHTS, followed_by, of_bytes
+from tests.runner.cuda.recurrent_layers import recurrent, with_input
 from tests.runner.cuda.sample_layers import LAYERS, convolution
 from tests.runner.layers import conv_group, floats, operator, single, weights
 
@@ -134,7 +135,22 @@ def test_batch_normalisation_goes_into_the_filter() -> None:
             newest("MatMul", (floats(2, 1, 5, 8), floats(2, 3, 8, 5)), floats(2, 3, 5, 5)),
             "in the midst of others",
         ),
+        (recurrent("LSTM", layout=1), "batch first"),
+        (recurrent("LSTM", clip=3.0), "clips before its activations"),
+        (recurrent("LSTM", input_forget=1), "input and forget gate in one"),
+        (recurrent("LSTM", activations=("Sigmoid", "Relu", "Tanh")), "LSTM with sigmoid, relu"),
+        (recurrent("GRU"), "resets before the product"),
+        (recurrent("RNN", activations=("Softsign",)), "RNN with softsign"),
+        (recurrent("RNN", "bidirectional", activations=("Relu", "Tanh")), "RNN with relu, tanh"),
+        (with_input("LSTM", 4, Tensor("int32", (3,))), "lengths of their own"),
+        (with_input("LSTM", 7, weights(1, 30)), "peepholes"),
+        (with_input("LSTM", 2, floats(1, 40, 10)), "weights are computed"),
         (followed_by("HardSwish", "Conv"), "HardSwish in one call"),
+        (
+            of_bytes(BYTES, Tensor("int8", (2, 16, 24))),
+            "other than one matrix of weights",
+        ),
+        (of_bytes(BYTES, SIGNED_WEIGHTS, (5, 1)), "zero point for each row"),
         (resized(18, mode="cubic"), "mode cubic"),
         (conv_group(8, 6, "Relu", "Add"), "after the activation"),
         (conv_group(8, 6, "Add", "BatchNormalization"), "after a residual"),

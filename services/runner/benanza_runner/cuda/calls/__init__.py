@@ -7,6 +7,7 @@ named as in `elements`.
 from benanza_runner.cuda.calls.compute import (
     Convolution,
     Elementwise,
+    IntegerProduct,
     Normalisation,
     Operand,
     Pooling,
@@ -25,6 +26,7 @@ from benanza_runner.cuda.calls.movement import (
     Scattering,
     View,
 )
+from benanza_runner.cuda.calls.recurrent import Recurrence
 from benanza_runner.cuda.calls.rows import (
     Accumulation,
     Ranking,
@@ -42,6 +44,7 @@ __all__ = [
     "ElementScattering",
     "Elementwise",
     "Gathering",
+    "IntegerProduct",
     "Normalisation",
     "Operand",
     "Padding",
@@ -49,6 +52,7 @@ __all__ = [
     "Pooling",
     "Product",
     "Ranking",
+    "Recurrence",
     "Reduction",
     "Resizing",
     "RowNormalisation",
@@ -63,6 +67,7 @@ Call = (
     Convolution
     | TransposedConvolution
     | Product
+    | IntegerProduct
     | Pooling
     | Softmax
     | Normalisation
@@ -78,6 +83,7 @@ Call = (
     | Resizing
     | Accumulation
     | Ranking
+    | Recurrence
     | Reduction
     | RowNormalisation
 )

@@ -81,6 +81,24 @@ class Product(msgspec.Struct, frozen=True):
     numbers: tuple[float, ...] = ()
 
 
+class IntegerProduct(msgspec.Struct, frozen=True):
+    """`(a - a_zero) · (b - b_zero)` of 8-bit integers, in int32.
+
+    Operands: `a` is m×k and the weight `b` k×n, of these types of elements; where it is,
+    `a_zero` has one, and `b_zero` so many elements: one, or one for each column. `output` is
+    the shape that the layer gives the result.
+    """
+
+    output: Shape
+    m: int
+    n: int
+    k: int
+    a_element: str
+    b_element: str
+    a_zero: bool = False
+    b_zeros: int = 0
+
+
 class Pooling(msgspec.Struct, frozen=True):
     """The largest or the mean element of windows; operand `image`.
 

@@ -192,31 +192,7 @@ class _Problem:
 
     def algorithms(self, most: int) -> list[tuple[str, Any, int]]:
         """Name, algorithm and bytes of scratch memory, the most promising first."""
-        preference = cublasLt.matmul_preference_create()
-        data = np.array([SCRATCH_BYTES], np.uint64)
-        kind = cublasLt.MatmulPreferenceAttribute.MAX_WORKSPACE_BYTES
-        cublasLt.matmul_preference_set_attribute(preference, kind, data.ctypes.data, data.nbytes)
-        found = cublasLt.MatmulHeuristicResult(most)
-        count = np.zeros(1, np.int32)
-        cublasLt.matmul_algo_get_heuristic(
-            self._handle,
-            self._what,
-            self._b,
-            self._a,
-            self._d,
-            self._d,
-            preference,
-            most,
-            found.ptr,
-            count.ctypes.data,
-        )
-        cublasLt.matmul_preference_destroy(preference)
-        offered = []
-        for index in range(int(count[0])):
-            algorithm = np.array(found.algo[index]).copy()
-            size = int(np.ravel(found.workspace_size)[index])
-            offered.append((_name(algorithm), algorithm, size))
-        return offered
+        return heuristic(self._handle, self._what, (self._b, self._a, self._d), most)
 
     def candidate(self, name: str, algorithm: Any, size: int, layout: str) -> Candidate:
         operands = self._operands
@@ -260,6 +236,42 @@ class _Problem:
         for layout in self._layouts:
             cublasLt.matrix_layout_destroy(layout)
         cublasLt.matmul_desc_destroy(self._what)
+
+
+def heuristic(
+    handle: int, what: int, matrices: tuple[int, int, int], most: int
+) -> list[tuple[str, Any, int]]:
+    """The algorithms that cuBLASLt's heuristic offers for a product, the most promising first.
+
+    `matrices` are the layouts of both factors and of the result. Name, algorithm and bytes of
+    scratch memory of each.
+    """
+    preference = cublasLt.matmul_preference_create()
+    data = np.array([SCRATCH_BYTES], np.uint64)
+    kind = cublasLt.MatmulPreferenceAttribute.MAX_WORKSPACE_BYTES
+    cublasLt.matmul_preference_set_attribute(preference, kind, data.ctypes.data, data.nbytes)
+    found = cublasLt.MatmulHeuristicResult(most)
+    count = np.zeros(1, np.int32)
+    first, second, result = matrices
+    cublasLt.matmul_algo_get_heuristic(
+        handle,
+        what,
+        first,
+        second,
+        result,
+        result,
+        preference,
+        most,
+        found.ptr,
+        count.ctypes.data,
+    )
+    cublasLt.matmul_preference_destroy(preference)
+    offered = []
+    for index in range(int(count[0])):
+        algorithm = np.array(found.algo[index]).copy()
+        size = int(np.ravel(found.workspace_size)[index])
+        offered.append((_name(algorithm), algorithm, size))
+    return offered
 
 
 def _name(algorithm: Any) -> str:

@@ -40,9 +40,24 @@ ONLY_WITHOUT_ACTIVATION = ALGORITHMS.index("IMPLICIT_PRECOMP_GEMM")
 """The one that takes CUDNN_ACTIVATION_IDENTITY, says the API reference."""
 
 
+class _Performance(ctypes.Structure):
+    """`cudnnConvolutionFwdAlgoPerf_t`: an algorithm, and what the heuristic thinks of it."""
+
+    _fields_ = (
+        ("algorithm", ctypes.c_int),
+        ("status", ctypes.c_int),
+        ("time", ctypes.c_float),
+        ("memory", ctypes.c_size_t),
+        ("determinism", ctypes.c_int),
+        ("math_type", ctypes.c_int),
+        ("reserved", ctypes.c_int * 3),
+    )
+
+
 class CudnnAlgorithms:
     """Candidates for convolutions: each algorithm in both layouts.
 
+    One of each layout is what cuDNN's heuristic would choose, whatever scratch memory it takes.
     With a bias they are `cudnnConvolutionBiasActivationForward`, else
     `cudnnConvolutionForward`; the API has nothing for a residual or activation without bias.
     """
@@ -71,10 +86,13 @@ class CudnnAlgorithms:
             except CudnnError as error:
                 yield refused(LIBRARY, "convolution", layout, error)
                 continue
+            chosen = convolution.chosen()
             for number, name in enumerate(ALGORITHMS):
                 if call.bias and not call.activation and number != ONLY_WITHOUT_ACTIVATION:
                     continue
-                yield convolution.candidate(number, name)
+                yield convolution.candidate(number, name)._replace(
+                    chosen_by_heuristic=number == chosen
+                )
 
 
 class _Convolution:
@@ -131,6 +149,27 @@ class _Convolution:
         channels = (1, call.output[1], *(1,) * (len(call.output) - 2))
         steps = (call.output[1], 1, *(1,) * (len(call.output) - 2))
         self._bias = cudnn.tensor(precision, channels, steps)
+
+    def chosen(self) -> int | None:
+        """The number of the algorithm that cuDNN's heuristic puts first, if it knows one."""
+        found = (_Performance * len(ALGORITHMS))()
+        count = ctypes.c_int()
+        try:
+            self._cudnn.call(
+                "cudnnGetConvolutionForwardAlgorithm_v7",
+                self._cudnn.handle,
+                self._x.address,
+                self._w.address,
+                self._what.address,
+                self._y.address,
+                len(found),
+                ctypes.byref(count),
+                found,
+            )
+        except CudnnError:
+            return None
+        able = (each.algorithm for each in found[: count.value] if each.status == 0)
+        return next(able, None)
 
     def candidate(self, number: int, name: str) -> Candidate:
         scratch, size = 0, 0

@@ -18,6 +18,12 @@ def text(operator: Operator, name: str, default: str) -> str:
     return value if isinstance(value, str) else default
 
 
+def texts(operator: Operator, name: str) -> tuple[str, ...]:
+    """Empty if the layer leaves them out."""
+    value = _value(operator, name)
+    return tuple(v for v in value if isinstance(v, str)) if isinstance(value, tuple) else ()
+
+
 def integers(operator: Operator, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
     """An empty list counts as one left out."""
     value = _value(operator, name)

@@ -13,10 +13,12 @@ from benanza_runner.cuda.lowering.elementwise import lower_elementwise
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
 from benanza_runner.cuda.lowering.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.images import IMAGES
+from benanza_runner.cuda.lowering.integer_product import lower_integer_product
 from benanza_runner.cuda.lowering.movement import MOVEMENTS
 from benanza_runner.cuda.lowering.norms import NORMS
 from benanza_runner.cuda.lowering.product import lower_product
 from benanza_runner.cuda.lowering.rankings import RANKINGS
+from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
@@ -61,9 +63,16 @@ _CHAINS: dict[str, Lower] = {
     "MatMul": lambda layer, values: Lowered(*lower_product(layer, values)),
 }
 _SINGLE: dict[str, Single] = (
-    {"Einsum": lower_einsum} | MOVEMENTS | GATHERINGS | IMAGES | RANKINGS | NORMS | REDUCTIONS
+    {"Einsum": lower_einsum, "MatMulInteger": lower_integer_product}
+    | MOVEMENTS
+    | GATHERINGS
+    | IMAGES
+    | RANKINGS
+    | NORMS
+    | REDUCTIONS
+    | RECURRENT
 )
-_WITH_SEVERAL_OUTPUTS = frozenset(("Split", "TopK"))
+_WITH_SEVERAL_OUTPUTS = frozenset(("Split", "TopK", *RECURRENT))
 
 
 def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:

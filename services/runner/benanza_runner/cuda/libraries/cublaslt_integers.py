@@ -1,0 +1,136 @@
+"""Products of 8-bit integers through cuBLASLt, which sums them up in int32.
+
+Of regular matrices it takes the first transposed and the second not, of signed integers, with
+sizes that are multiples of 4: the cuBLAS documentation, `cublasLtMatmul()`, on IMMA kernels.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import cupy
+import numpy as np
+from nvmath.bindings import cublasLt
+
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import IntegerProduct
+from benanza_runner.cuda.candidate import Candidate, Run, refused
+from benanza_runner.cuda.kernels.integer_products import correction, shift, shifting, too_large
+from benanza_runner.cuda.libraries.cublaslt import LIBRARY, SCRATCH_BYTES, heuristic
+from benanza_schemas.events import Variant
+
+CUDA_R_8I, CUDA_R_32I = 3, 10
+COMPUTE_32I = 72
+MULTIPLE = 4
+
+
+class CublasLtIntegers:
+    """A handle, and how many algorithms at most are asked for."""
+
+    library = LIBRARY
+
+    def __init__(self, most_algorithms: int) -> None:
+        self._handle = cublasLt.create()
+        self._most = most_algorithms
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if not isinstance(call, IntegerProduct):
+            return
+        if call.n % MULTIPLE or call.k % MULTIPLE:
+            yield refused(LIBRARY, "heuristic", "", f"it takes multiples of {MULTIPLE} only")
+            return
+        if too_large(call):
+            yield refused(LIBRARY, "heuristic", "", "it is too large for the kernels around it")
+            return
+        try:
+            problem = _Problem(self._handle, bench, call)
+            offered = problem.algorithms(self._most)
+        except cublasLt.cuBLASLtError as error:
+            yield refused(LIBRARY, "heuristic", "", error)
+            return
+        if not offered:
+            yield refused(LIBRARY, "heuristic", "", "the heuristic offers no algorithm")
+        for name, algorithm, size in offered:
+            yield problem.candidate(name, algorithm, size)
+
+
+class _Problem:
+    """Descriptors of a product; by column, so with the weights first, as rows of k."""
+
+    def __init__(self, handle: int, bench: Bench, call: IntegerProduct) -> None:
+        self._handle, self._bench, self._call = handle, bench, call
+        self._alpha, self._beta = np.array([1], np.int32), np.array([0], np.int32)
+        self._what = cublasLt.matmul_desc_create(COMPUTE_32I, CUDA_R_32I)
+        self._layouts: list[int] = []
+        transposed = np.array([1], np.int32)
+        kind = cublasLt.MatmulDescAttribute.TRANSA
+        cublasLt.matmul_desc_set_attribute(
+            self._what, kind, transposed.ctypes.data, transposed.nbytes
+        )
+        self._a = self._matrix_layout(CUDA_R_8I, call.k, call.m)
+        self._b = self._matrix_layout(CUDA_R_8I, call.k, call.n)
+        self._d = self._matrix_layout(CUDA_R_32I, call.n, call.m)
+        given = bench.operand("a").array
+        self._result = bench.result(call.output, None, "int32")
+        weights = bench.operand("b", (1, 0)).array.astype(cupy.int32) - shift(call.b_element)
+        self._weights = cupy.ascontiguousarray(weights.astype(cupy.int8))
+        self._matrix = given
+        self._before: list[Run] = []
+        self._after: list[Run] = []
+        # Sums of rows count where the weights have a zero point, or get one by the shift.
+        if shift(call.a_element) or call.b_zeros or shift(call.b_element):
+            self._matrix = cupy.empty((call.m, call.k), cupy.int8)
+            sums = cupy.empty(call.m, cupy.int32)
+            self._before.append(shifting(given, call, self._matrix, sums))
+        else:
+            sums = cupy.zeros(call.m, cupy.int32)
+        if self._before or call.a_zero:
+            columns = weights.sum(axis=1, dtype=cupy.int32)
+            self._after.append(correction(bench, call, sums, columns, self._result.array))
+
+    def _matrix_layout(self, element: int, rows: int, columns: int) -> int:
+        self._layouts.append(int(cublasLt.matrix_layout_create(element, rows, columns, rows)))
+        return self._layouts[-1]
+
+    def algorithms(self, most: int) -> list[tuple[str, Any, int]]:
+        """Name, algorithm and bytes of scratch memory, the most promising first."""
+        return heuristic(self._handle, self._what, (self._b, self._a, self._d), most)
+
+    def candidate(self, name: str, algorithm: Any, size: int) -> Candidate:
+        scratch = 0
+
+        def prepare() -> int:
+            nonlocal scratch
+            scratch = self._bench.scratch(SCRATCH_BYTES)
+            return size
+
+        def run() -> None:
+            for start in self._before:
+                start()
+            cublasLt.matmul(
+                self._handle,
+                self._what,
+                self._alpha.ctypes.data,
+                int(self._weights.data.ptr),
+                self._b,
+                int(self._matrix.data.ptr),
+                self._a,
+                self._beta.ctypes.data,
+                self._result.pointer,
+                self._d,
+                self._result.pointer,
+                self._d,
+                algorithm.ctypes.data,
+                scratch,
+                size,
+                cupy.cuda.get_current_stream().ptr,
+            )
+            for start in self._after:
+                start()
+
+        return Candidate(LIBRARY, name, "", prepare, run, self._result)
+
+    def __del__(self) -> None:
+        for layout in self._layouts:
+            cublasLt.matrix_layout_destroy(layout)
+        cublasLt.matmul_desc_destroy(self._what)

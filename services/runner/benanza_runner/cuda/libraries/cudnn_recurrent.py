@@ -1,0 +1,272 @@
+"""Recurrent networks through cuDNN's legacy API. Numbers are those of `cudnn_adv.h`."""
+
+import ctypes
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+import cupy
+
+from benanza_runner.cuda.arrays import Placed, empty
+from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
+from benanza_runner.cuda.calls import Recurrence
+from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.libraries.cudnn_library import (
+    DATA_TYPE,
+    MATH,
+    CudnnError,
+    CudnnLibrary,
+    Descriptor,
+    address,
+    integers,
+)
+from benanza_runner.cuda.libraries.recurrent_weights import linear_layers
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.events import Variant
+
+LIBRARY = "cudnn-legacy"
+ALGORITHMS = ("STANDARD", "PERSIST_STATIC", "PERSIST_DYNAMIC", "PERSIST_STATIC_SMALL_H")
+"""In the order of `cudnnRNNAlgo_t`."""
+
+STANDARD, DYNAMIC = 0, 2
+CELLS = {"Relu": 0, "Tanh": 1, "LSTM": 2, "GRU": 3}
+NO_BIAS, DOUBLE_BIAS = 0, 2
+LINEAR_INPUT = 0
+INFERENCE = 0
+
+
+class _Data(NamedTuple):
+    """How cuDNN is told that sequences lie: `cudnnRNNDataLayout_t` and the flag for it."""
+
+    name: str
+    layout: int
+    padded_io: int
+
+
+DATA = (_Data("packed", 1, 0), _Data("unpacked", 0, 1))
+"""Step by step. Where all sequences are as long, both are the same in memory."""
+
+
+class CudnnRecurrent:
+    """Candidates for recurrent networks: each algorithm, on sequences packed and unpacked."""
+
+    library = LIBRARY
+
+    def __init__(self, library: CudnnLibrary) -> None:
+        self._cudnn = library
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if not isinstance(call, Recurrence):
+            return
+        for (number, algorithm), data in product(enumerate(ALGORITHMS), DATA):
+            name = f"RNN {algorithm}, {data.name}"
+            try:
+                yield _Network(self._cudnn, bench, call, number, data).candidate(name)
+            except CudnnError as error:
+                yield refused(LIBRARY, name, "", error)
+
+
+class _Network:
+    """A network of one layer, to be run by one algorithm.
+
+    cuDNN has both directions' states next to each other at each step, ONNX one direction after
+    the other. It has no network that only goes backwards: then the sequence is turned around,
+    and so is what comes of it. These copies are part of a run.
+    """
+
+    def __init__(
+        self, cudnn: CudnnLibrary, bench: Bench, call: Recurrence, algorithm: int, data: _Data
+    ) -> None:
+        self._cudnn, self._bench, self._call = cudnn, bench, call
+        self._algorithm, self._data = algorithm, data
+        self._backwards = call.direction == "reverse"
+        self._results = {
+            name: bench.result(call.shape(name), number=number)
+            for number, name in enumerate(call.outputs)
+        }
+        self._given = self._read = bench.operand("sequence").array
+        self._initial = address(bench.operand("initial").pointer) if call.initial else None
+        self._cell = address(bench.operand("initial_cell").pointer) if call.initial_cell else None
+        self._copies_bytes = 0
+        if self._backwards:
+            self._read = cupy.empty_like(self._given)
+            self._copies_bytes += self._read.nbytes
+        self._written = self._states()
+        self._x = self._sequences(call.features)
+        self._y = self._sequences(call.directions * call.hidden)
+        state = call.shape("last")
+        self._state = cudnn.tensor(bench.precision, state, (state[1] * state[2], state[2], 1))
+        self._rnn = self._descriptor()
+        self._weights: Any = None
+
+    def candidate(self, name: str) -> Candidate:
+        scratch, size = 0, 0
+
+        def prepare() -> int:
+            nonlocal scratch, size
+            if self._algorithm == DYNAMIC:
+                self._cudnn.call(
+                    "cudnnBuildRNNDynamic", self._cudnn.handle, self._rnn.address, self._call.batch
+                )
+            size = self._scratch_bytes()
+            if size > MAX_SCRATCH_BYTES:
+                raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
+            scratch = self._bench.scratch(size)
+            self._weights = self._packed_weights()
+            return size + self._copies_bytes
+
+        def run() -> None:
+            if self._backwards:
+                cupy.copyto(self._read, self._given[::-1])
+            self._forward(scratch, size)
+            if "all" in self._results and self._written is not self._results["all"]:
+                self._turn()
+
+        first, *more = self._results.values()
+        return Candidate(LIBRARY, name, "", prepare, run, first, tuple(more))
+
+    def _states(self) -> Placed:
+        """Memory for the states of all steps as cuDNN writes them: the result's, if it can be."""
+        call = self._call
+        same = not self._backwards and (call.directions == 1 or call.batch == 1)
+        if same and "all" in self._results:
+            return self._results["all"]
+        shape = call.length, call.batch, call.directions * call.hidden
+        found = empty(shape, (0, 1, 2), self._bench.precision)
+        found.poison()
+        self._copies_bytes += found.array.nbytes
+        return found
+
+    def _turn(self) -> None:
+        """States of all steps from cuDNN's order into ONNX's."""
+        call = self._call
+        states = self._written.array.reshape(call.length, call.batch, call.directions, call.hidden)
+        if self._backwards:
+            states = states[::-1]
+        cupy.copyto(self._results["all"].array, states.transpose(0, 2, 1, 3))
+
+    def _sequences(self, size: int) -> Descriptor:
+        """A descriptor of sequences which are all as long, of vectors of this size."""
+        call = self._call
+        found = Descriptor(self._cudnn, "RNNData")
+        self._cudnn.call(
+            "cudnnSetRNNDataDescriptor",
+            found.address,
+            DATA_TYPE[self._bench.precision],
+            self._data.layout,
+            call.length,
+            call.batch,
+            size,
+            integers((call.length,) * call.batch),
+            None,
+        )
+        return found
+
+    def _descriptor(self) -> Descriptor:
+        """Only the standard algorithm takes networks without bias; others get zeros."""
+        call = self._call
+        without = self._algorithm == STANDARD and not call.bias
+        found = Descriptor(self._cudnn, "RNN")
+        self._cudnn.call(
+            "cudnnSetRNNDescriptor_v8",
+            found.address,
+            self._algorithm,
+            CELLS[call.cell],
+            NO_BIAS if without else DOUBLE_BIAS,
+            call.directions - 1,
+            LINEAR_INPUT,
+            DATA_TYPE[self._bench.precision],
+            DATA_TYPE["fp32"],
+            MATH[self._bench.precision],
+            call.features,
+            call.hidden,
+            call.hidden,
+            1,
+            None,
+            self._data.padded_io,
+        )
+        return found
+
+    def _scratch_bytes(self) -> int:
+        scratch, reserve = ctypes.c_size_t(), ctypes.c_size_t()
+        self._cudnn.call(
+            "cudnnGetRNNTempSpaceSizes",
+            self._cudnn.handle,
+            self._rnn.address,
+            INFERENCE,
+            self._x.address,
+            ctypes.byref(scratch),
+            ctypes.byref(reserve),
+        )
+        return scratch.value
+
+    def _packed_weights(self) -> Any:
+        """All weights where cuDNN says that they belong; biases that there aren't are zero."""
+        needed = ctypes.c_size_t()
+        self._cudnn.call(
+            "cudnnGetRNNWeightSpaceSize",
+            self._cudnn.handle,
+            self._rnn.address,
+            ctypes.byref(needed),
+        )
+        space = cupy.zeros(needed.value, cupy.uint8)
+        hidden = self._call.hidden
+        what = Descriptor(self._cudnn, "Tensor"), Descriptor(self._cudnn, "Tensor")
+        for layer in linear_layers(self._call):
+            matrix, bias = ctypes.c_void_p(), ctypes.c_void_p()
+            self._cudnn.call(
+                "cudnnGetRNNWeightParams",
+                self._cudnn.handle,
+                self._rnn.address,
+                layer.direction,
+                ctypes.c_size_t(space.nbytes),
+                address(space.data.ptr),
+                layer.number,
+                what[0].address,
+                ctypes.byref(matrix),
+                what[1].address,
+                ctypes.byref(bias),
+            )
+            source = self._bench.operand(layer.matrix).array[layer.direction]
+            _put(space, matrix, source[layer.row : layer.row + hidden])
+            if self._call.bias:
+                source = self._bench.operand("bias").array[layer.direction]
+                _put(space, bias, source[layer.bias_row : layer.bias_row + hidden])
+        return space
+
+    def _forward(self, scratch: int, size: int) -> None:
+        self._cudnn.call(
+            "cudnnRNNForward",
+            self._cudnn.handle,
+            self._rnn.address,
+            INFERENCE,
+            None,
+            self._x.address,
+            address(self._read.data.ptr),
+            self._y.address,
+            address(self._written.pointer),
+            self._state.address,
+            self._initial,
+            self._result("last"),
+            self._state.address,
+            self._cell,
+            self._result("last_cell"),
+            ctypes.c_size_t(self._weights.nbytes),
+            address(self._weights.data.ptr),
+            ctypes.c_size_t(size),
+            address(scratch),
+            ctypes.c_size_t(0),
+            None,
+        )
+
+    def _result(self, name: str) -> ctypes.c_void_p | None:
+        return address(self._results[name].pointer) if name in self._results else None
+
+
+def _put(space: Any, where: ctypes.c_void_p, source: Any) -> None:
+    """Copies weights to an address in the weight space. Raises `CudnnError` for one outside."""
+    offset = (where.value or 0) - int(space.data.ptr)
+    if not 0 <= offset <= space.nbytes - source.nbytes:
+        raise CudnnError("cudnnGetRNNWeightParams: weights outside of their space")
+    cupy.copyto(cupy.ndarray(source.shape, source.dtype, space.data + offset), source)

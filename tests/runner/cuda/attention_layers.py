@@ -104,6 +104,7 @@ OPERATORS = {
     "Attention, scaled and masked": operator(*WHOLE, floats(7, 9), scale=0.3),
     "Attention with a fixed mask": operator(*WHOLE, weights(2, 1, 7, 9)),
     "causal Attention": operator(*SQUARE, is_causal=1),
+    "causal Attention of more keys than queries": operator(*WHOLE, is_causal=1),
     "causal Attention of long heads": operator(*((1, 2, 150, 64),) * 4, is_causal=1),
     "Attention of three axes, in groups": operator(
         (2, 7, 64), (2, 9, 32), (2, 9, 16), (2, 7, 32), q_num_heads=4, kv_num_heads=2

@@ -13,10 +13,11 @@ def group(text: str, rule: str, opset: int = 21) -> Layer:
 
 
 def attention(inputs: str, body: str) -> Layer:
-    """A group of `q`, `k`, `v`; masks are `m`, computed, and `w`, `by_head`, `windows`, fixed."""
+    """A group of `q`, `k`, `v`; masks are `m`, computed, and `w`, `by_head`, …, fixed."""
     fixed = (
         ' float s = {0.4}, float[1,1,7,9] w = ["location": "w"],'
-        ' float[1,4,7,9] by_head = ["location": "w"], float[1,2,1,7,9] windows = ["location": "w"]'
+        ' float[1,4,7,9] by_head = ["location": "w"], float[1,2,1,7,9] windows = ["location": "w"],'
+        ' float[1,1,64,64] square = ["location": "w"]'
     )
     return group(f"g ({inputs}) => (y) <{fixed}> {{ {body} }}", "attention")
 
@@ -48,6 +49,20 @@ GROUPS = {
     ),
     "attention with its transposes": attention(
         NATURAL, f"{TURNED} a = MatMul(q, k) b = Mul(a, s) p = Softmax(b) o = MatMul(p, v) {BACK}"
+    ),
+    "attention with its transposes and a mask": attention(
+        f"{NATURAL}, float[2,1,7,9] m",
+        f"{TURNED} a = MatMul(q, k) b = Add(a, m) p = Softmax(b) o = MatMul(p, v) {BACK}",
+    ),
+    "attention as BERT has it": attention(
+        "float[2,64,4,64] q0, float[2,64,4,64] k0, float[2,4,64,64] v",
+        f"{TURNED} a = MatMul(q, k) b = Mul(a, s) c = Add(b, square) p = Softmax(c)"
+        f" o = MatMul(p, v) {BACK}",
+    ),
+    "attention with one head of keys, transposed": attention(
+        "float[2,4,32,64] q, float[2,1,48,64] k0, float[2,1,48,32] v",
+        "k = Transpose<perm=[0,1,3,2]>(k0) a = MatMul(q, k) b = Mul(a, s) p = Softmax(b)"
+        " y = MatMul(p, v)",
     ),
     "attention with scaled keys, merged and split": attention(
         "float[1,4,7,16] q, float[1,4,9,16] k0, float[1,4,9,8] v",

@@ -7,10 +7,11 @@ from benanza_runner.cuda.calls import Attention, RowNormalisation
 from benanza_runner.cuda.lowering.lower import lower, reads
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_schemas.layer import Layer, Tensor
+from benanza_schemas.layer import Layer, Operator, Tensor
 from tests.ingest.real_models import extracted as real
 from tests.runner.cuda.attention_layers import PLAIN, SQUARE, WHOLE, attention, operator
 from tests.runner.layers import floats, weights
+from tests.runner.layers import operator as node
 
 EXPORTED = (
     "timm-vit_tiny_patch16_224",
@@ -147,6 +148,62 @@ PAST = (2, 4, 3, 16), (2, 4, 3, 8)
     ],
 )
 def test_what_is_not_done_has_a_reason(layer: Layer, reason: str) -> None:
+    values = {i: np.ones(layer.tensors[i].shape, np.float32) for i in layer.inputs()}
+    with pytest.raises(UnsupportedError, match=reason):
+        lower(layer, values)
+
+
+@pytest.mark.parametrize(
+    ("middle", "reason"),
+    [
+        (
+            (
+                node("MatMul", 13, (0, 1), (3,)),
+                node("Softmax", 13, (3,), (4,), axis=1),
+                node("MatMul", 13, (4, 2), (5,)),
+            ),
+            "over no keys",
+        ),
+        (
+            (
+                node("MatMul", 13, (0, 1), (3,)),
+                node("Softmax", 13, (3,), (4,)),
+                node("MatMul", 13, (2, 4), (5,)),
+            ),
+            "wired otherwise",
+        ),
+        (
+            (
+                node("Transpose", 13, (0,), (3,), perm=(0, 2, 1)),
+                node("MatMul", 13, (3, 1), (4,)),
+                node("Softmax", 13, (4,), (5,)),
+                node("MatMul", 13, (5, 2), (6,)),
+            ),
+            "wired otherwise",
+        ),
+        (
+            (
+                node("MatMul", 13, (0, 1), (3,)),
+                node("Softmax", 13, (3,), (4,)),
+                node("MatMul", 13, (4, 2), (5,)),
+                node("Relu", 14, (5,), (6,)),
+            ),
+            "more than attention",
+        ),
+        (
+            (
+                node("MatMul", 13, (0, 1), (3,)),
+                node("MatMul", 13, (3, 2), (4,)),
+                node("Softmax", 13, (4,), (5,)),
+            ),
+            "more than attention",
+        ),
+    ],
+)
+def test_other_groups_of_the_same_operators_are_refused(
+    middle: tuple[Operator, ...], reason: str
+) -> None:
+    layer = Layer((floats(2, 8, 8),) * 7, middle, middle[-1].outputs)
     values = {i: np.ones(layer.tensors[i].shape, np.float32) for i in layer.inputs()}
     with pytest.raises(UnsupportedError, match=reason):
         lower(layer, values)

@@ -5,6 +5,7 @@ is fixed of scales and masks is put together here.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from math import prod, sqrt
 from typing import Any
 
@@ -15,6 +16,7 @@ from benanza_runner.cuda.calls import Attention, Shape
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.attributes import integer, integers, number
 from benanza_runner.cuda.lowering.places import VIEWS, contiguous, reshaped, seen, steps
+from benanza_runner.cuda.lowering.scores import Scores, batch_and_heads, factor
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
@@ -38,22 +40,21 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     names = [operator.op_type for operator in operators]
     first, softmax = names.index("MatMul"), names.index("Softmax")
     last = names.index("MatMul", first + 1)
+    _check(layer, first, softmax, last)
     query, transposed = operators[first].inputs
     value = operators[last].inputs[1]
-    if any(operator.op_type not in VIEWS for operator in operators[softmax + 1 : last]):
-        raise UnsupportedError("an attention that changes its shares is not done yet")
     scores, output = shapes[operators[first].outputs[0]], shapes[operators[last].outputs[0]]
     if prod(scores[:-2]) != prod(output[:-2]):
         raise UnsupportedError("an attention whose scores are repeated is not done yet")
-    lead = _batch_and_heads(output)
-    key, factor = transposed, 1.0
+    lead = batch_and_heads(output)
+    key, scale = transposed, 1.0
     keys = contiguous(shapes[transposed])
     if first:
         key = _source(operators[0], layer)
-        keys, factor = _prepared(layer, values, operators[:first], key)
-    adding = _Mask(layer, values, factor, scores)
+        keys, scale = _prepared(layer, values, operators[:first], key)
+    scaled = Scores(layer, values, scale, scores)
     for operator in operators[first + 1 : softmax]:
-        adding.follow(operator)
+        scaled.follow(operator)
     placed = _placed(contiguous(shapes[query]), scores, lead)
     placed_keys = _placed(keys.swapaxes(-1, -2), scores, lead)
     placed_values = _placed(contiguous(shapes[value]), output, lead)
@@ -61,10 +62,10 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     for operator in operators[last + 1 :]:
         order = integers(operator, "perm", tuple(reversed(range(result.ndim))))
         result = result.transpose(np.argsort(order))
-    mask, mask_shape, fixed = adding.operand(lead)
+    mask, mask_shape, fixed = scaled.operand(lead)
     call = _call(
         layer, placed, placed_keys, placed_values, reshaped(result, (*lead, *output[-2:])),
-        scale=adding.scale, mask=mask_shape,
+        scale=scaled.scale, mask=mask_shape,
     )  # fmt: skip
     operands = {"query": values[query], "key": values[key], "value": values[value]}
     weights = {
@@ -76,6 +77,33 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         operands["mask"] = mask
         weights |= {"mask"} if fixed else set()
     return call, operands, frozenset(weights)
+
+
+def _check(layer: Layer, first: int, softmax: int, last: int) -> None:
+    """Raises `UnsupportedError` unless the operators are the chain that ingest looks for."""
+    operators = layer.operators
+    for at, (before, after) in enumerate(pairwise(operators), start=1):
+        places = [slot for slot, index in enumerate(after.inputs) if index in before.outputs]
+        product = after.op_type == "MatMul"
+        if len(places) != 1 or (product and places != [1 if at == first else 0]):
+            raise UnsupportedError(f"{layer.title()} is wired otherwise than attention")
+    if not first < softmax < last or any(
+        operator.op_type not in allowed
+        for some, allowed in (
+            (operators[softmax + 1 : last], VIEWS),
+            (operators[last + 1 :], ("Transpose",)),
+        )
+        for operator in some
+    ):
+        raise UnsupportedError(f"{layer.title()} is more than attention")
+    operator = operators[softmax]
+    axis = integer(operator, "axis", 1 if operator.version < 13 else -1)
+    shapes = [layer.tensors[index].shape for at in (first, last) for index in operators[at].inputs]
+    rank = len(layer.tensors[operator.outputs[0]].shape)
+    if axis % rank != rank - 1:
+        raise UnsupportedError("an attention whose softmax is over no keys")
+    if any(len(shape) < 2 for shape in shapes):
+        raise UnsupportedError("an attention of vectors is not done yet")
 
 
 def lower_attention_operator(
@@ -154,11 +182,6 @@ def _by_head(array: Array, heads: int) -> Array:
     return array.reshape(batch, rows, heads, columns // heads).transpose(0, 2, 1, 3)
 
 
-def _batch_and_heads(shape: Shape) -> Shape:
-    """Two numbers for the axes before those of the matrices."""
-    return (prod(shape[:-3]), shape[-3]) if len(shape) > 2 else (1, 1)
-
-
 def _placed(array: Array, product: Shape, lead: Shape) -> Array:
     """Matrices as a product of this shape reads them, by batch and head."""
     whole = np.broadcast_to(array, (*product[:-2], *array.shape[-2:]))
@@ -177,98 +200,13 @@ def _prepared(
     layer: Layer, values: Mapping[int, Array], operators: tuple[Operator, ...], key: int
 ) -> tuple[Array, float]:
     """Where the keys are in memory, and what they are multiplied with."""
-    array, factor, value = contiguous(layer.tensors[key].shape), 1.0, key
+    array, scale, value = contiguous(layer.tensors[key].shape), 1.0, key
     for operator in operators:
         shape = layer.tensors[operator.outputs[0]].shape
         if operator.op_type in ("Mul", "Div"):
-            factor *= _factor(layer, values, operator, value)
+            scale *= factor(layer, values, operator, value)
             array = reshaped(array, shape)
         else:
             array = seen(array, operator, shape)
         value = operator.outputs[0]
-    return array, factor
-
-
-def _factor(layer: Layer, values: Mapping[int, Array], operator: Operator, value: int) -> float:
-    """What an operator multiplies a value with."""
-    first = operator.inputs[0] == value
-    other = operator.inputs[1] if first else operator.inputs[0]
-    divides = operator.op_type == "Div"
-    if not layer.tensors[other].constant or values[other].size != 1 or (divides and not first):
-        raise UnsupportedError(f"an attention whose {operator.op_type} is by no fixed number")
-    factor = float(values[other].reshape(-1)[0])
-    return 1 / factor if divides else factor
-
-
-class _Mask:
-    """What happens to scores before their softmax: `scale · scores + fixed + computed`."""
-
-    def __init__(
-        self, layer: Layer, values: Mapping[int, Array], scale: float, scores: Shape
-    ) -> None:
-        self._layer = layer
-        self._values = values
-        self.scale = scale
-        self._shape = scores
-        self._fixed: Array | None = None
-        self._computed: int | None = None
-
-    def follow(self, operator: Operator) -> None:
-        """Takes in the next operator. Raises `UnsupportedError`."""
-        shape = self._layer.tensors[operator.outputs[0]].shape
-        if operator.op_type in ("Mul", "Div"):
-            self._multiply(operator)
-        elif operator.op_type == "Add":
-            self._add(operator)
-        elif operator.op_type in VIEWS:
-            if self._computed is not None and shape != self._shape:
-                raise UnsupportedError("scores that are seen otherwise after a computed mask")
-            if self._fixed is not None:
-                self._fixed = np.broadcast_to(self._fixed, self._shape).reshape(shape)
-        else:
-            raise UnsupportedError(f"{operator.op_type} within attention is not done yet")
-        self._shape = shape
-
-    def operand(self, lead: Shape) -> tuple[Array | None, Shape, bool]:
-        """The mask, if there is one, its shape by batch and head, and whether it is fixed."""
-        if self._computed is not None:
-            shape = self._layer.tensors[self._computed].shape
-            full = (1,) * (len(self._shape) - len(shape)) + shape
-            if prod(full[:-3]) not in (1, lead[0]) or lead != _batch_and_heads(self._shape):
-                raise UnsupportedError("a computed mask that is repeated in the midst of others")
-            return self._values[self._computed], (*_batch_and_heads(full), *full[-2:]), False
-        if self._fixed is None:
-            return None, (), True
-        full = (1,) * (len(self._shape) - self._fixed.ndim) + self._fixed.shape
-        fixed = self._fixed.reshape(full)
-        as_it_is = prod(full[:-3]) in (1, lead[0]) and lead == _batch_and_heads(self._shape)
-        if not as_it_is:
-            fixed = np.broadcast_to(fixed, self._shape).reshape(*lead, *self._shape[-2:])
-        fixed = fixed.reshape(*_batch_and_heads(fixed.shape), *fixed.shape[-2:])
-        return np.ascontiguousarray(fixed, np.float32), fixed.shape, True
-
-    def _multiply(self, operator: Operator) -> None:
-        if self._computed is not None:
-            raise UnsupportedError("an attention that scales a computed mask is not done yet")
-        factor = _factor(self._layer, self._values, operator, self._scores(operator))
-        self.scale *= factor
-        if self._fixed is not None:
-            self._fixed = self._fixed * factor
-
-    def _add(self, operator: Operator) -> None:
-        scores = self._scores(operator)
-        other = next((index for index in operator.inputs if index != scores), scores)
-        if self._layer.tensors[other].constant:
-            mask = self._values[other].astype(np.float64)
-            self._fixed = mask if self._fixed is None else self._fixed + mask
-        elif self._computed is not None:
-            raise UnsupportedError("an attention with two computed masks is not done yet")
-        else:
-            self._computed = other
-        if self._computed is not None and self._fixed is not None:
-            raise UnsupportedError("an attention with a fixed and a computed mask is not done yet")
-
-    def _scores(self, operator: Operator) -> int:
-        """Which input of an operator the scores are: what is written within the group."""
-        written = {index for each in self._layer.operators for index in each.outputs}
-        return next(index for index in operator.inputs if index in written)
+    return array, scale

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from benanza_runner.cuda.calls import (
     Accumulation,
+    Attention,
     Call,
     Concatenation,
     Convolution,
@@ -71,6 +72,8 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
             return matrix_product(call, operands)
         case IntegerProduct():
             return integer_product(call, operands)
+        case Attention():
+            return attention(call, operands)
         case Pooling():
             return pooling(call, operands["image"].reshape(call.image))
         case Softmax():
@@ -222,6 +225,34 @@ def finished(
         factor = call.beta if isinstance(call, Product) else 1.0
         result = result + factor * operands["residual"].reshape(result.shape)
     return ACTIVATIONS[call.activation](result, *call.numbers)
+
+
+def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
+    def placed(name: str, heads: int, rows: int, columns: int, steps: tuple[int, ...]) -> Array:
+        index = np.zeros((call.batch, heads, rows, columns), int)
+        for axis, step in enumerate(steps):
+            index += step * np.indices(index.shape, sparse=True)[axis]
+        shares = call.heads // heads
+        found: Array = operands[name].reshape(-1)[index].repeat(shares, axis=1)
+        return found
+
+    query = placed("query", call.heads, call.queries, call.size, call.query_steps)
+    key = placed("key", call.key_heads, call.keys, call.size, call.key_steps)
+    value = placed("value", call.value_heads, call.keys, call.width, call.value_steps)
+    scores = call.scale * np.einsum("bhqd,bhkd->bhqk", query, key)
+    if call.mask:
+        scores = scores + operands["mask"].reshape(call.mask)
+    if call.causal:
+        later = np.arange(call.keys) > np.arange(call.queries)[:, None]
+        scores = np.where(later, -np.inf, scores)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    result = powers @ value / powers.sum(axis=-1, keepdims=True)
+    flat = np.full(prod(call.output), np.nan)
+    index = np.zeros(result.shape, int)
+    for axis, step in enumerate(call.output_steps):
+        index += step * np.indices(index.shape, sparse=True)[axis]
+    flat[index.reshape(-1)] = result.reshape(-1)
+    return flat.reshape(call.output)
 
 
 def pooling(call: Pooling, image: Array) -> Array:

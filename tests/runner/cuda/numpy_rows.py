@@ -30,6 +30,8 @@ def reduction(call: Reduction, image: Array) -> Array:
 
 def row_normalisation(call: RowNormalisation, operands: Mapping[str, Array]) -> Array:
     image = operands["image"].reshape(call.lengths)
+    if call.residual:
+        image = image + operands["residual"].reshape(call.lengths)
     axes = tuple(axis for axis, mine in enumerate(call.reduced) if mine)
     mean = image.mean(axes, keepdims=True) if call.kind == "variance" else 0.0
     squares = ((image - mean) ** 2).mean(axes, keepdims=True)

@@ -2,6 +2,7 @@
 
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.runner.cuda.attention_layers import ATTENTIONS
 from tests.runner.cuda.more_layers import MORE
 from tests.runner.cuda.product_layers import PRODUCTS
 from tests.runner.cuda.recurrent_layers import RECURRENT
@@ -97,6 +98,7 @@ LAYERS: dict[str, Layer] = {
         (floats(2, 3, 4),),
     ),
     **MORE,
+    **ATTENTIONS,
     **PRODUCTS,
     **RECURRENT,
 }

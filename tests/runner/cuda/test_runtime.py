@@ -96,6 +96,21 @@ def test_products_of_bytes_run_on_tensor_cores(cuda: Runtime, name: str) -> None
     assert {variant.library for variant in variants} == {"cublasLt", "cupy"}
 
 
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.parametrize("name", ["attention as BERT has it", "causal Attention of long heads"])
+def test_attention_is_run_by_cudnn_and_by_a_kernel(
+    cuda: Runtime, name: str, precision: Precision
+) -> None:
+    variants = timed(cuda, LAYERS[name], precision)
+    assert {variant.library for variant in variants} == {"cudnn-graph", "cupy"}
+
+
+def test_why_cudnn_takes_no_keys_that_lie_transposed(cuda: Runtime) -> None:
+    variants = cuda.measure(LAYERS["attention"], "fp16").variants
+    (refused,) = (v.failure for v in variants if v.library == "cudnn-graph")
+    assert "should be 1 for K" in refused
+
+
 def test_the_same_call_of_another_layer_shares_its_times(cuda: Runtime) -> None:
     relu = single("Relu", 14, (floats(777),), (floats(777),))
     older = single("Relu", 6, (floats(777),), (floats(777),))

@@ -1,13 +1,15 @@
 """Runs all rules and turns the positions that they propose into layers of several operators."""
 
 from benanza_ingest.extracted import ExtractedGroup
-from benanza_ingest.groups import elementwise, epilogue
+from benanza_ingest.groups import attention, elementwise, epilogue, norms
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.wiring import Wiring
 
 _RULES = (
     (epilogue.RULE, epilogue.propose),
     (elementwise.RULE, elementwise.propose),
+    (attention.RULE, attention.propose),
+    (norms.RULE, norms.propose),
 )
 
 

@@ -17,6 +17,7 @@ from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.guard import Guard, end_if_fatal
+from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
 from benanza_runner.cuda.kernels.gathering import GatheringKernels
 from benanza_runner.cuda.kernels.images import ImageKernels
@@ -122,6 +123,7 @@ class CudaRuntime(Runtime):
             ReductionKernels(),
             NormKernels(),
             TransposedKernels(),
+            AttentionKernels(),
         )
         guard = Guard(Path(journal) if journal else None, variant_seconds)
         self._timer = GraphTimer(self._stream)

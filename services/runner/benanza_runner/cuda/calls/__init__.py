@@ -4,6 +4,7 @@ Which layout tensors have in memory is the choice of whoever runs the call. Type
 named as in `elements`.
 """
 
+from benanza_runner.cuda.calls.attention import Attention
 from benanza_runner.cuda.calls.compute import (
     Convolution,
     Elementwise,
@@ -37,6 +38,7 @@ from benanza_runner.cuda.calls.shape import Shape
 
 __all__ = [
     "Accumulation",
+    "Attention",
     "Call",
     "Concatenation",
     "Convolution",
@@ -86,4 +88,5 @@ Call = (
     | Recurrence
     | Reduction
     | RowNormalisation
+    | Attention
 )

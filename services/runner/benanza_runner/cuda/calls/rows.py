@@ -49,7 +49,9 @@ class Reduction(msgspec.Struct, frozen=True):
 
 
 class RowNormalisation(msgspec.Struct, frozen=True):
-    """`(image - mean) · factor · scale + bias`; mean and factor are those of a row.
+    """`(x - mean) · factor · scale + bias`; mean and factor are those of a row of `x`.
+
+    `x` is the operand `image`, or its sum with the operand `residual`, which lies as it does.
 
     The image has axes of these `lengths`, of which a row has those that are `reduced`, and
     `scale` and `bias`, where they are, those that are `affine`. `kind` says what a row is
@@ -67,3 +69,4 @@ class RowNormalisation(msgspec.Struct, frozen=True):
     scale: bool = False
     bias: bool = False
     by_channel: bool = False
+    residual: bool = False

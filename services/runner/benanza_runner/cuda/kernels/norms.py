@@ -55,9 +55,11 @@ def _normalisations(bench: Bench, call: RowNormalisation) -> Iterator[Candidate]
         rows = split(call.lengths, steps, call.reduced, tuple(reversed(affine)))
         named = (("scale", call.scale), ("bias", call.bias))
         extra = [bench.operand(name) if there else image for name, there in named]
+        residual = bench.operand("residual", order) if call.residual else image
         size = prod(n for n, mine in zip(call.lengths, call.reduced, strict=True) if mine)
         arguments = (
             image.array,
+            residual.array,
             *(each.array for each in extra),
             result.array,
             np.uint32(size),
@@ -65,7 +67,8 @@ def _normalisations(bench: Bench, call: RowNormalisation) -> Iterator[Candidate]
             *map(np.uint32, rows.numbers()),
         )
         count = prod(call.output) // size
-        flags = call.kind, call.scale, call.bias, len(rows.outside), len(rows.inside)
+        axes = len(rows.outside), len(rows.inside)
+        flags = call.kind, call.scale, call.bias, call.residual, *axes
         for threads in THREADS:
             if threads >= 2 * max(size, 32):
                 continue
@@ -97,14 +100,21 @@ FACTORS = {
 
 @cache
 def _normalisation(
-    precision: Precision, kind: str, scale: bool, bias: bool, outside: int, inside: int, held: int
+    precision: Precision,
+    kind: str,
+    scale: bool,
+    bias: bool,
+    residual: bool,
+    outside: int,
+    inside: int,
+    held: int,
 ) -> Any:
     """`held` elements a thread are read once; with 0, rows are read as often as they are used."""
     each, factor = FACTORS[kind]
     find = f"""unsigned part = i, mine = first_mine;
     long long at = first;
     {walk("part", row_axes("i", inside, "at", "mine"))}"""
-    read = "const float v = load(x[at]);"
+    read = f"const float v = load(x[at]){' + load(residual[at])' if residual else ''};"
     if held:
         some = f"""#pragma unroll
   for (int j = 0; j < {held}; ++j) {{
@@ -133,8 +143,9 @@ def _normalisation(
 #define LANES 1024
 #define JOIN(a, b) ((a) + (b))
 {OVER_LANES}
-extern "C" __global__ void normalise_rows(const T* __restrict__ x, const T* __restrict__ scale,
-    const T* __restrict__ bias, T* __restrict__ y, unsigned size,
+extern "C" __global__ void normalise_rows(const T* __restrict__ x,
+    const T* __restrict__ residual, const T* __restrict__ scale, const T* __restrict__ bias,
+    T* __restrict__ y, unsigned size,
     float epsilon{row_parameters(outside, inside)}) {{
   unsigned rest = blockIdx.x, first_mine = 0;
   long long first = 0;

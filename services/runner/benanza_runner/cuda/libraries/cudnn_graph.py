@@ -1,19 +1,22 @@
-"""Convolutions, and products that cuBLASLt lacks, through cuDNN's graph API.
+"""Convolutions, attention, and products that cuBLASLt lacks, through cuDNN's graph API.
 
 One call is one graph; its plans, which the heuristics and the fallback offer, are the
 candidates. A plan's index means nothing later, so a plan is known by its engine and knobs.
 Read: the Python sources of nvidia-cudnn-frontend 1.32 (`cudnn/_pygraph.py`): its operations,
-and that a transposed convolution has to be told its output's shape.
+and that a transposed convolution has to be told its output's shape; and in its headers
+(`scaled_dot_product_flash_attention.h`, `sdpa_support_surface.h`) that attention wants the
+columns of all operands next to each other, and other steps in multiples of 16 bytes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import cudnn
 
 from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
-from benanza_runner.cuda.calls import Convolution, Product, Shape, TransposedConvolution
+from benanza_runner.cuda.calls import Attention, Convolution, Product, Shape, TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.events import Variant
@@ -77,6 +80,10 @@ class CudnnGraph:
             result = bench.result(call.output)
             yield from self._planned(bench, "", result, _product(bench, call, result))
 
+        elif isinstance(call, Attention):
+            result = bench.result(call.output)
+            yield from self._planned(bench, "", result, _attention(bench, call))
+
     def _planned(
         self, bench: Bench, layout: str, result: Placed, build: Build
     ) -> Iterator[Candidate | Variant]:
@@ -91,7 +98,7 @@ class CudnnGraph:
 
 
 class _Graph:
-    """A convolution or a product with its epilogue, planned."""
+    """A convolution or a product with its epilogue, or attention, planned."""
 
     def __init__(self, handle: Any, bench: Bench, result: Placed, build: Build) -> None:
         self._handle = handle
@@ -210,6 +217,31 @@ def _product(bench: Bench, call: Product, result: Placed) -> Build:
             value = ir.add(value, graph.tensor(pointer, (1, 1, n), (n, n, 1)))
         value = _activated(ir, value, call.activation, call.numbers)
         return value, shape, steps
+
+    return build
+
+
+def _attention(bench: Bench, call: Attention) -> Build:
+    def build(graph: _Graph, ir: Any) -> Built:
+        queries, keys, batch = call.queries, call.keys, call.batch
+        operands: dict[str, tuple[str, Shape, Shape]] = {
+            "q": ("query", (batch, call.heads, queries, call.size), call.query_steps),
+            "k": ("key", (batch, call.key_heads, keys, call.size), call.key_steps),
+            "v": ("value", (batch, call.value_heads, keys, call.width), call.value_steps),
+        }
+        if call.mask:
+            lengths = call.mask
+            packed = tuple(prod(lengths[at + 1 :]) for at in range(len(lengths)))
+            operands["bias"] = "mask", lengths, packed
+        how: dict[str, Any] = {
+            port: graph.tensor(bench.operand(name).pointer, shape, steps)
+            for port, (name, shape, steps) in operands.items()
+        }
+        if call.causal:
+            how["diagonal_alignment"] = cudnn.diagonal_alignment.TOP_LEFT
+            how["diagonal_band_right_bound"] = 0
+        value, _ = ir.sdpa(**how, attn_scale=call.scale, generate_stats=False)
+        return value, (batch, call.heads, queries, call.width), call.output_steps
 
     return build
 

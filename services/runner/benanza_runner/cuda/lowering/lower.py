@@ -7,6 +7,11 @@ import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.elements import FLOATS
+from benanza_runner.cuda.lowering.attention import (
+    is_attention,
+    lower_attention,
+    lower_attention_operator,
+)
 from benanza_runner.cuda.lowering.convolution import lower_convolution
 from benanza_runner.cuda.lowering.einsum import lower_einsum
 from benanza_runner.cuda.lowering.elementwise import lower_elementwise
@@ -15,7 +20,7 @@ from benanza_runner.cuda.lowering.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.images import IMAGES
 from benanza_runner.cuda.lowering.integer_product import lower_integer_product
 from benanza_runner.cuda.lowering.movement import MOVEMENTS
-from benanza_runner.cuda.lowering.norms import NORMS
+from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
 from benanza_runner.cuda.lowering.product import lower_product
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
@@ -63,7 +68,11 @@ _CHAINS: dict[str, Lower] = {
     "MatMul": lambda layer, values: Lowered(*lower_product(layer, values)),
 }
 _SINGLE: dict[str, Single] = (
-    {"Einsum": lower_einsum, "MatMulInteger": lower_integer_product}
+    {
+        "Attention": lower_attention_operator,
+        "Einsum": lower_einsum,
+        "MatMulInteger": lower_integer_product,
+    }
     | MOVEMENTS
     | GATHERINGS
     | IMAGES
@@ -86,6 +95,12 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         raise UnsupportedError(f"{layer.title()} is no operator of the standard")
     if any(0 in tensor.shape for tensor in layer.tensors if not tensor.constant):
         raise UnsupportedError(f"{layer.title()} of nothing, as a tensor is empty")
+    if is_attention(layer):
+        _refuse_integers(layer)
+        return Lowered(*lower_attention(layer, values))
+    if is_norm_of_sum(layer):
+        call, operands = lower_norm_of_sum(layer, values)
+        return Lowered(call, operands, _weights(layer, values, operands))
     if first.op_type in _CHAINS:
         _refuse_integers(layer)
         return _CHAINS[first.op_type](layer, values)

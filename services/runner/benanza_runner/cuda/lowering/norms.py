@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
+import msgspec
 import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Call, Reduction, RowNormalisation
@@ -37,7 +38,25 @@ def _reduction(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     return call, {"image": values[operator.inputs[0]]}
 
 
-def _layer(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+def is_norm_of_sum(layer: Layer) -> bool:
+    """Whether a layer is a group of an Add and the normalisation of its result."""
+    names = [operator.op_type for operator in layer.operators]
+    return names in (["Add", "LayerNormalization"], ["Add", "RMSNormalization"])
+
+
+def lower_norm_of_sum(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+    """The call for such a group and its operands. Raises `UnsupportedError`."""
+    added, norm = layer.operators
+    first, second = added.inputs
+    if layer.tensors[first].shape != layer.tensors[second].shape or len(norm.outputs) > 1:
+        raise UnsupportedError(f"{layer.title()} of other shapes or results is not done yet")
+    summed = {norm.inputs[0]: values[first]}
+    alone = Layer(layer.tensors, (norm,), layer.outputs)
+    call, operands = _layer(alone, {**values, **summed})
+    return msgspec.structs.replace(call, residual=True), operands | {"residual": values[second]}
+
+
+def _layer(layer: Layer, values: Mapping[int, Array]) -> tuple[RowNormalisation, dict[str, Array]]:
     """LayerNormalization and RMSNormalization: from an axis to the end."""
     operator = layer.operators[0]
     shape = layer.tensors[operator.inputs[0]].shape

@@ -1,0 +1,210 @@
+"""Attention as a kernel: for what no library runs, such as float32 or keys that lie transposed.
+
+A block has a few queries and goes through the keys, as many at a time as it has threads. It
+keeps the largest score so far and the sums that belong to it, and makes these smaller where a
+larger score comes: scores are never in memory.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy
+import numpy as np
+
+from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.calls import Attention
+from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
+from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_schemas.events import Variant
+from benanza_schemas.layer import Precision
+
+SHAPES = ((64, 1), (256, 1), (64, 4), (128, 4), (64, 16), (128, 16))
+"""Threads of a block, and its queries."""
+
+MOST_SUMS = 64
+"""Elements of the result that a thread may keep in registers."""
+
+MOST_SHARED_BYTES = 48 * 1024
+"""Of a block, without asking for more."""
+
+
+class AttentionKernels:
+    """Candidates for attention of any precision, wherever its operands are."""
+
+    library = LIBRARY
+
+    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+        call = bench.call
+        if not isinstance(call, Attention):
+            return
+        scores = call.batch * call.heads * call.queries * call.keys
+        if max(prod(call.output), scores) >= MOST_ELEMENTS:
+            yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
+            return
+        query, result = bench.operand("query"), bench.result(call.output)
+        mask = bench.operand("mask") if call.mask else query
+        arguments = (
+            query.array,
+            bench.operand("key").array,
+            bench.operand("value").array,
+            mask.array,
+            result.array,
+            np.float32(call.scale),
+            *map(np.uint32, (call.heads, call.heads // call.key_heads)),
+            *map(np.uint32, (call.heads // call.value_heads, call.queries, call.keys)),
+            *map(np.int64, (*call.query_steps, *call.key_steps, *call.value_steps)),
+            *map(np.int64, (*mask_steps(call), *call.output_steps)),
+        )
+        offered = 0
+        for threads, rows in SHAPES:
+            if not fits(call, threads, rows):
+                continue
+            offered += 1
+            flags = bool(call.mask), call.causal
+            kernel = _kernel(bench.precision, call.size, call.width, threads, rows, *flags)
+            blocks = call.batch * call.heads * -(-call.queries // rows)
+            run = launch(kernel, blocks, threads, arguments)
+            name = f"attention kernel ({rows} queries a block, {threads} threads)"
+            yield Candidate(LIBRARY, name, "", no_scratch, run, result)
+        if not offered:
+            yield refused(LIBRARY, "kernel", "", "its heads are too large for one block")
+
+
+def fits(call: Attention, threads: int, rows: int) -> bool:
+    """Whether a block of so many threads can have so many queries, and they are not mostly idle."""
+    shared = 4 * (rows * call.size + rows * threads + threads)
+    sums = rows * -(-call.width // threads)
+    return shared <= MOST_SHARED_BYTES and sums <= MOST_SUMS and rows < 2 * call.queries
+
+
+def mask_steps(call: Attention) -> tuple[int, ...]:
+    """Of the mask: 0 on axes where it is repeated."""
+    shape = call.mask or (1, 1, 1, 1)
+    return tuple(0 if n == 1 else prod(shape[at + 1 :]) for at, n in enumerate(shape))
+
+
+@cache
+def _kernel(
+    precision: Precision, size: int, width: int, threads: int, rows: int, mask: bool, causal: bool
+) -> Any:
+    return cupy.RawKernel(source(precision, size, width, threads, rows, mask, causal), "attend")
+
+
+def source(
+    precision: Precision, size: int, width: int, threads: int, rows: int, mask: bool, causal: bool
+) -> str:
+    """The kernel for heads of these sizes."""
+    return f"""{PREAMBLE[precision]}
+#define SIZE {size}
+#define WIDTH {width}
+#define THREADS {threads}
+#define ROWS {rows}
+#define COLUMNS {-(-width // threads)}
+#define MASK {int(mask)}
+#define CAUSAL {int(causal)}
+{_SOURCE}"""
+
+
+_SOURCE = """
+typedef long long Step;
+#define NONE __int_as_float(0xff800000)
+__shared__ float parts[THREADS / 32];
+__device__ __forceinline__ float over_block(float v, bool largest) {
+  for (int offset = 16; offset; offset /= 2) {
+    const float other = __shfl_xor_sync(0xffffffffu, v, offset);
+    v = largest ? fmaxf(v, other) : v + other;
+  }
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = v;
+  __syncthreads();
+  v = parts[0];
+  for (int i = 1; i < THREADS / 32; ++i) v = largest ? fmaxf(v, parts[i]) : v + parts[i];
+  return v;
+}
+extern "C" __global__ void attend(const T* __restrict__ query, const T* __restrict__ key,
+    const T* __restrict__ value, const T* __restrict__ mask, T* __restrict__ result, float scale,
+    unsigned heads, unsigned by_key, unsigned by_value, unsigned queries, unsigned keys,
+    Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
+    Step vb, Step vh, Step vr, Step vc, Step mb, Step mh, Step mr, Step mc,
+    Step yb, Step yh, Step yr, Step yc) {
+  __shared__ float rows[ROWS * SIZE], shares[ROWS * THREADS];
+  const unsigned blocks = (queries + ROWS - 1) / ROWS;
+  const unsigned head = blockIdx.x / blocks % heads, batch = blockIdx.x / blocks / heads;
+  const unsigned first = blockIdx.x % blocks * ROWS, thread = threadIdx.x;
+  query += batch * qb + head * qh;
+  key += batch * kb + head / by_key * kh;
+  value += batch * vb + head / by_value * vh;
+  mask += batch * mb + head * mh;
+  result += batch * yb + head * yh;
+  for (unsigned i = thread; i < ROWS * SIZE; i += THREADS) {
+    const unsigned row = first + i / SIZE;
+    rows[i] = row < queries ? scale * load(query[row * qr + i % SIZE * qc]) : 0.0f;
+  }
+  float most[ROWS], sum[ROWS], found[ROWS][COLUMNS];
+  #pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    most[r] = NONE;
+    sum[r] = 0.0f;
+    #pragma unroll
+    for (int c = 0; c < COLUMNS; ++c) found[r][c] = 0.0f;
+  }
+  __syncthreads();
+  for (unsigned start = 0; start < keys; start += THREADS) {
+    const unsigned at = start + thread, count = min(keys - start, (unsigned)THREADS);
+    float score[ROWS];
+    #pragma unroll
+    for (int r = 0; r < ROWS; ++r) score[r] = 0.0f;
+    if (at < keys) {
+      const T* mine = key + at * kr;
+      #pragma unroll 4
+      for (int c = 0; c < SIZE; ++c) {
+        const float k = load(mine[c * kc]);
+        #pragma unroll
+        for (int r = 0; r < ROWS; ++r) score[r] += rows[r * SIZE + c] * k;
+      }
+    }
+    #pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      const unsigned row = min(first + r, queries - 1);
+      if (MASK && at < keys) score[r] += load(mask[row * mr + at * mc]);
+      if (at >= keys || (CAUSAL && at > row)) score[r] = NONE;
+      const float larger = fmaxf(most[r], over_block(score[r], true));
+      // Where nothing was seen yet, there is nothing to make smaller.
+      const float base = larger == NONE ? 0.0f : larger;
+      const float share = expf(score[r] - base), factor = expf(most[r] - base);
+      most[r] = larger;
+      sum[r] = sum[r] * factor + share;
+      shares[r * THREADS + thread] = share;
+      #pragma unroll
+      for (int c = 0; c < COLUMNS; ++c) found[r][c] *= factor;
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int c = 0; c < COLUMNS; ++c) {
+      const unsigned column = thread + c * THREADS;
+      if (column >= WIDTH) continue;
+      const T* mine = value + start * vr + column * vc;
+      #pragma unroll 4
+      for (unsigned i = 0; i < count; ++i) {
+        const float v = load(mine[i * vr]);
+        #pragma unroll
+        for (int r = 0; r < ROWS; ++r) found[r][c] += shares[r * THREADS + i] * v;
+      }
+    }
+    __syncthreads();
+  }
+  #pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    const float all = over_block(sum[r], false);
+    #pragma unroll
+    for (int c = 0; c < COLUMNS; ++c) {
+      const unsigned column = thread + c * THREADS, row = first + r;
+      if (column < WIDTH && row < queries)
+        result[row * yr + column * yc] = store(found[r][c] / all);
+    }
+  }
+}
+"""

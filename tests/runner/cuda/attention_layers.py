@@ -1,0 +1,148 @@
+"""Attention as exporters and ONNX have it, and norms of sums: groups as ingest makes them."""
+
+from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.ingest.onnx_text import extracted
+from tests.runner.cuda.more_layers import layer
+from tests.runner.layers import floats, weights
+
+
+def group(text: str, rule: str, opset: int = 21) -> Layer:
+    """The largest group that a rule finds in a model."""
+    found = [group for group in extracted(text, opset).groups if group.rule == rule]
+    return max(found, key=lambda group: len(group.layers)).layer
+
+
+def attention(inputs: str, body: str) -> Layer:
+    """A group of `q`, `k`, `v`; masks are `m`, computed, and `w`, `by_head`, …, fixed."""
+    fixed = (
+        ' float s = {0.4}, float[1,1,7,9] w = ["location": "w"],'
+        ' float[1,4,7,9] by_head = ["location": "w"], float[1,2,1,7,9] windows = ["location": "w"],'
+        ' float[1,1,64,64] square = ["location": "w"]'
+    )
+    return group(f"g ({inputs}) => (y) <{fixed}> {{ {body} }}", "attention")
+
+
+PLAIN = "float[2,4,7,16] q, float[2,4,16,9] k, float[2,4,9,8] v"
+NATURAL = "float[2,7,4,16] q0, float[2,9,4,16] k0, float[2,4,9,8] v"
+TURNED = "q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,2,3,1]>(k0)"
+BACK = "y = Transpose<perm=[0,2,1,3]>(o)"
+SHAPES = "n5 = Constant<value_ints=[1, 2, 4, 7, 9]>() n4 = Constant<value_ints=[2, 4, 7, 9]>()"
+
+GROUPS = {
+    "attention": attention(PLAIN, "a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v)"),
+    "attention, scaled and masked": attention(
+        PLAIN, "a = MatMul(q, k) b = Mul(a, s) c = Add(b, w) p = Softmax(c) y = MatMul(p, v)"
+    ),
+    "attention, masked and divided": attention(
+        PLAIN, "a = MatMul(q, k) b = Add(w, a) c = Div(b, s) p = Softmax(c) y = MatMul(p, v)"
+    ),
+    "attention with two fixed masks": attention(
+        PLAIN,
+        "a = MatMul(q, k) b = Add(a, by_head) c = Add(b, w) p = Softmax(c) y = MatMul(p, v)",
+    ),
+    "attention with a computed mask": attention(
+        f"{PLAIN}, float[2,1,7,9] m",
+        "a = MatMul(q, k) b = Mul(s, a) c = Add(m, b) p = Softmax(c) y = MatMul(p, v)",
+    ),
+    "attention with a mask of keys": attention(
+        f"{PLAIN}, float[9] m", "a = MatMul(q, k) c = Add(a, m) p = Softmax(c) y = MatMul(p, v)"
+    ),
+    "attention with its transposes": attention(
+        NATURAL, f"{TURNED} a = MatMul(q, k) b = Mul(a, s) p = Softmax(b) o = MatMul(p, v) {BACK}"
+    ),
+    "attention with its transposes and a mask": attention(
+        f"{NATURAL}, float[2,1,7,9] m",
+        f"{TURNED} a = MatMul(q, k) b = Add(a, m) p = Softmax(b) o = MatMul(p, v) {BACK}",
+    ),
+    "attention as BERT has it": attention(
+        "float[2,64,4,64] q0, float[2,64,4,64] k0, float[2,4,64,64] v",
+        f"{TURNED} a = MatMul(q, k) b = Mul(a, s) c = Add(b, square) p = Softmax(c)"
+        f" o = MatMul(p, v) {BACK}",
+    ),
+    "attention with one head of keys, transposed": attention(
+        "float[2,4,32,64] q, float[2,1,48,64] k0, float[2,1,48,32] v",
+        "k = Transpose<perm=[0,1,3,2]>(k0) a = MatMul(q, k) b = Mul(a, s) p = Softmax(b)"
+        " y = MatMul(p, v)",
+    ),
+    "attention with scaled keys, merged and split": attention(
+        "float[1,4,7,16] q, float[1,4,9,16] k0, float[1,4,9,8] v",
+        "n1 = Constant<value_ints=[4, 9, 16]>() n2 = Constant<value_ints=[1, 4, 16, 9]>()"
+        " z = Relu(k0) k1 = Reshape(z, n1) k2 = Transpose<perm=[0,2,1]>(k1) k3 = Reshape(k2, n2)"
+        " k = Mul(s, k3) a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v)",
+    ),
+    "attention in windows": attention(
+        PLAIN,
+        f"{SHAPES} a = MatMul(q, k) b = Add(a, by_head) c = Reshape(b, n5) d = Add(c, windows)"
+        " e = Reshape(d, n4) p = Softmax(e) f = Identity(p) y = MatMul(f, v)",
+    ),
+    "attention of one head": attention(
+        "float[7,16] q, float[16,9] k, float[9,8] v",
+        "a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v)",
+    ),
+    "attention of three axes": attention(
+        "float[6,7,16] q, float[6,16,9] k, float[6,9,8] v, float[6,1,9] m",
+        "a = MatMul(q, k) b = Add(a, m) p = Softmax(b) y = MatMul(p, v)",
+    ),
+    "attention with one head of keys": attention(
+        "float[2,4,7,16] q, float[2,1,16,9] k, float[2,1,9,8] v",
+        "a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v)",
+    ),
+    "attention of one query": attention(
+        "float[2,4,1,64] q, float[2,4,64,300] k, float[2,4,300,64] v",
+        "a = MatMul(q, k) b = Mul(a, s) p = Softmax(b) y = MatMul(p, v)",
+    ),
+    "attention, long, of wide heads": attention(
+        "float[1,2,130,72] q, float[1,2,72,200] k, float[1,2,200,136] v",
+        "a = MatMul(q, k) b = Mul(a, s) p = Softmax(b) y = MatMul(p, v)",
+    ),
+}
+
+
+def operator(
+    query: tuple[int, ...],
+    key: tuple[int, ...],
+    value: tuple[int, ...],
+    result: tuple[int, ...],
+    *more: Tensor,
+    **attributes: AttributeValue,
+) -> Layer:
+    """ONNX's Attention."""
+    inputs = (floats(*query), floats(*key), floats(*value), *more)
+    return layer("Attention", inputs, floats(*result), opset=23, **attributes)
+
+
+WHOLE = (2, 4, 7, 16), (2, 4, 9, 16), (2, 4, 9, 8), (2, 4, 7, 8)
+SQUARE = (2, 4, 9, 16), (2, 4, 9, 16), (2, 4, 9, 8), (2, 4, 9, 8)
+
+OPERATORS = {
+    "Attention": operator(*WHOLE),
+    "Attention, scaled and masked": operator(*WHOLE, floats(7, 9), scale=0.3),
+    "Attention with a fixed mask": operator(*WHOLE, weights(2, 1, 7, 9)),
+    "causal Attention": operator(*SQUARE, is_causal=1),
+    "causal Attention of more keys than queries": operator(*WHOLE, is_causal=1),
+    "causal Attention of long heads": operator(*((1, 2, 150, 64),) * 4, is_causal=1),
+    "Attention of three axes, in groups": operator(
+        (2, 7, 64), (2, 9, 32), (2, 9, 16), (2, 7, 32), q_num_heads=4, kv_num_heads=2
+    ),
+}
+
+SUMS = {
+    "layer norm of a sum": group(
+        'g (float[3,5,12] x, float[3,5,12] z) => (y) <float[12] s = ["location": "w"],'
+        ' float[12] b = ["location": "w"]> { a = Add(x, z) y = LayerNormalization(a, s, b) }',
+        "norm",
+    ),
+    "rms norm of a sum": group(
+        'g (float[3,1500] x, float[3,1500] z) => (y) <float[1500] s = ["location": "w"]>'
+        "{ a = Add(x, z) y = RMSNormalization(a, s) }",
+        "norm",
+        opset=23,
+    ),
+    "layer norm of twice the same": group(
+        'g (float[3,5,12] x) => (y) <float[5,12] s = ["location": "w"]>'
+        "{ a = Add(x, x) y = LayerNormalization<axis=1>(a, s) }",
+        "norm",
+    ),
+}
+
+ATTENTIONS = GROUPS | OPERATORS | SUMS

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from benanza_analyzer.core import Analyzer
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
+from benanza_runner import nvidia
 from benanza_runner.core import Runner
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolated_runtime import IsolatedRuntime
@@ -67,9 +68,12 @@ def main() -> None:
 
 def opened(journal: Path) -> IsolatedRuntime:
     """The GPU's runtime without times in company, in a process of its own; where there is no
-    GPU, the CPU's, to try the rest out.
+    GPU, the CPU's, to try the rest out. Raises `SystemExit` where a GPU can't be used.
     """
-    if why_unavailable():
+    unavailable = why_unavailable()
+    if unavailable and nvidia.gpu().name:
+        raise SystemExit(f"the GPU runtime {unavailable}")
+    if unavailable:
         return IsolatedRuntime(ONNX_RUNTIME, {"device": "cpu"})
     limits = WorkerLimits(layer_seconds=LAYER_SECONDS, tries=TRIES)
     return IsolatedRuntime(CUDA, {"journal": str(journal), "company": False}, limits)

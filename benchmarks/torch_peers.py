@@ -45,7 +45,9 @@ REPLAY_US = 2_000.0
 MOST_CALLS = 20
 """A graph holds a model a few times, as that of a bound's witness does."""
 
+READY = "ready"
 TURN_SECONDS = 180.0
+AUTOTUNED_SECONDS = 1_800.0
 
 
 class Configuration(NamedTuple):
@@ -94,7 +96,7 @@ class Prepared:
         self._x = x.to(device, dtype, memory_format=layout)
         self._may_run = True
         if configuration.compiled:
-            self._model = torch.compile(self._model, backend=self._backend)
+            self._model = torch.compile(self._model, backend=self._backend, dynamic=False)
 
     def compile(self) -> None:
         """Compiles, if that is to be done."""
@@ -208,43 +210,47 @@ def _failed(title: str, error: Exception) -> Attempt:
 def work(
     name: str, precision: Precision, batch: int, max_autotune: bool, connection: Connection
 ) -> None:
-    """A process: compiles, says so, and when it is told to, times and sends a `Timed`."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    torch.backends.cudnn.allow_tf32 = precision == "tf32"
-    torch.backends.cudnn.benchmark = True
-    inductor_config.freezing = True
-    model, x = calibrated(architecture(name)), images(batch)
-    with torch.no_grad():
-        expected = model(x)
+    """A process: compiles and says `READY`, and when it is told to, times and sends a `Timed`;
+    or it sends why it can't.
+    """
+    try:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+        torch.backends.cudnn.allow_tf32 = precision == "tf32"
+        torch.backends.cudnn.benchmark = True
+        inductor_config.freezing = True
+        model, x = calibrated(architecture(name)), images(batch)
+        with torch.no_grad():
+            expected = model(x)
+        ready = {
+            configuration: _prepared(configuration, model, x, device, DTYPES[precision])
+            for configuration in CONFIGURATIONS
+        }
+        connection.send(READY)
+        connection.recv()
+        if max_autotune:  # It compiles by timing.
+            ready[AUTOTUNED] = _prepared(AUTOTUNED, model, x, device, DTYPES[precision])
+        attempts = tuple(
+            made
+            if isinstance(made, Attempt)
+            else attempted(made, configuration.title(), precision, expected, device)
+            for configuration, made in ready.items()
+        )
+        connection.send(Timed(model=name, precision=precision, batch=batch, attempts=attempts))
+    except Exception as error:  # noqa: BLE001  # whatever it is, it has to be told
+        connection.send(one_line(f"{type(error).__name__}: {error}"))
 
-    def prepared(configuration: Configuration) -> Prepared | Attempt:
-        torch._dynamo.reset()  # It would compile the same code for one model after the other.
-        try:
-            return Prepared(configuration, model, x, device, DTYPES[precision])
-        except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
-            return _failed(configuration.title(), error)
 
-    def compiled(configuration: Configuration) -> Prepared | Attempt:
-        made = prepared(configuration)
-        try:
-            if isinstance(made, Prepared):
-                made.compile()
-        except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
-            return _failed(configuration.title(), error)
-        return made
-
-    ready = {configuration: compiled(configuration) for configuration in CONFIGURATIONS}
-    connection.send("ready")
-    connection.recv()
-    attempts = []
-    if max_autotune:  # It compiles by timing.
-        ready[AUTOTUNED] = prepared(AUTOTUNED)
-    for configuration, made in ready.items():
-        if isinstance(made, Prepared):
-            made = attempted(made, configuration.title(), precision, expected, device)
-        attempts.append(made)
-    connection.send(Timed(model=name, precision=precision, batch=batch, attempts=tuple(attempts)))
+def _prepared(
+    configuration: Configuration, model: Any, x: Any, device: str, dtype: Any
+) -> Prepared | Attempt:
+    """A model that is compiled, if it is to be, or why it isn't."""
+    try:
+        prepared = Prepared(configuration, model, x, device, dtype)
+        prepared.compile()
+        return prepared
+    except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
+        return _failed(configuration.title(), error)
 
 
 class Worker:
@@ -270,9 +276,7 @@ class Worker:
             self._connection.send("go")
         found = self._answer(seconds, f"it was not timed in {seconds:.0f} s")
         self._end()
-        if isinstance(found, Timed):
-            return found
-        return Timed(
+        return found or Timed(
             model=self._name,
             precision=self._precision,
             batch=self._batch,
@@ -284,17 +288,22 @@ class Worker:
         self._failure = self._failure or reason
         return self.turn(0)
 
-    def _answer(self, seconds: float, too_late: str) -> Any:
+    def _answer(self, seconds: float, too_late: str) -> Timed | None:
+        """What it sends if that is a result; else `_failure` says why not, if it should be one."""
         if self._failure:
             return None
         try:
-            if self._connection.poll(max(0.0, seconds)):
-                return self._connection.recv()
-            self._failure = too_late
+            found = (
+                self._connection.recv() if self._connection.poll(max(0.0, seconds)) else too_late
+            )
         except (EOFError, OSError):
             self._process.join()
-            self._failure = f"its process ended with code {self._process.exitcode}"
-        self._end()
+            found = f"its process ended with code {self._process.exitcode}"
+        if isinstance(found, Timed):
+            return found
+        if found != READY:
+            self._failure = found
+            self._end()
         return None
 
     def _end(self) -> None:
@@ -332,7 +341,7 @@ def results(
         worker.compiled(until - time.monotonic())
     for worker in workers:
         if time.monotonic() < until:
-            yield worker.turn(TURN_SECONDS * (10 if max_autotune else 1))
+            yield worker.turn(AUTOTUNED_SECONDS if max_autotune else TURN_SECONDS)
         else:
             yield worker.skip("no time was left")
 
@@ -340,10 +349,10 @@ def results(
 def software() -> dict[str, str]:
     """The device, and versions of what PyTorch runs with."""
     if not torch.cuda.is_available():
-        return {"torch": torch.__version__}
+        return {"torch": str(torch.__version__)}
     return {
         "device": torch.cuda.get_device_name(),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "cuda": str(torch.version.cuda),
         "cudnn": str(torch.backends.cudnn.version()),
     }

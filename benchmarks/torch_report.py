@@ -147,7 +147,7 @@ def _compared(
             str(bound.calls) if bound else "",
             _us(best_us),
             best.configuration if best else "",
-            f"{best_us / bound_us:.2f}" if best_us and bound_us else "",
+            _ratio(best_us, bound) if best_us and bound else "",
             f"{bound.measured()} of {bound.counted}" if bound else "",
         )
         lines.append(_line(cells))
@@ -192,6 +192,13 @@ def _failures(
             what = ", ".join(f"{count} {name}" for name, count in lacking.operators.items())
             lines.append(f"- {title}, not in the bound: {what}: {lacking.reason}")
     return lines
+
+
+def _ratio(best_us: float, bound: Bounded) -> str:
+    """A bound that lacks layers is too low by what they take."""
+    if not bound.bound_us:
+        return ""
+    return f"{'at most ' * bool(bound.lacking)}{best_us / bound.bound_us:.2f}"
 
 
 def _begin(key: Key) -> tuple[str, str, str]:

@@ -20,7 +20,6 @@ from benanza_runner.reasons import one_line
 from benchmarks.gpu_torch import export_path, failure_path
 
 SIDE = 224
-CALIBRATION_IMAGES = 8
 WITHOUT: dict[str, dict[str, Any]] = {
     "googlenet": {"aux_logits": False, "init_weights": True},
     "inception_v3": {"aux_logits": False, "init_weights": True},
@@ -31,27 +30,22 @@ MOST_PROCESSES = 8
 
 
 def architecture(name: str) -> Any:
-    """A model of torchvision's as it is run, the same weights each time."""
+    """A model of torchvision's as it is run, the same weights each time. Those of its batch
+    normalisations are random too: fresh ones change nothing, and might be left out.
+    """
     torch.manual_seed(0)
-    return torchvision.models.get_model(name, weights=None, **WITHOUT.get(name, {})).eval()
+    model = torchvision.models.get_model(name, weights=None, **WITHOUT.get(name, {})).eval()
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(module.weight, 0.9, 1.1)
+            torch.nn.init.normal_(module.bias, std=0.1)
+            torch.nn.init.normal_(module.running_mean, std=0.1)
+    return model
 
 
 def images(batch: int) -> Any:
     """So many images of random numbers."""
     return torch.randn(batch, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(1))
-
-
-def calibrated(model: Any) -> Any:
-    """The model with batch normalisations that know their inputs' means and variances, as
-    after training: with those of a fresh model numbers would outgrow float16.
-    """
-    for module in model.modules():
-        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
-            module.momentum = 1.0  # What is seen now counts, and nothing before.
-            module.train()
-    with torch.no_grad():
-        model(images(CALIBRATION_IMAGES))
-    return model.eval()
 
 
 def export(name: str, batch: int, target: Path) -> None:

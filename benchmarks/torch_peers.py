@@ -26,7 +26,7 @@ from benanza_runner.sampling import Timing, collect
 from benanza_runner.stopping import Rule, summary
 from benanza_schemas.layer import Precision
 from benchmarks.gpu_torch import parsed
-from benchmarks.torch_models import architecture, calibrated, images
+from benchmarks.torch_models import architecture, images
 from benchmarks.torch_report import Attempt, Software, Timed, append
 
 MOST_ERROR: dict[Precision, float] = {"fp32": 1e-4, "tf32": 0.02, "fp16": 0.02, "bf16": 0.1}
@@ -219,7 +219,7 @@ def work(
         torch.backends.cudnn.allow_tf32 = precision == "tf32"
         torch.backends.cudnn.benchmark = True
         inductor_config.freezing = True
-        model, x = calibrated(architecture(name)), images(batch)
+        model, x = architecture(name), images(batch)
         with torch.no_grad():
             expected = model(x)
         ready = {

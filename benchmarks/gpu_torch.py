@@ -71,13 +71,14 @@ def failure_path(export: Path) -> Path:
 def main() -> None:
     """Runs the parts, and shows what the file holds then."""
     asked = parsed()
-    _run(
-        "torch_models",
-        asked.exports,
-        f"--models={','.join(asked.models)}",
-        f"--batch={asked.batch}",
-    )
-    with TemporaryDirectory() as cache:
+    lacking = [
+        name for name in asked.models if not export_path(asked.exports, name, asked.batch).exists()
+    ]
+    if lacking:
+        models = f"--models={','.join(lacking)}"
+        _run("torch_models", asked.exports, models, f"--batch={asked.batch}")
+    # A compiler that outlives its process for a moment may still write there.
+    with TemporaryDirectory(ignore_cleanup_errors=True) as cache:
         _run(
             "torch_peers",
             *sys.argv[1:],
@@ -96,11 +97,13 @@ def _run(module: str, *arguments: str | Path, **environment: str) -> None:
 
 
 def _shared(processes: int, cache: str) -> dict[str, str]:
-    """So that many processes share the processors, and one's compiled code is found by others."""
+    """Settings with which so many processes share the processors; the largest model compiles
+    longest, and has half of them in the end.
+    """
     cores = os.cpu_count() or 1
     return {
         "OMP_NUM_THREADS": str(max(1, cores // processes)),
-        "TORCHINDUCTOR_COMPILE_THREADS": str(max(2, 2 * cores // processes)),
+        "TORCHINDUCTOR_COMPILE_THREADS": str(max(2, cores // 2)),
         "TORCHINDUCTOR_CACHE_DIR": cache,
         "TRITON_CACHE_DIR": f"{cache}/triton",
     }

@@ -63,7 +63,8 @@ def main() -> None:
                 )
             for row in found:
                 append(asked.file, row)
-                print(f"{name} {row.precision}: {row.bound_us} µs {row.failure}", flush=True)
+                shown = row.failure if row.bound_us is None else f"bound {row.bound_us:.1f} µs"
+                print(f"{name} {row.precision}: {shown}", flush=True)
 
 
 def opened(journal: Path) -> IsolatedRuntime:

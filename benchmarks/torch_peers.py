@@ -41,6 +41,9 @@ DTYPES = {
 FIRST_CALLS = 3
 """In these algorithms are searched for."""
 
+RULE = Rule(warm_up_us=25_000)
+"""The device may have been idle before."""
+
 REPLAY_US = 2_000.0
 MOST_CALLS = 20
 """A graph holds a model a few times, as that of a bound's witness does."""
@@ -167,7 +170,7 @@ def attempted(
     try:
         _first_calls(prepared.run, device)
         batch, result = batched(prepared.run, device)
-        samples = collect(batch.run, Rule())
+        samples = collect(batch.run, RULE)
         times = summary(sorted(us / batch.calls for us in samples.calls_us))
         error = relative_error(result, expected)
         right = error <= MOST_ERROR[precision]

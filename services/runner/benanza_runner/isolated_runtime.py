@@ -55,7 +55,7 @@ class IsolatedRuntime(Runtime):
     def __init__(
         self,
         runtime: str,
-        arguments: Mapping[str, str | int] | None = None,
+        arguments: Mapping[str, str | int | bool] | None = None,
         limits: Limits | None = None,
         memory_bytes: int | None = None,
     ) -> None:

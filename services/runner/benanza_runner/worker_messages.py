@@ -14,7 +14,7 @@ class Start(msgspec.Struct, frozen=True, tag=True):
     """
 
     runtime: str
-    arguments: dict[str, str | int]
+    arguments: dict[str, str | int | bool]
     memory_bytes: int
 
 

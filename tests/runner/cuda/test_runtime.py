@@ -65,6 +65,13 @@ def test_a_variant_of_each_layout_is_what_cudnn_would_choose(
     assert {variant.library for variant in chosen} == {"cudnn-legacy"}
 
 
+def test_times_in_company_can_be_left_out(cuda: Runtime) -> None:
+    alone = type(cuda)(plans=1, algorithms=1, company=False)  # type: ignore[call-arg]
+    variants = alone.measure(LAYERS["conv"], "fp16").variants
+    assert {variant.cache for variant in variants} == {WARM}
+    assert any(variant.samples_us for variant in variants)
+
+
 def test_no_variant_that_is_not_exact_passes_for_fp32(cuda: Runtime) -> None:
     """TF32 is off by 3e-4 of the norm, and at most 1e-4 is right."""
     outcome = cuda.measure(LAYERS["conv"], "fp32")

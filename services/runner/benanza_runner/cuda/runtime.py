@@ -86,7 +86,8 @@ class CudaRuntime(Runtime):
     `plans` and `algorithms` limit how many ways of one call cuDNN and cuBLASLt are asked for.
     Layers that come down to the same call share its times; each is checked by itself.
     `journal` is a file for what `Guard` remembers; a variant that takes longer than
-    `variant_seconds` ends the process.
+    `variant_seconds` ends the process. Without `company` there are no times in the company of
+    other calls, nor with cold weights.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class CudaRuntime(Runtime):
         algorithms: int = MOST_ALGORITHMS,
         journal: str = "",
         variant_seconds: int = VARIANT_SECONDS,
+        company: bool = True,
     ) -> None:
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._stream.use()
@@ -128,7 +130,8 @@ class CudaRuntime(Runtime):
         guard = Guard(Path(journal) if journal else None, variant_seconds)
         self._timer = GraphTimer(self._stream)
         self._company = Company(self._timer)
-        self._trials = Trials(self.libraries(), self._timer, guard, self._company)
+        accompanied = self._company if company else None
+        self._trials = Trials(self.libraries(), self._timer, guard, accompanied)
         self._canary = Canary(self._canary_us)
         self._known: dict[tuple[Call, Precision], Outcome] = {}
 

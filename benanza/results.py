@@ -185,7 +185,8 @@ class LowerBounds(Bounds, frozen=True, kw_only=True):
 class Witness(Result, frozen=True, kw_only=True):
     """How long a model took that was run as its bound says, beside the bound and the estimate.
 
-    `sequential_us` is with one call after the other, `parallel_us` on several streams.
+    `sequential_us` is with one call after the other, `read_ahead_us` likewise with weights read
+    into the cache before the calls that need them, `parallel_us` on several streams.
     `layout_changes` of the `calls` turned an image into another layout. `failure` says why there
     are no times.
     """
@@ -202,6 +203,8 @@ class Witness(Result, frozen=True, kw_only=True):
     attainable_us: float | None
     sequential_us: float | None
     sequential_iqr_us: float | None
+    read_ahead_us: float | None
+    read_ahead_iqr_us: float | None
     parallel_us: float | None
     parallel_iqr_us: float | None
     calls: int

@@ -135,6 +135,7 @@ def _event(bound: Bound, testimony: Testimony, known: _Known) -> ModelWitnessed:
         batch=bound.batch,
         witnessed_at=time,
         sequential=testimony.sequential,
+        read_ahead=testimony.read_ahead,
         parallel=testimony.parallel,
         calls=testimony.calls,
         layout_changes=testimony.layout_changes,
@@ -143,7 +144,7 @@ def _event(bound: Bound, testimony: Testimony, known: _Known) -> ModelWitnessed:
 
 
 def _result(bound: Bound, testimony: Testimony) -> Witness:
-    sequential, parallel = testimony.sequential, testimony.parallel
+    sequential, ahead, parallel = testimony.sequential, testimony.read_ahead, testimony.parallel
     return Witness(
         model=bound.model,
         model_id=bound.model_id,
@@ -157,6 +158,8 @@ def _result(bound: Bound, testimony: Testimony) -> Witness:
         attainable_us=bound.attainable_us,
         sequential_us=sequential.median_us if sequential else None,
         sequential_iqr_us=sequential.iqr_us if sequential else None,
+        read_ahead_us=ahead.median_us if ahead else None,
+        read_ahead_iqr_us=ahead.iqr_us if ahead else None,
         parallel_us=parallel.median_us if parallel else None,
         parallel_iqr_us=parallel.iqr_us if parallel else None,
         calls=testimony.calls,

@@ -18,15 +18,15 @@ from benchmarks.gpu_peers import Attempt, Peers, Result
 class Witness(msgspec.Struct, frozen=True):
     """What the table needs of a row of `benchmarks.gpu_witness`; times are in microseconds.
 
-    `warm_again_us` is what the bound adds up, timed again in that run; changes of layout, which
-    `bound_us` counts, are not in it. `sequential_us` is the model run as its bound says.
+    `bound_again_us` is the bound of what was timed again in that run, `sequential_us` the model
+    run as its bound says.
     """
 
     model: str
     batch: int
     precision: Precision
     bound_us: float
-    warm_again_us: float
+    bound_again_us: float
     sequential_us: float | None = None
 
 
@@ -57,7 +57,7 @@ def markdown(peers: Peers, witnesses: Iterable[Witness]) -> str:
 def _bound(bound: Witness | None) -> tuple[str, str, str]:
     if bound is None:
         return "–", "–", "–"
-    return _us(bound.bound_us), _us(bound.warm_again_us), _us(bound.sequential_us)
+    return _us(bound.bound_us), _us(bound.bound_again_us), _us(bound.sequential_us)
 
 
 def _best(best: Attempt | None, bound: Witness | None) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def _best(best: Attempt | None, bound: Witness | None) -> tuple[str, ...]:
     shown = _us(best.median_us), best.configuration.title()
     if bound is None or best.median_us is None:
         return *shown, "", ""
-    ratios = (best.median_us / us if us else None for us in (bound.bound_us, bound.warm_again_us))
+    ratios = (best.median_us / us if us else None for us in (bound.bound_us, bound.bound_again_us))
     return *shown, *("" if ratio is None else f"{ratio:.2f}" for ratio in ratios)
 
 

@@ -226,7 +226,7 @@ def _bound(event: BoundUpdated) -> Row:
 
 
 def _witness(event: ModelWitnessed) -> Row:
-    sequential, parallel = event.sequential, event.parallel
+    sequential, ahead, parallel = event.sequential, event.read_ahead, event.parallel
     return {
         "model_id": event.model_id,
         "system_id": event.system_id,
@@ -238,6 +238,9 @@ def _witness(event: ModelWitnessed) -> Row:
         "sequential_us": sequential and sequential.median_us,
         "sequential_iqr_us": sequential and sequential.iqr_us,
         "sequential_samples_us": sequential.samples_us if sequential else (),
+        "read_ahead_us": ahead and ahead.median_us,
+        "read_ahead_iqr_us": ahead and ahead.iqr_us,
+        "read_ahead_samples_us": ahead.samples_us if ahead else (),
         "parallel_us": parallel and parallel.median_us,
         "parallel_iqr_us": parallel and parallel.iqr_us,
         "parallel_samples_us": parallel.samples_us if parallel else (),

@@ -14,8 +14,8 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import Accounting, Kind, Layer, Precision
 
 SCHEMA_VERSION = 3
-"""Version 2 had no `chosen_by_heuristic`; version 1 had no `layout_change_us`, `cache_bytes` and
-`layout` either, and no ModelWitnessed."""
+"""Version 2 had no `chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`,
+`cache_bytes` and `layout` either, and no ModelWitnessed."""
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
 Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
@@ -321,7 +321,8 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
     """A model was run as its bound says. Topic `profiles`, key `model_id`.
 
     `bound_id` is the id of the BoundUpdated, with fusion under the accounting `full`, whose
-    cover was run. `sequential` ran it as one CUDA graph on one stream, `parallel` on several.
+    cover was run. `sequential` ran it as one CUDA graph on one stream, `read_ahead` likewise with
+    the weights of calls to come read into the cache meanwhile, `parallel` on several streams.
     `layout_changes` counts the calls in between that turned an image into another layout.
     `failure` says why there are no times.
     """
@@ -333,6 +334,7 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
     batch: Positive
     witnessed_at: Time
     sequential: Witnessed | None = None
+    read_ahead: Witnessed | None = None
     parallel: Witnessed | None = None
     calls: Count = 0
     layout_changes: Count = 0

@@ -127,6 +127,20 @@ def test_the_times_in_company_are_those_of_the_same_variant() -> None:
     assert found[FIRST] == Best(3.5, 0.0, 3.75, 4.0)
 
 
+def test_turning_images_takes_what_it_does_under_the_same_condition() -> None:
+    found = bests(
+        measured(
+            "a",
+            variant(3.0, algorithm="a", layout="NHWC", change_us=0.5),
+            variant(3.25, algorithm="a", layout="NHWC", cache=IN_COMPANY, change_us=1.0),
+            variant(3.5, algorithm="a", layout="NHWC", cache=WEIGHTS_COLD),
+        )
+    )
+    assert not isinstance(found, str)
+    assert found[LAST] == Best(3.0, 0.0, 3.25, 3.5)
+    assert found[FIRST] == Best(3.5, 0.0, 4.25, 4.0)
+
+
 def test_layouts_matter_from_the_first_layer_on_for_which_they_differ() -> None:
     measurements = Measurements()
     measurements.add(1, everywhere(Best(2.0, 0.5)))

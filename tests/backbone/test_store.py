@@ -76,6 +76,7 @@ def test_what_was_not_measured_of_a_witness_is_null(store: Store) -> None:
     store.insert([WITNESSED])
     (row,) = store.query("SELECT * FROM witnesses FINAL")
     assert (row["sequential_us"], row["sequential_samples_us"]) == (16.5, [16.5, 16.75])
+    assert (row["read_ahead_us"], row["read_ahead_samples_us"]) == (None, [])
     assert (row["parallel_us"], row["parallel_iqr_us"], row["parallel_samples_us"]) == (
         None,
         None,

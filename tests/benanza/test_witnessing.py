@@ -38,6 +38,7 @@ class Whole(FakeRuntime):
         us = 1.1 * sum({"fast": 2.0, "only": 1.0}[call.algorithm] for call in calls)
         return Testimony(
             sequential=Witnessed(us, 0.5, (us, us)),
+            read_ahead=Witnessed(us - 1.0, 0.25, (us - 1.0,)),
             parallel=Witnessed(us / 2, 0.5, (us / 2,)),
             calls=len(calls) + 1,
             layout_changes=1,
@@ -78,6 +79,8 @@ def test_a_model_is_run_as_its_bound_says(tmp_path: Path) -> None:
         (row,) = store.query("SELECT * FROM witnesses FINAL", {})
         bounds = store.query("SELECT event_id, sequential_us FROM bounds FINAL", {})
     assert row["sequential_us"] == found["sequential_us"]
+    assert row["read_ahead_us"] == found["read_ahead_us"] == found["sequential_us"] - 1.0
+    assert row["read_ahead_samples_us"] == [found["read_ahead_us"]]
     assert row["parallel_samples_us"] == [found["parallel_us"]]
     assert {b["event_id"]: b["sequential_us"] for b in bounds}[row["bound_id"]] == (
         found["sequential_bound_us"]

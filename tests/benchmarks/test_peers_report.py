@@ -51,7 +51,7 @@ def test_rows_of_the_witness_are_read_with_what_else_they_hold() -> None:
         "batch": 1,
         "precision": "fp16",
         "bound_us": 320.0,
-        "warm_again_us": 250.0,
+        "bound_again_us": 250.0,
         "sequential_us": 330.0,
         "layout_changes": 3,
         "failure": "",

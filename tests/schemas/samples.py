@@ -220,6 +220,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         batch=8,
         witnessed_at=NOON,
         sequential=Witnessed(11.5, 0.125, (11.5, 11.625)),
+        read_ahead=Witnessed(10.5, 0.25, (10.5, 10.75)),
         parallel=Witnessed(9.5, 0.0, (9.5,)),
         calls=2,
         layout_changes=1,

@@ -45,7 +45,7 @@ OLDER = [(name, version) for version in range(1, SCHEMA_VERSION) for name in wri
 
 NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
     2: {"SystemMeasured": {"cache_bytes": 0}, "BoundUpdated": {"layout": ""}},
-    3: {},
+    3: {"ModelWitnessed": {"read_ahead": None}},
 }
 NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     2: {"layout_change_us": None},

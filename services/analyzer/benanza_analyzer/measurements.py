@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, LayerMeasured, Variant
@@ -26,7 +27,7 @@ class Best(NamedTuple):
 
     `in_company_us` and `weights_cold_us` are the medians of the same variant under these
     conditions, infinite where they were not measured. All contain what it takes to turn images
-    into the layout of the variant and back.
+    into the layout of the variant and back, under the same condition where that was measured.
     """
 
     median_us: float
@@ -55,8 +56,16 @@ def fastest(events: Iterable[LayerMeasured], layout: int) -> Variant | None:
     return best and best[1]
 
 
-def _times(event: LayerMeasured) -> list[tuple[Best, Variant]]:
-    """The best warm times, without changes of layout, of the variants that want the same ones."""
+class _Timed(NamedTuple):
+    """A variant with its times, as it is and with its images turned on both sides."""
+
+    variant: Variant
+    own: Best
+    turned: Best
+
+
+def _times(event: LayerMeasured) -> list[_Timed]:
+    """The variants with the best warm times, of those that want the same changes of layout."""
     winners: dict[tuple[str, float | None], Variant] = {}
     for variant in event.variants:
         if variant.cache == WARM and _has_time(variant):
@@ -64,35 +73,27 @@ def _times(event: LayerMeasured) -> list[tuple[Best, Variant]]:
             known = winners.get(wants)
             if known is None or _time(variant) < _time(known):
                 winners[wants] = variant
-    return [
-        (
-            Best(
-                *_time(variant),
-                _under(event, variant, IN_COMPANY),
-                _under(event, variant, WEIGHTS_COLD),
-            ),
-            variant,
-        )
-        for variant in winners.values()
-    ]
+    return [_timed(event, variant) for variant in winners.values()]
 
 
-def _kept(times: Iterable[tuple[Best, Variant]], layout: int) -> Iterator[tuple[Best, Variant]]:
+def _timed(event: LayerMeasured, variant: Variant) -> _Timed:
+    company, cold = (_under(event, variant, cache) for cache in (IN_COMPANY, WEIGHTS_COLD))
+    own = Best(*_time(variant), _time(company)[0], _time(cold)[0])
+    turning_us = variant.layout_change_us or 0.0
+    turned = Best(
+        own.median_us + turning_us,
+        own.iqr_us,
+        own.in_company_us + (company.layout_change_us or turning_us),
+        own.weights_cold_us + (cold.layout_change_us or turning_us),
+    )
+    return _Timed(variant, own, turned)
+
+
+def _kept(times: Iterable[_Timed], layout: int) -> Iterator[tuple[Best, Variant]]:
     """The times with images kept in this layout: what wants another has them turned."""
-    for best, variant in times:
-        turning_us = variant.layout_change_us or 0.0
-        if not turning_us or layout == WHICHEVER or layout_of(variant) in (WHICHEVER, layout):
-            yield best, variant
-        else:
-            yield (
-                Best(
-                    best.median_us + turning_us,
-                    best.iqr_us,
-                    best.in_company_us + turning_us,
-                    best.weights_cold_us + turning_us,
-                ),
-                variant,
-            )
+    for timed in times:
+        fits = layout == WHICHEVER or layout_of(timed.variant) in (WHICHEVER, layout)
+        yield timed.own if fits else timed.turned, timed.variant
 
 
 def layout_of(variant: Variant) -> int:
@@ -116,17 +117,18 @@ def _time(variant: Variant) -> tuple[float, float]:
     )
 
 
-def _under(event: LayerMeasured, variant: Variant, cache: str) -> float:
-    """The median of the same variant under another condition."""
-    medians = [
-        _time(other)[0]
+def _under(event: LayerMeasured, variant: Variant, cache: str) -> Variant:
+    """The same variant as it was timed under another condition; without a time if it wasn't."""
+    same = (
+        other
         for other in event.variants
         if other.cache == cache
         and other.algorithm == variant.algorithm
         and (other.library, other.layout) == (variant.library, variant.layout)
         and _has_time(other)
-    ]
-    return min(medians, default=math.inf)
+    )
+    untimed = msgspec.structs.replace(variant, median_us=None, iqr_us=None, layout_change_us=None)
+    return min(same, key=_time, default=untimed)
 
 
 def _failure(event: LayerMeasured) -> str:

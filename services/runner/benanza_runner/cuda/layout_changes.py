@@ -1,10 +1,13 @@
 """What it takes to turn images around a call that wants them in another layout."""
 
+from collections.abc import Iterator
 from statistics import median
+from typing import NamedTuple
 
 from benanza_runner.cuda.arrays import empty
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import FULL_CALLS, FULL_US, GraphTimer
 from benanza_runner.cuda.kernels.layout_change import Order, layout_change
 from benanza_runner.cuda.layouts import image_layouts, is_image
@@ -14,31 +17,46 @@ from benanza_schemas.layer import Precision
 SAMPLES = 5
 
 
+class Change(NamedTuple):
+    """What turning images takes: again and again, and in the company of other calls if that was
+    to be timed.
+    """
+
+    alone_us: float
+    in_company_us: float | None
+
+
 class LayoutChanges:
-    """Times each change once: by shape, layout and precision."""
+    """Times each change once: by shape, layout and precision. Without `company` only alone."""
 
-    def __init__(self, timer: GraphTimer) -> None:
+    def __init__(self, timer: GraphTimer, company: Company | None) -> None:
         self._timer = timer
-        self._known: dict[tuple[Shape, Order, Precision], float] = {}
+        self._company = company
+        self._known: dict[tuple[Shape, Order, Precision], Change] = {}
 
-    def around_us(self, bench: Bench, layout: str) -> float | None:
+    def around(self, bench: Bench, layout: str) -> Change | None:
         """What it takes to turn all images that the call reads into this layout, and those that it
         writes out of it; None if it is no layout of images.
         """
+        changes = list(self._changes(bench, layout))
+        if not changes:
+            return None
+        accompanied = [each.in_company_us for each in changes if each.in_company_us is not None]
+        in_company_us = sum(accompanied) if len(accompanied) == len(changes) else None
+        return Change(sum(each.alone_us for each in changes), in_company_us)
+
+    def _changes(self, bench: Bench, layout: str) -> Iterator[Change]:
         read, written = bench.images()
-        found = None
         for shape, inwards in (*((s, True) for s in read), *((s, False) for s in written)):
             layouts = dict(image_layouts(len(shape)))
             if layout in layouts:
                 own = layouts.pop(layout)
                 (other,) = layouts.values()
-                source = other if inwards else own
-                found = (found or 0.0) + self._change_us(shape, source, bench.precision)
-        return found
+                yield self._change(shape, other if inwards else own, bench.precision)
 
-    def _change_us(self, shape: Shape, source: Order, precision: Precision) -> float:
+    def _change(self, shape: Shape, source: Order, precision: Precision) -> Change:
         if not is_image(shape):
-            return 0.0
+            return Change(0.0, 0.0 if self._company else None)
         key = shape, source, precision
         if key not in self._known:
             (target,) = (order for _, order in image_layouts(len(shape)) if order != source)
@@ -47,5 +65,8 @@ class LayoutChanges:
             # Few calls would leave a share of the replay's start in each.
             calls = calls_for(self._timer.once_us(run), FULL_US, FULL_CALLS)
             batch = self._timer.replayed(run, calls)
-            self._known[key] = median(batch.call_us() for _ in range(SAMPLES))
+            alone_us = median(batch.call_us() for _ in range(SAMPLES))
+            company = self._company
+            in_company_us = median(company.in_company_us(run, alone_us)) if company else None
+            self._known[key] = Change(alone_us, in_company_us)
         return self._known[key]

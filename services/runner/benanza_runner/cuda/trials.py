@@ -67,7 +67,7 @@ class Trials:
         self._timer = timer
         self._guard = guard
         self._company = company
-        self._changes = LayoutChanges(timer)
+        self._changes = LayoutChanges(timer, company)
         self._plan = plan
         self._hopeless_factor = hopeless_factor
 
@@ -101,12 +101,19 @@ class Trials:
         with self._guard.watching(f"{name} in company"):
             timed = [self._turned(variant, bench) for variant in timed]
             best = _best_by_layout([checked for checked, _ in trials], timed)
-            accompanied = [v for each in best for v in self._accompanied(*each, bench)]
+            accompanied = [
+                self._turned(variant, bench)
+                for each in best
+                for variant in self._accompanied(*each, bench)
+            ]
         return [*timed, *accompanied, *hopeless, *failures]
 
     def _turned(self, variant: Variant, bench: Bench) -> Variant:
-        """The variant with what changes of layout take around it."""
-        change_us = self._changes.around_us(bench, variant.layout)
+        """The variant with what changes of layout take around it, as it was timed itself."""
+        change = self._changes.around(bench, variant.layout)
+        if change is None:
+            return variant
+        change_us = change.alone_us if variant.cache == WARM else change.in_company_us
         return msgspec.structs.replace(variant, layout_change_us=change_us)
 
     def _accompanied(self, checked: Checked, alone: Variant, bench: Bench) -> Iterator[Variant]:

@@ -298,7 +298,8 @@ def elementwise(call: Elementwise, operands: Mapping[str, Array], folder: Path) 
     loop = f"for (long i = 0; i < n; ++i) {{ {body} }}"
     source = f"#include <math.h>\nvoid chain({names}{target}* q, long n) {{ {loop} }}\n"
     (folder / "chain.c").write_text(source, encoding="utf-8")
-    library = folder / "chain.so"
+    # A library that is loaded may not be written over.
+    library = folder / f"chain{len(list(folder.glob('*.so')))}.so"
     command = [compiler, "-shared", "-fPIC", "-o", str(library), str(folder / "chain.c"), "-lm"]
     subprocess.run(command, check=True, capture_output=True)
     inputs = []

@@ -247,7 +247,7 @@ class CudaRuntime(Runtime):
             ahead = ReadAhead(sequential)
             found = Testimony(
                 sequential=self.whole(sequential.run),
-                read_ahead=self.whole(ahead.run) if ahead.pieces else None,
+                read_ahead=self.whole(ahead.run) if ahead.worth_it else None,
                 calls=sum(len(call.runs) for call in sequential.calls),
                 layout_changes=sequential.layout_changes,
             )

@@ -62,8 +62,8 @@ def test_a_program_computes_what_its_calls_mean_one_after_the_other(
     assert isinstance(cuda, CudaRuntime)
     program = measured_program(cuda, branching_model(), precision)
     witness = cuda.prepared(program, precision, parallel=how == "parallel")
-    ahead = ReadAhead(witness, piece_bytes=1) if how == "read ahead" else None
-    assert ahead is None or ahead.pieces > 1
+    ahead = ReadAhead(witness, least_bytes=1) if how == "read ahead" else None
+    assert ahead is None or ahead.worth_it
     cuda.whole((ahead or witness).run)
     values: dict[str, np.ndarray] = {}
     for step in program.steps:

@@ -2,13 +2,11 @@
 
 A model's weights outgrow the cache long before it does what it computes, so each call waits for
 its own from memory. Beside the calls, in the same CUDA graph, a kernel of few blocks asks for the
-weights of calls to come. Calls are taken by pieces: with the first of a piece, the weights of the
-next are asked for.
+weights of calls to come.
 """
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import cupy
@@ -16,10 +14,11 @@ import numpy as np
 
 from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.candidate import Run
-from benanza_runner.cuda.whole_model.pieces import pieces
+from benanza_runner.cuda.whole_model.asks import asks
 from benanza_runner.cuda.whole_model.witness import Witness
 
-PIECE_BYTES = 2_000_000
+AHEAD_BYTES = 2_000_000
+LEAST_BYTES = 300_000
 """Starting a kernel beside the others takes them a microsecond, so it has to be worth it."""
 
 MOST_BYTES = 16_000_000
@@ -32,28 +31,27 @@ THREADS = 256
 class ReadAhead:
     """A witness that runs one call after the other, with weights read ahead on another stream.
 
-    Pieces have `piece_bytes` of weights at least.
+    They are asked for by `least_bytes` or more.
     """
 
-    def __init__(self, witness: Witness, piece_bytes: int = PIECE_BYTES) -> None:
+    def __init__(self, witness: Witness, least_bytes: int = LEAST_BYTES) -> None:
         self._calls = witness.calls
         self._main = witness.stream
         self._side = cupy.cuda.Stream(non_blocking=True)
         weights = [_wanted(call.weights) for call in witness.calls]
-        found = pieces([sum(_bytes(each)) for each in weights], piece_bytes)
-        self._asks: dict[int, Run] = {}
-        for piece, following in pairwise(found):
-            wanted = [placed for call in following for placed in weights[call]]
-            if wanted:
-                self._asks[piece.start] = _asking(wanted)
+        found = asks([sum(_bytes(each)) for each in weights], AHEAD_BYTES, least_bytes)
+        self._asks = {
+            call: _asking([placed for later in wanted for placed in weights[later]])
+            for call, wanted in found.items()
+        }
         self._events = {
             call: cupy.cuda.Event(disable_timing=True) for call in (*self._asks, len(self._calls))
         }
 
     @property
-    def pieces(self) -> int:
-        """How often weights are asked for."""
-        return len(self._asks)
+    def worth_it(self) -> bool:
+        """Whether there is anything to ask for."""
+        return bool(self._asks)
 
     def run(self) -> None:
         """Starts the model once; it may be captured into a graph."""
@@ -67,10 +65,9 @@ class ReadAhead:
                 self._main.use()
             for run in call.runs:
                 run()
-        if self._asks:
-            last = self._events[len(self._calls)]
-            last.record(self._side)
-            self._main.wait_event(last)
+        last = self._events[len(self._calls)]
+        last.record(self._side)
+        self._main.wait_event(last)
 
 
 def _wanted(weights: Sequence[Placed]) -> list[Placed]:

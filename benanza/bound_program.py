@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from benanza_analyzer.core import Covered
-from benanza_analyzer.measurements import LAYOUTS, fastest
+from benanza_analyzer.measurements import fastest
 from benanza_ingest.limits import Limits
 from benanza_ingest.program import program
 from benanza_schemas.events import LayerMeasured, ModelIngested
@@ -24,13 +24,14 @@ def program_of(
     The bound lacks no layer. `measured` holds the measurements of each layer, by fingerprint, on
     the system and at the precision of the bound.
     """
-    found = program(content, covered.blocks, batch=model.batch, dims=model.dims, limits=limits)
+    layouts = dict(covered.blocks)
+    found = program(content, list(layouts), batch=model.batch, dims=model.dims, limits=limits)
     steps = []
     for step in found.steps:
         if step.kind != "view" or len(step.positions) > 1:
-            variant = fastest(measured[step.fingerprint], covered.layout)
+            variant = fastest(measured[step.fingerprint], layouts[step.positions])
             assert variant is not None, "what a bound adds up has a time"
             choice = Choice(variant.library, variant.algorithm, variant.layout)
             step = msgspec.structs.replace(step, choice=choice)
         steps.append(step)
-    return Program(tuple(steps), found.outputs, LAYOUTS[covered.layout])
+    return Program(tuple(steps), found.outputs, covered.layout)

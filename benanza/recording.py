@@ -18,11 +18,13 @@ Recorded = SystemMeasured | LayerMeasured
 
 
 def write_recording(path: Path, events: Sequence[Recorded]) -> None:
-    """Writes the events to a file, in this order."""
-    with lzma.open(path, "wb") as file:
+    """Writes the events to a file, in this order. A file of that name stays until all is there."""
+    part = path.with_name(f"{path.name}.part")
+    with lzma.open(part, "wb") as file:
         file.write(msgpack.packb(len(events)))
         for event in events:
             file.write(msgpack.packb(encode(event)))
+    part.replace(path)
 
 
 def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:

@@ -30,7 +30,6 @@ from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
-from benanza_runner.cuda.layout_changes import Change, LayoutChanges
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.runtime import CudaRuntime
@@ -95,13 +94,6 @@ def main() -> None:
             testimony = runtime.witness(program, precision)
             again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
             warm_us, company_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
-            changes = [
-                again.change(step, precision)
-                for step in program.steps
-                if step.choice and program.layout and step.choice.layout not in ("", program.layout)
-            ]
-            turning_us = sum(change.alone_us for change in changes)
-            turning_in_company_us = sum(change.in_company_us or 0.0 for change in changes)
             parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
             share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
             row = {
@@ -112,14 +104,14 @@ def main() -> None:
                 "bound_us": bound.sequential_us,
                 "parallel_bound_us": bound.parallel_us,
                 "attainable_us": bound.attainable_us,
-                "bound_again_us": warm_us + turning_us,
+                "bound_again_us": warm_us + covered.turning_us,
                 "attainable_again_us": company_us
                 + share * (cold_us - company_us)
-                + turning_in_company_us,
+                + covered.turning_in_company_us,
                 "in_company_again_us": company_us,
                 "weights_cold_again_us": cold_us,
-                "turning_us": turning_us,
-                "turning_in_company_us": turning_in_company_us,
+                "turning_us": covered.turning_us,
+                "turning_in_company_us": covered.turning_in_company_us,
                 "cold_share": share,
                 "sequential_us": testimony.sequential and testimony.sequential.median_us,
                 "sequential_iqr_us": testimony.sequential and testimony.sequential.iqr_us,
@@ -152,9 +144,7 @@ class Again:
         self._stream = cupy.cuda.get_current_stream()  # A runtime makes its own the current one.
         self._timer = GraphTimer(self._stream)
         self._company = Company(self._timer)
-        self._changes = LayoutChanges(self._timer, self._company)
         self._known: dict[tuple[str, Precision], tuple[float, float, float]] = {}
-        self._around: dict[tuple[str, Precision], Change] = {}
 
     def times_us(self, step: Step, precision: Precision) -> tuple[float, float, float]:
         """Warm, in company, and with weights cold, without changes of layout."""
@@ -169,13 +159,8 @@ class Again:
             read = bench.read(candidate.layout)
             cold_us = self._company.weights_cold_us(run, warm_us, read, candidate.result)
             self._known[key] = warm_us, median(company_us), median(cold_us)
-            self._around[key] = self._changes.around(bench, candidate.layout) or Change(0.0, 0.0)
             cupy.get_default_memory_pool().free_all_blocks()
         return self._known[key]
-
-    def change(self, step: Step, precision: Precision) -> Change:
-        """What turning the images of a step takes whose `times_us` is known."""
-        return self._around[step.fingerprint, precision]
 
     def _candidate(self, step: Step, precision: Precision) -> tuple[Bench, Candidate]:
         assert step.choice is not None

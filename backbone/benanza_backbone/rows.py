@@ -190,6 +190,7 @@ def _measurements(event: LayerMeasured) -> list[Row]:
             "stopped_by": variant.stopped_by,
             "workspace_bytes": variant.workspace_bytes,
             "layout_change_us": variant.layout_change_us,
+            "write_change_us": variant.write_change_us,
             "chosen_by_heuristic": variant.chosen_by_heuristic,
             "failure": variant.failure,
             "environment": event.environment,

@@ -14,8 +14,8 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import Accounting, Kind, Layer, Precision
 
 SCHEMA_VERSION = 3
-"""Version 2 had no `chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`,
-`cache_bytes` and `layout` either, and no ModelWitnessed."""
+"""Version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no
+`layout_change_us`, `cache_bytes` and `layout` either, and no ModelWitnessed."""
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
 Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
@@ -232,8 +232,9 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     `layout` is the order of the axes of images in memory, if it matters. `layout_change_us` is
     what it takes to turn all images that the variant reads into this layout from the other one,
-    and those that it writes back. `chosen_by_heuristic` says that the library's own heuristic,
-    which times nothing, would have taken this one in this layout.
+    and those that it writes back; `write_change_us` is for those that it writes alone, whatever
+    layout the variant has. `chosen_by_heuristic` says that the library's own heuristic, which
+    times nothing, would have taken this one in this layout.
     """
 
     library: Name
@@ -247,6 +248,7 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     stopped_by: Name = ""
     workspace_bytes: Count = 0
     layout_change_us: Microseconds | None = None
+    write_change_us: Microseconds | None = None
     chosen_by_heuristic: bool = False
     failure: Reason = ""
 

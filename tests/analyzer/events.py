@@ -103,6 +103,7 @@ def variant(
     algorithm: str = "algo",
     layout: str = "",
     change_us: float | None = None,
+    after_us: float | None = None,
 ) -> Variant:
     return Variant(
         library="lib",
@@ -110,6 +111,7 @@ def variant(
         cache=cache,
         layout=layout,
         layout_change_us=change_us,
+        write_change_us=after_us,
         median_us=median_us,
         iqr_us=iqr_us,
         failure=failure,

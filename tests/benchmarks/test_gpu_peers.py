@@ -13,7 +13,7 @@ from benanza_runner.onnxruntime_session import CPU
 from benanza_schemas.layer import Precision
 from benchmarks import gpu_peers
 from benchmarks.gpu_peers import (
-    CONFIGURATIONS,
+    GRAPHS,
     Attempt,
     Configuration,
     Peers,
@@ -131,7 +131,7 @@ def test_in_half_a_model_of_the_zoo_has_no_float32_left() -> None:
 
 
 ATTEMPTS = (
-    Attempt(configuration=CONFIGURATIONS[0], median_us=30.0, iqr_us=0.5, samples=30, error=1e-4),
+    Attempt(configuration=GRAPHS[0], median_us=30.0, iqr_us=0.5, samples=30, error=1e-4),
     Attempt(configuration=BEST, median_us=20.04, iqr_us=0.25, samples=30, error=2e-4),
     Attempt(configuration=PLAIN, median_us=10.0, iqr_us=0.1, samples=30, failure="wrong"),
     Attempt(configuration=PLAIN, failure="no kernel"),

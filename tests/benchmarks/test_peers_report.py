@@ -2,12 +2,12 @@
 
 import msgspec
 
-from benchmarks.gpu_peers import CONFIGURATIONS, Attempt, Configuration, Peers, Result
+from benchmarks.gpu_peers import GRAPHS, Attempt, Configuration, Peers, Result
 from benchmarks.peers_report import Witness, markdown
 
 BEST = Configuration(nhwc=True, graph=True)
 ATTEMPTS = (
-    Attempt(configuration=CONFIGURATIONS[0], median_us=500.0, iqr_us=1.0, samples=30),
+    Attempt(configuration=GRAPHS[0], median_us=500.0, iqr_us=1.0, samples=30),
     Attempt(configuration=BEST, median_us=400.0, iqr_us=1.0, samples=30, on_cpu=("LRN",)),
 )
 WITNESS = Witness("resnet50", 1, "fp16", 320.0, 250.0, 330.0)

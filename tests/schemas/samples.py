@@ -124,6 +124,7 @@ VARIANTS = (
         stopped_by="stdrel",
         workspace_bytes=4096,
         layout_change_us=1.5,
+        write_change_us=0.75,
         chosen_by_heuristic=True,
     ),
     Variant(library="onnxruntime", algorithm="direct", failure="out of memory"),

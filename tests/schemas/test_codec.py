@@ -49,7 +49,7 @@ NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
 }
 NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     2: {"layout_change_us": None},
-    3: {"chosen_by_heuristic": False},
+    3: {"write_change_us": None, "chosen_by_heuristic": False},
 }
 """What readers take for the fields that the versions before lack."""
 

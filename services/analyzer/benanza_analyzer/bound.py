@@ -2,7 +2,6 @@
 
 import math
 from itertools import chain
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -10,9 +9,9 @@ import numpy.typing as npt
 
 from benanza_analyzer.catalogue import NOTHING, Catalogue
 from benanza_analyzer.compiled_model import CompiledModel, Counted
-from benanza_analyzer.cover import cheapest
 from benanza_analyzer.critical_path import critical_path
-from benanza_analyzer.measurements import FIRST, LAST, LAYOUTS, WHICHEVER, Measurements
+from benanza_analyzer.measurements import Measurements
+from benanza_analyzer.plan import Blocks, Plan, cheapest_plan
 from benanza_analyzer.roofline import Ceilings, roofline_us
 from benanza_analyzer.spread import spread_us
 from benanza_schemas.events import Missing
@@ -40,37 +39,6 @@ class Bound(msgspec.Struct, frozen=True):
     layout: str
 
 
-class Blocks(NamedTuple):
-    """A covered model: the layers and groups that stand for its layers.
-
-    `numbers` holds a block's number at its last position and `NOTHING` elsewhere; `ends`
-    holds for each position the last one of its block; `groups` holds the positions of each
-    block of several, by its last one.
-    """
-
-    numbers: npt.NDArray[np.int32]
-    ends: npt.NDArray[np.int32]
-    groups: dict[int, tuple[int, ...]]
-
-
-class Plan(NamedTuple):
-    """A cover with images kept in one layout; times are those of the blocks, by last position,
-    zero where they aren't known.
-    """
-
-    layout: int
-    blocks: Blocks
-    times_us: npt.NDArray[np.float64]
-    known: npt.NDArray[np.bool_]
-    sequential_us: float
-
-    def taken(self) -> list[tuple[int, ...]]:
-        """The positions of each block that has a time, in topological order."""
-        numbers = self.blocks.numbers
-        ends = np.flatnonzero(self.known & (numbers != NOTHING)).tolist()
-        return [self.blocks.groups.get(end, (end,)) for end in ends]
-
-
 def lower_bound(
     model: CompiledModel,
     accounting: Accounting,
@@ -83,10 +51,8 @@ def lower_bound(
 ) -> Bound:
     """The bound from the layers' best times, and the roofline if there are ceilings.
 
-    Where layouts matter, data movement counts, and so does turning images: the model is covered
-    once with images kept in each layout, and the bound is the lesser. A layer that is faster in
-    the other layout then has its images turned on both sides, even where its neighbour's are
-    turned as well, so that two such layers in a row are counted a little too dear.
+    The calls are those of the cheapest plan (`plan.cheapest_plan`): where layouts matter, turning
+    images counts as data movement does. `layout` is the one that most calls keep that mind.
 
     `attainable_us` adds up times taken in the company of other kernels, as many of them with cold
     weights as `cold_share` says.
@@ -99,17 +65,20 @@ def lower_bound(
     """
     measurements.reach(len(catalogue))
     counted = model.counted(accounting)
-    plan = cheapest_plan(counted, accounting, fusion, measurements)
-    layout, blocks, times_us, known = plan.layout, plan.blocks, plan.times_us, plan.known
-    path = _critical_path(model, blocks, times_us)
+    plan = cheapest_plan(model, counted, accounting, fusion, measurements)
+    blocks, known, times_us = plan.blocks, plan.known, plan.all_us
+    path = critical_path(*(each.tolist() for each in (*blocks.edges(model), times_us)))
     is_counted = counted.numbers != NOTHING
     lacking = np.flatnonzero(is_counted & ~known)
     cover = blocks.numbers[known & (blocks.numbers != NOTHING)].tolist()
+    # A layer that keeps another layout elsewhere is another measurement.
+    iqr_us = measurements.iqr_us
+    measured = plan.layouts * iqr_us.shape[1] + blocks.numbers
     return Bound(
         sequential_us=plan.sequential_us,
-        sequential_spread_us=spread_us(blocks.numbers, measurements.iqr_us[layout]),
+        sequential_spread_us=spread_us(measured, iqr_us.ravel()),
         parallel_us=math.fsum(times_us[path].tolist()),
-        parallel_spread_us=spread_us(blocks.numbers[path], measurements.iqr_us[layout]),
+        parallel_spread_us=spread_us(measured[path], iqr_us.ravel()),
         roofline_us=(
             roofline_us(blocks.numbers, catalogue, ceilings, precision) if ceilings else None
         ),
@@ -120,31 +89,8 @@ def lower_bound(
         missing=_missing(model, counted, lacking, measurements),
         cover=tuple([catalogue.fingerprints[number] for number in cover]),
         critical_path=_layers_of(path, blocks),
-        layout=LAYOUTS[layout],
+        layout=plan.layout(measurements),
     )
-
-
-def cheapest_plan(
-    counted: Counted, accounting: Accounting, fusion: bool, measurements: Measurements
-) -> Plan:
-    """The plan whose calls a bound adds up. The measurements reach as far as the catalogue."""
-    free = _plan(counted, fusion, measurements, WHICHEVER)
-    if accounting == "paper" or not measurements.layouts_matter:
-        return free
-    plans = [_plan(counted, fusion, measurements, layout) for layout in (FIRST, LAST)]
-    if all(plan.sequential_us == free.sequential_us for plan in plans):
-        return free
-    return min(plans, key=lambda plan: plan.sequential_us)
-
-
-def _plan(counted: Counted, fusion: bool, measurements: Measurements, layout: int) -> Plan:
-    """The cheapest cover with images kept in this layout."""
-    medians_us = measurements.median_us[layout]
-    blocks = _fused(counted, medians_us) if fusion else _single(counted)
-    times_us = medians_us[blocks.numbers]
-    known = np.isfinite(times_us)
-    times_us[~known] = 0.0
-    return Plan(layout, blocks, times_us, known, math.fsum(times_us.tolist()))
 
 
 def _attainable_us(
@@ -155,13 +101,13 @@ def _attainable_us(
     cache_bytes: int,
 ) -> float | None:
     """What running the plan would take, or None where a layer lacks the time for it."""
-    numbers = plan.blocks.numbers[plan.known]
-    warm_us = math.fsum(measurements.in_company_us[plan.layout][numbers].tolist())
-    cold_us = math.fsum(measurements.weights_cold_us[plan.layout][numbers].tolist())
+    warm_us = math.fsum(plan.found(measurements, "in_company_us").tolist())
+    cold_us = math.fsum(plan.found(measurements, "weights_cold_us").tolist())
     if plan.sequential_us == 0 or not math.isfinite(warm_us + cold_us):
         return None
+    turning_us = math.fsum(plan.turning_in_company_us.tolist())
     share = cold_share(model.parameters * BYTES[precision], cache_bytes)
-    return warm_us + share * (cold_us - warm_us)
+    return warm_us + share * (cold_us - warm_us) + turning_us
 
 
 def cold_share(weight_bytes: float, cache_bytes: int) -> float:
@@ -173,48 +119,6 @@ def cold_share(weight_bytes: float, cache_bytes: int) -> float:
     the whole models that say so. Zero if the cache is not known.
     """
     return min(1.0, max(0.0, 4 * weight_bytes / cache_bytes - 1)) if cache_bytes else 0.0
-
-
-def _single(counted: Counted) -> Blocks:
-    """Every layer by itself."""
-    return Blocks(counted.numbers, np.arange(len(counted.numbers), dtype=np.int32), {})
-
-
-def _fused(counted: Counted, medians_us: npt.NDArray[np.float64]) -> Blocks:
-    """The cheapest cover by layers and groups."""
-    times_us = medians_us[counted.block_numbers].tolist()
-    groups: dict[int, tuple[int, ...]] = {}
-    group_numbers: list[int] = []
-    for plan, blocks, places in counted.components:
-        for group in cheapest(plan, tuple(times_us[blocks])):
-            for place in places:
-                groups[place[group][-1]] = place[group]
-                group_numbers.append(blocks.start + plan.size + group)
-    if not groups:
-        return _single(counted)
-    lasts = list(groups)
-    members = list(chain.from_iterable(groups.values()))
-    numbers = counted.numbers.copy()
-    numbers[members] = NOTHING
-    numbers[lasts] = counted.block_numbers[group_numbers]
-    ends = np.arange(len(numbers), dtype=np.int32)
-    ends[members] = np.repeat(lasts, [len(group) for group in groups.values()])
-    return Blocks(numbers, ends, groups)
-
-
-def _critical_path(
-    model: CompiledModel, blocks: Blocks, times_us: npt.NDArray[np.float64]
-) -> list[int]:
-    """The critical path of the covered model, as the last positions of its blocks.
-
-    Edges inside a block vanish; the others leave from its last position, and lead to the last
-    of the block that reads them.
-    """
-    targets = blocks.ends[model.targets]
-    between = blocks.ends[model.sources] != targets
-    return critical_path(
-        model.sources[between].tolist(), targets[between].tolist(), times_us.tolist()
-    )
 
 
 def _layers_of(path: list[int], blocks: Blocks) -> tuple[int, ...]:

@@ -20,6 +20,9 @@ from benanza_analyzer.post_dominators import nearest_post_dominators
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
 from benanza_schemas.layer import Accounting
 
+RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
+"""Views of another shape; others only give a value another name."""
+
 
 class Component(NamedTuple):
     """Groups that overlap, wherever in the model they stand so over the same layers.
@@ -47,9 +50,9 @@ class Counted(NamedTuple):
 class CompiledModel:
     """A model at one batch size. Its edges are in two arrays, ascending by source.
 
-    `parameters` counts the elements of the weights of all layers. `skipped` holds positions with
-    reasons. `numbers` are those of all layers and groups whose
-    measurement can move a bound, each once.
+    `parameters` counts the elements of the weights of all layers. Of those that are `free`, some
+    are `reshaping` what they view. `skipped` holds positions with reasons. `numbers` are those of
+    all layers and groups whose measurement can move a bound, each once.
     """
 
     model_id: str
@@ -58,6 +61,7 @@ class CompiledModel:
     sources: npt.NDArray[np.int32]
     targets: npt.NDArray[np.int32]
     free: tuple[int, ...]
+    reshaping: tuple[int, ...]
     skipped: tuple[tuple[int, str], ...]
     paper: Counted
     full: Counted
@@ -89,6 +93,11 @@ def compile_model(event: ModelIngested, catalogue: Catalogue) -> CompiledModel:
         sources=edges[:, 0].copy(),
         targets=edges[:, 1].copy(),
         free=_at(standings, "free"),
+        reshaping=tuple(
+            position
+            for position in _at(standings, "free")
+            if event.summaries[event.layers[position].summary].op in RESHAPING
+        ),
         skipped=tuple(
             (position, event.summaries[event.layers[position].summary].reason or "skipped")
             for position in _at(standings, "missing")

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from benanza_analyzer.bound import Bound, cheapest_plan, lower_bound
+from benanza_analyzer.bound import Bound, lower_bound
 from benanza_analyzer.catalogue import Catalogue
 from benanza_analyzer.compiled_model import CompiledModel, compile_model
 from benanza_analyzer.measurements import Measurements, bests
+from benanza_analyzer.plan import cheapest_plan
 from benanza_analyzer.roofline import Ceilings
 from benanza_schemas.events import (
     BoundUpdated,
@@ -68,12 +69,15 @@ class Platform:
 
 
 class Covered(NamedTuple):
-    """The calls that a bound adds up: layers of each, by position, in topological order; and
-    the layout that images are kept in, as a place in `measurements.LAYOUTS`.
+    """The calls that a bound adds up, in topological order: layers of each, by position, and the
+    layout that it keeps, as a place in `measurements.LAYOUTS`. `layout` is that of most of them.
+    `turning_us` is what the bound counts for turning images, and the estimate in company.
     """
 
-    layout: int
-    blocks: list[tuple[int, ...]]
+    layout: str
+    blocks: list[tuple[tuple[int, ...], int]]
+    turning_us: float
+    turning_in_company_us: float
 
 
 class Analyzer:
@@ -130,8 +134,13 @@ class Analyzer:
         model = self._models[model_id]
         measurements = self._platform(system_id, precision).measurements
         measurements.reach(len(self._catalogue))
-        plan = cheapest_plan(model.full, "full", True, measurements)
-        return Covered(plan.layout, plan.taken())
+        plan = cheapest_plan(model, model.full, "full", True, measurements)
+        return Covered(
+            plan.layout(measurements),
+            plan.taken(),
+            float(plan.turning_us.sum()),
+            float(plan.turning_in_company_us.sum()),
+        )
 
     def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, Collection[CompiledModel]]]:
         """Takes in the event. Where, and for which models, that may move bounds."""

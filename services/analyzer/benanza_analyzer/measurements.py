@@ -1,15 +1,16 @@
 """What is known of each layer on one system at one precision: its best times, or why none.
 
-Layers are known by their numbers in the `Catalogue`. Images may be kept in either of two layouts
-from layer to layer; what is faster in the other one has to have them turned.
+Layers are known by their numbers in the `Catalogue`. Many are faster in one layout of images than
+in the other.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, LayerMeasured, Variant
 
@@ -18,53 +19,61 @@ MAX_REASON = 8192
 
 WHICHEVER, FIRST, LAST = range(3)
 LAYOUTS = ("", "NCHW", "NHWC")
-"""In which layout images are kept: whichever suits each layer, as if turning them took no time;
-channels first; channels last."""
+"""In which layout a layer keeps its images: whichever suits it; channels first; channels last."""
 
 
 class Best(NamedTuple):
-    """The median time of a layer's fastest variant, and the interquartile range around it.
+    """A layer's fastest variant: the median of its times, and the interquartile range around it.
 
     `in_company_us` and `weights_cold_us` are the medians of the same variant under these
-    conditions, infinite where they were not measured. All contain what it takes to turn images
-    into the layout of the variant and back, under the same condition where that was measured.
+    conditions, infinite where they were not measured. `around_us` is what it takes to turn all
+    images that the layer reads and writes from the other layout and back, zero where the variant
+    takes them as they come; `after_us` what it takes to turn those that it writes, infinite where
+    that isn't known. In company both may take longer.
     """
 
     median_us: float
     iqr_us: float
     in_company_us: float = math.inf
     weights_cold_us: float = math.inf
+    around_us: float = 0.0
+    around_in_company_us: float = 0.0
+    after_us: float = math.inf
+    after_in_company_us: float = math.inf
+
+
+UNTIMED = Best(math.inf, math.inf)
 
 
 def bests(event: LayerMeasured) -> Sequence[Best] | str:
-    """For each of `LAYOUTS` the best variant that succeeded with warm caches, or the reason that
-    there is none.
+    """For each of `LAYOUTS` the best variant that keeps it and succeeded with warm caches,
+    `UNTIMED` where there is none; or the reason that there is none at all.
 
-    The best has the least median, changes of layout included; of two with the same, the lesser
-    spread. A time that is not finite, or comes without its spread, is no success.
+    The best has the least median; of two with the same, the lesser spread. A time that is not
+    finite, or comes without its spread, is no success.
     """
     times = _times(event)
     if not times:
         return _failure(event)
-    return [min(best for best, _ in _kept(times, layout)) for layout in range(len(LAYOUTS))]
+    return [
+        min((_best(event, each) for each in times if _keeps(each, layout)), default=UNTIMED)
+        for layout in range(len(LAYOUTS))
+    ]
 
 
 def fastest(events: Iterable[LayerMeasured], layout: int) -> Variant | None:
     """The variant that is best in one of `LAYOUTS`, of all measurements of a layer."""
-    found = (each for event in events for each in _kept(_times(event), layout))
+    found = (
+        (_best(event, each), each)
+        for event in events
+        for each in _times(event)
+        if _keeps(each, layout)
+    )
     best = min(found, key=lambda each: each[0], default=None)
     return best and best[1]
 
 
-class _Timed(NamedTuple):
-    """A variant with its times, as it is and with its images turned on both sides."""
-
-    variant: Variant
-    own: Best
-    turned: Best
-
-
-def _times(event: LayerMeasured) -> list[_Timed]:
+def _times(event: LayerMeasured) -> Iterable[Variant]:
     """The variants with the best warm times, of those that want the same changes of layout."""
     winners: dict[tuple[str, float | None], Variant] = {}
     for variant in event.variants:
@@ -73,27 +82,33 @@ def _times(event: LayerMeasured) -> list[_Timed]:
             known = winners.get(wants)
             if known is None or _time(variant) < _time(known):
                 winners[wants] = variant
-    return [_timed(event, variant) for variant in winners.values()]
+    return winners.values()
 
 
-def _timed(event: LayerMeasured, variant: Variant) -> _Timed:
-    company, cold = (_under(event, variant, cache) for cache in (IN_COMPANY, WEIGHTS_COLD))
-    own = Best(*_time(variant), _time(company)[0], _time(cold)[0])
-    turning_us = variant.layout_change_us or 0.0
-    turned = Best(
-        own.median_us + turning_us,
-        own.iqr_us,
-        own.in_company_us + (company.layout_change_us or turning_us),
-        own.weights_cold_us + (cold.layout_change_us or turning_us),
+def _keeps(variant: Variant, layout: int) -> bool:
+    """Whether images needn't be turned for it that are kept in this layout."""
+    return (
+        layout == WHICHEVER
+        or not variant.layout_change_us
+        or layout_of(variant) in (WHICHEVER, layout)
     )
-    return _Timed(variant, own, turned)
 
 
-def _kept(times: Iterable[_Timed], layout: int) -> Iterator[tuple[Best, Variant]]:
-    """The times with images kept in this layout: what wants another has them turned."""
-    for timed in times:
-        fits = layout == WHICHEVER or layout_of(timed.variant) in (WHICHEVER, layout)
-        yield timed.own if fits else timed.turned, timed.variant
+def _best(event: LayerMeasured, variant: Variant) -> Best:
+    company, cold = (_under(event, variant, cache) for cache in (IN_COMPANY, WEIGHTS_COLD))
+    around_us, after_us = variant.layout_change_us or 0.0, variant.write_change_us
+    if after_us is None:
+        after_us = around_us or math.inf
+    accompanied = company.write_change_us
+    return Best(
+        *_time(variant),
+        _time(company)[0],
+        _time(cold)[0],
+        around_us,
+        company.layout_change_us or around_us,
+        after_us,
+        after_us if accompanied is None else accompanied,
+    )
 
 
 def layout_of(variant: Variant) -> int:
@@ -127,7 +142,9 @@ def _under(event: LayerMeasured, variant: Variant, cache: str) -> Variant:
         and (other.library, other.layout) == (variant.library, variant.layout)
         and _has_time(other)
     )
-    untimed = msgspec.structs.replace(variant, median_us=None, iqr_us=None, layout_change_us=None)
+    untimed = msgspec.structs.replace(
+        variant, median_us=None, iqr_us=None, layout_change_us=None, write_change_us=None
+    )
     return min(same, key=_time, default=untimed)
 
 
@@ -147,28 +164,36 @@ class Measurements:
     time counts, any time counts more than a failure, and of two failures the text that sorts
     first.
 
-    The arrays hold the best times: a row for each of `LAYOUTS`, infinite where there is none,
-    and zero at `NOTHING`. They reach at least as far as the catalogue did when `reach` was
+    The arrays hold the fields of `Best`: a row for each of `LAYOUTS`, infinite where there is no
+    time, and zero at `NOTHING`. They reach at least as far as the catalogue did when `reach` was
     called last. `layouts_matter` says whether rows differ anywhere.
     """
 
     def __init__(self) -> None:
-        self.median_us = np.zeros((len(LAYOUTS), 1))
-        self.iqr_us = np.zeros((len(LAYOUTS), 1))
-        self.in_company_us = np.zeros((len(LAYOUTS), 1))
-        self.weights_cold_us = np.zeros((len(LAYOUTS), 1))
+        self._bests = np.zeros((len(LAYOUTS), len(Best._fields), 1))
         self.layouts_matter = False
         self._failures: dict[int, str] = {}
 
+    def of(self, field: str) -> npt.NDArray[np.float64]:
+        """The array of a field of `Best`, by layout and number."""
+        return self._bests[:, Best._fields.index(field)]
+
+    @property
+    def median_us(self) -> npt.NDArray[np.float64]:
+        """The best times, by layout and number."""
+        return self.of("median_us")
+
+    @property
+    def iqr_us(self) -> npt.NDArray[np.float64]:
+        """Their spreads, by layout and number."""
+        return self.of("iqr_us")
+
     def reach(self, size: int) -> None:
         """Makes room for all numbers below `size`."""
-        known = self.median_us.shape[1]
+        known = self._bests.shape[2]
         if size > known:
-            more = np.full((len(LAYOUTS), max(size, 2 * known) - known), np.inf)
-            self.median_us = np.hstack((self.median_us, more))
-            self.iqr_us = np.hstack((self.iqr_us, more))
-            self.in_company_us = np.hstack((self.in_company_us, more))
-            self.weights_cold_us = np.hstack((self.weights_cold_us, more))
+            more = np.array(UNTIMED)[:, None].repeat(max(size, 2 * known) - known, axis=1)
+            self._bests = np.concatenate((self._bests, [more] * len(LAYOUTS)), axis=2)
 
     def add(self, number: int, outcome: Sequence[Best] | str) -> bool:
         """Takes in an outcome as `bests` gives it. Whether it changes what is known."""
@@ -185,22 +210,12 @@ class Measurements:
         ]
         for layout in better:
             self._failures.pop(number, None)
-            (
-                self.median_us[layout, number],
-                self.iqr_us[layout, number],
-                self.in_company_us[layout, number],
-                self.weights_cold_us[layout, number],
-            ) = outcome[layout]
-        self.layouts_matter |= len({self._best(layout, number) for layout in range(3)}) > 1
+            self._bests[layout, :, number] = outcome[layout]
+        self.layouts_matter |= self._best(FIRST, number) != self._best(LAST, number)
         return bool(better)
 
     def _best(self, layout: int, number: int) -> Best:
-        return Best(
-            float(self.median_us[layout, number]),
-            float(self.iqr_us[layout, number]),
-            float(self.in_company_us[layout, number]),
-            float(self.weights_cold_us[layout, number]),
-        )
+        return Best(*self._bests[layout, :, number].tolist())
 
     def why_missing(self, number: int) -> str:
         """The reason that a layer without a time has none."""

@@ -1,11 +1,11 @@
 """What it takes to turn images around a call that wants them in another layout."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import NamedTuple
 
 from benanza_runner.cuda.arrays import empty
-from benanza_runner.cuda.bench import Bench
+from benanza_runner.cuda.bench import MOST_IMAGE_AXES, Bench
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import FULL_CALLS, FULL_US, GraphTimer
@@ -38,14 +38,30 @@ class LayoutChanges:
         """What it takes to turn all images that the call reads into this layout, and those that it
         writes out of it; None if it is no layout of images.
         """
-        changes = list(self._changes(bench, layout))
-        if not changes:
-            return None
-        accompanied = [each.in_company_us for each in changes if each.in_company_us is not None]
-        in_company_us = sum(accompanied) if len(accompanied) == len(changes) else None
-        return Change(sum(each.alone_us for each in changes), in_company_us)
+        changes = list(self._around(bench, layout))
+        return self._sum(changes) if changes else None
 
-    def _changes(self, bench: Bench, layout: str) -> Iterator[Change]:
+    def after(self, bench: Bench, layout: str) -> Change:
+        """What it takes to turn all images that the call writes out of this layout; if it is none,
+        as if they had their channels last.
+        """
+        return self._sum(self._after(bench, layout))
+
+    def _sum(self, changes: Iterable[Change]) -> Change:
+        found = list(changes)
+        accompanied = [each.in_company_us for each in found if each.in_company_us is not None]
+        in_company_us = sum(accompanied, 0.0) if self._company else None
+        return Change(sum((each.alone_us for each in found), 0.0), in_company_us)
+
+    def _after(self, bench: Bench, layout: str) -> Iterator[Change]:
+        _, written = bench.images()
+        for shape in written:
+            if len(shape) <= MOST_IMAGE_AXES:
+                layouts = dict(image_layouts(len(shape)))
+                *_, last = layouts.values()
+                yield self._change(shape, layouts.get(layout, last), bench.precision)
+
+    def _around(self, bench: Bench, layout: str) -> Iterator[Change]:
         read, written = bench.images()
         for shape, inwards in (*((s, True) for s in read), *((s, False) for s in written)):
             layouts = dict(image_layouts(len(shape)))

@@ -110,11 +110,14 @@ class Trials:
 
     def _turned(self, variant: Variant, bench: Bench) -> Variant:
         """The variant with what changes of layout take around it, as it was timed itself."""
-        change = self._changes.around(bench, variant.layout)
-        if change is None:
-            return variant
-        change_us = change.alone_us if variant.cache == WARM else change.in_company_us
-        return msgspec.structs.replace(variant, layout_change_us=change_us)
+        around = self._changes.around(bench, variant.layout)
+        after = self._changes.after(bench, variant.layout)
+        alone = variant.cache == WARM
+        return msgspec.structs.replace(
+            variant,
+            layout_change_us=around and (around.alone_us if alone else around.in_company_us),
+            write_change_us=after.alone_us if alone else after.in_company_us,
+        )
 
     def _accompanied(self, checked: Checked, alone: Variant, bench: Bench) -> Iterator[Variant]:
         """The same variant in the company of others, with its weights warm and cold."""

@@ -1,4 +1,9 @@
--- Models run with their weights read into the cache before the calls that need them.
+-- What of a change of layout is for the images that are written, and models run with their weights
+-- read into the cache before the calls that need them.
+
+ALTER TABLE measurements ADD COLUMN IF NOT EXISTS
+    write_change_us Nullable(Float64) COMMENT 'What turning the images written into the other layout takes, microseconds'
+    AFTER layout_change_us;
 
 ALTER TABLE witnesses
     ADD COLUMN IF NOT EXISTS

@@ -1,0 +1,215 @@
+"""Which calls a bound adds up: a cover of the model, and the layout that each call keeps."""
+
+import math
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from benanza_analyzer.catalogue import NOTHING
+from benanza_analyzer.compiled_model import CompiledModel, Counted
+from benanza_analyzer.cover import cheapest
+from benanza_analyzer.layouts import channels_last, turned
+from benanza_analyzer.measurements import FIRST, LAST, LAYOUTS, WHICHEVER, Measurements
+from benanza_schemas.layer import Accounting
+
+Floats = npt.NDArray[np.float64]
+
+
+class Blocks(NamedTuple):
+    """A covered model: the layers and groups that stand for its layers.
+
+    `numbers` holds a block's number at its last position and `NOTHING` elsewhere; `ends`
+    holds for each position the last one of its block; `groups` holds the positions of each
+    block of several, by its last one.
+    """
+
+    numbers: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
+    groups: dict[int, tuple[int, ...]]
+
+    def edges(self, model: CompiledModel) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Sources and targets of what is left of the model's edges: from the last position of a
+        block to that of another that reads it. Edges inside a block vanish.
+        """
+        targets = self.ends[model.targets]
+        between = self.ends[model.sources] != targets
+        return model.sources[between], targets[between]
+
+
+class Plan(NamedTuple):
+    """A cover whose blocks each keep their images in a layout. Arrays are by position.
+
+    `layouts` are places in `LAYOUTS`. `times_us` are those of the blocks, at their last
+    positions, zero where they aren't `known`; `turning_us` is what turning images takes on
+    account of a block, `turning_in_company_us` the same in company.
+    """
+
+    blocks: Blocks
+    layouts: npt.NDArray[np.int8]
+    times_us: Floats
+    turning_us: Floats
+    turning_in_company_us: Floats
+    known: npt.NDArray[np.bool_]
+
+    @property
+    def all_us(self) -> Floats:
+        """What each block takes, with turning images."""
+        return self.times_us + self.turning_us
+
+    @property
+    def sequential_us(self) -> float:
+        return math.fsum(self.all_us.tolist())
+
+    def taken(self) -> list[tuple[tuple[int, ...], int]]:
+        """The positions and the layout of each block that has a time, in topological order."""
+        ends = np.flatnonzero(self.known & (self.blocks.numbers != NOTHING)).tolist()
+        return [
+            (self.blocks.groups.get(end, (end,)), layout)
+            for end, layout in zip(ends, self.layouts[ends].tolist(), strict=True)
+        ]
+
+    def found(self, measurements: Measurements, field: str) -> Floats:
+        """A field of `Best` for each block that has a time, in topological order."""
+        numbers, layouts = self.blocks.numbers[self.known], self.layouts[self.known]
+        return measurements.of(field)[layouts, numbers]
+
+    def layout(self, measurements: Measurements) -> str:
+        """The layout that most of the blocks keep for which it makes a difference."""
+        medians_us = measurements.median_us[:, self.blocks.numbers]
+        minding = self.layouts[self.known & (medians_us[FIRST] != medians_us[LAST])]
+        if not minding.size or (minding == WHICHEVER).any():
+            return LAYOUTS[WHICHEVER]
+        return LAYOUTS[LAST if 2 * np.count_nonzero(minding == LAST) > minding.size else FIRST]
+
+
+def cheapest_plan(
+    model: CompiledModel,
+    counted: Counted,
+    accounting: Accounting,
+    fusion: bool,
+    measurements: Measurements,
+) -> Plan:
+    """The plan whose calls a bound adds up. The measurements reach as far as the catalogue.
+
+    Where layouts matter and data movement counts, the model is covered once with images kept in
+    either layout, where what is faster in the other one has its images turned on both sides. If
+    nothing is missing, and it is known what turning each result takes, the blocks' layouts are
+    chosen anew, each with a look at its neighbours. The cheaper cover is the plan.
+    """
+    free = _free(counted, fusion, measurements)
+    medians_us = measurements.median_us
+    numbers = np.append(counted.numbers, counted.block_numbers)
+    same = np.array_equal(medians_us[FIRST, numbers], medians_us[LAST, numbers])
+    if accounting == "paper" or not measurements.layouts_matter or same:
+        return free
+    plans = [_keeping(kept, counted, fusion, measurements) for kept in (FIRST, LAST)]
+    if all(_is_complete(plan, measurements) for plan in plans):
+        plans = [_with_neighbours(model, plan, measurements) for plan in plans]
+    return min(plans, key=lambda plan: plan.sequential_us)
+
+
+def _free(counted: Counted, fusion: bool, measurements: Measurements) -> Plan:
+    """The cheapest cover, as if turning images took no time."""
+    medians_us = measurements.median_us[WHICHEVER]
+    blocks = _blocks(counted, fusion, medians_us[counted.block_numbers])
+    layouts = np.full(len(blocks.numbers), WHICHEVER, np.int8)
+    nothing = np.zeros(len(layouts))
+    return _plan(blocks, layouts, medians_us[blocks.numbers], nothing, nothing)
+
+
+def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measurements) -> Plan:
+    """The cheapest cover with images kept in this layout, and turned around what deviates."""
+    other = FIRST + LAST - kept
+    medians_us, around_us = measurements.median_us, measurements.of("around_us")
+    turned_us = medians_us[other] + around_us[other]
+    numbers = counted.block_numbers
+    blocks = _blocks(counted, fusion, np.minimum(medians_us[kept, numbers], turned_us[numbers]))
+    numbers = blocks.numbers
+    deviates = turned_us[numbers] < medians_us[kept, numbers]
+    layouts = np.where(deviates, other, kept).astype(np.int8)
+    return _plan(
+        blocks,
+        layouts,
+        medians_us[layouts, numbers],
+        np.where(deviates, around_us[other, numbers], 0.0),
+        np.where(deviates, measurements.of("around_in_company_us")[other, numbers], 0.0),
+    )
+
+
+def _is_complete(plan: Plan, measurements: Measurements) -> bool:
+    """Whether nothing is missing, and it is known what turning each result takes."""
+    after_us = measurements.of("after_us")[:, plan.blocks.numbers]
+    return bool(plan.known.all() and np.isfinite(after_us.min(axis=0)).all())
+
+
+def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurements) -> Plan:
+    """The same cover, with layouts chosen so that all takes the least time.
+
+    A view that makes another shape of an image wants it with channels first. What reads a view
+    in the other layout turns as much as the view was made of.
+    """
+    blocks, medians_us = plan.blocks, measurements.median_us
+    first_us, last_us = (medians_us[layout, blocks.numbers] for layout in (FIRST, LAST))
+    last_us[list(model.reshaping)] = math.inf
+    sources, targets = (each.tolist() for each in blocks.edges(model))
+    after_us, after_in_company_us = (
+        _after(model, plan, measurements.of(field)) for field in ("after_us", "after_in_company_us")
+    )
+    edges = sorted(set(zip(sources, targets, strict=True)))
+    last = channels_last(first_us.tolist(), last_us.tolist(), after_us, edges)
+    layouts = np.where(last, LAST, FIRST).astype(np.int8)
+    return _plan(
+        blocks,
+        layouts,
+        medians_us[layouts, blocks.numbers],
+        np.array(turned(last, after_us, edges)),
+        np.array(turned(last, after_in_company_us, edges)),
+    )
+
+
+def _after(model: CompiledModel, plan: Plan, after_us: Floats) -> list[float]:
+    """What turning what each block writes takes; of a view, what turning what it reads takes."""
+    times: list[float] = after_us[FIRST:, plan.blocks.numbers].min(axis=0).tolist()
+    views = set(model.free)
+    for source, target in zip(model.sources.tolist(), model.targets.tolist(), strict=True):
+        if target in views:
+            times[target] = times[source]
+    return times
+
+
+def _plan(
+    blocks: Blocks,
+    layouts: npt.NDArray[np.int8],
+    times_us: Floats,
+    turning_us: Floats,
+    turning_in_company_us: Floats,
+) -> Plan:
+    known = np.isfinite(times_us)
+    return Plan(
+        blocks, layouts, np.where(known, times_us, 0.0), turning_us, turning_in_company_us, known
+    )
+
+
+def _blocks(counted: Counted, fusion: bool, times_us: Floats) -> Blocks:
+    """The cheapest cover by layers and, with fusion, groups; times are those of its
+    `block_numbers`.
+    """
+    groups: dict[int, tuple[int, ...]] = {}
+    group_numbers: list[int] = []
+    times = times_us.tolist()
+    for plan, blocks, places in counted.components if fusion else ():
+        for group in cheapest(plan, tuple(times[blocks])):
+            for place in places:
+                groups[place[group][-1]] = place[group]
+                group_numbers.append(blocks.start + plan.size + group)
+    numbers = counted.numbers.copy()
+    ends = np.arange(len(numbers), dtype=np.int32)
+    if groups:
+        lasts = list(groups)
+        members = list(chain.from_iterable(groups.values()))
+        numbers[members] = NOTHING
+        numbers[lasts] = counted.block_numbers[group_numbers]
+        ends[members] = np.repeat(lasts, [len(group) for group in groups.values()])
+    return Blocks(numbers, ends, groups)

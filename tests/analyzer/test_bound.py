@@ -381,6 +381,15 @@ def test_images_are_kept_in_the_layout_that_costs_less_in_all() -> None:
     assert (paper.layout, paper.sequential_us) == ("", 5.0), "turning images is data movement"
 
 
+def test_layers_beyond_the_first_hundreds_have_their_spread() -> None:
+    """Layouts and numbers are counted together, which once left no room for more than 127."""
+    layers = [summary("Conv", f"layer {n}") for n in range(1_000)]
+    found: dict[str, Best | str] = {summary_.fingerprint: Best(1.0, 0.5) for summary_ in layers}
+    bound = bound_of(model(layers), found)
+    assert bound.sequential_us == 1_000
+    assert bound.sequential_spread_us == pytest.approx(0.5 * math.sqrt(1_000))
+
+
 def test_between_two_layouts_images_are_turned_once() -> None:
     event = model([summary("Conv"), summary("Relu"), summary("TopK")])
     found = {"Conv": (5.0, 2.0), "Relu": (3.0, 9.0), "TopK": (1.0, 1.0)}

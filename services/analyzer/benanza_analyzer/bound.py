@@ -73,7 +73,7 @@ def lower_bound(
     cover = blocks.numbers[known & (blocks.numbers != NOTHING)].tolist()
     # A layer that keeps another layout elsewhere is another measurement.
     iqr_us = measurements.iqr_us
-    measured = plan.layouts * iqr_us.shape[1] + blocks.numbers
+    measured = np.ravel_multi_index((plan.layouts, blocks.numbers), iqr_us.shape)
     return Bound(
         sequential_us=plan.sequential_us,
         sequential_spread_us=spread_us(measured, iqr_us.ravel()),

@@ -47,7 +47,7 @@ class Plan(NamedTuple):
     """
 
     blocks: Blocks
-    layouts: npt.NDArray[np.int8]
+    layouts: npt.NDArray[np.intp]
     times_us: Floats
     turning_us: Floats
     turning_in_company_us: Floats
@@ -114,7 +114,7 @@ def _free(counted: Counted, fusion: bool, measurements: Measurements) -> Plan:
     """The cheapest cover, as if turning images took no time."""
     medians_us = measurements.median_us[WHICHEVER]
     blocks = _blocks(counted, fusion, medians_us[counted.block_numbers])
-    layouts = np.full(len(blocks.numbers), WHICHEVER, np.int8)
+    layouts = np.full(len(blocks.numbers), WHICHEVER, np.intp)
     nothing = np.zeros(len(layouts))
     return _plan(blocks, layouts, medians_us[blocks.numbers], nothing, nothing)
 
@@ -128,7 +128,7 @@ def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measuremen
     blocks = _blocks(counted, fusion, np.minimum(medians_us[kept, numbers], turned_us[numbers]))
     numbers = blocks.numbers
     deviates = turned_us[numbers] < medians_us[kept, numbers]
-    layouts = np.where(deviates, other, kept).astype(np.int8)
+    layouts = np.where(deviates, other, kept)
     return _plan(
         blocks,
         layouts,
@@ -159,7 +159,7 @@ def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurement
     )
     edges = sorted(set(zip(sources, targets, strict=True)))
     last = channels_last(first_us.tolist(), last_us.tolist(), after_us, edges)
-    layouts = np.where(last, LAST, FIRST).astype(np.int8)
+    layouts = np.where(last, LAST, FIRST)
     return _plan(
         blocks,
         layouts,
@@ -181,7 +181,7 @@ def _after(model: CompiledModel, plan: Plan, after_us: Floats) -> list[float]:
 
 def _plan(
     blocks: Blocks,
-    layouts: npt.NDArray[np.int8],
+    layouts: npt.NDArray[np.intp],
     times_us: Floats,
     turning_us: Floats,
     turning_in_company_us: Floats,

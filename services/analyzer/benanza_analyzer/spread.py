@@ -1,12 +1,13 @@
 """How the spreads of measurements add up to the spread of a bound."""
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 
-def spread_us(numbers: npt.NDArray[np.int32], iqr_us: npt.NDArray[np.float64]) -> float:
+def spread_us(numbers: npt.NDArray[np.integer[Any]], iqr_us: npt.NDArray[np.float64]) -> float:
     """The spread of the sum of these layers' times, each as often as its number stands.
 
     The same layer is one measurement, however often it stands: an error in it is the same

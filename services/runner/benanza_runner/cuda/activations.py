@@ -39,7 +39,7 @@ PATTERNS = {
     "Relu": "fmaxf({x}, 0.0f)",
     "Selu": "{1} * ({x} > 0.0f ? {x} : {0} * expm1f({x}))",
     "Sigmoid": "1.0f / (1.0f + expf(-{x}))",
-    "Softplus": "log1pf(expf({x}))",
+    "Softplus": "fmaxf({x}, 0.0f) + log1pf(expf(-fabsf({x})))",
     "Swish": "{x} / (1.0f + expf(-{0} * {x}))",
     "Tanh": "tanhf({x})",
 }

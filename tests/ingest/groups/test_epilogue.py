@@ -1,5 +1,7 @@
 """A product and what follows it is a group, with every prefix; and what must not be is none."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -65,6 +67,56 @@ def test_matrix_products_too(product: str) -> None:
 )
 def test_an_activation_ends_a_chain(activation: str) -> None:
     assert after_convolution(f"a = {activation}(c) y = Relu(a)") == [f"Conv+{activation}"]
+
+
+@pytest.mark.parametrize(
+    ("gate", "name"),
+    [
+        ("s = Sigmoid(v) y = Mul(v, s)", "Sigmoid+Mul"),
+        ("s = Sigmoid(v) y = Mul(s, v)", "Sigmoid+Mul"),
+        ("s = HardSigmoid<alpha=0.16666667>(v) y = Mul(v, s)", "HardSigmoid+Mul"),
+        ("p = Softplus(v) s = Tanh(p) y = Mul(v, s)", "Softplus+Tanh+Mul"),
+    ],
+)
+def test_an_activation_that_is_written_out_comes_as_a_whole(gate: str, name: str) -> None:
+    assert after_convolution(gate.replace("v", "c") + " u = Relu(y)", "u") == [f"Conv+{name}"]
+    before = "v = BatchNormalization(c, b, b, b, b)"
+    assert after_convolution(f"{before} {gate}") == [
+        "Conv+BatchNormalization",
+        f"Conv+BatchNormalization+{name}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "out"),
+    [
+        ("s = Sigmoid(c) y = Mul(c, s)", "y, c"),  # the value is returned as well
+        ("s = Sigmoid(c) y = Mul(c, s)", "y, s"),  # and so is the gate
+        ("s = Sigmoid(c) y = Mul(c, s) u = Relu(c)", "y, u"),  # somebody else reads it
+        ("s = Sigmoid(c) y = Mul(z, s) u = Relu(c)", "y, u"),  # a gate on another value
+        ("s = Sigmoid(c) y = Add(c, s)", "y"),
+        ("s = Tanh(c) y = Mul(c, s)", "y"),  # no activation that has a name
+        ("p = Softplus(c) s = Sigmoid(p) y = Mul(c, s)", "y"),
+        ("p = Softplus(c) s = Tanh(p) t = Relu(s) y = Mul(c, t)", "y"),
+        ("p = Softplus(c) s = Tanh(p) t = Mul(s, p) y = Mul(c, t)", "y"),
+    ],
+)
+def test_what_is_no_activation_written_out(body: str, out: str) -> None:
+    assert after_convolution(body, out) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("torchvision-efficientnet_b0", {"Conv": 49}),
+        ("torchvision-efficientnet_b0-raw", {"Conv+BatchNormalization": 33, "Conv": 16}),
+        ("transformers-llama", {"MatMul": 3}),
+        ("transformers-llama-raw", {"MatMul": 3}),
+    ],
+)
+def test_every_silu_of_exported_models_follows_a_product(name: str, counts: dict[str, int]) -> None:
+    found = Counter(title for title in titles(real(name)) if title.endswith("+Sigmoid+Mul"))
+    assert found == {f"{product}+Sigmoid+Mul": count for product, count in counts.items()}
 
 
 def test_an_activation_with_arguments() -> None:

@@ -203,8 +203,13 @@ ACTIVATIONS: dict[str, Callable[..., Array]] = {
     "Elu": lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(x)),
     "Gelu": lambda x: x * (1 + np.vectorize(erf)(x / np.sqrt(2))) / 2,
     "GeluTanh": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
+    "HardSigmoid": lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
+    "HardSwish": lambda x, alpha, beta: x * np.clip(alpha * x + beta, 0, 1),
     "LeakyRelu": lambda x, alpha: np.where(x > 0, x, alpha * x),
+    "Mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
+    "PRelu": lambda x, slope: np.where(x > 0, x, slope * x),
     "Relu": lambda x: np.maximum(x, 0),
+    "Selu": lambda x, alpha, gamma: gamma * np.where(x > 0, x, alpha * np.expm1(x)),
     "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "Softplus": lambda x: np.log1p(np.exp(x)),
     "Swish": lambda x, alpha: x / (1 + np.exp(-alpha * x)),
@@ -218,13 +223,14 @@ def finished(
     operands: Mapping[str, Array],
 ) -> Array:
     """With bias, residual and activation."""
+    space = 0 if isinstance(call, Product) else len(call.strides)
     if call.bias:
-        space = 0 if isinstance(call, Product) else len(call.strides)
         result = result + operands["bias"].reshape(-1, *(1,) * space)
     if call.residual:
         factor = call.beta if isinstance(call, Product) else 1.0
         result = result + factor * operands["residual"].reshape(result.shape)
-    return ACTIVATIONS[call.activation](result, *call.numbers)
+    slopes = [operands["slope"].reshape(-1, *(1,) * space)] if call.activation == "PRelu" else []
+    return ACTIVATIONS[call.activation](result, *call.numbers, *slopes)
 
 
 def attention(call: Attention, operands: Mapping[str, Array]) -> Array:

@@ -26,6 +26,32 @@ def followed_by(op_type: str, product: str, **attributes: AttributeValue) -> Lay
     return canonical(Layer(tensors, operators, (4,)))
 
 
+def bent(product: str, *slopes: int) -> Layer:
+    """A convolution or a product with a PRelu after it, whose slopes have this shape."""
+    plain = followed_by("PRelu", product)
+    before, after = plain.operators
+    tensors = (*plain.tensors, weights(*slopes))
+    slope = len(plain.tensors)
+    last = operator("PRelu", 16, (*after.inputs, slope), after.outputs)
+    return canonical(Layer(tensors, (before, last), plain.outputs))
+
+
+def gated(product: str, *gate: str, **attributes: AttributeValue) -> Layer:
+    """A convolution or a product, times a function of itself in these operators."""
+    before = followed_by("Relu", product)
+    shape, value = before.tensors[before.outputs[0]], before.operators[0].outputs[0]
+    tensors, operators = list(before.tensors[:-1]), [before.operators[0]]
+    read = value
+    for op_type in gate:
+        tensors.append(shape)
+        written = len(tensors) - 1
+        operators.append(operator(op_type, version(op_type), (read,), (written,), "", **attributes))
+        read = written
+    tensors.append(shape)
+    operators.append(operator("Mul", version("Mul"), (value, read), (len(tensors) - 1,)))
+    return canonical(Layer(tuple(tensors), tuple(operators), (len(tensors) - 1,)))
+
+
 def clipped() -> Layer:
     """A convolution with Relu6 as new versions write it."""
     image = floats(1, 8, 4, 4)
@@ -55,7 +81,13 @@ ACTIVATIONS: dict[str, dict[str, AttributeValue]] = {
     "Elu": {},
     "Softplus": {},
     "Gelu": {},
+    "HardSigmoid": {"alpha": 0.25, "beta": 0.625},
+    "HardSwish": {},
+    "Mish": {},
+    "Selu": {},
 }
+
+GATES = {"Swish": ("Sigmoid",), "HardSwish": ("HardSigmoid",), "Mish": ("Softplus", "Tanh")}
 
 FUSED: dict[str, Layer] = (
     {
@@ -67,7 +99,21 @@ FUSED: dict[str, Layer] = (
         f"{product} + Gelu by tanh": followed_by("Gelu", product, approximate="tanh")
         for product in ("Conv", "Gemm", "row")
     }
-    | {"conv + clip": clipped()}
+    | {
+        f"{product} + Elu of another alpha": followed_by("Elu", product, alpha=0.375)
+        for product in ("Conv", "Gemm", "row")
+    }
+    | {
+        f"{product} + {name} written out": gated(product, *gate)
+        for product in ("Conv", "Gemm", "row")
+        for name, gate in GATES.items()
+    }
+    | {
+        "conv + clip": clipped(),
+        "conv + PRelu by channel": bent("Conv", 16, 1, 1),
+        "conv + PRelu of one slope": bent("Conv", 1),
+        "gemm + PRelu by column": bent("Gemm", 16),
+    }
 )
 """What cuDNN generates kernels for: they use Tensor Cores, which fp32 shuts out."""
 

@@ -2,9 +2,10 @@
 
 Libraries compute all of these on the product's result while it is still in registers: cuDNN's
 and oneDNN's fused convolutions, cuBLASLt's epilogues. Every prefix of such a chain is a group
-of its own.
+of its own; an activation that is written out in several layers comes as a whole.
 """
 
+from benanza_ingest.groups.gated import gated
 from benanza_ingest.groups.wiring import Wiring
 
 RULE = "epilogue"
@@ -31,6 +32,9 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
         while len(chain) < LONGEST:
             follower = wiring.only_reader(chain[-1])
             if follower is None:
+                activation = gated(wiring, chain[-1])
+                if activation and len(chain) + len(activation) <= LONGEST:
+                    groups.append((*chain, *activation))
                 break
             step = _step(wiring, chain[-1], follower)
             if step is None or (step == "residual" and residual):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.calls import Convolution, Elementwise
+from benanza_runner.cuda.calls import Call, Convolution, Elementwise
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -16,7 +16,16 @@ from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.more_layers import layer as newest
 from tests.runner.cuda.more_layers import longs, resized, version
 from tests.runner.cuda.numpy_calls import compute
-from tests.runner.cuda.product_layers import BYTES, FUSED, SIGNED_WEIGHTS, followed_by, of_bytes
+from tests.runner.cuda.product_layers import (
+    BYTES,
+    FUSED,
+    GATES,
+    SIGNED_WEIGHTS,
+    bent,
+    followed_by,
+    gated,
+    of_bytes,
+)
 from tests.runner.cuda.recurrent_layers import recurrent, with_input
 from tests.runner.cuda.sample_layers import LAYERS, convolution
 from tests.runner.layers import conv_group, floats, operator, single, weights
@@ -107,6 +116,46 @@ def test_batch_normalisation_goes_into_the_filter() -> None:
     assert constants == {"filter", "bias"}
 
 
+@pytest.mark.parametrize("product", ["Conv", "Gemm", "row"])
+def test_an_activation_written_out_is_the_same_call(product: str) -> None:
+    """Exporters write 1/6 as HardSigmoid's alpha, in float32."""
+    for name, gate in GATES.items():
+        alpha = {"alpha": float(np.float32(1 / 6))} if name == "HardSwish" else {}
+        calls = {
+            call_of(layer) for layer in (followed_by(name, product), gated(product, *gate, **alpha))
+        }
+        assert len(calls) == 1
+
+
+def call_of(layer: Layer) -> Call:
+    values = {i: np.ones(layer.tensors[i].shape, np.float32) for i in layer.inputs()}
+    return lower(layer, values).call
+
+
+def test_a_slope_is_an_operand_that_the_model_fixes() -> None:
+    for layer in (bent("Conv", 1), bent("Conv", 16, 1, 1)):
+        call, operands, constants = lower(layer, reference(layer, "fp32", 1).values)
+        assert isinstance(call, Convolution)
+        assert (call.activation, call.numbers) == ("PRelu", ())
+        assert operands["slope"].shape == (16,)
+        assert "slope" in constants
+
+
+def test_a_gate_on_another_value_is_no_activation() -> None:
+    image = floats(1, 4, 5, 5)
+    layer = Layer(
+        (image, weights(4, 4, 1, 1), image, image, image),
+        (
+            operator("Conv", 11, (0, 1), (2,)),
+            operator("Sigmoid", 13, (2,), (3,)),
+            operator("Mul", 14, (0, 3), (4,)),
+        ),
+        (4,),
+    )
+    with pytest.raises(UnsupportedError, match="after the activation"):
+        call_of(layer)
+
+
 @pytest.mark.parametrize(
     ("layer", "reason"),
     [
@@ -145,7 +194,12 @@ def test_batch_normalisation_goes_into_the_filter() -> None:
         (with_input("LSTM", 4, Tensor("int32", (3,))), "lengths of their own"),
         (with_input("LSTM", 7, weights(1, 30)), "peepholes"),
         (with_input("LSTM", 2, floats(1, 40, 10)), "weights are computed"),
-        (followed_by("HardSwish", "Conv"), "HardSwish in one call"),
+        (followed_by("ThresholdedRelu", "Conv"), "ThresholdedRelu in one call"),
+        (bent("Conv", 4), "differs within a channel"),
+        (bent("Gemm", 5, 1), "differs within a channel"),
+        (gated("Conv", "Tanh"), "after the activation"),
+        (gated("Conv", "Sigmoid", "Tanh"), "after the activation"),
+        (conv_group(8, 6, "Relu", "Add", "Relu"), "after the activation"),
         (
             of_bytes(BYTES, Tensor("int8", (2, 16, 24))),
             "other than one matrix of weights",

@@ -9,7 +9,8 @@ class Convolution(msgspec.Struct, frozen=True):
     """`activation(convolution + bias + residual)`; operands `image`, `filter`, and `bias` and
     `residual` where they are. Groups follow from the channels of the filter.
 
-    Images of one axis of space have another of one here. `numbers` belong to the activation.
+    Images of one axis of space have another of one here. `numbers` belong to the activation;
+    PRelu has an operand `slope` instead, with one element for each channel of the output.
     """
 
     image: Shape
@@ -57,10 +58,11 @@ class Product(msgspec.Struct, frozen=True):
     """`activation(alpha · a · b + bias + beta · residual)` for `batch` pairs of matrices.
 
     Operands: `a` is m×k, or k×m where `a_transposed`; `b` is k×n, or n×k where
-    `b_transposed`; `bias` has n elements; `residual` is m×n. Where `a_repeated`, there is one
-    `a` for all pairs. All is done in so many `rounds`, each with its own `a`, `residual` and
-    result, and with the same `b`. Where `b` is a weight (`b_constant`), whoever runs the call
-    may keep it either way. `output` is the shape that the layer gives the result.
+    `b_transposed`; `bias` and PRelu's `slope` have n elements; `residual` is m×n. Where
+    `a_repeated`, there is one `a` for all pairs. All is done in so many `rounds`, each with its
+    own `a`, `residual` and result, and with the same `b`. Where `b` is a weight (`b_constant`),
+    whoever runs the call may keep it either way. `output` is the shape that the layer gives the
+    result.
     """
 
     output: Shape

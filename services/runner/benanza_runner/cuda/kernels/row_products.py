@@ -11,7 +11,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.activations import expression
+from benanza_runner.cuda.activations import PATTERNS, expression
 from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Product
@@ -35,7 +35,7 @@ class RowProducts:
         call = bench.call
         if not isinstance(call, Product) or call.m != 1 or call.batch * call.rounds != 1:
             return
-        if not call.b_constant or call.residual:
+        if not call.b_constant or call.residual or call.activation not in PATTERNS:
             return
         wide = WIDE_BYTES // BYTES[bench.precision]
         width = wide if call.k % wide == 0 else 1

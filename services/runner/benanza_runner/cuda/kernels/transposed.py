@@ -11,7 +11,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.activations import expression
+from benanza_runner.cuda.activations import PATTERNS, expression
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
@@ -34,6 +34,9 @@ class TransposedKernels:
             return
         if max(prod(call.image), prod(call.output), prod(call.filter)) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
+            return
+        if call.activation not in PATTERNS:
+            yield refused(LIBRARY, "kernel", "", f"it has no {call.activation}")
             return
         outputs = prod(call.output)
         for layout, order in bench.layouts(len(call.image)):

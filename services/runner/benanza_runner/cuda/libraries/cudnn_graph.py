@@ -3,7 +3,8 @@
 One call is one graph; its plans, which the heuristics and the fallback offer, are the
 candidates. A plan's index means nothing later, so a plan is known by its engine and knobs.
 Read: the Python sources of nvidia-cudnn-frontend 1.32 (`cudnn/_pygraph.py`): its operations,
-and that a transposed convolution has to be told its output's shape; and in its headers
+that a number may be a tensor (`tensor_scalar`; in `cudnn/gemm/ops/swiglu_mlp.py` what cuDNN
+that wants), and that a transposed convolution has to be told its output's shape; and in its headers
 (`scaled_dot_product_flash_attention.h`, `sdpa_support_surface.h`) that attention wants the
 columns of all operands next to each other, and other steps in multiples of 16 bytes.
 """
@@ -18,6 +19,7 @@ from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import Attention, Convolution, Product, Shape, TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
+from benanza_runner.cuda.libraries.cudnn_activations import activated
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
@@ -31,16 +33,6 @@ TYPES: dict[Precision, Any] = {
 }
 DESELECTED = "Deselecting execution plan"
 """What building a plan says that has one of the notes deselected."""
-
-POINTWISE = {
-    "Gelu": "gelu",
-    "GeluTanh": "gelu_approx_tanh",
-    "Relu": "relu",
-    "Sigmoid": "sigmoid",
-    "Softplus": "softplus",
-    "Tanh": "tanh",
-}
-"""Operations without numbers of their own, by the names of activations."""
 
 FUSED_BY_CUBLASLT = frozenset(("", "Relu", "GeluTanh"))
 
@@ -138,6 +130,10 @@ class _Graph:
             uid=uid,
         )
 
+    def scalar(self, number: float) -> Any:
+        """A number that the graph owns. As a constant of the compiler it wants cuDNN 9.22."""
+        return self._graph.tensor_scalar(number, cudnn.scalar_type.RUNTIME_PARAM)
+
     def candidate(self, index: int, layout: str) -> Candidate:
         scratch = 0
 
@@ -187,11 +183,14 @@ def _convolution(
         if call.residual:
             residual = bench.expanded("residual", call.output, order)
             value = ir.add(value, graph.input(residual))
-        if call.bias:
+
+        def by_channel(name: str) -> Any:
             shape = [1, call.output[1], *(1,) * (len(call.output) - 2)]
-            bias = graph.tensor(bench.operand("bias").pointer, shape, _packed(shape))
-            value = ir.add(value, bias)
-        value = _activated(ir, value, call.activation, call.numbers)
+            return graph.tensor(bench.operand(name).pointer, shape, _packed(shape))
+
+        if call.bias:
+            value = ir.add(value, by_channel("bias"))
+        value = activated(ir, value, call, by_channel, graph.scalar)
         return value, result.shape, result.strides
 
     return build
@@ -212,10 +211,13 @@ def _product(bench: Bench, call: Product, result: Placed) -> Build:
         shape, steps = (call.batch, m, n), (m * n, n, 1)
         if call.residual:
             value = ir.add(value, graph.tensor(bench.operand("residual").pointer, shape, steps))
+
+        def by_column(name: str) -> Any:
+            return graph.tensor(bench.operand(name).pointer, (1, 1, n), (n, n, 1))
+
         if call.bias:
-            pointer = bench.operand("bias").pointer
-            value = ir.add(value, graph.tensor(pointer, (1, 1, n), (n, n, 1)))
-        value = _activated(ir, value, call.activation, call.numbers)
+            value = ir.add(value, by_column("bias"))
+        value = activated(ir, value, call, by_column, graph.scalar)
         return value, shape, steps
 
     return build
@@ -244,24 +246,6 @@ def _attention(bench: Bench, call: Attention) -> Build:
         return value, (batch, call.heads, queries, call.width), call.output_steps
 
     return build
-
-
-def _activated(ir: Any, value: Any, name: str, numbers: tuple[float, ...]) -> Any:
-    """With an activation; the names are those of `activations`."""
-    if not name:
-        return value
-    if name in POINTWISE:
-        return getattr(ir, POINTWISE[name])(value)
-    match name:
-        case "LeakyRelu":
-            return ir.leaky_relu(value, negative_slope=numbers[0])
-        case "Swish":
-            return ir.swish(value, swish_beta=numbers[0])
-        case "Clip":
-            return ir.relu(value, lower_clip=numbers[0], upper_clip=numbers[1])
-        case "Elu" if numbers == (1.0,):
-            return ir.elu(value)
-    raise UnsupportedError(f"cuDNN's graph has no {name} here")
 
 
 def _packed(shape: list[int]) -> list[int]:

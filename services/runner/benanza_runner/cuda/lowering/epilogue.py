@@ -33,6 +33,7 @@ class Epilogue:
         self.residual: Array | None = None
         self.constant_residual = False
         self._computed_bias: Array | None = None
+        self._slope: Array | None = None
         self.activation = Activation("")
 
     def add(self, index: int, factor: float = 1.0) -> None:
@@ -60,31 +61,42 @@ class Epilogue:
     def weights(self) -> frozenset[str]:
         """Those of the operands that are."""
         fixed = {"bias"} if self._computed_bias is None else set()
+        if self._slope is not None:
+            fixed.add("slope")
         return frozenset(fixed | ({"residual"} if self.constant_residual else set()))
 
     def follow(self) -> None:
         """Takes in all operators after the first. Raises `UnsupportedError`."""
         value = self._layer.operators[0].outputs[0]
-        for operator in self._layer.operators[1:]:
-            if self.activation.name:
-                raise UnsupportedError("no library runs anything after the activation")
+        for at, operator in enumerate(self._layer.operators[1:], start=1):
             if operator.op_type == "BatchNormalization":
                 self._normalise(operator)
             elif operator.op_type in ("Add", "Sub", "Mul", "Div", "Sum"):
                 self._calculate(operator, value)
             else:
-                self.activation = activation(operator, self._layer, self._values)
+                rest = self._layer.operators[at:]
+                self.activation = activation(rest, value, self._layer, self._values)
+                if self.activation.name == "PRelu":
+                    self._take_slopes(operator.inputs[1])
+                return
             value = operator.outputs[0]
 
     def operands(self) -> dict[str, Array]:
-        """`bias` and `residual`, where they are."""
+        """`bias`, `residual` and `slope`, where they are."""
         found: dict[str, Array] = {}
         if self.has_bias:
             computed = self._computed_bias
             found["bias"] = self.shift.astype(np.float32) if computed is None else computed
         if self.residual is not None:
             found["residual"] = self.residual
+        if self._slope is not None:
+            found["slope"] = self._slope
         return found
+
+    def _take_slopes(self, index: int) -> None:
+        if not self._layer.tensors[index].constant:
+            raise UnsupportedError("a PRelu whose slopes are computed is not fused")
+        self._slope = np.ascontiguousarray(self._by_channel(index), np.float32)
 
     def _normalise(self, operator: Operator) -> None:
         self._refuse_after_residual(operator)

@@ -137,7 +137,7 @@ _WRITERS: dict[str, Write] = {
     "Sign": _template("(float)(({0} > 0.0f) - ({0} < 0.0f))"),
     "Sin": _template("sinf({0})"),
     "Sinh": _template("sinhf({0})"),
-    "Softplus": _template("log1pf(expf({0}))"),
+    "Softplus": _template("fmaxf({0}, 0.0f) + log1pf(expf(-fabsf({0})))"),
     "Softsign": _template("{0} / (1.0f + fabsf({0}))"),
     "Sqrt": _template("sqrtf({0})"),
     "Sub": _joined("-"),

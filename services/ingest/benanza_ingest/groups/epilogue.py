@@ -25,34 +25,44 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the layers of each group, in the order in which they run."""
     groups: list[tuple[int, ...]] = []
     for start, layer in enumerate(wiring.layers):
-        if layer.op not in PRODUCTS or layer.domain or layer.kind != "compute":
-            continue
-        chain = [start]
-        residual = False
-        while len(chain) < LONGEST:
-            follower = wiring.only_reader(chain[-1])
-            if follower is None:
-                activation = gated(wiring, chain[-1])
-                if activation and len(chain) + len(activation) <= LONGEST:
-                    groups.append((*chain, *activation))
-                break
-            step = _step(wiring, chain[-1], follower)
-            if step is None or (step == "residual" and residual):
-                break
-            residual |= step == "residual"
-            chain.append(follower)
-            groups.append(tuple(chain))
-            if step == "activation":
-                break
+        if layer.op in PRODUCTS and not layer.domain and layer.kind == "compute":
+            groups.extend(prefixes(wiring, start))
     return groups
 
 
-def _step(wiring: Wiring, before: int, position: int) -> str | None:
-    """What a layer does to the result of the one before it, if it can be part of the chain."""
+def prefixes(wiring: Wiring, start: int) -> list[tuple[int, ...]]:
+    """A product's position with those of more and more of what follows it, at least one."""
+    found: list[tuple[int, ...]] = []
+    chain = [start]
+    residual = False
+    while len(chain) < LONGEST:
+        follower = wiring.only_reader(chain[-1])
+        if follower is None:
+            activation = gated(wiring, chain[-1])
+            if activation and len(chain) + len(activation) <= LONGEST:
+                found.append((*chain, *activation))
+            break
+        names = wiring.node(follower).inputs
+        value = next(name for name in wiring.node(chain[-1]).outputs if name in names)
+        what = step(wiring, value, follower)
+        if what is None or (what == "residual" and residual):
+            break
+        residual |= what == "residual"
+        chain.append(follower)
+        found.append(tuple(chain))
+        if what == "activation":
+            break
+    return found
+
+
+def step(wiring: Wiring, value: str, position: int) -> str | None:
+    """What a layer does to one of the values that it reads, if libraries do it in a chain.
+
+    That is `affine` (with constants), `activation` or `residual` (another value is added).
+    """
     layer, node = wiring.layers[position], wiring.node(position)
     if layer.kind != "compute" or layer.domain or layer.layer is None:
         return None
-    value = next(name for name in wiring.node(before).outputs if name in node.inputs)
     types = wiring.graph.types
     mine, result = types.get(value), types.get(node.outputs[0])
     # A broadcast that makes the result larger can't happen in place.

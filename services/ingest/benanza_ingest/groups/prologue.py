@@ -1,0 +1,78 @@
+"""A convolution with what comes before it, such as densenet's BatchNormalization–Relu.
+
+cuDNN's graph API computes it on the first operand while the convolution reads that: the
+"generic runtime fusion engines" of its developer guide, with operations before the convolution.
+What comes after a convolution or a matrix product is not taken for that: there it costs nothing
+as an epilogue.
+"""
+
+from benanza_ingest.groups.epilogue import LONGEST, PRODUCTS, prefixes, step
+from benanza_ingest.groups.wiring import Wiring
+
+RULE = "prologue"
+
+
+def propose(wiring: Wiring) -> list[tuple[int, ...]]:
+    """Positions of the layers of each group, in the order in which they run.
+
+    Each has all that may come before a convolution, and a prefix of what may follow it.
+    """
+    writers = {
+        name: position for position, node in enumerate(wiring.graph.nodes) for name in node.outputs
+    }
+    groups: list[tuple[int, ...]] = []
+    for start, layer in enumerate(wiring.layers):
+        if layer.op != "Conv" or layer.domain or layer.kind != "compute":
+            continue
+        before = _before(wiring, writers, start)
+        if before:
+            chains = ((start,), *prefixes(wiring, start))
+            groups.extend(before + chain for chain in chains if len(before + chain) <= LONGEST)
+    return groups
+
+
+def _before(wiring: Wiring, writers: dict[str, int], start: int) -> tuple[int, ...]:
+    """Scales and shifts by channel and then at most one Relu, which this convolution reads."""
+    found: list[int] = []
+    name = wiring.node(start).inputs[0]
+    while name in writers and wiring.only_reader(writers[name]) is not None:
+        position = writers[name]
+        layer = wiring.layers[position]
+        if layer.op in PRODUCTS and not layer.domain:
+            return ()
+        value = _value(wiring, position)
+        what = step(wiring, value, position) if value else None
+        if what != "affine" and not (layer.op == "Relu" and what and not found):
+            break
+        if len(found) == LONGEST - 1:
+            break
+        found.insert(0, position)
+        name = value
+    return tuple(found)
+
+
+def _value(wiring: Wiring, position: int) -> str:
+    """What a layer reads that is no constant, if it is all but numbers by channel."""
+    node = wiring.node(position)
+    if any(node.outputs[1:]):
+        return ""
+    if wiring.layers[position].op in ("BatchNormalization", "Relu"):
+        return node.inputs[0]
+    constants, types = wiring.graph.constants, wiring.graph.types
+    values = [name for name in node.inputs if name not in constants]
+    result = types.get(node.outputs[0])
+    if len(values) != 1 or result is None or result.shape is None:
+        return ""
+    for name in node.inputs:
+        known = types.get(name)
+        if name in constants and (known is None or not _by_channel(known.shape, len(result.shape))):
+            return ""
+    return values[0]
+
+
+def _by_channel(shape: tuple[int | str | None, ...] | None, rank: int) -> bool:
+    """Whether a constant has no more than a number for each channel of a value of this rank."""
+    if shape is None:
+        return False
+    full = (1,) * (rank - len(shape)) + shape
+    return all(size == 1 for axis, size in enumerate(full) if axis != 1)

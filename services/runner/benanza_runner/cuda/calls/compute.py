@@ -11,6 +11,9 @@ class Convolution(msgspec.Struct, frozen=True):
 
     Images of one axis of space have another of one here. `numbers` belong to the activation;
     PRelu has an operand `slope` instead, with one element for each channel of the output.
+
+    Before it is padded with zeros and convolved, the image is multiplied by `scale`, and
+    `shift` is added, by channel, if `scaled`; and then its Relu is taken, if `relu_first`.
     """
 
     image: Shape
@@ -24,10 +27,17 @@ class Convolution(msgspec.Struct, frozen=True):
     residual: bool = False
     activation: str = ""
     numbers: tuple[float, ...] = ()
+    scaled: bool = False
+    relu_first: bool = False
 
     @property
     def groups(self) -> int:
         return self.image[1] // self.filter[1]
+
+    @property
+    def has_prologue(self) -> bool:
+        """Whether anything is done to the image before it is convolved."""
+        return self.scaled or self.relu_first
 
 
 class TransposedConvolution(msgspec.Struct, frozen=True):

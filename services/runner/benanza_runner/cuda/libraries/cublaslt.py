@@ -117,10 +117,11 @@ def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
 
 
 def is_product(call: Convolution) -> bool:
-    """Whether each output pixel is a product of one input pixel with the filter, by group."""
+    """Whether each output pixel is a product of one input pixel, as it is, with the filter."""
     ones = (1,) * len(call.strides)
     return (
-        call.filter[1] > 1
+        not call.has_prologue
+        and call.filter[1] > 1
         and call.filter[2:] == ones
         and call.strides == ones
         and not any(call.pads_before + call.pads_after)

@@ -71,6 +71,9 @@ class CudnnAlgorithms:
         call = bench.call
         if not isinstance(call, Convolution):
             return
+        if call.has_prologue:
+            yield refused(LIBRARY, "convolution", "", "it does nothing before a convolution")
+            return
         if call.pads_before != call.pads_after:
             yield refused(LIBRARY, "convolution", "", "it pads both sides of an image alike")
             return

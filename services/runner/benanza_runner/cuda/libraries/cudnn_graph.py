@@ -6,7 +6,9 @@ Read: the Python sources of nvidia-cudnn-frontend 1.32 (`cudnn/_pygraph.py`): it
 that a number may be a tensor (`tensor_scalar`; in `cudnn/gemm/ops/swiglu_mlp.py` what cuDNN
 that wants), and that a transposed convolution has to be told its output's shape; and in its headers
 (`scaled_dot_product_flash_attention.h`, `sdpa_support_surface.h`) that attention wants the
-columns of all operands next to each other, and other steps in multiples of 16 bytes.
+columns of all operands next to each other, and other steps in multiples of 16 bytes. Of
+convolutions whose image is computed, it only takes those where the last value before them has the
+type of the filter, with channels last (asked of cuDNN 9.19 with the properties of an H200).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -71,7 +73,6 @@ class CudnnGraph:
         elif isinstance(call, Product) and call.activation not in FUSED_BY_CUBLASLT:
             result = bench.result(call.output)
             yield from self._planned(bench, "", result, _product(bench, call, result))
-
         elif isinstance(call, Attention):
             result = bench.result(call.output)
             yield from self._planned(bench, "", result, _attention(bench, call))
@@ -90,7 +91,7 @@ class CudnnGraph:
 
 
 class _Graph:
-    """A convolution or a product with its epilogue, or attention, planned."""
+    """A convolution or a product with what surrounds it, or attention, planned."""
 
     def __init__(self, handle: Any, bench: Bench, result: Placed, build: Build) -> None:
         self._handle = handle
@@ -177,6 +178,8 @@ def _convolution(
             "dilation": list(call.dilations),
         }
         if isinstance(call, Convolution):
+            if call.has_prologue:
+                image = _prepared(graph, ir, bench, call, image)
             value = ir.conv_fprop(image, filters, **how)
         else:
             value = ir.conv_dgrad(image, filters, **how, out_dims=list(call.output))
@@ -184,9 +187,9 @@ def _convolution(
             residual = bench.expanded("residual", call.output, order)
             value = ir.add(value, graph.input(residual))
 
+
         def by_channel(name: str) -> Any:
-            shape = [1, call.output[1], *(1,) * (len(call.output) - 2)]
-            return graph.tensor(bench.operand(name).pointer, shape, _packed(shape))
+            return _vector(graph, bench, name, call.output)
 
         if call.bias:
             value = ir.add(value, by_channel("bias"))
@@ -194,6 +197,17 @@ def _convolution(
         return value, result.shape, result.strides
 
     return build
+
+
+def _prepared(graph: _Graph, ir: Any, bench: Bench, call: Convolution, image: Any) -> Any:
+    """What is convolved: computed in float32, and rounded."""
+    value = image
+    if call.scaled:
+        value = ir.scale(value, _vector(graph, bench, "scale", call.image))
+        value = ir.bias(value, _vector(graph, bench, "shift", call.image))
+    if call.relu_first:
+        value = ir.relu(value)
+    return value.set_data_type(TYPES[bench.precision])
 
 
 def _product(bench: Bench, call: Product, result: Placed) -> Build:
@@ -248,6 +262,8 @@ def _attention(bench: Bench, call: Attention) -> Build:
     return build
 
 
-def _packed(shape: list[int]) -> list[int]:
-    """Strides of a vector of channels; axes of one take any, cuDNN wants them as here."""
-    return [shape[1], 1, *(1,) * (len(shape) - 2)]
+def _vector(graph: _Graph, bench: Bench, name: str, image: Shape) -> Any:
+    """An operand with the channels of an image; cuDNN wants these steps on its axes of one."""
+    ones = (1,) * (len(image) - 2)
+    pointer = bench.operand(name).pointer
+    return graph.tensor(pointer, (1, image[1], *ones), (image[1], 1, *ones))

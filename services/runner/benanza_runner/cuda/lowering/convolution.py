@@ -1,14 +1,16 @@
-"""A convolution or its reverse, alone or with what follows it, as one call."""
+"""A convolution or its reverse, alone or with what comes before and follows it, as one call."""
 
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Convolution, TransposedConvolution
 from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.epilogue import Epilogue
+from benanza_runner.cuda.lowering.prologue import Prologue
 from benanza_runner.cuda.lowering.windows import in_space, transposed_windows, windows
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
@@ -22,7 +24,9 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
     Raises `UnsupportedError`.
     """
-    operator = layer.operators[0]
+    kinds = [operator.op_type for operator in layer.operators]
+    at = next(at for at, kind in enumerate(kinds) if kind in ("Conv", "ConvTranspose"))
+    operator = layer.operators[at]
     image = layer.tensors[operator.inputs[0]].shape
     kernel = layer.tensors[operator.inputs[1]]
     output = layer.tensors[operator.outputs[0]].shape
@@ -31,18 +35,28 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if not kernel.constant and len(layer.operators) > 1:
         raise UnsupportedError("a convolution whose filter is no weight is not fused")
     transposed = operator.op_type == "ConvTranspose"
-    epilogue = Epilogue(layer, values, channels=output[1], axis=1)
+    find = transposed_windows if transposed else windows
+    moves = find(operator, image, kernel.shape[2:], output).in_space()
+    prologue = Prologue(layer, values, at)
+    epilogue = Epilogue(layer, values, channels=output[1], axis=1, product=at)
+    filters = values[operator.inputs[1]]
+    folds = prologue.folds(padded=any(moves.pads_before + moves.pads_after))
+    if folds:
+        filters, added = prologue.folded(filters)
+        epilogue.add_vector(added)
     if len(operator.inputs) > 2 and operator.inputs[2] != OMITTED:
         epilogue.add(operator.inputs[2])
     epilogue.follow()
-    filters = values[operator.inputs[1]]
     if kernel.constant:
         groups = integer(operator, "group", 1) if transposed else 1
         filters = _scaled(filters, epilogue.scale, groups, transposed)
-    operands = {"image": values[operator.inputs[0]], "filter": filters}
-    find = transposed_windows if transposed else windows
-    moves = find(operator, image, kernel.shape[2:], output).in_space()
+    operands = {"image": values[prologue.image], "filter": filters}
     fixed = frozenset(("filter",) if kernel.constant else ())
+    scaled = prologue.scales and not folds
+    if scaled:
+        operands["scale"] = prologue.scale.astype(np.float32)
+        operands["shift"] = prologue.shift.astype(np.float32)
+        fixed |= {"scale", "shift"}
     call = (TransposedConvolution if transposed else Convolution)(
         image=in_space(image),
         filter=in_space(kernel.shape),
@@ -56,6 +70,8 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         activation=epilogue.activation.name,
         numbers=epilogue.activation.numbers,
     )
+    if isinstance(call, Convolution):
+        call = msgspec.structs.replace(call, scaled=scaled, relu_first=prologue.relu)
     return call, operands | epilogue.operands(), fixed | epilogue.weights()
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.elements import INDEX, element, variable
 from benanza_runner.cuda.lowering import expressions, integer_expressions, logic
-from benanza_runner.cuda.lowering.epilogue import normalisation
+from benanza_runner.cuda.lowering.affine import normalisation
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 

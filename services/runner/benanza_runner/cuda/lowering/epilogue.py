@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.activations import Activation, activation
-from benanza_runner.cuda.lowering.attributes import number
+from benanza_runner.cuda.lowering.affine import OPERATORS, Affine
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
 
@@ -17,24 +17,38 @@ Array = npt.NDArray[Any]
 class Epilogue:
     """`activation(scale · product + shift + residual)`, with a scale and a shift by channel.
 
-    `channels` of them lie on this axis of the product. The scale is one in which the weights
-    of the product are to be multiplied; the name of the `activation` may be empty.
+    `channels` of them lie on this axis of the product, which is the layer's operator at the
+    position `product`. The scale is one in which the weights of the product are to be
+    multiplied; the name of the `activation` may be empty.
     """
 
-    def __init__(self, layer: Layer, values: Mapping[int, Array], channels: int, axis: int) -> None:
+    def __init__(
+        self, layer: Layer, values: Mapping[int, Array], channels: int, axis: int, product: int = 0
+    ) -> None:
         self._layer = layer
         self._values = values
         self._channels = channels
-        self._shape = layer.tensors[layer.operators[0].outputs[0]].shape
-        self._axis = axis % max(len(self._shape), 1)
-        self.scale = np.ones(channels)
-        self.shift = np.zeros(channels)
-        self.has_bias = False
+        self._product = product
+        self._shape = layer.tensors[layer.operators[product].outputs[0]].shape
+        axis %= max(len(self._shape), 1)
+        self._affine = Affine(layer, values, self._shape, channels, axis)
         self.residual: Array | None = None
         self.constant_residual = False
         self._computed_bias: Array | None = None
         self._slope: Array | None = None
         self.activation = Activation("")
+
+    @property
+    def scale(self) -> Array:
+        return self._affine.scale
+
+    @property
+    def has_bias(self) -> bool:
+        return self._affine.shifts or self._computed_bias is not None
+
+    def add_vector(self, vector: Array) -> None:
+        """Adds a number for each channel to the product itself."""
+        self._affine.add(vector)
 
     def add(self, index: int, factor: float = 1.0) -> None:
         """Adds a bias of the product itself, which has one element or one for each channel.
@@ -42,9 +56,8 @@ class Epilogue:
         Raises `UnsupportedError` for one that is computed, unless it is used as it is.
         """
         bias = self._values[index]
-        self.has_bias = True
         if self._layer.tensors[index].constant:
-            self.shift = self.shift + bias.astype(np.float64).reshape(-1) * factor
+            self._affine.add(bias.astype(np.float64).reshape(-1) * factor)
             return
         if len(self._layer.operators) > 1 or factor != 1 or bias.size != self._channels:
             raise UnsupportedError("a bias that is no weight is not fused")
@@ -66,19 +79,22 @@ class Epilogue:
         return frozenset(fixed | ({"residual"} if self.constant_residual else set()))
 
     def follow(self) -> None:
-        """Takes in all operators after the first. Raises `UnsupportedError`."""
-        value = self._layer.operators[0].outputs[0]
-        for at, operator in enumerate(self._layer.operators[1:], start=1):
-            if operator.op_type == "BatchNormalization":
-                self._normalise(operator)
-            elif operator.op_type in ("Add", "Sub", "Mul", "Div", "Sum"):
-                self._calculate(operator, value)
-            else:
-                rest = self._layer.operators[at:]
-                self.activation = activation(rest, value, self._layer, self._values)
+        """Takes in all operators after the product. Raises `UnsupportedError`."""
+        value = self._layer.operators[self._product].outputs[0]
+        rest = self._layer.operators[self._product + 1 :]
+        for at, operator in enumerate(rest):
+            if operator.op_type not in OPERATORS:
+                self.activation = activation(rest[at:], value, self._layer, self._values)
                 if self.activation.name == "PRelu":
                     self._take_slopes(operator.inputs[1])
                 return
+            added = self._added(operator, value)
+            if added is not None:
+                self._add_residual(added)
+            elif self.residual is not None:
+                raise UnsupportedError(f"no library runs {operator.op_type} after a residual")
+            else:
+                self._affine.follow(operator, value)
             value = operator.outputs[0]
 
     def operands(self) -> dict[str, Array]:
@@ -86,7 +102,8 @@ class Epilogue:
         found: dict[str, Array] = {}
         if self.has_bias:
             computed = self._computed_bias
-            found["bias"] = self.shift.astype(np.float32) if computed is None else computed
+            shift = self._affine.shift.astype(np.float32)
+            found["bias"] = shift if computed is None else computed
         if self.residual is not None:
             found["residual"] = self.residual
         if self._slope is not None:
@@ -96,63 +113,19 @@ class Epilogue:
     def _take_slopes(self, index: int) -> None:
         if not self._layer.tensors[index].constant:
             raise UnsupportedError("a PRelu whose slopes are computed is not fused")
-        self._slope = np.ascontiguousarray(self._by_channel(index), np.float32)
+        self._slope = np.ascontiguousarray(self._affine.by_channel(index), np.float32)
 
-    def _normalise(self, operator: Operator) -> None:
-        self._refuse_after_residual(operator)
-        factor, mean, shift = normalisation(operator, self._values)
-        self.scale = self.scale * factor
-        self.shift = (self.shift - mean) * factor + shift
-        self.has_bias = True
+    def _added(self, operator: Operator, value: int) -> int | None:
+        """What an operator adds to a value, if that is another value and no weight."""
+        if operator.op_type not in ("Add", "Sum") or len(operator.inputs) != 2:
+            return None
+        first, second = operator.inputs
+        other = second if first == value else first
+        return None if self._layer.tensors[other].constant else other
 
-    def _calculate(self, operator: Operator, value: int) -> None:
-        first = operator.inputs[0] == value
-        other = operator.inputs[1] if first else operator.inputs[0]
-        if not self._layer.tensors[other].constant:
-            if operator.op_type not in ("Add", "Sum") or self.residual is not None:
-                raise UnsupportedError(f"no library runs {self._layer.title()} as one call")
-            if self._layer.tensors[other].shape != self._shape:
-                raise UnsupportedError("a residual of another shape is not fused")
-            self.residual = self._values[other]
-            return
-        self._refuse_after_residual(operator)
-        by_channel = self._by_channel(other)
-        match operator.op_type:
-            case "Mul":
-                self.scale, self.shift = self.scale * by_channel, self.shift * by_channel
-            case "Div":
-                self.scale, self.shift = self.scale / by_channel, self.shift / by_channel
-            case "Sub":
-                sign = 1 if first else -1
-                self.scale = self.scale * sign
-                self.shift = (self.shift - by_channel) * sign
-                self.has_bias = True
-            case _:
-                self.shift = self.shift + by_channel
-                self.has_bias = True
-
-    def _by_channel(self, index: int) -> Array:
-        """A weight as one number for each channel."""
-        shape = self._layer.tensors[index].shape
-        full = (1,) * (len(self._shape) - len(shape)) + shape
-        if any(size != 1 for axis, size in enumerate(full) if axis != self._axis):
-            raise UnsupportedError("a weight that differs within a channel is not fused")
-        values = self._values[index].astype(np.float64).reshape(-1)
-        return np.broadcast_to(values, (self._channels,))
-
-    def _refuse_after_residual(self, operator: Operator) -> None:
-        if self.residual is not None:
-            raise UnsupportedError(f"no library runs {operator.op_type} after a residual")
-
-
-def normalisation(operator: Operator, values: Mapping[int, Array]) -> tuple[Array, Array, Array]:
-    """Factor, mean and shift by channel: `(x - mean) · factor + shift`.
-
-    Raises `UnsupportedError` for a normalisation in training, which has other statistics.
-    """
-    if len(operator.outputs) > 1:
-        raise UnsupportedError("batch normalisation in training is not done")
-    gamma, beta, mean, variance = (
-        values[index].astype(np.float64) for index in operator.inputs[1:5]
-    )
-    return gamma / np.sqrt(variance + number(operator, "epsilon", 1e-5)), mean, beta
+    def _add_residual(self, index: int) -> None:
+        if self.residual is not None or index not in self._values:
+            raise UnsupportedError(f"no library runs {self._layer.title()} as one call")
+        if self._layer.tensors[index].shape != self._shape:
+            raise UnsupportedError("a residual of another shape is not fused")
+        self.residual = self._values[index]

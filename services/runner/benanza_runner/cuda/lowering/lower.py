@@ -22,6 +22,7 @@ from benanza_runner.cuda.lowering.integer_product import lower_integer_product
 from benanza_runner.cuda.lowering.movement import MOVEMENTS
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
 from benanza_runner.cuda.lowering.product import lower_product
+from benanza_runner.cuda.lowering.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
@@ -88,7 +89,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     """The call for a layer whose inputs have these values, by their positions.
 
     What is computed from weights alone is computed here: batch normalisations after a
-    convolution go into its filter and bias. Raises `UnsupportedError`.
+    convolution go into its filter and bias, and so do those before it where that is exact.
+    Raises `UnsupportedError`.
     """
     first = layer.operators[0]
     if any(operator.domain for operator in layer.operators):
@@ -101,6 +103,9 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     if is_norm_of_sum(layer):
         call, operands = lower_norm_of_sum(layer, values)
         return Lowered(call, operands, _weights(layer, values, operands))
+    if has_prologue(layer):
+        _refuse_integers(layer)
+        return Lowered(*lower_convolution(layer, values))
     if first.op_type in _CHAINS:
         _refuse_integers(layer)
         return _CHAINS[first.op_type](layer, values)

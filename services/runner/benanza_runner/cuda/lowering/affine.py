@@ -1,0 +1,96 @@
+"""Operators that scale and shift a value by channel, with weights, folded into one step."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.lowering.attributes import number
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import Layer, Operator
+
+Array = npt.NDArray[Any]
+
+OPERATORS = frozenset("BatchNormalization Add Sub Mul Div Sum".split())
+
+
+class Affine:
+    """`scale · x + shift` for an `x` of this shape, in float64.
+
+    `channels` numbers of each lie on one axis of it. `shifts` says whether anything was added.
+    """
+
+    def __init__(
+        self, layer: Layer, values: Mapping[int, Array], shape: Shape, channels: int, axis: int
+    ) -> None:
+        self._layer = layer
+        self._values = values
+        self._shape = shape
+        self._channels = channels
+        self._axis = axis
+        self.scale = np.ones(channels)
+        self.shift = np.zeros(channels)
+        self.shifts = False
+
+    def add(self, vector: Array) -> None:
+        """Adds one number, or one for each channel."""
+        self.shift = self.shift + vector
+        self.shifts = True
+
+    def follow(self, operator: Operator, value: int) -> None:
+        """Takes in one of `OPERATORS`, which reads the value of this position.
+
+        Raises `UnsupportedError`.
+        """
+        if operator.op_type == "BatchNormalization":
+            factor, mean, shift = normalisation(operator, self._values)
+            self._multiply(factor)
+            self.add(shift - mean * factor)
+            return
+        if len(operator.inputs) != 2:
+            raise UnsupportedError(f"a {operator.op_type} of several values is not fused")
+        first = operator.inputs[0] == value
+        by_channel = self.by_channel(operator.inputs[1] if first else operator.inputs[0])
+        match operator.op_type:
+            case "Mul":
+                self._multiply(by_channel)
+            case "Div" if first:
+                self._multiply(1 / by_channel)
+            case "Sub" if first:
+                self.add(-by_channel)
+            case "Sub":
+                self._multiply(-np.ones(self._channels))
+                self.add(by_channel)
+            case "Add" | "Sum":
+                self.add(by_channel)
+            case _:
+                raise UnsupportedError("a weight that is divided is not fused")
+
+    def by_channel(self, index: int) -> Array:
+        """A weight as one number for each channel. Raises `UnsupportedError`."""
+        tensor = self._layer.tensors[index]
+        if not tensor.constant:
+            raise UnsupportedError(f"no library runs {self._layer.title()} as one call")
+        full = (1,) * (len(self._shape) - len(tensor.shape)) + tensor.shape
+        if any(size != 1 for axis, size in enumerate(full) if axis != self._axis):
+            raise UnsupportedError("a weight that differs within a channel is not fused")
+        values = self._values[index].astype(np.float64).reshape(-1)
+        return np.broadcast_to(values, (self._channels,))
+
+    def _multiply(self, vector: Array) -> None:
+        self.scale, self.shift = self.scale * vector, self.shift * vector
+
+
+def normalisation(operator: Operator, values: Mapping[int, Array]) -> tuple[Array, Array, Array]:
+    """Factor, mean and shift by channel: `(x - mean) · factor + shift`.
+
+    Raises `UnsupportedError` for a normalisation in training, which has other statistics.
+    """
+    if len(operator.outputs) > 1:
+        raise UnsupportedError("batch normalisation in training is not done")
+    gamma, beta, mean, variance = (
+        values[index].astype(np.float64) for index in operator.inputs[1:5]
+    )
+    return gamma / np.sqrt(variance + number(operator, "epsilon", 1e-5)), mean, beta

@@ -118,6 +118,13 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
 
 def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
     image, filters = operands["image"].reshape(call.image), operands["filter"].reshape(call.filter)
+    if call.scaled:
+        scale, shift = (
+            operands[name].reshape(-1, *(1,) * len(call.strides)) for name in ("scale", "shift")
+        )
+        image = image * scale + shift
+    if call.relu_first:
+        image = np.maximum(image, 0)
     pads = [(0, 0), (0, 0), *zip(call.pads_before, call.pads_after, strict=True)]
     image = np.pad(image, pads)
     result = np.zeros(call.output)

@@ -5,6 +5,7 @@ from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.attention_layers import ATTENTIONS
 from tests.runner.cuda.more_layers import MORE
 from tests.runner.cuda.product_layers import PRODUCTS
+from tests.runner.cuda.prologue_layers import FOLDED
 from tests.runner.cuda.recurrent_layers import RECURRENT
 from tests.runner.layers import conv_group, floats, gemm, operator, single, weights
 
@@ -100,5 +101,6 @@ LAYERS: dict[str, Layer] = {
     **MORE,
     **ATTENTIONS,
     **PRODUCTS,
+    **FOLDED,
     **RECURRENT,
 }

@@ -26,6 +26,7 @@ from tests.runner.cuda.product_layers import (
     gated,
     of_bytes,
 )
+from tests.runner.cuda.prologue_layers import PROLOGUES
 from tests.runner.cuda.recurrent_layers import recurrent, with_input
 from tests.runner.cuda.sample_layers import LAYERS, convolution
 from tests.runner.layers import conv_group, floats, operator, single, weights
@@ -57,9 +58,12 @@ def check(layer: Layer, folder: Path) -> None:
         assert name in lowered.weights or any(array is each for each in inputs), name
 
 
-@pytest.mark.parametrize("name", list(LAYERS | FUSED))
+ALL = LAYERS | FUSED | PROLOGUES
+
+
+@pytest.mark.parametrize("name", list(ALL))
 def test_every_kind_of_layer(name: str, tmp_path: Path) -> None:
-    check((LAYERS | FUSED)[name], tmp_path)
+    check(ALL[name], tmp_path)
 
 
 @pytest.mark.parametrize("op_type", UNARY)

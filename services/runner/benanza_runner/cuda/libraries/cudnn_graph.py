@@ -187,7 +187,6 @@ def _convolution(
             residual = bench.expanded("residual", call.output, order)
             value = ir.add(value, graph.input(residual))
 
-
         def by_channel(name: str) -> Any:
             return _vector(graph, bench, name, call.output)
 

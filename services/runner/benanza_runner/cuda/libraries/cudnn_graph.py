@@ -11,17 +11,20 @@ convolutions whose image is computed, it only takes those where the last value b
 type of the filter, with channels last (asked of cuDNN 9.19 with the properties of an H200).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import prod
 from typing import Any
 
 import cudnn
+import cupy
 
 from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import Attention, Convolution, Product, Shape, TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
 from benanza_runner.cuda.libraries.cudnn_activations import activated
+from benanza_runner.cuda.libraries.cudnn_tiles import ENGINE, configurations
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
@@ -57,6 +60,7 @@ class CudnnGraph:
         self._handle = cudnn.create_handle()
         self.use(stream)
         self._most_plans = most_plans
+        self._multiprocessors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
 
     def use(self, stream: int) -> None:
         """Starts what follows on this stream."""
@@ -85,9 +89,13 @@ class CudnnGraph:
         except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:
             yield refused(LIBRARY, "graph", layout, error)
             return
-        for index in range(graph.count):
+        offered = (graph.candidate(index, layout) for index in range(graph.count))
+        more: list[dict[str, int]] = []
+        if isinstance(bench.call, Convolution) and bench.call.has_prologue:
+            more = configurations(bench.call, self._multiprocessors)
+        for candidate in chain(offered, (graph.configured(each, layout) for each in more)):
             if graph.built < self._most_plans:
-                yield graph.candidate(index, layout)
+                yield candidate
 
 
 class _Graph:
@@ -136,11 +144,27 @@ class _Graph:
         return self._graph.tensor_scalar(number, cudnn.scalar_type.RUNTIME_PARAM)
 
     def candidate(self, index: int, layout: str) -> Candidate:
-        scratch = 0
+        """A plan that was offered."""
+        engine, knobs = self._graph.get_engine_and_knobs_at_index(index)
+        return self._candidate(_name(engine, knobs), layout, lambda: index)
+
+    def configured(self, knobs: Mapping[str, int], layout: str) -> Candidate:
+        """A plan that was not: one of `cudnn_tiles`."""
+        chosen = {getattr(cudnn.knob_type, name): value for name, value in knobs.items()}
+
+        def add() -> int:
+            self._graph.create_execution_plan(ENGINE, chosen)
+            return int(self._graph.get_execution_plan_count()) - 1
+
+        return self._candidate(_name(ENGINE, chosen), layout, add)
+
+    def _candidate(self, name: str, layout: str, plan: Callable[[], int]) -> Candidate:
+        index = scratch = 0
 
         def prepare() -> int:
-            nonlocal scratch
+            nonlocal index, scratch
             try:
+                index = plan()
                 self._graph.build_plan_at_index(index)
             except (cudnn.cudnnGraphNotSupportedError, RuntimeError) as error:
                 if DESELECTED in str(error):
@@ -156,13 +180,13 @@ class _Graph:
         def run() -> None:
             self._graph.execute_plan_at_index(self._pack, scratch, index, self._handle)
 
-        return Candidate(LIBRARY, self._name(index), layout, prepare, run, self._result)
+        return Candidate(LIBRARY, name, layout, prepare, run, self._result)
 
-    def _name(self, index: int) -> str:
-        """Engine and knobs: `engine 5 (TILE_SIZE=3, SPLIT_K=1)`."""
-        engine, knobs = self._graph.get_engine_and_knobs_at_index(index)
-        parts = sorted((getattr(kind, "name", str(kind)), value) for kind, value in knobs.items())
-        return f"engine {engine} ({', '.join(f'{kind}={value}' for kind, value in parts)})"
+
+def _name(engine: int, knobs: Mapping[Any, int]) -> str:
+    """Engine and knobs: `engine 5 (TILE_SIZE=3, SPLIT_K=1)`."""
+    parts = sorted((getattr(kind, "name", str(kind)), value) for kind, value in knobs.items())
+    return f"engine {engine} ({', '.join(f'{kind}={value}' for kind, value in parts)})"
 
 
 def _convolution(

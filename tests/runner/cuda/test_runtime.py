@@ -6,6 +6,7 @@ from benanza_runner.runtime import Runtime
 from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.cuda.product_layers import FUSED
+from tests.runner.cuda.prologue_layers import PROLOGUES
 from tests.runner.cuda.sample_layers import LAYERS
 from tests.runner.layers import conv, floats, single
 
@@ -37,6 +38,25 @@ def test_activations_are_fused_on_tensor_cores(
     cuda: Runtime, name: str, precision: Precision
 ) -> None:
     timed(cuda, FUSED[name], precision)
+
+
+@pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
+@pytest.mark.parametrize("name", list(PROLOGUES))
+def test_what_comes_before_a_convolution_is_computed_while_it_reads(
+    cuda: Runtime, name: str, precision: Precision
+) -> None:
+    variants = timed(cuda, PROLOGUES[name], precision)
+    assert {variant.library for variant in variants} == {"cudnn-graph"}
+    assert not any(layout.startswith("NC") for layout in (v.layout for v in variants))
+    assert any("KERNEL_CFG=36" in variant.algorithm for variant in variants)
+
+
+def test_what_comes_before_a_convolution_has_no_exact_variant(cuda: Runtime) -> None:
+    """What runs it multiplies in TF32."""
+    variants = cuda.measure(PROLOGUES["batch norm + relu + conv"], "fp32").variants
+    assert variants
+    assert not any(variant.median_us for variant in variants)
+    assert all(variant.failure for variant in variants)
 
 
 def test_the_best_of_each_layout_is_timed_in_company_too(cuda: Runtime) -> None:

@@ -22,11 +22,14 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program
 from tests.branching_model import branching_model
+from tests.dense_model import dense_model
 from tests.schemas.samples import NOON
 
 
-def measured_program(runtime: Runtime, content: bytes, precision: Precision) -> Program:
-    """All layers measured, and the model as its bound says."""
+def measured_program(
+    runtime: Runtime, content: bytes, precision: Precision, left_out: tuple[str, ...] = ()
+) -> Program:
+    """All layers measured but those of these titles, and the model as its bound says."""
     published = ModelPublished(event_id="0" * 32, name="m", sha256="0" * 64)
     events = ingest(published, content, Limits())
     (model,) = (event for event in events if isinstance(event, ModelIngested))
@@ -34,7 +37,7 @@ def measured_program(runtime: Runtime, content: bytes, precision: Precision) -> 
     analyzer.handle(model, NOON)
     measured: dict[str, list[LayerMeasured]] = defaultdict(list)
     for event in events:
-        if isinstance(event, LayerSeen):
+        if isinstance(event, LayerSeen) and event.layer.title() not in left_out:
             job = BenchmarkRequested(
                 event_id=event.event_id, fingerprint=event.fingerprint, layer=event.layer
             )
@@ -51,6 +54,25 @@ def measured_program(runtime: Runtime, content: bytes, precision: Precision) -> 
 def test_a_program_computes_what_its_calls_mean_one_after_the_other(
     cuda: Runtime, tmp_path: Path, precision: Precision, how: str
 ) -> None:
+    program = measured_program(cuda, branching_model(), precision)
+    check(cuda, program, precision, how, tmp_path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", ["in order", "read ahead", "parallel"])
+def test_convolutions_with_what_comes_before_them_are_calls_of_a_program(
+    cuda: Runtime, tmp_path: Path, how: str
+) -> None:
+    """Whatever takes longer, as nothing else was measured."""
+    left_out = ("BatchNormalization", "BatchNormalization+Relu")
+    program = measured_program(cuda, dense_model(), "fp16", left_out)
+    titles = [step.layer.title() for step in program.steps]
+    assert sum(title.startswith("BatchNormalization+Relu+Conv") for title in titles) == 3
+    check(cuda, program, "fp16", how, tmp_path)
+
+
+def check(cuda: Runtime, program: Program, precision: Precision, how: str, folder: Path) -> None:
+    """Runs a program, and its calls in NumPy."""
     from benanza_runner.cuda.lowering.lower import lower, reads
     from benanza_runner.cuda.reference import random_inputs
     from benanza_runner.cuda.runtime import CudaRuntime
@@ -60,7 +82,6 @@ def test_a_program_computes_what_its_calls_mean_one_after_the_other(
     from tests.runner.cuda.numpy_calls import compute
 
     assert isinstance(cuda, CudaRuntime)
-    program = measured_program(cuda, branching_model(), precision)
     witness = cuda.prepared(program, precision, parallel=how == "parallel")
     ahead = ReadAhead(witness, least_bytes=1) if how == "read ahead" else None
     assert ahead is None or ahead.worth_it
@@ -78,7 +99,7 @@ def test_a_program_computes_what_its_calls_mean_one_after_the_other(
         operands = {name: array.astype(np.float64) for name, array in lowered.operands.items()}
         for name, at in reads(lower(layer, given), given).items():
             operands[name] = values.setdefault(step.names[at], operands[name])
-        (result,) = compute(lowered.call, operands, tmp_path)
+        (result,) = compute(lowered.call, operands, folder)
         values[written] = result.reshape(shape)
     (output,) = program.outputs
     found = witness.values.placed(output).floats().get()

@@ -8,7 +8,8 @@ IQR_US = np.array([0.0, 3.0, 4.0, math.inf])
 
 
 def spread(*numbers: int) -> float:
-    return spread_us(np.array(numbers, np.int32), IQR_US)
+    layers = np.array(numbers, np.int32)
+    return spread_us(layers, IQR_US[layers])
 
 
 def test_the_same_layer_adds_up() -> None:

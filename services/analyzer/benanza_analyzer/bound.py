@@ -72,13 +72,14 @@ def lower_bound(
     lacking = np.flatnonzero(is_counted & ~known)
     cover = blocks.numbers[known & (blocks.numbers != NOTHING)].tolist()
     # A layer that keeps another layout elsewhere is another measurement.
-    iqr_us = measurements.iqr_us
-    measured = np.ravel_multi_index((plan.layouts, blocks.numbers), iqr_us.shape)
+    times = plan.layouts, blocks.numbers
+    iqr_us = measurements.iqr_us[times]
+    measured = np.ravel_multi_index(times, measurements.iqr_us.shape)
     return Bound(
         sequential_us=plan.sequential_us,
-        sequential_spread_us=spread_us(measured, iqr_us.ravel()),
+        sequential_spread_us=spread_us(measured, iqr_us),
         parallel_us=math.fsum(times_us[path].tolist()),
-        parallel_spread_us=spread_us(measured[path], iqr_us.ravel()),
+        parallel_spread_us=spread_us(measured[path], iqr_us[path]),
         roofline_us=(
             roofline_us(blocks.numbers, catalogue, ceilings, precision) if ceilings else None
         ),

@@ -77,6 +77,8 @@ class Plan(NamedTuple):
 
     def layout(self, measurements: Measurements) -> str:
         """The layout that most of the blocks keep for which it makes a difference."""
+        if not measurements.layouts_matter:
+            return LAYOUTS[WHICHEVER]
         medians_us = measurements.median_us[:, self.blocks.numbers]
         minding = self.layouts[self.known & (medians_us[FIRST] != medians_us[LAST])]
         if not minding.size or (minding == WHICHEVER).any():
@@ -98,16 +100,21 @@ def cheapest_plan(
     nothing is missing, and it is known what turning each result takes, the blocks' layouts are
     chosen anew, each with a look at its neighbours. The cheaper cover is the plan.
     """
-    free = _free(counted, fusion, measurements)
-    medians_us = measurements.median_us
-    numbers = np.append(counted.numbers, counted.block_numbers)
-    same = np.array_equal(medians_us[FIRST, numbers], medians_us[LAST, numbers])
-    if accounting == "paper" or not measurements.layouts_matter or same:
-        return free
+    if accounting == "paper" or not _minds(counted, measurements):
+        return _free(counted, fusion, measurements)
     plans = [_keeping(kept, counted, fusion, measurements) for kept in (FIRST, LAST)]
     if all(_is_complete(plan, measurements) for plan in plans):
         plans = [_with_neighbours(model, plan, measurements) for plan in plans]
     return min(plans, key=lambda plan: plan.sequential_us)
+
+
+def _minds(counted: Counted, measurements: Measurements) -> bool:
+    """Whether the layout of images makes a difference to any layer or group."""
+    if not measurements.layouts_matter:
+        return False
+    numbers = np.append(counted.numbers, counted.block_numbers)
+    medians_us = measurements.median_us
+    return not np.array_equal(medians_us[FIRST, numbers], medians_us[LAST, numbers])
 
 
 def _free(counted: Counted, fusion: bool, measurements: Measurements) -> Plan:
@@ -123,11 +130,15 @@ def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measuremen
     """The cheapest cover with images kept in this layout, and turned around what deviates."""
     other = FIRST + LAST - kept
     medians_us, around_us = measurements.median_us, measurements.of("around_us")
-    turned_us = medians_us[other] + around_us[other]
+
+    def turned_us(numbers: npt.NDArray[np.int32]) -> Floats:
+        found: Floats = medians_us[other, numbers] + around_us[other, numbers]
+        return found
+
     numbers = counted.block_numbers
-    blocks = _blocks(counted, fusion, np.minimum(medians_us[kept, numbers], turned_us[numbers]))
+    blocks = _blocks(counted, fusion, np.minimum(medians_us[kept, numbers], turned_us(numbers)))
     numbers = blocks.numbers
-    deviates = turned_us[numbers] < medians_us[kept, numbers]
+    deviates = turned_us(numbers) < medians_us[kept, numbers]
     layouts = np.where(deviates, other, kept)
     return _plan(
         blocks,

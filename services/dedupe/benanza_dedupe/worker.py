@@ -12,6 +12,10 @@ from benanza_backbone.service import FAILED
 
 log = logging.getLogger(__name__)
 
+STARTING_S = 10
+"""So long an app that is starting is let alone: Faust hangs, or crashes, when it is stopped
+meanwhile. Without a broker it never has started."""
+
 
 class Shutdown:
     """Whether the service is to stop, and the error that is the reason, if one is."""
@@ -52,13 +56,24 @@ async def run_app(
     time given; else the process ends there, and what isn't finished comes again when the service
     starts again. Raises the error that was the reason.
     """
-    running = asyncio.ensure_future(_run(app))
+    started = asyncio.Event()
+    running = asyncio.ensure_future(_run(app, started))
     requested = asyncio.ensure_future(shutdown.requested.wait())
     await asyncio.wait((running, requested), return_when=asyncio.FIRST_COMPLETED)
     if running.done():
         shutdown.request(running.exception() or app.crash_reason)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + drain_timeout_s
+    if shutdown.error is None:
+        starting = asyncio.ensure_future(started.wait())
+        await asyncio.wait(
+            (running, starting),
+            timeout=min(STARTING_S, drain_timeout_s),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        starting.cancel()
     stopping = asyncio.ensure_future(_stop(app, drain if shutdown.error is None else None))
-    await asyncio.wait((stopping,), timeout=drain_timeout_s)
+    await asyncio.wait((stopping,), timeout=deadline - loop.time())
     if not stopping.done():
         # Faust's services swallow a cancellation, and its threads may hang on the broker.
         log.error("not stopped after %g s; what is unfinished comes again", drain_timeout_s)
@@ -77,7 +92,8 @@ async def _stop(app: faust.App, drain: Callable[[], Awaitable[None]] | None) -> 
     await app.stop()
 
 
-async def _run(app: faust.App) -> None:
+async def _run(app: faust.App, started: asyncio.Event) -> None:
     app.finalize()
     await app.start()
+    started.set()
     await app.wait_until_stopped()

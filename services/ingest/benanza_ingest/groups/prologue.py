@@ -15,7 +15,8 @@ RULE = "prologue"
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the layers of each group, in the order in which they run.
 
-    Each has all that may come before a convolution, and a prefix of what may follow it.
+    Each has all that may come before a convolution, and as much of what may follow it as fits:
+    what computes the image as it reads takes a second to compile, so these are few.
     """
     writers = {
         name: position for position, node in enumerate(wiring.graph.nodes) for name in node.outputs
@@ -27,7 +28,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
         before = _before(wiring, writers, start)
         if before:
             chains = ((start,), *prefixes(wiring, start))
-            groups.extend(before + chain for chain in chains if len(before + chain) <= LONGEST)
+            groups.append(max((before + c for c in chains if len(before + c) <= LONGEST), key=len))
     return groups
 
 

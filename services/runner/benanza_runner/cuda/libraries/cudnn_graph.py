@@ -12,7 +12,6 @@ type of the filter, with channels last (asked of cuDNN 9.19 with the properties 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from math import prod
 from typing import Any
 
@@ -89,13 +88,15 @@ class CudnnGraph:
         except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:
             yield refused(LIBRARY, "graph", layout, error)
             return
-        offered = (graph.candidate(index, layout) for index in range(graph.count))
-        more: list[dict[str, int]] = []
+        most, more = self._most_plans, list[dict[str, int]]()
         if isinstance(bench.call, Convolution) and bench.call.has_prologue:
-            more = configurations(bench.call, self._multiprocessors)
-        for candidate in chain(offered, (graph.configured(each, layout) for each in more)):
-            if graph.built < self._most_plans:
-                yield candidate
+            # Each takes a second to compile, and what is offered is alike.
+            most, more = 1, configurations(bench.call, self._multiprocessors)
+        for index in range(graph.count):
+            if graph.built < most:
+                yield graph.candidate(index, layout)
+        for knobs in more:
+            yield graph.configured(knobs, layout)
 
 
 class _Graph:

@@ -12,7 +12,7 @@ from benanza_runner.cuda.calls import Convolution
 
 ENGINE = 7
 
-TILES = {36: (32, 32, 64), 11: (64, 64, 64), 6: (64, 128, 64)}
+TILES = {36: (32, 32, 64), 11: (64, 64, 64)}
 """Pixels, channels of the output and channels of the image that a block takes at once, by the value
 of the engine's knob KERNEL_CFG. Each takes about a second to compile, so these are few."""
 
@@ -20,14 +20,15 @@ MOST_SLICES = 32
 
 
 def configurations(call: Convolution, multiprocessors: int) -> list[dict[str, int]]:
-    """Knobs by their names: each tile, whole and in as many slices as there is room for."""
+    """Knobs by their names: each tile, in as many slices as there is room for."""
     pixels = prod(call.output) // call.output[1]
     channels = call.output[1] // call.groups
     found = []
     for number, (rows, columns, deep) in TILES.items():
-        found.append({"KERNEL_CFG": number})
+        knobs = {"KERNEL_CFG": number}
         blocks = call.groups * -(-pixels // rows) * -(-channels // columns)
         room = min(multiprocessors // blocks, call.filter[1] // deep, MOST_SLICES)
         if room > 1:
-            found.append({"KERNEL_CFG": number, "SPLIT_K_SLC": 1 << room.bit_length() - 1})
+            knobs["SPLIT_K_SLC"] = 1 << room.bit_length() - 1
+        found.append(knobs)
     return found

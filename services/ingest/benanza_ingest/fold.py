@@ -113,7 +113,9 @@ class Constants:
             inputs = untyped
         elif node.op_type == "CastLike":
             inputs = (*inputs[:1], *untyped)
-        elif node.op_type not in _EVALUATED and not any(map(self._is_open, node.output)):
+        elif node.op_type not in _EVALUATED and not any(
+            self._is_open(name) for name in node.output if name
+        ):
             return []
         return [name for name in inputs if name and name not in self._values]
 
@@ -134,7 +136,8 @@ class Constants:
             if output:
                 small = result is not None and result.size <= MAX_ELEMENTS
                 self._values[output] = result if small else None
-        if any(self._values.get(name) is None and self._is_open(name) for name in node.output):
+        outputs = filter(None, node.output)
+        if any(self._values.get(name) is None and self._is_open(name) for name in outputs):
             for name in inputs:
                 self.type_of(name)
             self._inference.infer(node, inputs, self._values)

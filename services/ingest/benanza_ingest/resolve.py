@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 import onnx
-from onnx import ModelProto, NodeProto, TensorProto, shape_inference
+from onnx import ModelProto, TensorProto, shape_inference
 
 from benanza_ingest import sequences
 from benanza_ingest.bind import Binding

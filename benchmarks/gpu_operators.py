@@ -8,6 +8,7 @@ GPU. Whether a library then runs a call at some precision is only known when it 
 
 import argparse
 import gzip
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +34,12 @@ optimisation on and off (*raw*). One *has a call* where the runner knows what to
 kernel for. Of the others the reason is below, and is stored where a GPU runs them. Whether a
 library then runs the call, and at which precisions, only a GPU says: cuDNN fuses most activations
 on Tensor Cores only, for one, which fp32 shuts out.
+
+Sizes of a *skipped* layer are not known before the model runs, so that there is nothing to measure;
+each counts. In detectors that is all that follows once they pick the boxes whose scores are high
+enough: their bound is partial, and covers the layers before.
 """
+_VALUE = re.compile(r"'.*' has (shape \[.*\]|unknown rank)")
 
 
 class Coverage(NamedTuple):
@@ -47,11 +53,20 @@ class Coverage(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """`call` is the name of the call's class; it is empty where there is a `reason`."""
+    """`call` is the name of the call's class; it is empty where there is a `reason`.
+
+    A layer that ingest `skipped` was not asked for.
+    """
 
     title: str
     call: str
     reason: str
+    skipped: bool = False
+
+    def why(self) -> str:
+        """The reason without names and shapes, in which layers that are skipped alike differ."""
+        why = self.reason.removeprefix(f"{self.title}: ")
+        return _VALUE.sub("a size of what it reads or writes is not known", why)
 
 
 def coverage(name: str, model: ExtractedModel) -> Coverage:
@@ -59,7 +74,7 @@ def coverage(name: str, model: ExtractedModel) -> Coverage:
     layers = {
         layer.fingerprint or layer.name: _outcome(layer.layer)
         if layer.layer is not None
-        else Outcome(layer.op, "", layer.reason)
+        else Outcome(layer.op, "", layer.reason, skipped=True)
         for layer in model.layers
         if layer.kind != "view"
     }
@@ -68,11 +83,14 @@ def coverage(name: str, model: ExtractedModel) -> Coverage:
 
 
 def markdown(models: Sequence[Coverage]) -> str:
-    """A table of the models, one of the operators by call, and one of what has none."""
+    """A table of the models, one of the operators by call, and what has none."""
     lines = [HEAD]
-    lines += ["| model | layers | have a call | groups | have a call |", "|---|---|---|---|---|"]
+    lines += ["| model | layers | have a call | skipped | groups | have a call |"]
+    lines += ["|---|---|---|---|---|---|"]
     for model in models:
-        counts = (len(model.layers), _able(model.layers), len(model.groups), _able(model.groups))
+        layers, groups = list(model.layers.values()), list(model.groups.values())
+        unknown = sum(layer.skipped for layer in layers)
+        counts = (len(layers), _able(layers), unknown, len(groups), _able(groups))
         lines.append(f"| {model.name} | {' | '.join(map(str, counts))} |")
     calls: dict[str, set[str]] = {}
     for outcome in (each for model in models for each in model.layers.values() if each.call):
@@ -81,20 +99,29 @@ def markdown(models: Sequence[Coverage]) -> str:
     lines += ["| call | operators |", "|---|---|"]
     lines += [f"| {call} | {', '.join(sorted(calls[call]))} |" for call in sorted(calls)]
     refused: dict[tuple[str, str], list[str]] = {}
+    skipped: dict[str, list[tuple[str, str]]] = {}
     for model in models:
         for outcome in (*model.layers.values(), *model.groups.values()):
-            if outcome.reason:
+            if outcome.skipped:
+                skipped.setdefault(outcome.why(), []).append((outcome.title, model.name))
+            elif outcome.reason:
                 refused.setdefault((outcome.title, outcome.reason), []).append(model.name)
     lines += ["", "What has none; where it is a group, its layers are measured one by one:", ""]
     lines += ["| layer or group | why | how many, in |", "|---|---|---|"]
-    for (title, reason), names in sorted(refused.items()):
-        where = ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
-        lines.append(f"| {title} | {reason} | {where} |")
+    lines += [f"| {what} | {why} | {_where(refused[what, why])} |" for what, why in sorted(refused)]
+    lines += ["", "What is skipped:", "", "| why | operators | how many, in |", "|---|---|---|"]
+    for why, found in sorted(skipped.items()):
+        operators = ", ".join(sorted({title for title, _ in found}))
+        lines.append(f"| {why} | {operators} | {_where([name for _, name in found])} |")
     return "\n".join(lines) + "\n"
 
 
-def _able(outcomes: dict[str, Outcome]) -> int:
-    return sum(not outcome.reason for outcome in outcomes.values())
+def _able(outcomes: Iterable[Outcome]) -> int:
+    return sum(not outcome.reason for outcome in outcomes)
+
+
+def _where(names: list[str]) -> str:
+    return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 
 def _outcome(layer: Layer) -> Outcome:

@@ -15,6 +15,9 @@ LIGHT = zoo_names()
 EXPORTED = sorted(path.name.removesuffix(".onnx.gz") for path in _EXPORTED.glob("*.onnx.gz"))
 ALL = [*LIGHT, *EXPORTED]
 
+DEPEND_ON_DATA = frozenset(name for name in EXPORTED if "rcnn" in name or "ssd" in name)
+"""Detectors: how many boxes they find, and so the sizes of what follows, depends on the image."""
+
 MATRIX_FLOPS: dict[str, int] = json.loads(
     (_EXPORTED / "matrix_flops.json").read_text(encoding="utf-8")
 )["matrix_flops"]

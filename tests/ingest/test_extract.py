@@ -1,6 +1,7 @@
 """Whole models: real ones, all that onnx tests itself with, small exports, and damaged ones."""
 
 import hashlib
+import re
 import warnings
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,7 @@ from benanza_schemas.events import ModelPublished, event_id
 from benanza_schemas.identity import fingerprint
 from tests.ingest.mutations import with_damaged_bytes, with_damaged_fields
 from tests.ingest.onnx_text import content, extracted, kinds
-from tests.ingest.real_models import ALL, EXPORTED, LIGHT, MATRIX_FLOPS
+from tests.ingest.real_models import ALL, DEPEND_ON_DATA, EXPORTED, LIGHT, MATRIX_FLOPS
 from tests.ingest.real_models import content as file_of
 from tests.ingest.real_models import extracted as real
 
@@ -79,12 +80,27 @@ def test_parameters_are_those_that_the_literature_says(name: str, parameters: fl
     assert found == pytest.approx(parameters, rel=0.02)
 
 
-@pytest.mark.parametrize("name", EXPORTED)
+@pytest.mark.parametrize("name", [name for name in EXPORTED if name not in DEPEND_ON_DATA])
 def test_an_exported_model_has_no_skipped_layer(name: str) -> None:
     model = real(name)
     check(model)
     assert [layer.reason for layer in model.layers if layer.kind == "skipped"] == []
     assert len(model.layers) > 20
+
+
+@pytest.mark.parametrize("name", sorted(DEPEND_ON_DATA))
+def test_of_a_detector_what_comes_after_its_candidates_is_skipped(name: str) -> None:
+    """And nothing else: NonZero picks the boxes whose scores are high enough."""
+    model = real(name)
+    check(model)
+    after = {at for at, layer in enumerate(model.layers) if layer.op == "NonZero"}
+    for a, b in model.edges:  # sorted, so that all that leads to `a` was there before
+        after |= {b} if a in after else set()
+    skipped = {at for at, layer in enumerate(model.layers) if layer.kind == "skipped"}
+    assert skipped
+    assert skipped <= after
+    for at in skipped:
+        assert re.search("depends on (the )?data", model.layers[at].reason)
 
 
 @pytest.mark.parametrize("name", sorted(MATRIX_FLOPS))
@@ -256,4 +272,4 @@ def test_bodies_nested_beyond_all_reason_are_an_error() -> None:
 
 
 def test_all_models_have_what_every_model_has() -> None:
-    assert len(ALL) == 9 + 30
+    assert len(ALL) == 9 + 42

@@ -179,3 +179,39 @@ def test_a_sparse_weight_is_as_large_as_the_tensor_that_it_stands_for() -> None:
     (layer,) = extract(model.SerializeToString()).layers
     assert layer.parameters == 35
     assert layer.flops == 2 * 2 * 5 * 7
+
+
+EXTERNAL = '["location": "w"]'
+STATIC = {
+    "a weight with axes that are computed": (
+        f"float[4] w = {EXTERNAL}, int64 one = {{1}}, int64 three = {{3}}",
+        "a = Range(one, three, one) u = Unsqueeze(w, a) v = CastLike(u, x) y = Mul(x, v)",
+        [("Mul", "compute")],
+    ),
+    "the shape of a weight with its axes moved": (
+        f"float[16,2,8] w = {EXTERNAL}, int64 nought = {{0}}, int64 three = {{3}},"
+        " int64 one = {1}, int64[1] first = {0}, int64[1] two = {2}",
+        "a = Range(nought, three, one) s = Shape(w) t = Gather(s, a) r = Reshape(w, t)"
+        " u = Slice(r, first, two, first) e = Shape(u) y = Reshape(x, e)",
+        [("Reshape", "view")],
+    ),
+    "the shape of a sequence of numbers": (
+        "int64 nought = {0}, int64 one = {1}, int64[1] m = {-1}",
+        "s = Shape(x) n = Gather<axis=0>(s, one) a = Range(nought, n, one)"
+        " b = Reshape(a, m) c = Shape(b) d = Concat<axis=0>(c, m) y = Reshape(x, d)",
+        [("Reshape", "view")],
+    ),
+    "a constant with too many elements": (
+        "int64[4] times = {300, 1, 1, 1}, float one = {1}",
+        "s = Shape(x) t = Mul(s, times) z = Expand(one, t) w = Neg(z) p = Relu(w) y = Mul(x, p)",
+        [("Mul", "compute")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STATIC)
+def test_a_static_value_has_a_type_where_its_elements_are_not_known(case: str) -> None:
+    """Shape inference of the whole model doesn't compute, and leaves what follows open."""
+    given, body, expected = STATIC[case]
+    model = extracted(f"g (float[1,4,8,8] x) => (y) <{given}> {{ {body} }}")
+    assert kinds(model) == expected

@@ -10,14 +10,16 @@ from benanza_ingest.extract import extract
 from benanza_ingest.limits import Limits
 from benanza_schemas.identity import canonical, fingerprint
 from tests.ingest.onnx_text import by_name, content, extracted, kinds, only_layer, proto, shapes
-from tests.ingest.real_models import ALL
+from tests.ingest.real_models import ALL, DEPEND_ON_DATA
 from tests.ingest.real_models import extracted as real
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_layers_are_canonical_and_their_fingerprints_their_own(name: str) -> None:
     for layer in real(name).layers:
-        assert layer.layer is not None
+        if layer.layer is None:
+            assert name in DEPEND_ON_DATA
+            continue
         assert canonical(layer.layer) == layer.layer
         assert fingerprint(layer.layer) == layer.fingerprint
         (operator,) = layer.layer.operators

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from benanza_ingest.inference import Inference
 from benanza_ingest.parse import MAX_AXES
 from benanza_ingest.types import TensorType, Types, of_tensor
 from benanza_schemas.element_types import TO_ONNX
@@ -34,8 +35,9 @@ _EVALUATED = frozenset(
 class Constants:
     """Static values of a graph: weights, and what nodes compute from weights and shapes."""
 
-    def __init__(self, model: ModelProto, types: Types) -> None:
+    def __init__(self, model: ModelProto, types: Types, inference: Inference) -> None:
         self._types = types
+        self._inference = inference
         self._opsets = list(model.opset_import)
         self._ir_version = model.ir_version
         self._tensors: dict[str, TensorProto] = {}
@@ -56,14 +58,17 @@ class Constants:
 
     def type_of(self, name: str) -> TensorType | None:
         """The type of a value, from its elements where shape inference doesn't know it."""
-        known = self._types.get(name)
-        if (known is None or not known.resolved) and name in self:
+        if self._is_open(name) and name in self:
             value = self.value(name)
             if value is not None:
                 known = of_tensor(numpy_helper.from_array(np.asarray(value)))
                 assert known is not None, "numpy has no element type that ONNX doesn't"
                 self._types[name] = known
-        return known
+        return self._types.get(name)
+
+    def _is_open(self, name: str) -> bool:
+        known = self._types.get(name)
+        return known is None or not known.resolved
 
     def add_node(self, node: NodeProto, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
         """A node that reads static values only; `inputs` are their names, aliases resolved."""
@@ -102,10 +107,16 @@ class Constants:
         return self._values[name]
 
     def _unknown_inputs(self, node: NodeProto, inputs: tuple[str, ...]) -> list[str]:
-        if node.op_type in ("Shape", "Size") or node.op_type not in _EVALUATED:
+        # Where only a shape or a type is asked for, it may still follow from the elements.
+        untyped = tuple([name for name in inputs if name in self and self._is_open(name)])
+        if node.op_type in ("Shape", "Size"):
+            inputs = untyped
+        elif node.op_type == "CastLike":
+            inputs = (*inputs[:1], *untyped)
+        elif node.op_type not in _EVALUATED and not any(
+            self._is_open(name) for name in node.output if name
+        ):
             return []
-        if node.op_type == "CastLike":
-            inputs = inputs[:1]
         return [name for name in inputs if name and name not in self._values]
 
     def _evaluate(self, node: NodeProto, inputs: tuple[str, ...]) -> None:
@@ -125,9 +136,14 @@ class Constants:
             if output:
                 small = result is not None and result.size <= MAX_ELEMENTS
                 self._values[output] = result if small else None
+        outputs = filter(None, node.output)
+        if any(self._values.get(name) is None and self._is_open(name) for name in outputs):
+            for name in inputs:
+                self.type_of(name)
+            self._inference.infer(node, inputs, self._values)
 
     def _shape(self, node: NodeProto, name: str) -> Array | None:
-        known = self._types.get(name)
+        known = self.type_of(name)
         if known is None or known.shape is None:
             return None
         if node.op_type == "Size":
@@ -141,7 +157,7 @@ class Constants:
 
     def _cast_like(self, inputs: tuple[str, ...]) -> Array | None:
         """CastLike asks for the type of its second input, which may be no constant."""
-        value, like = self._values[inputs[0]], self._types.get(inputs[1])
+        value, like = self._values[inputs[0]], self.type_of(inputs[1])
         if value is None or like is None or like.dtype == "string":
             return None
         target = helper.tensor_dtype_to_np_dtype(TO_ONNX[like.dtype])

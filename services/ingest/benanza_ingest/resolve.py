@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 import onnx
-from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, shape_inference
+from onnx import ModelProto, TensorProto, shape_inference
 
 from benanza_ingest import sequences
 from benanza_ingest.bind import Binding
@@ -22,16 +22,16 @@ from benanza_ingest.graph import (
     make_node,
     without_dead,
 )
+from benanza_ingest.inference import Inference
 from benanza_ingest.limits import Limits
 from benanza_ingest.parse import (
     check_count,
     check_location,
     opset_imports,
-    subgraphs,
     weight_dims,
 )
 from benanza_ingest.sequences import Sequences
-from benanza_ingest.types import TensorType, Types, from_proto, tensor_type
+from benanza_ingest.types import TensorType, Types, tensor_type
 from benanza_ingest.wellformed import check_nodes
 from benanza_schemas.element_types import FROM_ONNX
 
@@ -74,13 +74,12 @@ def _inferred(model: ModelProto) -> ModelProto:
 class _Resolver:
     def __init__(self, model: ModelProto, types: Types, binding: Binding, limits: Limits) -> None:
         self._limits = limits
-        self._opsets = list(model.opset_import)
         self._opset = opset_imports(model)
-        self._ir_version = model.ir_version
         self._types = types
         self._former_batch = binding.former_batch
         self._batch = binding.batch
-        self._constants = Constants(model, types)
+        self._inference = Inference(model, types)
+        self._constants = Constants(model, types, self._inference)
         self._sequences = Sequences(types, self._constants)
         self._weight_types: dict[tuple[int, tuple[int, ...]], TensorType | None] = {}
         self._aliases: dict[str, str] = {}
@@ -202,35 +201,14 @@ class _Resolver:
 
     def _infer(self, node: Node) -> None:
         """Shape inference for one node, with the constants that are known here."""
-        if node.op_type in CONTROL_FLOW or any(subgraphs(node.proto)):
+        if node.op_type in CONTROL_FLOW:
             return
-        types: dict[str, TypeProto] = {}
-        data: dict[str, TensorProto] = {}
+        values = {}
         for name in node.inputs:
-            if not name:
-                continue
-            known = self._constants.type_of(name)
-            if known is None:
-                return
-            types[name] = self._types.proto(known)
-            value = self._constants.value(name) if name in self._constants else None
-            if value is not None:
-                data[name] = numpy_helper.from_array(np.asarray(value), name)
-        renamed = NodeProto()
-        renamed.CopyFrom(node.proto)
-        del renamed.input[:]
-        renamed.input.extend(node.inputs)
-        try:
-            schema = onnx.defs.get_schema(node.op_type, self._opset[node.domain], node.domain)
-            found = shape_inference.infer_node_outputs(
-                schema, renamed, types, data, None, self._opsets, self._ir_version
-            )
-        except Exception:  # noqa: BLE001  what can't be inferred stays unknown, and is skipped
-            return
-        for name, inferred in found.items():
-            known = from_proto(inferred)
-            if known is not None and _says_more(known, self._types.get(name)):
-                self._types[name] = known
+            if name in self._constants:
+                self._constants.type_of(name)
+                values[name] = self._constants.value(name)
+        self._inference.infer(node.proto, node.inputs, values)
 
     def _follow_batch(self, node: Node) -> None:
         """A Reshape to a shape that states the former batch size gets the new one."""
@@ -249,9 +227,3 @@ class _Resolver:
             name = f"{shape}.batch{self._batch}"
             self._constants.add_array(name, np.array([self._batch, *wanted[1:]], np.int64))
             node.inputs = (data, name, *node.inputs[2:])
-
-
-def _says_more(new: TensorType, old: TensorType | None) -> bool:
-    if old is None or old.shape is None:
-        return True
-    return new.resolved and not old.resolved

@@ -1,9 +1,10 @@
-"""Exports torchvision, timm and transformers models as ONNX graphs without weights.
+"""Exports torchvision, timm, transformers and diffusers models as ONNX graphs without weights.
 
-Needs PyTorch with torchvision, timm and transformers, and no network: weights are random and
-the configurations are written here. For each model it leaves `NAME.onnx.gz` (the exporter's
+Needs PyTorch with torchvision, timm, transformers and diffusers, and no network: weights are random
+and the configurations are written here. For each model it leaves `NAME.onnx.gz` (the exporter's
 own optimisation on), `NAME-raw.onnx.gz` (off), and one `matrix_flops.json` with what
-`torch.utils.flop_counter` counts for the same inputs: the tests compare against it.
+`torch.utils.flop_counter` counts for the same inputs: the tests compare against it. With names,
+the counts of the other models stay.
 
 Run: python export_models.py FOLDER [NAME ...]
 """
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import diffusers
 import onnx
 import timm
 import torch
@@ -85,6 +87,70 @@ def segmentation(name: str) -> Callable[[], Case]:
     return lambda: (Mask(), image())
 
 
+class Detections(torch.nn.Module):
+    """A torchvision detector for one image, whose outputs are tensors."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.model = torchvision.models.get_model(name, weights=None, weights_backbone=None)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        (found,) = self.model([x[0]])
+        return found["boxes"], found["scores"], found["labels"]
+
+
+def detection(name: str, side: int) -> Callable[[], Case]:
+    return lambda: (Detections(name), image(side))
+
+
+class Decoder(torch.nn.Module):
+    """The decoder of an encoder-decoder model, which reads what the encoder found."""
+
+    def __init__(self, model: torch.nn.Module, head: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        self.head = head
+
+    def forward(self, x: torch.Tensor, encoded: torch.Tensor) -> Any:
+        outputs = self.model(input_ids=x, encoder_hidden_states=encoded, return_dict=False)
+        return self.head(outputs[0])
+
+
+def decoder(cls: str, config: str, encoded: tuple[int, int], **sizes: Any) -> Callable[[], Case]:
+    """`encoded` is the length and width of what the encoder found."""
+
+    def build() -> Case:
+        settings = getattr(transformers, config)(use_cache=False, **sizes)
+        settings._attn_implementation = "eager"
+        model = getattr(transformers, cls)(settings)
+        whole = Decoder(model.get_decoder(), model.get_output_embeddings())
+        return whole, (*tokens(), torch.rand(1, *encoded))
+
+    return build
+
+
+class Denoiser(torch.nn.Module):
+    """A diffusion UNet whose output is a tensor."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: torch.Tensor, step: torch.Tensor, text: torch.Tensor) -> Any:
+        return self.model(x, step, text, return_dict=False)[0]
+
+
+def unet() -> Case:
+    model = diffusers.UNet2DConditionModel(
+        sample_size=32, block_out_channels=(32, 64), layers_per_block=1, norm_num_groups=8,
+        down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"),
+        up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"),
+        cross_attention_dim=64, attention_head_dim=8,
+    )  # fmt: skip
+    inputs = torch.rand(1, 4, 32, 32), torch.tensor([10]), torch.rand(1, 16, 64)
+    return Denoiser(model), inputs
+
+
 def timm_model(name: str, side: int = 224) -> Callable[[], Case]:
     return lambda: (timm.create_model(name, pretrained=False), image(side))
 
@@ -96,6 +162,11 @@ CASES: dict[str, Callable[[], Case]] = {
     "torchvision-shufflenet_v2_x1_0": vision("shufflenet_v2_x1_0"),
     "torchvision-swin_t": vision("swin_t"),
     "torchvision-lraspp_mobilenet_v3_large": segmentation("lraspp_mobilenet_v3_large"),
+    "torchvision-deeplabv3_mobilenet_v3_large": segmentation("deeplabv3_mobilenet_v3_large"),
+    "torchvision-ssdlite320_mobilenet_v3_large": detection("ssdlite320_mobilenet_v3_large", 320),
+    "torchvision-fasterrcnn_mobilenet_v3_large_320_fpn": detection(
+        "fasterrcnn_mobilenet_v3_large_320_fpn", 320
+    ),
     "timm-convnext_atto": timm_model("convnext_atto"),
     "timm-vit_tiny_patch16_224": timm_model("vit_tiny_patch16_224"),
     "timm-regnety_002": timm_model("regnety_002"),
@@ -115,15 +186,47 @@ CASES: dict[str, Callable[[], Case]] = {
         "T5EncoderModel", "T5Config", num_layers=3, d_model=256, d_kv=32, d_ff=512, num_heads=8,
         vocab_size=5000,
     ),
+    "transformers-t5-decoder": decoder(
+        "T5ForConditionalGeneration", "T5Config", (48, 256), num_layers=3, d_model=256, d_kv=32,
+        d_ff=512, num_heads=8, vocab_size=5000,
+    ),
     "transformers-whisper-encoder": whisper_encoder,
+    "transformers-whisper-decoder": decoder(
+        "WhisperForConditionalGeneration", "WhisperConfig", (1500, 384), d_model=384,
+        decoder_layers=4, decoder_attention_heads=6, encoder_layers=1, encoder_attention_heads=6,
+    ),
+    "diffusers-unet": unet,
 }  # fmt: skip
+
+TRACED = ("torchvision-ssdlite320_mobilenet_v3_large",
+          "torchvision-fasterrcnn_mobilenet_v3_large_320_fpn")  # fmt: skip
+"""`torch.export` takes no branches on sizes that depend on data: these go through the exporter
+that traces. Its optimisation is to fold constants, batch norms among them."""
+
+DEPENDS_ON_DATA = ("roi_heads",)
+"""Modules whose count depends on how many regions were found; it is left out."""
 
 
 def matrix_flops(model: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> int:
     # Fused attention is left out of the count on a CPU; the plain one is matrix products.
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
         model(*inputs)
-    return int(counter.get_total_flops())
+    modules = counter.get_flop_counts().items()
+    left_out = [ops for name, ops in modules if name.split(".")[-1] in DEPENDS_ON_DATA]
+    return int(counter.get_total_flops() - sum(sum(ops.values()) for ops in left_out))
+
+
+def export(name: str, model: torch.nn.Module, inputs: Any, path: Path, optimize: bool) -> None:
+    """Writes the model as ONNX to `path`, its weights into files beside it."""
+    if name not in TRACED:
+        torch.onnx.export(
+            model, inputs, path, dynamo=True, external_data=True, optimize=optimize, verbose=False
+        )
+        return
+    torch.onnx.export(
+        model, inputs, path, dynamo=False, opset_version=20, do_constant_folding=optimize
+    )
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="weights")
 
 
 def without_weights(path: Path) -> bytes:
@@ -145,7 +248,8 @@ def without_weights(path: Path) -> bytes:
 def main(folder: Path, names: list[str]) -> None:
     warnings.filterwarnings("ignore")
     folder.mkdir(parents=True, exist_ok=True)
-    counts: dict[str, Any] = {}
+    results = folder / "matrix_flops.json"
+    counts = json.loads(results.read_text())["matrix_flops"] if names else {}
     for name in names or CASES:
         torch.manual_seed(0)
         try:
@@ -155,19 +259,17 @@ def main(folder: Path, names: list[str]) -> None:
             for suffix, optimize in (("", True), ("-raw", False)):
                 with tempfile.TemporaryDirectory() as temporary:
                     path = Path(temporary) / "model.onnx"
-                    torch.onnx.export(
-                        model, inputs, path, dynamo=True, external_data=True, optimize=optimize,
-                        verbose=False,
-                    )  # fmt: skip
+                    export(name, model, inputs, path, optimize)
                     content = without_weights(path)
                 (folder / f"{name}{suffix}.onnx.gz").write_bytes(gzip.compress(content, mtime=0))
                 print(name, suffix, len(content), flops, flush=True)
             counts[name] = flops
         except Exception:  # noqa: BLE001  one model that can't be exported must not end the others
             traceback.print_exc()
-    versions = {m.__name__: m.__version__ for m in (torch, torchvision, timm, transformers, onnx)}
+    modules = (torch, torchvision, timm, transformers, diffusers, onnx)
+    versions = {module.__name__: module.__version__ for module in modules}
     result = {"versions": versions, "matrix_flops": counts}
-    (folder / "matrix_flops.json").write_text(json.dumps(result, indent=1) + "\n")
+    results.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

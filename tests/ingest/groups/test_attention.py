@@ -114,12 +114,15 @@ def test_keys_that_others_read_as_well_stay_outside() -> None:
 
 
 BLOCKS = {
+    "diffusers-unet": 8,
     "timm-vit_tiny_patch16_224": 12,
     "torchvision-swin_t": 12,
     "transformers-bert": 4,
     "transformers-gpt2": 4,
     "transformers-llama": 3,
+    "transformers-t5-decoder": 6,
     "transformers-t5-encoder": 3,
+    "transformers-whisper-decoder": 8,
     "transformers-whisper-encoder": 4,
 }
 

@@ -19,8 +19,11 @@ EXPORTED = (
     "transformers-bert",
     "transformers-gpt2",
     "transformers-llama",
+    "transformers-t5-decoder",
     "transformers-t5-encoder",
+    "transformers-whisper-decoder",
     "transformers-whisper-encoder",
+    "diffusers-unet",
 )
 
 

@@ -34,4 +34,4 @@ def program_of(
             choice = Choice(variant.library, variant.algorithm, variant.layout)
             step = msgspec.structs.replace(step, choice=choice)
         steps.append(step)
-    return Program(tuple(steps), found.outputs, covered.layout)
+    return Program(tuple(steps), found.outputs)

@@ -41,7 +41,7 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.layer import Precision
-from benanza_schemas.program import Step
+from benanza_schemas.program import Choice, Step
 
 CALLS = 100
 SAMPLES = 9
@@ -144,11 +144,12 @@ class Again:
         self._stream = cupy.cuda.get_current_stream()  # A runtime makes its own the current one.
         self._timer = GraphTimer(self._stream)
         self._company = Company(self._timer)
-        self._known: dict[tuple[str, Precision], tuple[float, float, float]] = {}
+        self._known: dict[tuple[Choice, str, Precision], tuple[float, float, float]] = {}
 
     def times_us(self, step: Step, precision: Precision) -> tuple[float, float, float]:
         """Warm, in company, and with weights cold, without changes of layout."""
-        key = step.fingerprint, precision
+        assert step.choice is not None
+        key = step.choice, step.fingerprint, precision
         if key not in self._known:
             bench, candidate = self._candidate(step, precision)
             run = candidate.run

@@ -284,7 +284,7 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     every layer once. Where `missing` isn't empty the bound is partial: it counts the layers
     measured, and the true one is larger. `cover` lists the fingerprints that the sequential
     bound adds up, in topological order. `critical_path` holds positions of layers. `layout` is
-    the one that images are kept in from layer to layer, empty where that makes no difference.
+    the one that most calls keep their images in, empty where that makes no difference.
     A figure that cannot be had is null.
     """
 

@@ -33,11 +33,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Program(msgspec.Struct, frozen=True):
-    """Steps in an order in which each follows what it reads, and the values that are wanted.
-
-    `layout` is the one that images are kept in where nothing speaks against it.
-    """
+    """Steps in an order in which each follows what it reads, and the values that are wanted."""
 
     steps: tuple[Step, ...]
     outputs: tuple[str, ...]
-    layout: str = ""

@@ -27,6 +27,7 @@ KINDS: dict[str, Kind] = {
     "Relu": "compute",
     "TopK": "compute",
     "Concat": "movement",
+    "CastLike": "view",
     "Reshape": "view",
     "Loop": "skipped",
 }

@@ -407,6 +407,22 @@ def test_where_a_layer_is_missing_images_are_turned_on_both_sides() -> None:
     assert [missing.layers for missing in bound.missing] == [(2,)]
 
 
+def test_what_stands_in_both_layouts_and_minds_neither_is_one_measurement() -> None:
+    layers = [summary("Conv", "a"), summary("Relu"), summary("Conv", "b"), summary("Relu")]
+    bound = laid_out(
+        model([*layers]), {"a": (1.0, 9.0), "b": (9.0, 1.0), "Relu": (1.0, 1.0)}, iqr_us=1.0
+    )
+    assert bound.sequential_us == 1.0 + 1.0 + 1.0 + 1.0 + 1.0
+    assert bound.sequential_spread_us == pytest.approx(math.sqrt(1 + 1 + 2**2))
+
+
+def test_a_view_of_two_values_turns_as_much_as_the_larger() -> None:
+    layers = [summary("Conv", "a"), summary("Conv", "s"), summary("CastLike"), summary("Conv", "b")]
+    edges = [(0, 2), (1, 2), (2, 3)]
+    found = {"a": (1.0, 90.0), "s": (1.0, 1.0), "b": (90.0, 1.0)}
+    assert laid_out(model(layers, edges), found).sequential_us == 3.0 + 1.0
+
+
 def test_a_view_of_another_shape_wants_channels_first() -> None:
     event = model([summary("Conv"), summary("Reshape"), summary("Relu")])
     found = {"Conv": (5.0, 2.0), "Relu": (1.0, 1.0)}
@@ -427,6 +443,7 @@ def laid_out(
     found: Mapping[str, tuple[float, float]],
     accounting: Accounting = "full",
     after_us: float = 1.0,
+    iqr_us: float = 0.0,
 ) -> Bound:
     """The bound of layers with these times in either layout. Turning an image takes `after_us`,
     half as long again in company; around a layer 2.
@@ -437,7 +454,8 @@ def laid_out(
     for of, (first, last) in found.items():
         turning = (0.0 if first == last else 2.0, 3.0, after_us, 1.5 * after_us)
         times = [
-            Best(us, 0.0, us + 0.25, us + 0.5, *turning) for us in (min(first, last), first, last)
+            Best(us, iqr_us, us + 0.25, us + 0.5, *turning)
+            for us in (min(first, last), first, last)
         ]
         measurements.add(catalogue.number(fingerprint(of)), times)
     return lower_bound(compiled, accounting, False, measurements, catalogue, None, "fp32")

@@ -115,16 +115,29 @@ def test_what_takes_images_as_they_come_is_the_same_in_both_layouts() -> None:
 
 @pytest.mark.parametrize(
     ("change_us", "after_us", "wanted"),
-    [(2.0, 0.5, 0.5), (2.0, None, 2.0), (None, 0.0, 0.0), (None, None, math.inf)],
+    [(2.0, 0.5, 0.5), (2.0, None, math.inf), (None, 0.0, 0.0), (None, None, math.inf)],
 )
-def test_what_turning_a_result_takes_is_no_more_than_around_the_layer(
+def test_what_turning_a_result_takes_may_not_be_known(
     change_us: float | None, after_us: float | None, wanted: float
 ) -> None:
-    """Measurements of old don't say it; what isn't known isn't done."""
+    """Measurements of old don't say it."""
     of = variant(3.0, layout="NHWC", change_us=change_us, after_us=after_us)
     found = bests(measured("a", of))
     assert not isinstance(found, str)
     assert found[LAST].after_us == wanted
+
+
+def test_what_turning_a_result_takes_is_known_from_any_measurement() -> None:
+    """Also from one whose times are not the best, whichever comes first."""
+    old = measured("a", variant(1.5))
+    new = measured("a", variant(1.75, after_us=1.0))
+    for order in ((old, new), (new, old)):
+        measurements = Measurements()
+        for event in order:
+            assert measurements.add(1, bests(event))
+        assert not measurements.add(1, bests(new))
+        assert measurements.median_us[WHICHEVER, 1] == 1.5
+        assert measurements.of("after_us")[WHICHEVER, 1] == 1.0
 
 
 def test_the_times_in_company_are_those_of_the_same_variant() -> None:

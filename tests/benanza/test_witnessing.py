@@ -67,7 +67,6 @@ def test_a_model_is_run_as_its_bound_says(tmp_path: Path) -> None:
     (found,) = json.loads(done.stdout)["witnesses"]
     program = Whole.asked
     assert program is not None
-    assert program.layout == "NHWC"
     choices = [step.choice for step in program.steps if step.choice]
     assert Choice("fake", "fast", "NHWC") in choices
     assert all(choice.algorithm != "slow" for choice in choices)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from benanza_analyzer.catalogue import NOTHING, Catalogue
 from benanza_analyzer.compiled_model import CompiledModel, Counted
 from benanza_analyzer.critical_path import critical_path
-from benanza_analyzer.measurements import Measurements
+from benanza_analyzer.measurements import WHICHEVER, Measurements
 from benanza_analyzer.plan import Blocks, Plan, cheapest_plan
 from benanza_analyzer.roofline import Ceilings, roofline_us
 from benanza_analyzer.spread import spread_us
@@ -71,8 +71,8 @@ def lower_bound(
     is_counted = counted.numbers != NOTHING
     lacking = np.flatnonzero(is_counted & ~known)
     cover = blocks.numbers[known & (blocks.numbers != NOTHING)].tolist()
-    # A layer that keeps another layout elsewhere is another measurement.
-    times = plan.layouts, blocks.numbers
+    # A layer that keeps another layout elsewhere is another measurement, if it minds.
+    times = np.where(measurements.alike(blocks.numbers), WHICHEVER, plan.layouts), blocks.numbers
     iqr_us = measurements.iqr_us[times]
     measured = np.ravel_multi_index(times, measurements.iqr_us.shape)
     return Bound(

@@ -20,8 +20,8 @@ from benanza_analyzer.post_dominators import nearest_post_dominators
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
 from benanza_schemas.layer import Accounting
 
-RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Unsqueeze"))
-"""Views of another shape; others only give a value another name."""
+RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
+"""Views that may have another shape; others only give a value another name."""
 
 
 class Component(NamedTuple):

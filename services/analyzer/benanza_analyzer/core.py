@@ -70,11 +70,10 @@ class Platform:
 
 class Covered(NamedTuple):
     """The calls that a bound adds up, in topological order: layers of each, by position, and the
-    layout that it keeps, as a place in `measurements.LAYOUTS`. `layout` is that of most of them.
-    `turning_us` is what the bound counts for turning images, and the estimate in company.
+    layout that it keeps, as a place in `measurements.LAYOUTS`. `turning_us` is what the bound
+    counts for turning images, and the estimate in company.
     """
 
-    layout: str
     blocks: list[tuple[tuple[int, ...], int]]
     turning_us: float
     turning_in_company_us: float
@@ -136,7 +135,6 @@ class Analyzer:
         measurements.reach(len(self._catalogue))
         plan = cheapest_plan(model, model.full, "full", True, measurements)
         return Covered(
-            plan.layout(measurements),
             plan.taken(),
             float(plan.turning_us.sum()),
             float(plan.turning_in_company_us.sum()),

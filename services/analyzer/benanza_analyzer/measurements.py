@@ -96,9 +96,8 @@ def _keeps(variant: Variant, layout: int) -> bool:
 
 def _best(event: LayerMeasured, variant: Variant) -> Best:
     company, cold = (_under(event, variant, cache) for cache in (IN_COMPANY, WEIGHTS_COLD))
-    around_us, after_us = variant.layout_change_us or 0.0, variant.write_change_us
-    if after_us is None:
-        after_us = around_us or math.inf
+    around_us = variant.layout_change_us or 0.0
+    after_us = math.inf if variant.write_change_us is None else variant.write_change_us
     accompanied = company.write_change_us
     return Best(
         *_time(variant),
@@ -157,6 +156,14 @@ def _failure(event: LayerMeasured) -> str:
     return (event.failure or "; ".join(variants) or "no variant was tried")[:MAX_REASON]
 
 
+def _joined(known: Best, best: Best) -> Best:
+    """The better of both. What turning a result takes is the layer's, whichever variant said it."""
+    return min(known, best)._replace(
+        after_us=min(known.after_us, best.after_us),
+        after_in_company_us=min(known.after_in_company_us, best.after_in_company_us),
+    )
+
+
 class Measurements:
     """The outcomes of one system at one precision, by the layer's number.
 
@@ -205,14 +212,22 @@ class Measurements:
                 return False
             self._failures[number] = outcome
             return True
-        better = [
-            layout for layout, best in enumerate(outcome) if best < self._best(layout, number)
-        ]
-        for layout in better:
-            self._failures.pop(number, None)
-            self._bests[layout, :, number] = outcome[layout]
+        self._failures.pop(number, None)
+        changed = False
+        for layout, best in enumerate(outcome):
+            before = self._best(layout, number)
+            joined = _joined(before, best)
+            changed |= joined != before
+            self._bests[layout, :, number] = joined
         self.layouts_matter |= self._best(FIRST, number) != self._best(LAST, number)
-        return bool(better)
+        return changed
+
+    def alike(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """Which of these layers have the same times in both layouts."""
+        if not self.layouts_matter:
+            return np.ones(len(numbers), np.bool_)
+        first, last = self._bests[FIRST][:, numbers], self._bests[LAST][:, numbers]
+        return np.asarray((first == last).all(axis=0))
 
     def _best(self, layout: int, number: int) -> Best:
         return Best(*self._bests[layout, :, number].tolist())

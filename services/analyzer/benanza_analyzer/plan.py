@@ -97,13 +97,15 @@ def cheapest_plan(
 
     Where layouts matter and data movement counts, the model is covered once with images kept in
     either layout, where what is faster in the other one has its images turned on both sides. If
-    nothing is missing, and it is known what turning each result takes, the blocks' layouts are
-    chosen anew, each with a look at its neighbours. The cheaper cover is the plan.
+    all that counts has its time, and it is known what turning each result takes, the blocks'
+    layouts are chosen anew, each with a look at its neighbours. The cheaper cover is the plan.
     """
     if accounting == "paper" or not _minds(counted, measurements):
         return _free(counted, fusion, measurements)
     plans = [_keeping(kept, counted, fusion, measurements) for kept in (FIRST, LAST)]
     if all(_is_complete(plan, measurements) for plan in plans):
+        if np.array_equal(plans[0].blocks.numbers, plans[1].blocks.numbers):
+            plans = plans[:1]
         plans = [_with_neighbours(model, plan, measurements) for plan in plans]
     return min(plans, key=lambda plan: plan.sequential_us)
 
@@ -150,7 +152,7 @@ def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measuremen
 
 
 def _is_complete(plan: Plan, measurements: Measurements) -> bool:
-    """Whether nothing is missing, and it is known what turning each result takes."""
+    """Whether all that counts has its time, and it is known what turning each result takes."""
     after_us = measurements.of("after_us")[:, plan.blocks.numbers]
     return bool(plan.known.all() and np.isfinite(after_us.min(axis=0)).all())
 
@@ -163,7 +165,7 @@ def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurement
     """
     blocks, medians_us = plan.blocks, measurements.median_us
     first_us, last_us = (medians_us[layout, blocks.numbers] for layout in (FIRST, LAST))
-    last_us[list(model.reshaping)] = math.inf
+    last_us[[view for view in model.reshaping if blocks.numbers[view] == NOTHING]] = math.inf
     sources, targets = (each.tolist() for each in blocks.edges(model))
     after_us, after_in_company_us = (
         _after(model, plan, measurements.of(field)) for field in ("after_us", "after_in_company_us")
@@ -181,12 +183,14 @@ def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurement
 
 
 def _after(model: CompiledModel, plan: Plan, after_us: Floats) -> list[float]:
-    """What turning what each block writes takes; of a view, what turning what it reads takes."""
+    """What turning what each block writes takes; of a view, what turning what it reads takes, the
+    most of several.
+    """
     times: list[float] = after_us[FIRST:, plan.blocks.numbers].min(axis=0).tolist()
-    views = set(model.free)
+    views = {view for view in model.free if plan.blocks.numbers[view] == NOTHING}
     for source, target in zip(model.sources.tolist(), model.targets.tolist(), strict=True):
         if target in views:
-            times[target] = times[source]
+            times[target] = max(times[target], times[source])
     return times
 
 

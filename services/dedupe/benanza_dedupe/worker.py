@@ -68,11 +68,12 @@ async def run_app(
         starting = asyncio.ensure_future(started.wait())
         await asyncio.wait(
             (running, starting),
-            timeout=min(STARTING_S, drain_timeout_s),
+            timeout=min(STARTING_S, drain_timeout_s / 2),
             return_when=asyncio.FIRST_COMPLETED,
         )
         starting.cancel()
-    stopping = asyncio.ensure_future(_stop(app, drain if shutdown.error is None else None))
+    able = shutdown.error is None and not running.done()
+    stopping = asyncio.ensure_future(_stop(app, drain if able else None))
     await asyncio.wait((stopping,), timeout=deadline - loop.time())
     if not stopping.done():
         # Faust's services swallow a cancellation, and its threads may hang on the broker.

@@ -244,13 +244,14 @@ class CudaRuntime(Runtime):
     def witness(self, program: Program, precision: Precision) -> Testimony:
         try:
             sequential = self.prepared(program, precision, parallel=False)
-            ahead = ReadAhead(sequential)
             found = Testimony(
                 sequential=self.whole(sequential.run),
-                read_ahead=self.whole(ahead.run) if ahead.worth_it else None,
                 calls=sum(len(call.runs) for call in sequential.calls),
                 layout_changes=sequential.layout_changes,
             )
+            ahead = ReadAhead(sequential)
+            if ahead.worth_it:
+                found = msgspec.structs.replace(found, read_ahead=self.whole(ahead.run))
             parallel = self.whole(self.prepared(program, precision, parallel=True).run)
             return msgspec.structs.replace(found, parallel=parallel)
         except REFUSALS as error:

@@ -1,6 +1,7 @@
 """Which calls a bound adds up: a cover of the model, and the layout that each call keeps."""
 
 import math
+from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -15,6 +16,10 @@ from benanza_analyzer.measurements import FIRST, LAST, LAYOUTS, WHICHEVER, Measu
 from benanza_schemas.layer import Accounting
 
 Floats = npt.NDArray[np.float64]
+
+
+DEAREST_US = 1e6
+"""What turning is taken to cost where that was not measured: so that it isn't done there."""
 
 
 class Blocks(NamedTuple):
@@ -97,16 +102,17 @@ def cheapest_plan(
 
     Where layouts matter and data movement counts, the model is covered once with images kept in
     either layout, where what is faster in the other one has its images turned on both sides. If
-    all that counts has its time, and it is known what turning each result takes, the blocks'
-    layouts are chosen anew, each with a look at its neighbours. The cheaper cover is the plan.
+    all that counts has its time, the blocks' layouts are chosen anew, each with a look at its
+    neighbours. The cheapest is the plan, of the latter alone if it is known what turning each
+    result takes.
     """
     if accounting == "paper" or not _minds(counted, measurements):
         return _free(counted, fusion, measurements)
     plans = [_keeping(kept, counted, fusion, measurements) for kept in (FIRST, LAST)]
-    if all(_is_complete(plan, measurements) for plan in plans):
-        if np.array_equal(plans[0].blocks.numbers, plans[1].blocks.numbers):
-            plans = plans[:1]
-        plans = [_with_neighbours(model, plan, measurements) for plan in plans]
+    if all(plan.known.all() for plan in plans):
+        covers = {plan.blocks.numbers.tobytes(): plan for plan in plans}.values()
+        found = [_with_neighbours(model, plan, measurements) for plan in covers]
+        plans = found if _turning_is_known(plans, measurements) else plans + found
     return min(plans, key=lambda plan: plan.sequential_us)
 
 
@@ -151,10 +157,12 @@ def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measuremen
     )
 
 
-def _is_complete(plan: Plan, measurements: Measurements) -> bool:
-    """Whether all that counts has its time, and it is known what turning each result takes."""
-    after_us = measurements.of("after_us")[:, plan.blocks.numbers]
-    return bool(plan.known.all() and np.isfinite(after_us.min(axis=0)).all())
+def _turning_is_known(plans: Sequence[Plan], measurements: Measurements) -> bool:
+    """Whether it is known for each block what turning its result takes."""
+    after_us = measurements.of("after_us")
+    return all(
+        bool(np.isfinite(after_us[:, plan.blocks.numbers].min(axis=0)).all()) for plan in plans
+    )
 
 
 def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurements) -> Plan:
@@ -186,7 +194,8 @@ def _after(model: CompiledModel, plan: Plan, after_us: Floats) -> list[float]:
     """What turning what each block writes takes; of a view, what turning what it reads takes, the
     most of several.
     """
-    times: list[float] = after_us[FIRST:, plan.blocks.numbers].min(axis=0).tolist()
+    found = after_us[FIRST:, plan.blocks.numbers].min(axis=0)
+    times: list[float] = np.minimum(found, DEAREST_US).tolist()
     views = {view for view in model.free if plan.blocks.numbers[view] == NOTHING}
     for source, target in zip(model.sources.tolist(), model.targets.tolist(), strict=True):
         if target in views:

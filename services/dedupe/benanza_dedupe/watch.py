@@ -40,8 +40,7 @@ class Watch:
         try:
             while True:
                 self._turned = time.monotonic()
-                if self._recovered():
-                    await self._refresh()
+                await self._refresh()
                 await asyncio.sleep(INTERVAL_S)
         finally:
             self._lag.close()
@@ -77,18 +76,21 @@ class Watch:
         """Asks the brokers how many records there are; that they answer is worth knowing too.
 
         In a task of its own: what Faust is asked while its connection breaks may raise anything,
-        or swallow the cancellation that ends it.
+        or swallow the cancellation that ends it. That must not end the watch, which would leave
+        the last answer standing.
         """
-        asked = asyncio.ensure_future(self._waiting())
+        asked = asyncio.ensure_future(self._ask())
         await asyncio.wait((asked,), timeout=ANSWER_S)
         if problem := _problem(asked):
             if self._answers:
                 log.warning("Kafka does not answer: %s", problem)
-        else:
-            self._lag.refresh(asked.result())
-            if not self._answers:
-                log.info("Kafka answers again")
+        elif not self._answers:
+            log.info("Kafka answers again")
         self._answers = not problem
+
+    async def _ask(self) -> None:
+        if self._recovered():
+            self._lag.refresh(await self._waiting())
 
     async def _waiting(self) -> dict[Partition, int]:
         """How many records of each partition are still to be processed."""

@@ -28,7 +28,7 @@ class Broken:
     def assignment(self) -> set[TP]:
         return {HELD}
 
-    async def highwaters(self, *_: TP) -> dict[TP, int]:
+    async def ends(self, *_: TP) -> dict[TP, int]:
         return await self.answer()
 
     async def begins_at(self, _: TP) -> int:

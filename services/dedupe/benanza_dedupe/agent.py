@@ -173,7 +173,11 @@ class DedupeAgent:
     async def _begins_at(self, partition: int) -> int:
         # As `Transport` makes it.
         consumer = cast(Consumer, self._app.consumer)
-        return await consumer.begins_at(TP(self._topic(LAYERS), partition))
+        while True:
+            try:
+                return await consumer.begins_at(TP(self._topic(LAYERS), partition))
+            except TimeoutError:
+                log.warning("the brokers don't say where %s is to be read from", partition)
 
     async def _read(self, partition: int, offset: int) -> Sequence[Record]:
         """Waits for the brokers as long as it takes; empty only at the partition's end, or when

@@ -96,7 +96,7 @@ class Watch:
         """How many records of each partition are still to be processed."""
         # As `Transport` makes it.
         consumer = cast(Consumer, self._app.consumer)
-        ends = await consumer.highwaters(*self._held())
+        ends = await consumer.ends(*self._held())
         waiting = {}
         for tp, end in ends.items():
             following = self._agent.processed.get(tp.partition)

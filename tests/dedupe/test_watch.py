@@ -105,6 +105,32 @@ def test_a_broker_that_does_not_answer_is_seen_and_so_is_its_return(
     asyncio.run(breaks_and_mends())
 
 
+def test_an_error_of_fausts_does_not_end_the_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last answer would stand for ever."""
+    monkeypatch.setattr(watch, "INTERVAL_S", 0.01)
+    state = watching_over(Broken(), {0: 4})
+    broken = True
+
+    def recovered() -> bool:
+        if broken:
+            raise RuntimeError("the connection breaks")
+        return True
+
+    async def breaks_and_mends() -> None:
+        nonlocal broken
+        with monkeypatch.context() as patch:
+            patch.setattr(state, "_recovered", recovered)
+            watching = asyncio.create_task(state.run())
+            async with asyncio.timeout(5):
+                while state._answers:
+                    await asyncio.sleep(0.01)
+            broken = False
+            await becomes(state, kafka=True)
+            watching.cancel()
+
+    asyncio.run(breaks_and_mends())
+
+
 @pytest.mark.parametrize(("processed", "waiting"), [({0: 4}, 6), ({}, 7)])
 def test_what_is_fetched_and_not_processed_still_waits(
     processed: dict[int, int], waiting: int

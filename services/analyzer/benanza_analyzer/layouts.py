@@ -31,14 +31,14 @@ def channels_last(
     A call that can't is infinitely long; each can do one of the two. `turning_us` is what
     turning takes that which a call writes, and `edges` lead from calls to those that read it.
     """
-    unequal = [first != last for first, last in zip(first_us, last_us, strict=True)]
-    if all(first <= last for first, last in zip(first_us, last_us, strict=True)):
-        return [False] * len(unequal)
-    if all(last <= first for first, last in zip(first_us, last_us, strict=True)):
-        return [True] * len(unequal)
+    times = [*zip(first_us, last_us, strict=True)]
+    if all(first <= last for first, last in times):
+        return [False] * len(times)
+    if all(last <= first for first, last in times):
+        return [True] * len(times)
     graph = networkx.DiGraph()
     graph.add_nodes_from((FIRST_SIDE, LAST_SIDE))
-    for call, (first, last) in enumerate(zip(first_us, last_us, strict=True)):
+    for call, (first, last) in enumerate(times):
         least = min(first, last)
         _add(graph, call, LAST_SIDE, first - least)
         _add(graph, FIRST_SIDE, call, last - least)
@@ -47,7 +47,7 @@ def channels_last(
     _, (on_first_side, _) = networkx.minimum_cut(
         graph, FIRST_SIDE, LAST_SIDE, flow_func=boykov_kolmogorov
     )
-    return [call not in on_first_side for call in range(len(unequal))]
+    return [call not in on_first_side for call in range(len(times))]
 
 
 def turned(

@@ -177,7 +177,7 @@ class DedupeAgent:
             try:
                 return await consumer.begins_at(TP(self._topic(LAYERS), partition))
             except TimeoutError:
-                log.warning("the brokers don't say where %s is to be read from", partition)
+                log.warning("no broker says where partition %s begins; asking again", partition)
 
     async def _read(self, partition: int, offset: int) -> Sequence[Record]:
         """Waits for the brokers as long as it takes; empty only at the partition's end, or when

@@ -108,7 +108,8 @@ def test_a_question_without_an_answer_is_given_up_where_it_is_asked(
 
     client = SimpleNamespace(committed=hangs, end_offsets=hangs)
     consumer = Consumer.__new__(Consumer)
-    consumer._thread = SimpleNamespace(call_thread=call_thread, _ensure_consumer=lambda: client)
+    thread: Any = SimpleNamespace(call_thread=call_thread, _ensure_consumer=lambda: client)
+    consumer._thread = thread
     for question in (consumer.begins_at, consumer.ends):
         with pytest.raises(TimeoutError):
             asyncio.run(question(TP("layers", 0)))

@@ -78,7 +78,8 @@ def main() -> None:
     now = datetime.now(UTC)
     bounds: dict[tuple[str, str], Any] = {}
     measured: dict[str, dict[str, list[LayerMeasured]]] = defaultdict(lambda: defaultdict(list))
-    for event in [*(model for model, _ in models), *recorded]:
+    # Models last: each measurement of a known model would compute its bounds anew.
+    for event in [*recorded, *(model for model, _ in models)]:
         if isinstance(event, LayerMeasured):
             measured[event.precision][event.fingerprint].append(event)
         for bound in analyzer.handle(event, now):

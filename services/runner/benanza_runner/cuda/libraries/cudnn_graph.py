@@ -17,6 +17,7 @@ from typing import Any
 
 import cudnn
 import cupy
+import numpy as np
 
 from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
@@ -141,8 +142,11 @@ class _Graph:
         )
 
     def scalar(self, number: float) -> Any:
-        """A number that the graph owns. As a constant of the compiler it wants cuDNN 9.22."""
-        return self._graph.tensor_scalar(number, cudnn.scalar_type.RUNTIME_PARAM)
+        """A number that the graph owns, as float32: what needs a double was read as zero.
+
+        As a constant of the compiler it wants cuDNN 9.22.
+        """
+        return self._graph.tensor_scalar(float(np.float32(number)), cudnn.scalar_type.RUNTIME_PARAM)
 
     def candidate(self, index: int, layout: str) -> Candidate:
         """A plan that was offered."""

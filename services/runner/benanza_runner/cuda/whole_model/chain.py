@@ -167,8 +167,10 @@ class LinkedBench(Bench):
         return self._shared_scratch(size)
 
     def weights(self) -> list[Placed]:
-        """What the call reads that is no value of the model, as it lies in memory."""
-        return list(self._placed.values())
+        """What the candidate offered last reads that is no value of the model, as it lies in
+        memory. Where a matrix was placed for candidates before in another order, the last counts.
+        """
+        return list({name: placed for (name, _), placed in self._placed.items()}.values())
 
     def _read(self, name: str, shape: Shape, order: Order) -> Placed:
         given = self._lowered.operands[name]

@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
+
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_schemas.events import Ceiling, System, Variant, Witnessed, identified
 from benanza_schemas.layer import Layer, Precision
@@ -115,6 +117,24 @@ class MisbehavingRuntime(FakeRuntime):
         if precision == "tf32":
             os.abort()
         return super().ceilings(precision)
+
+
+class TiringRuntime(FakeRuntime):
+    """Slow from the `lasts`-th layer or model of its process on."""
+
+    def __init__(self, lasts: int) -> None:
+        super().__init__()
+        self._lasts = lasts
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        return msgspec.structs.replace(super().measure(layer, precision), slowed=self._tired())
+
+    def witness(self, program: Program, precision: Precision) -> Testimony:
+        return msgspec.structs.replace(super().witness(program, precision), slowed=self._tired())
+
+    def _tired(self) -> bool:
+        self._lasts -= 1
+        return self._lasts < 0
 
 
 class UnusableRuntime(FakeRuntime):

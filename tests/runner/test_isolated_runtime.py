@@ -13,7 +13,12 @@ import psutil
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_runner.isolated_runtime import IsolatedRuntime, Limits, RuntimeStartError
+from benanza_runner.isolated_runtime import (
+    SLOW_STARTS,
+    IsolatedRuntime,
+    Limits,
+    RuntimeStartError,
+)
 from benanza_runner.runtime import Outcome
 from benanza_schemas.layer import Layer
 from benanza_schemas.program import Choice, Program, Step
@@ -110,6 +115,25 @@ def test_a_second_try_may_succeed(isolated: IsolatedRuntime, tmp_path: Path) -> 
     outcome = isolated.measure(once, "fp32")
     assert outcome.variants == (variant(1.0),)
     assert outcome.environment["attempts"] == "2"
+
+
+def test_a_worker_in_which_everything_takes_longer_is_replaced() -> None:
+    with IsolatedRuntime(f"{HERE}:TiringRuntime", {"lasts": 2}, LIMITS) as runtime:
+        outcomes = [runtime.measure(layer("Relu"), "fp32") for _ in range(3)]
+        assert not runtime.witness(PROGRAM, "fp32").slowed
+        assert not runtime.witness(PROGRAM, "fp32").slowed
+    first, second, third = (outcome.environment["process"] for outcome in outcomes)
+    assert first == second != third
+    assert not any(outcome.slowed for outcome in outcomes)
+
+
+def test_workers_that_are_slow_from_the_start_are_not_replaced_for_ever() -> None:
+    with IsolatedRuntime(f"{HERE}:TiringRuntime", {"lasts": 0}, LIMITS) as runtime:
+        outcomes = [runtime.measure(layer("Relu"), "fp32") for _ in range(SLOW_STARTS + 2)]
+    assert all(outcome.slowed for outcome in outcomes)
+    processes = [outcome.environment["process"] for outcome in outcomes]
+    assert len(set(processes)) == SLOW_STARTS
+    assert len(set(processes[-3:])) == 1
 
 
 def test_what_libraries_print_stays_off_the_terminal(

@@ -1,7 +1,7 @@
 """A runtime in a process of its own, which may crash, hang or run out of memory."""
 
-from collections.abc import Mapping
-from typing import NamedTuple, Self
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -29,6 +29,10 @@ from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 
 GIGABYTE = 1e9
+SLOW_STARTS = 3
+"""After so many workers in a row that were slow from the start, the machine is at fault."""
+
+Found = TypeVar("Found", Outcome, Testimony)
 
 
 class RuntimeStartError(BenanzaError):
@@ -46,7 +50,8 @@ class Limits(NamedTuple):
 
 
 class IsolatedRuntime(Runtime):
-    """Runs `MODULE:CLASS`, a runtime, in a worker process, and starts another one as needed.
+    """Runs `MODULE:CLASS`, a runtime, in a worker process, and starts another one as needed: for
+    one that ended, and for one in which everything takes longer than when it started.
 
     Close it, or use it in a `with` statement. Raises `RuntimeStartError` where the runtime
     can't be made.
@@ -64,6 +69,7 @@ class IsolatedRuntime(Runtime):
         self._limits = limits or Limits()
         self._worker: WorkerProcess | None = None
         self._described: Described | None = None
+        self._slow_starts = 0
 
     def __enter__(self) -> Self:
         return self
@@ -103,6 +109,18 @@ class IsolatedRuntime(Runtime):
         too_large = self._too_large(layer, precision)
         if too_large is not None:
             return Outcome(failure=too_large)
+        return self._unslowed(lambda: self._measured(layer, precision))
+
+    def _unslowed(self, ask: Callable[[], Found]) -> Found:
+        """The answer of a worker that isn't slow, as far as another one helps."""
+        found = ask()
+        if found.slowed and self._slow_starts < SLOW_STARTS:
+            self.close()
+            found = ask()
+            self._slow_starts = self._slow_starts + 1 if found.slowed else 0
+        return found
+
+    def _measured(self, layer: Layer, precision: Precision) -> Outcome:
         failures: list[str] = []
         while len(failures) < self._limits.tries:
             try:
@@ -131,6 +149,9 @@ class IsolatedRuntime(Runtime):
         raise RuntimeStartError(f"the system's ceilings can't be measured: {_unexpected(reply)}")
 
     def witness(self, program: Program, precision: Precision) -> Testimony:
+        return self._unslowed(lambda: self._witnessed(program, precision))
+
+    def _witnessed(self, program: Program, precision: Precision) -> Testimony:
         try:
             reply = self._ask(Witness(program, precision), self._limits.witness_seconds)
         except WorkerError as error:

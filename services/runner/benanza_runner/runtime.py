@@ -12,16 +12,20 @@ from benanza_schemas.program import Program
 class Outcome(msgspec.Struct, frozen=True):
     """What came of measuring a layer: variants, or the reason that none could be tried.
 
-    `environment` says what was seen around the measurement.
+    `environment` says what was seen around the measurement. `slowed` is whether everything took
+    longer by then than when the process started, so that another process would be faster.
     """
 
     variants: tuple[Variant, ...] = ()
     failure: str = ""
     environment: dict[str, str] = {}
+    slowed: bool = False
 
 
 class Testimony(msgspec.Struct, frozen=True):
-    """What came of running a whole model: the fields of `ModelWitnessed` of these names."""
+    """What came of running a whole model: the fields of `ModelWitnessed` of these names, and
+    `slowed` as in `Outcome`.
+    """
 
     sequential: Witnessed | None = None
     read_ahead: Witnessed | None = None
@@ -29,6 +33,7 @@ class Testimony(msgspec.Struct, frozen=True):
     calls: int = 0
     layout_changes: int = 0
     failure: str = ""
+    slowed: bool = False
 
 
 class Runtime(ABC):

@@ -2,7 +2,6 @@
 
 import time
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import cupy
@@ -42,6 +41,7 @@ from benanza_runner.cuda.libraries.cudnn_transposed import CudnnTransposed
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.nvml import Nvml
 from benanza_runner.cuda.reference import Array, reference
+from benanza_runner.cuda.steps import steps
 from benanza_runner.cuda.trials import Library, Trials
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
@@ -62,7 +62,7 @@ from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 
-METHOD = "CUDA graph replay, warm; 1"
+METHOD = "CUDA graph replay, warm; 2"
 """How layers are timed. Raised by one when times change without the system changing."""
 
 MOST_PLANS = 24
@@ -70,9 +70,6 @@ MOST_PLANS = 24
 
 MOST_ALGORITHMS = 16
 VARIANT_SECONDS = 30
-CANARY_ELEMENTS = 1 << 14
-CANARY_CALLS = 200
-CANARY_SAMPLES = 9
 
 WITNESS_US = 2_000.0
 WITNESS_CALLS = 20
@@ -132,7 +129,7 @@ class CudaRuntime(Runtime):
         self._company = Company(self._timer)
         accompanied = self._company if company else None
         self._trials = Trials(self.libraries(), self._timer, guard, accompanied)
-        self._canary = Canary(self._canary_us)
+        self._canary = Canary(steps(self._timer))
         self._known: dict[tuple[Call, Precision], Outcome] = {}
 
     def libraries(self) -> tuple[Library, ...]:
@@ -191,28 +188,15 @@ class CudaRuntime(Runtime):
             "reference_seconds": f"{ready - started:.3f}",
             "search_seconds": f"{time.perf_counter() - ready:.3f}",
         }
-        return Outcome(outcome.variants, outcome.failure, outcome.environment | seconds)
-
-    def _canary_us(self) -> float:
-        """What a small copy takes: little but the step from one kernel to the next."""
-        source = cupy.ones(CANARY_ELEMENTS, cupy.float32)
-        target = cupy.empty_like(source)
-
-        def copy() -> None:
-            cupy.copyto(target, source)
-
-        copy()
-        self._stream.synchronize()
-        batch = self._timer.replayed(copy, CANARY_CALLS)
-        return median(batch.call_us() for _ in range(CANARY_SAMPLES))
+        return msgspec.structs.replace(outcome, environment=outcome.environment | seconds)
 
     def _searched(self, bench: Bench, expected: list[Array], name: str) -> Outcome:
-        self._canary.job()
         variants, undisturbed = until_undisturbed(
             lambda: self._trials.variants(bench, expected, name), self._nvml.slowed_by
         )
         if not variants:
             raise UnsupportedError(f"no library here runs a {type(bench.call).__name__}")
+        slowed = self._canary.look()
         state = self._nvml.state()
         environment = {
             "sm_mhz": str(state.sm_mhz),
@@ -221,9 +205,9 @@ class CudaRuntime(Runtime):
             "celsius": str(state.celsius),
             "stable": "yes" if undisturbed.stable else "no",
             "slowed_by": ", ".join(undisturbed.reasons),
-            "canary_us": f"{self._canary.last_us:.3f}",
+            "step_us": f"{self._canary.last_us:.3f}",
         }
-        return Outcome(tuple(variants), environment=environment)
+        return Outcome(tuple(variants), environment=environment, slowed=slowed)
 
     def _shared(self, known: Outcome, bench: Bench, expected: list[Array], name: str) -> Outcome:
         """The times of the same call for another layer, if its best variant is right here too."""
@@ -252,6 +236,7 @@ class CudaRuntime(Runtime):
             ahead = ReadAhead(sequential)
             if ahead.worth_it:
                 found = msgspec.structs.replace(found, read_ahead=self.whole(ahead.run))
+            found = msgspec.structs.replace(found, slowed=self._canary.look())
             parallel = self.whole(self.prepared(program, precision, parallel=True).run)
             return msgspec.structs.replace(found, parallel=parallel)
         except REFUSALS as error:

@@ -196,7 +196,7 @@ class CudaRuntime(Runtime):
         )
         if not variants:
             raise UnsupportedError(f"no library here runs a {type(bench.call).__name__}")
-        slowed = self._canary.look()
+        slowed = self.slowed()
         state = self._nvml.state()
         environment = {
             "sm_mhz": str(state.sm_mhz),
@@ -225,6 +225,10 @@ class CudaRuntime(Runtime):
     def cache_bytes(self) -> int:
         return self._company.cache_bytes
 
+    def slowed(self) -> bool:
+        """Whether everything takes longer by now than when this process started."""
+        return self._canary.look()
+
     def witness(self, program: Program, precision: Precision) -> Testimony:
         try:
             sequential = self.prepared(program, precision, parallel=False)
@@ -236,7 +240,7 @@ class CudaRuntime(Runtime):
             ahead = ReadAhead(sequential)
             if ahead.worth_it:
                 found = msgspec.structs.replace(found, read_ahead=self.whole(ahead.run))
-            found = msgspec.structs.replace(found, slowed=self._canary.look())
+            found = msgspec.structs.replace(found, slowed=self.slowed())
             parallel = self.whole(self.prepared(program, precision, parallel=True).run)
             return msgspec.structs.replace(found, parallel=parallel)
         except REFUSALS as error:

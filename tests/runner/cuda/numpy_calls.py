@@ -34,6 +34,7 @@ from benanza_runner.cuda.calls import (
     Resizing,
     RowNormalisation,
     Scattering,
+    Shuffle,
     Softmax,
     TransposedConvolution,
     View,
@@ -92,6 +93,10 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
             cut = tuple(map(slice, call.starts, call.stops, call.steps))
             seen = operands["image"].reshape(call.image)[cut].transpose(call.order)
             return np.broadcast_to(seen, call.output)
+        case Shuffle():
+            batch, channels, *space = call.image
+            table = operands["image"].reshape(batch, call.rows, channels // call.rows, *space)
+            return table.swapaxes(1, 2).reshape(call.image)
         case Elementwise():
             return elementwise(call, operands, folder)
         case Reduction():

@@ -3,7 +3,7 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.attention_layers import ATTENTIONS
-from tests.runner.cuda.more_layers import MORE
+from tests.runner.cuda.more_layers import MORE, fixed
 from tests.runner.cuda.product_layers import PRODUCTS
 from tests.runner.cuda.prologue_layers import FOLDED
 from tests.runner.cuda.recurrent_layers import RECURRENT
@@ -48,6 +48,21 @@ def sliced() -> Layer:
     return single("Slice", 1, (image,), (result,), starts=(1,), ends=(4,), axes=(1,))
 
 
+def shuffle(batch: int, rows: int, columns: int, *space: int) -> Layer:
+    """Channels as a table of rows that is read by columns."""
+    image, turned = floats(batch, rows * columns, *space), floats(batch, columns, rows, *space)
+    table = floats(batch, rows, columns, *space)
+    shapes = [fixed(*tensor.shape) for tensor in (table, image)]
+    perm = (0, 2, 1, *range(3, len(table.shape)))
+    tensors = (image, shapes[0], table, turned, shapes[1], image)
+    operators = (
+        operator("Reshape", 14, (0, 1), (2,)),
+        operator("Transpose", 13, (2,), (3,), perm=perm),
+        operator("Reshape", 14, (3, 4), (5,)),
+    )
+    return canonical(Layer(tensors, operators, (5,)))
+
+
 IMAGE = floats(2, 8, 9, 9)
 
 LAYERS: dict[str, Layer] = {
@@ -88,6 +103,8 @@ LAYERS: dict[str, Layer] = {
     ),
     "concat": single("Concat", 13, (IMAGE, floats(2, 3, 9, 9)), (floats(2, 11, 9, 9),), axis=1),
     "transpose": single("Transpose", 13, (IMAGE,), (floats(2, 9, 8, 9),), perm=(0, 2, 1, 3)),
+    "shuffle of channels": shuffle(2, 3, 4, 9, 9),
+    "shuffle of channels in a row": shuffle(2, 2, 8, 5),
     "slice": sliced(),
     "expand": single(
         "Expand",

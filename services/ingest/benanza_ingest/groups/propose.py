@@ -1,7 +1,7 @@
 """Runs all rules and turns the positions that they propose into layers of several operators."""
 
 from benanza_ingest.extracted import ExtractedGroup
-from benanza_ingest.groups import attention, elementwise, epilogue, norms, prologue
+from benanza_ingest.groups import attention, elementwise, epilogue, norms, prologue, shuffle
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.wiring import Wiring
 
@@ -11,6 +11,7 @@ _RULES = (
     (attention.RULE, attention.propose),
     (norms.RULE, norms.propose),
     (prologue.RULE, prologue.propose),
+    (shuffle.RULE, shuffle.propose),
 )
 
 

@@ -25,6 +25,7 @@ from benanza_runner.cuda.calls.movement import (
     Partition,
     Resizing,
     Scattering,
+    Shuffle,
     View,
 )
 from benanza_runner.cuda.calls.recurrent import Recurrence
@@ -60,6 +61,7 @@ __all__ = [
     "RowNormalisation",
     "Scattering",
     "Shape",
+    "Shuffle",
     "Softmax",
     "TransposedConvolution",
     "View",
@@ -77,6 +79,7 @@ Call = (
     | Concatenation
     | Partition
     | View
+    | Shuffle
     | Gathering
     | Scattering
     | ElementGathering

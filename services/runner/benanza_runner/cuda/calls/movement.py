@@ -44,6 +44,16 @@ class View(msgspec.Struct, frozen=True):
     element: str = ""
 
 
+class Shuffle(msgspec.Struct, frozen=True):
+    """The operand `image`, its channels (axis 1) seen as a table of so many `rows` and read by
+    columns.
+    """
+
+    image: Shape
+    rows: int
+    element: str = ""
+
+
 class Gathering(msgspec.Struct, frozen=True):
     """Runs of `inner` elements of the operand `image`, chosen by tuples of the operand `indices`.
 

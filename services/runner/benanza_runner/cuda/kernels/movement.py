@@ -8,8 +8,9 @@ from typing import Any
 import cupy
 import numpy as np
 
+from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.bench import Bench
-from benanza_runner.cuda.calls import Concatenation, Partition, View
+from benanza_runner.cuda.calls import Concatenation, Partition, Shuffle, View
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_schemas.events import Variant
@@ -21,7 +22,7 @@ MOST_AXES = 8
 
 
 class MovementKernels:
-    """Candidates for concatenations, partitions and copies with other steps."""
+    """Candidates for concatenations, partitions, shuffles and copies with other steps."""
 
     library = LIBRARY
 
@@ -31,23 +32,42 @@ class MovementKernels:
             yield from _concatenations(bench, call)
         elif isinstance(call, View):
             yield from _views(bench, call)
+        elif isinstance(call, Shuffle):
+            yield from _shuffles(bench, call)
         elif isinstance(call, Partition):
             yield from _partitions(bench, call)
 
 
-def _views(bench: Bench, call: View) -> Iterator[Candidate | Variant]:
+def _views(bench: Bench, call: View) -> Iterator[Candidate]:
     image, result = bench.operand("image"), bench.result(call.output, None, call.element)
     cut = tuple(map(slice, call.starts, call.stops, call.steps))
     seen = image.array.reshape(call.image)[cut].transpose(call.order)
     view = cupy.broadcast_to(seen, call.output)
+    yield from _copies(image, view, result, bench.natural_layout(call.image))
+
+
+def _shuffles(bench: Bench, call: Shuffle) -> Iterator[Candidate]:
+    rank = len(call.image)
+    layouts = list(bench.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
+    for layout, order in layouts:
+        image = bench.operand("image", order)
+        result = bench.result(call.image, order, call.element)
+        place = order.index(1)
+        before, (channels, *after) = image.array.shape[:place], image.array.shape[place:]
+        table = image.array.reshape((*before, call.rows, channels // call.rows, *after))
+        yield from _copies(image, table.swapaxes(place, place + 1), result, layout)
+
+
+def _copies(image: Placed, view: Any, result: Placed, layout: str) -> Iterator[Candidate]:
+    """Copies of what is seen of an image into a result of as many elements."""
+    target = result.array.reshape(view.shape)
 
     def copy() -> None:
-        cupy.copyto(result.array, view)
+        cupy.copyto(target, view)
 
-    layout = bench.natural_layout(call.image)
     yield Candidate(LIBRARY, "copyto", layout, no_scratch, copy, result)
     size = image.element_bytes
-    axes = merged(call.output, tuple(step // size for step in view.strides))
+    axes = merged(view.shape, tuple(step // size for step in view.strides))
     first = (int(view.data.ptr) - image.pointer) // size
     # The widest word that keeps to one run of elements, here and there.
     numbers = [first, *(step for _, step in axes[:-1])]

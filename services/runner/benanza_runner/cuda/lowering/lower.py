@@ -19,7 +19,7 @@ from benanza_runner.cuda.lowering.gathering import GATHERINGS
 from benanza_runner.cuda.lowering.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.images import IMAGES
 from benanza_runner.cuda.lowering.integer_product import lower_integer_product
-from benanza_runner.cuda.lowering.movement import MOVEMENTS
+from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
 from benanza_runner.cuda.lowering.product import lower_product
 from benanza_runner.cuda.lowering.prologue import has_prologue
@@ -102,6 +102,9 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(*lower_attention(layer, values))
     if is_norm_of_sum(layer):
         call, operands = lower_norm_of_sum(layer, values)
+        return Lowered(call, operands, _weights(layer, values, operands))
+    if is_shuffle(layer):
+        call, operands = lower_shuffle(layer, values)
         return Lowered(call, operands, _weights(layer, values, operands))
     if has_prologue(layer):
         _refuse_integers(layer)

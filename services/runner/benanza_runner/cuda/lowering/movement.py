@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from benanza_runner.cuda.calls import Call, Concatenation, Partition, View
+from benanza_runner.cuda.calls import Call, Concatenation, Partition, Shuffle, View
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer, integers, text
 from benanza_runner.cuda.lowering.constants import whole_constants
@@ -127,6 +127,21 @@ def _view(
     )
     return call, {"image": values[operator.inputs[0]]}
 
+
+def is_shuffle(layer: Layer) -> bool:
+    """Whether a layer is the group of a shuffle of channels."""
+    return tuple(operator.op_type for operator in layer.operators) == SHUFFLE
+
+
+def lower_shuffle(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    """The call of such a layer."""
+    first = layer.operators[0]
+    image, table = (layer.tensors[index] for index in (first.inputs[0], first.outputs[0]))
+    call = Shuffle(image.shape, table.shape[1], element(image.dtype))
+    return call, {"image": values[first.inputs[0]]}
+
+
+SHUFFLE = ("Reshape", "Transpose", "Reshape")
 
 MOVEMENTS: dict[str, Lower] = {
     "Concat": _concatenation,

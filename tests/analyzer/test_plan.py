@@ -11,7 +11,7 @@ from benanza_analyzer.compiled_model import compile_model
 from benanza_analyzer.measurements import Best, Measurements
 from benanza_schemas.events import ModelIngested
 from benanza_schemas.layer import Accounting
-from tests.analyzer.events import fingerprint, model, summary
+from tests.analyzer.events import fingerprint, group, model, summary
 
 
 def test_images_are_kept_in_the_layout_that_costs_less_in_all() -> None:
@@ -68,6 +68,14 @@ def test_a_view_of_another_shape_wants_channels_first() -> None:
     assert laid_out(event, found | {"Relu": (9.0, 1.0)}).sequential_us == 2.0 + 1.0 + 1.0 + 1.0
 
 
+def test_views_within_a_group_want_no_layout() -> None:
+    layers = [summary(op) for op in ("Conv", "Reshape", "Concat", "Reshape", "Relu")]
+    event = model(layers, groups=[group("shuffle", (1, 2, 3))])
+    found = {"Conv": (9.0, 1.0), "Concat": (1.0, 9.0), "shuffle": (1.5, 1.5), "Relu": (9.0, 1.0)}
+    assert laid_out(event, found).sequential_us == 1.0 + 1.0 + 1.0 + 1.0 + 1.0
+    assert laid_out(event, found, fusion=True).sequential_us == 1.0 + 1.5 + 1.0
+
+
 def test_turning_images_takes_longer_in_company() -> None:
     event = model([summary("Conv"), summary("Relu"), summary("TopK")])
     found = {"Conv": (5.0, 2.0), "Relu": (3.0, 9.0), "TopK": (1.0, 1.0)}
@@ -82,9 +90,11 @@ def laid_out(
     accounting: Accounting = "full",
     after_us: float = 1.0,
     iqr_us: float = 0.0,
+    *,
+    fusion: bool = False,
 ) -> Bound:
-    """The bound of layers with these times in either layout. Turning an image takes `after_us`,
-    half as long again in company; around a layer 2.
+    """The bound of layers and groups with these times in either layout. Turning an image takes
+    `after_us`, half as long again in company; around a layer 2.
     """
     catalogue = Catalogue()
     compiled = compile_model(event, catalogue)
@@ -96,4 +106,4 @@ def laid_out(
             for us in (min(first, last), first, last)
         ]
         measurements.add(catalogue.number(fingerprint(of)), times)
-    return lower_bound(compiled, accounting, False, measurements, catalogue, None, "fp32")
+    return lower_bound(compiled, accounting, fusion, measurements, catalogue, None, "fp32")

@@ -24,7 +24,7 @@ import cupy
 from benanza.bound_program import program_of
 from benanza.recording import read_recording
 from benanza_analyzer.bound import BYTES, cold_share
-from benanza_analyzer.core import Analyzer
+from benanza_analyzer.core import Analyzer, Covered
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.source import fetch
@@ -38,13 +38,14 @@ from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.precision import retyped
 from benanza_schemas.events import (
+    BoundUpdated,
     LayerMeasured,
     ModelIngested,
     ModelPublished,
     event_id,
 )
 from benanza_schemas.layer import Precision
-from benanza_schemas.program import Choice, Step
+from benanza_schemas.program import Choice, Program, Step
 
 CALLS = 100
 SAMPLES = 9
@@ -59,86 +60,117 @@ def main() -> None:
     parser.add_argument("--precision", default="fp32,fp16")
     parser.add_argument("--batch", default="1")
     asked = parser.parse_args()
-    limits = Limits()
     runtime = CudaRuntime()
-    system_id = runtime.system().system_id
-    recorded = [event for _, event in read_recording(asked.recording)]
-    analyzer = Analyzer()
-    models: list[tuple[ModelIngested, bytes]] = []
-    for name in asked.models.split(","):
-        fetched = fetch(f"{PREFIX}{name}", limits)
-        published = ModelPublished(
-            event_id=event_id("ModelPublished", name),
-            name=name,
-            sha256=fetched.sha256,
-            batch_sizes=tuple(map(int, asked.batch.split(","))),
-        )
-        models += [
-            (event, fetched.content)
-            for event in ingest(published, fetched.content, limits)
-            if isinstance(event, ModelIngested)
-        ]
-    now = datetime.now(UTC)
-    bounds: dict[tuple[str, str], Any] = {}
-    measured: dict[str, dict[str, list[LayerMeasured]]] = defaultdict(lambda: defaultdict(list))
-    # Models last: each measurement of a known model would compute its bounds anew.
-    for event in [*recorded, *(model for model, _ in models)]:
-        if isinstance(event, LayerMeasured):
-            measured[event.precision][event.fingerprint].append(event)
-        for bound in analyzer.handle(event, now):
-            if bound.accounting == "full" and bound.fusion:
-                bounds[bound.model_id, bound.precision] = bound
+    again = Again(runtime)
+    batch_sizes = tuple(map(int, asked.batch.split(",")))
+    recorded = Recorded(asked.recording, asked.models.split(","), batch_sizes)
     found: list[dict[str, Any]] = (
         json.loads(asked.out.read_text(encoding="utf-8")) if asked.out.exists() else []
     )
     known = {(row["model"], row["batch"], row["precision"]) for row in found}
-    again = Again(runtime)
     fresh = True
     for precision in cast(list[Precision], asked.precision.split(",")):
-        for model, content in models:
+        for model, content in recorded.models:
             if (model.name, model.batch, precision) in known:
                 continue
-            bound = bounds[model.model_id, precision]
-            covered = analyzer.covered(model.model_id, bound.system_id, precision)
-            program = program_of(model, content, covered, measured[precision], limits)
-            testimony = runtime.witness(program, precision)
-            again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
-            warm_us, company_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
-            parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
-            share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
-            row = {
-                "model": model.name,
-                "batch": model.batch,
-                "precision": precision,
-                "layout": bound.layout,
-                "bound_us": bound.sequential_us,
-                "parallel_bound_us": bound.parallel_us,
-                "attainable_us": bound.attainable_us,
-                "bound_again_us": warm_us + covered.turning_us,
-                "attainable_again_us": company_us
-                + share * (cold_us - company_us)
-                + covered.turning_in_company_us,
-                "in_company_again_us": company_us,
-                "weights_cold_again_us": cold_us,
-                "turning_us": covered.turning_us,
-                "turning_in_company_us": covered.turning_in_company_us,
-                "cold_share": share,
-                "sequential_us": testimony.sequential and testimony.sequential.median_us,
-                "sequential_iqr_us": testimony.sequential and testimony.sequential.iqr_us,
-                "read_ahead_us": testimony.read_ahead and testimony.read_ahead.median_us,
-                "parallel_us": testimony.parallel and testimony.parallel.median_us,
-                "calls": testimony.calls,
-                "layout_changes": testimony.layout_changes,
-                "failure": testimony.failure,
-                "same_system": bound.system_id == system_id,
-                "slowed": runtime.slowed(),
-            }
+            row = witnessed(runtime, again, recorded, model, content, precision)
             if row["slowed"] and not fresh:
                 os.execv(sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]])
             fresh = False
             print(json.dumps(row), flush=True)
             found.append(row)
             asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+class Recorded:
+    """What follows from a recording for these models of the zoo: bounds, by model and precision,
+    and programs that run as they say.
+    """
+
+    def __init__(self, path: Path, names: list[str], batch_sizes: tuple[int, ...]) -> None:
+        self.models = [
+            (event, content) for name in names for event, content in _ingested(name, batch_sizes)
+        ]
+        self.bounds: dict[tuple[str, Precision], BoundUpdated] = {}
+        self._analyzer = Analyzer()
+        self._measured: dict[Precision, dict[str, list[LayerMeasured]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        now = datetime.now(UTC)
+        measurements = (event for _, event in read_recording(path))
+        # Models last: each measurement of a known model would compute its bounds anew.
+        for event in (*measurements, *(model for model, _ in self.models)):
+            if isinstance(event, LayerMeasured):
+                self._measured[event.precision][event.fingerprint].append(event)
+            for bound in self._analyzer.handle(event, now):
+                if bound.accounting == "full" and bound.fusion:
+                    self.bounds[bound.model_id, bound.precision] = bound
+
+    def program(
+        self, model: ModelIngested, content: bytes, precision: Precision
+    ) -> tuple[Covered, Program]:
+        """What the bound adds up, and that as a program."""
+        bound = self.bounds[model.model_id, precision]
+        covered = self._analyzer.covered(model.model_id, bound.system_id, precision)
+        measured = self._measured[precision]
+        return covered, program_of(model, content, covered, measured, Limits())
+
+
+def _ingested(name: str, batch_sizes: tuple[int, ...]) -> Iterator[tuple[ModelIngested, bytes]]:
+    fetched = fetch(f"{PREFIX}{name}", Limits())
+    published = ModelPublished(
+        event_id=event_id("ModelPublished", name),
+        name=name,
+        sha256=fetched.sha256,
+        batch_sizes=batch_sizes,
+    )
+    for event in ingest(published, fetched.content, Limits()):
+        if isinstance(event, ModelIngested):
+            yield event, fetched.content
+
+
+def witnessed(
+    runtime: CudaRuntime,
+    again: "Again",
+    recorded: Recorded,
+    model: ModelIngested,
+    content: bytes,
+    precision: Precision,
+) -> dict[str, Any]:
+    """A row: the bound as recorded and timed again, the estimate, and the runs."""
+    bound = recorded.bounds[model.model_id, precision]
+    covered, program = recorded.program(model, content, precision)
+    testimony = runtime.witness(program, precision)
+    again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
+    warm_us, company_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
+    parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
+    share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
+    attainable_us = company_us + share * (cold_us - company_us)
+    return {
+        "model": model.name,
+        "batch": model.batch,
+        "precision": precision,
+        "layout": bound.layout,
+        "bound_us": bound.sequential_us,
+        "parallel_bound_us": bound.parallel_us,
+        "attainable_us": bound.attainable_us,
+        "bound_again_us": warm_us + covered.turning_us,
+        "attainable_again_us": attainable_us + covered.turning_in_company_us,
+        "in_company_again_us": company_us,
+        "weights_cold_again_us": cold_us,
+        "turning_us": covered.turning_us,
+        "turning_in_company_us": covered.turning_in_company_us,
+        "cold_share": share,
+        "sequential_us": testimony.sequential and testimony.sequential.median_us,
+        "sequential_iqr_us": testimony.sequential and testimony.sequential.iqr_us,
+        "read_ahead_us": testimony.read_ahead and testimony.read_ahead.median_us,
+        "parallel_us": testimony.parallel and testimony.parallel.median_us,
+        "calls": testimony.calls,
+        "layout_changes": testimony.layout_changes,
+        "failure": testimony.failure,
+        "same_system": bound.system_id == runtime.system().system_id,
+        "slowed": runtime.slowed(),
+    }
 
 
 class OneLayout(Bench):

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
 from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
-from benanza_runner.cuda.calls import Pooling
+from benanza_runner.cuda.calls import Pooling, Shape
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, launch
 from benanza_runner.cuda.kernels.storage import PREAMBLE
@@ -23,7 +24,19 @@ WIDE_BYTES = 16
 FEW_OUTPUTS = 1 << 18
 """Up to so many, a warp for each output is tried too: its threads share the window."""
 
+MOST_UNROLLED = 16
+"""Elements of a window that are asked for before the first of them is needed."""
+
 MODES = {"max": 0, "average": 1, "average_padded": 2}
+
+
+class Window(NamedTuple):
+    """Sizes, strides, dilations and pads before, each for three axes of space."""
+
+    sizes: Shape
+    strides: Shape
+    dilations: Shape
+    pads: Shape
 
 
 class PoolingKernels:
@@ -36,21 +49,15 @@ class PoolingKernels:
         if not isinstance(call, Pooling):
             return
         outputs = prod(call.output)
-        deep = len(call.window) == 3
         # The kernel knows three axes of space, of which the first may be of one.
-        one, none = ((), ()) if deep else ((1,), (0,))
+        one, none = ((), ()) if len(call.window) == 3 else ((1,), (0,))
+        window = Window(
+            one + call.window, one + call.strides, one + call.dilations, none + call.pads_before
+        )
         for layout, order in bench.layouts(len(call.image)):
             image = bench.expanded("image", call.image, order)
             result = bench.result(call.output, order)
-            numbers = (
-                call.image[1],
-                *(one + call.image[2:]),
-                *(one + call.output[2:]),
-                *(one + call.window),
-                *(one + call.strides),
-                *(one + call.dilations),
-                *(none + call.pads_before),
-            )
+            numbers = (call.image[1], *one, *call.image[2:], *one, *call.output[2:])
             arguments = (image.array, result.array, np.int32(outputs), *map(np.int32, numbers))
             first = order[1] == 1
             shapes = [(1, 1)]
@@ -60,7 +67,7 @@ class PoolingKernels:
             if not first and call.image[1] % wide == 0:
                 shapes += [(1, wide // 2), (1, wide)]
             for lanes, width in shapes:
-                kernel = _kernel(bench.precision, call.mode, first, deep, lanes, width)
+                kernel = _kernel(bench.precision, call.mode, first, window, lanes, width)
                 for threads in THREADS:
                     blocks = -(-outputs * lanes // (width * threads))
                     who = "warp" if lanes == WARP else "thread"
@@ -71,23 +78,28 @@ class PoolingKernels:
 
 @cache
 def _kernel(
-    precision: Precision, mode: str, channels_first: bool, deep: bool, lanes: int, width: int
+    precision: Precision, mode: str, channels_first: bool, window: Window, lanes: int, width: int
 ) -> Any:
+    names = "Q R S SD SH SW DD DH DW PD PH PW".split()
+    numbers = "".join(
+        f"#define {name} {number}\n"
+        for name, number in zip(names, chain.from_iterable(window), strict=True)
+    )
+    unrolled = min(-(-prod(window.sizes) // lanes), MOST_UNROLLED)
     source = f"""{PREAMBLE[precision]}
 #define MODE {MODES[mode]}
 #define FIRST {int(channels_first)}
-#define DEEP {int(deep)}
 #define LANES {lanes}
 #define WIDTH {width}
-{_SOURCE}"""
+{numbers}{_SOURCE.replace("UNROLLED", str(unrolled))}"""
     return cupy.RawKernel(source, "pool")
 
 
+# Windows are known when this is compiled, so that all of a small one is asked for at once.
 _SOURCE = """
 struct __align__(sizeof(T) * WIDTH) Pack { T v[WIDTH]; };
 extern "C" __global__ void pool(const T* __restrict__ x, T* __restrict__ y, int outputs,
-    int C, int D, int H, int W, int OD, int OH, int OW, int Q, int R, int S, int sd, int sh, int sw,
-    int dd, int dh, int dw, int pd, int ph, int pw) {
+    int C, int D, int H, int W, int OD, int OH, int OW) {
   // WIDTH channels next to each other for each thread, or the LANES threads that share them.
   const int at = (blockIdx.x * blockDim.x + threadIdx.x) / LANES * WIDTH;
   const int lane = threadIdx.x % LANES;
@@ -101,33 +113,29 @@ extern "C" __global__ void pool(const T* __restrict__ x, T* __restrict__ y, int 
 #endif
   const int ow = rest % OW; rest /= OW;
   const int oh = rest % OH; rest /= OH;
-#if DEEP
   const int od = rest % OD; rest /= OD;
-#else
-  const int od = 0;
-#endif
   const T* image = x + (long long)rest * D * H * W * step + c;
+  const float none = MODE == 0 ? __int_as_float(0xff800000) : 0.0f;
   float best[WIDTH];
   #pragma unroll
-  for (int j = 0; j < WIDTH; ++j) best[j] = MODE == 0 ? __int_as_float(0xff800000) : 0.0f;
+  for (int j = 0; j < WIDTH; ++j) best[j] = none;
   int count = 0;
+  #pragma unroll UNROLLED
   for (int i = lane; i < Q * R * S; i += LANES) {
-    const int w = ow * sw - pw + (i % S) * dw;
-#if DEEP
-    const int h = oh * sh - ph + (i / S % R) * dh, d = od * sd - pd + (i / S / R) * dd;
-#else
-    const int h = oh * sh - ph + (i / S) * dh, d = 0;
-#endif
-    if (d >= 0 && d < D && h >= 0 && h < H && w >= 0 && w < W) {
-      const long long pixel = ((long long)d * H + h) * W + w;
-      const Pack p = *reinterpret_cast<const Pack*>(image + pixel * step);
-      #pragma unroll
-      for (int j = 0; j < WIDTH; ++j) {
-        const float v = load(p.v[j]);
-        best[j] = MODE == 0 ? fmaxf(best[j], v) : best[j] + v;
-      }
-      ++count;
+    const int d = od * SD - PD + i / S / R * DD;
+    const int h = oh * SH - PH + i / S % R * DH;
+    const int w = ow * SW - PW + i % S * DW;
+    const bool inside = d >= 0 && d < D && h >= 0 && h < H && w >= 0 && w < W;
+    // What is outside is read at the border and left out: no branch has to be waited for.
+    const int y0 = min(max(h, 0), H - 1), x0 = min(max(w, 0), W - 1);
+    const long long pixel = ((long long)min(max(d, 0), D - 1) * H + y0) * W + x0;
+    const Pack p = *reinterpret_cast<const Pack*>(image + pixel * step);
+    #pragma unroll
+    for (int j = 0; j < WIDTH; ++j) {
+      const float there = load(p.v[j]), v = inside ? there : none;
+      best[j] = MODE == 0 ? fmaxf(best[j], v) : best[j] + v;
     }
+    count += inside;
   }
 #if LANES > 1
   for (int offset = LANES / 2; offset; offset /= 2) {

@@ -28,7 +28,7 @@ from tests.runner.cuda.product_layers import (
 )
 from tests.runner.cuda.prologue_layers import PROLOGUES
 from tests.runner.cuda.recurrent_layers import recurrent, with_input
-from tests.runner.cuda.sample_layers import LAYERS, convolution
+from tests.runner.cuda.sample_layers import LAYERS, chain, convolution
 from tests.runner.layers import conv_group, floats, operator, single, weights
 
 VECTOR = floats(3, 5)
@@ -118,6 +118,35 @@ def test_batch_normalisation_goes_into_the_filter() -> None:
     assert call.activation == "Relu"
     assert set(operands) == {"image", "filter", "bias"}
     assert constants == {"filter", "bias"}
+
+
+def test_what_scales_and_shifts_in_a_row_is_a_factor_and_a_shift() -> None:
+    call, operands, constants = lower(chain(), reference(chain(), "fp32", 1).values)
+    assert isinstance(call, Elementwise)
+    assert call.statements[0].endswith("in2 * in0 + in1;")
+    assert len(call.statements) == 2
+    assert {name: operands[name].shape for name in constants} == dict.fromkeys(
+        ("in0", "in1"), (6, 1, 1)
+    )
+
+
+@pytest.mark.parametrize("other", [(5,), (6, 5, 1)])
+def test_what_scales_otherwise_than_by_channel_is_a_step_of_its_own(
+    other: tuple[int, ...], tmp_path: Path
+) -> None:
+    image = floats(2, 6, 5, 5)
+    layer = Layer(
+        (image, weights(6, 1, 1), image, weights(*other), image, weights(1), image),
+        (
+            operator("Mul", 14, (0, 1), (2,)),
+            operator("Add", 14, (2, 3), (4,)),
+            operator("Mul", 14, (5, 4), (6,)),
+        ),
+        (6,),
+    )
+    assert isinstance(call := call_of(canonical(layer)), Elementwise)
+    assert len(call.statements) == 3
+    check(canonical(layer), tmp_path)
 
 
 @pytest.mark.parametrize("product", ["Conv", "Gemm", "row"])

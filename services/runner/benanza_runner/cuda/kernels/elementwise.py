@@ -25,9 +25,13 @@ THREADS = (128, 256)
 WIDE_BYTES = 16
 """The widest access that a thread makes at once."""
 
-WHOLE, REPEATED, STRIDED, COUNTED = "wbsi"
-"""How an operand is read: as it lies; the element `(i // inner) % size` at output index `i`;
-by where `i` is on each axis; or not at all, as it is the number `(i // inner) % size`."""
+WHOLE, REPEATED, ALIKE, ALONG, STRIDED, COUNTED = "wbcasi"
+"""How an operand is read: as it lies; the element `(i // inner) % size` at output index `i`, which
+may be the same for all elements of a thread, or lie next to each other as they do; by where `i`
+is on each axis; or not at all, as it is the number `(i // inner) % size`."""
+
+PLACED = REPEATED + ALIKE + ALONG + COUNTED
+"""Those with an `inner` and a `size`."""
 
 
 class ElementwiseKernels:
@@ -79,7 +83,11 @@ def _candidates(
     for width in sorted({1, max(wide // 2, 1), wide}):
         if elements % width or (width > 1 and elements < 4096):
             continue
-        kernel = _kernel(written, kinds, types, bench.precision, width, len(walk.lengths))
+        read = "".join(
+            _by_thread(operand, call.output, order, width) if kind == REPEATED else kind
+            for operand, kind in zip(call.operands, kinds, strict=True)
+        )
+        kernel = _kernel(written, read, types, bench.precision, width, len(walk.lengths))
         sizes = [np.uint32(number) for number in numbers]
         arguments = (*inputs, result.array, np.uint32(elements // width), *sizes)
         for threads in THREADS:
@@ -95,6 +103,14 @@ def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:
     if prod(operand.shape) == prod(output):
         return WHOLE
     return REPEATED if repeats(output, operand.axes, order) else STRIDED
+
+
+def _by_thread(operand: Operand, output: Shape, order: tuple[int, ...], width: int) -> str:
+    """How a thread of `width` elements reads what is repeated."""
+    inner, size = repeats(output, operand.axes, order) or (1, 1)
+    if width > 1 and (inner % width == 0 or size == 1):
+        return ALIKE
+    return ALONG if width > 1 and inner == 1 and size % width == 0 else REPEATED
 
 
 @cache
@@ -128,7 +144,7 @@ def source(
     target = IN_MEMORY.get(element, "T")
     parameters = [f"const {memory[i]}* __restrict__ p{i}" for i in count if kinds[i] != COUNTED]
     parameters += [f"{target}* __restrict__ q", "unsigned packs"]
-    parameters += [f"unsigned inner{i}, unsigned size{i}" for i in count if kinds[i] in "bi"]
+    parameters += [f"unsigned inner{i}, unsigned size{i}" for i in count if kinds[i] in PLACED]
     apart = [i for i in count if kinds[i] == STRIDED]
     if apart:
         parameters += [f"unsigned n{axis}" for axis in range(rank)]
@@ -138,10 +154,27 @@ def source(
         for i in count
         if kinds[i] == WHOLE
     ]
+    wide += [
+        f"const Pack<{memory[i]}> w{i} = "
+        f"reinterpret_cast<const Pack<{memory[i]}>*>(p{i})[at % (size{i} / {width}u)];"
+        for i in count
+        if kinds[i] == ALONG
+    ]
+    wide += [
+        f"const {memory[i]} a{i} = p{i}[at * {width}u / inner{i} % size{i}];"
+        for i in count
+        if kinds[i] == ALIKE
+    ]
     lines = _walk(apart, rank)
     for i in count:
         place = f"i / inner{i} % size{i}"
-        where = {WHOLE: f"w{i}.v[j]", REPEATED: f"p{i}[{place}]", STRIDED: f"p{i}[o{i}]"}
+        where = {
+            WHOLE: f"w{i}.v[j]",
+            ALONG: f"w{i}.v[j]",
+            ALIKE: f"a{i}",
+            REPEATED: f"p{i}[{place}]",
+            STRIDED: f"p{i}[o{i}]",
+        }
         value = where.get(kinds[i], place)
         value = value if types[i] else f"load({value})"
         lines.append(f"const {_variable(types[i])} in{i} = {value};")

@@ -1,6 +1,6 @@
 """Element-wise operators, one or a whole chain, as one generated kernel."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.elements import INDEX, element, variable
 from benanza_runner.cuda.lowering import expressions, integer_expressions, logic
-from benanza_runner.cuda.lowering.affine import normalisation
+from benanza_runner.cuda.lowering.affine import OPERATORS, Affine, normalisation
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
@@ -20,14 +20,19 @@ Lowering = tuple[Elementwise, dict[str, Array], frozenset[str]]
 def lower_elementwise(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     """The call, its operands, and the names of those that are weights.
 
-    A batch normalisation is a factor and a shift, folded here. Raises `UnsupportedError`
-    where an operator isn't element-wise.
+    A batch normalisation is a factor and a shift, folded here, as are several operators in a
+    row that scale and shift by channel. Raises `UnsupportedError` where an operator isn't
+    element-wise.
     """
     if len(layer.outputs) != 1:
         raise UnsupportedError(f"{layer.title()} with several outputs is not done yet")
     kernel = ElementwiseKernel(layer, values)
-    for operator in layer.operators:
-        kernel.apply(operator)
+    left = layer.operators
+    while left:
+        folded = kernel.fold(left)
+        if not folded:
+            kernel.apply(left[0])
+        left = left[folded or 1 :]
     return kernel.lowered()
 
 
@@ -53,6 +58,39 @@ class ElementwiseKernel:
             element=self._element(self._layer.outputs[0]),
         )
         return call, self._arrays, frozenset(self._weights)
+
+    def fold(self, operators: Sequence[Operator]) -> int:
+        """Adds one statement for the operators at the beginning that scale and shift a value by
+        channel, with weights, if there are several. How many they are.
+        """
+        first = value = self._only_value(operators[0])
+        if value == OMITTED or self._layer.tensors[value].shape != self._output:
+            return 0
+        if len(self._output) < 2 or self._element(value):
+            return 0
+        affine = Affine(self._layer, self._values, self._output, channels=self._output[1], axis=1)
+        count = 0
+        for operator in operators:
+            if operator.op_type not in OPERATORS or operator.inputs.count(value) != 1:
+                break
+            try:
+                affine.follow(operator, value)
+            except UnsupportedError:
+                break
+            count += 1
+            value = operator.outputs[0]
+            readers = sum(other.inputs.count(value) for other in operators)
+            if readers != 1 or value not in operators[count].inputs:
+                break
+        if count < 2:
+            return 0
+        self.write(value, self._scaled(first, affine.scale, affine.shift))
+        return count
+
+    def _only_value(self, operator: Operator) -> int:
+        """The input that is no weight, if there is just one."""
+        found = [i for i in operator.inputs if i != OMITTED and not self._layer.tensors[i].constant]
+        return found[0] if len(found) == 1 else OMITTED
 
     def apply(self, operator: Operator) -> None:
         """Adds the statement of an operator."""
@@ -125,9 +163,13 @@ class ElementwiseKernel:
 
     def _normalised(self, operator: Operator) -> str:
         factor, mean, shift = normalisation(operator, self._values)
+        return self._scaled(operator.inputs[0], factor, shift - mean * factor)
+
+    def _scaled(self, value: int, factor: Array, shift: Array) -> str:
+        """A value times a factor and plus a shift, both by channel."""
         channel = (factor.size, *(1,) * (len(self._output) - 2))
         scale, offset = (
             self.operand(each.reshape(channel).astype(np.float32), constant=True)
-            for each in (factor, shift - mean * factor)
+            for each in (factor, shift)
         )
-        return f"{self.name(operator.inputs[0])} * {scale} + {offset}"
+        return f"{self.name(value)} * {scale} + {offset}"

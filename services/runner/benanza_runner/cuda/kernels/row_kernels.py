@@ -18,6 +18,9 @@ from benanza_schemas.layer import Precision
 
 SOFTMAX_THREADS = (32, 128, 256, 512, 1024)
 NORMALISATION_THREADS = (128, 256)
+WIDE_BYTES = 16
+THREE_QUARTERS = 0.75
+"""Beta in most models: two roots give that power faster than the power of any number."""
 
 
 class RowKernels:
@@ -47,22 +50,35 @@ class RowKernels:
 def _normalisations(bench: Bench, call: Normalisation) -> Iterator[Candidate | Variant]:
     elements = prod(call.image)
     channels, space = call.image[1], prod(call.image[2:])
+    before, after = (call.size - 1) // 2, call.size // 2
+    factors = (call.alpha / call.size, -call.beta, call.bias)
     for layout, order in bench.layouts(len(call.image)):
         image, result = bench.operand("image", order), bench.result(call.image, order)
-        step = space if order[1] == 1 else 1
-        numbers = (elements, channels, step, (call.size - 1) // 2, call.size // 2)
-        factors = (call.alpha / call.size, -call.beta, call.bias)
+        first = order[1] == 1
+        step = space if first else 1
         arguments = (
             image.array,
             result.array,
-            *map(np.int32, numbers),
+            *map(np.int32, (elements, channels, step)),
             *map(np.float32, factors),
         )
-        kernel = _kernel(bench.precision, "normalise", "")
-        for threads in NORMALISATION_THREADS:
-            run = launch(kernel, -(-elements // threads), threads, arguments)
-            name = f"normalisation kernel ({threads} threads)"
-            yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
+        wide = WIDE_BYTES // image.element_bytes
+        for width in (1, wide // 2, wide):
+            if width > 1 and (space if first else channels) % width:
+                continue
+            if width > 1 and not first and after > width:
+                continue
+            kernel = _kernel(
+                bench.precision,
+                "normalise",
+                f"#define BEFORE {before}\n#define AFTER {after}\n#define WIDTH {width}\n"
+                f"#define ALONG {int(width > 1 and not first)}\n"
+                f"#define ROOTS {int(call.beta == THREE_QUARTERS)}\n",
+            )
+            for threads in NORMALISATION_THREADS:
+                run = launch(kernel, -(-elements // (width * threads)), threads, arguments)
+                name = f"normalisation kernel ({width} wide, {threads} threads)"
+                yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
 
 @cache
@@ -102,22 +118,62 @@ extern "C" __global__ void softmax(const T* __restrict__ x, T* __restrict__ y, i
 }
 """
 
+# A thread has WIDTH elements next to each other, which are channels of a pixel if ALONG: then what
+# they need lies in three packs. All is read at once; what is outside is read at the border.
 _NORMALISE = """
+struct __align__(sizeof(T) * WIDTH) Pack { T v[WIDTH]; };
+__device__ __forceinline__ Pack pack(const T* p) { return *reinterpret_cast<const Pack*>(p); }
 extern "C" __global__ void normalise(const T* __restrict__ x, T* __restrict__ y, int elements,
-    int channels, int step, int before, int after, float alpha, float power, float bias) {
-  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    int channels, int step, float alpha, float power, float bias) {
+  const int at = (blockIdx.x * blockDim.x + threadIdx.x) * WIDTH;
   if (at >= elements) return;
   const int channel = at / step % channels;
-  float sum = 0.0f;
-  for (int c = max(channel - before, 0); c <= min(channel + after, channels - 1); ++c) {
-    const float v = load(x[at + (c - channel) * step]);
-    sum += v * v;
+  const Pack own = pack(x + at);
+  float sums[WIDTH];
+#if ALONG
+  const bool begins = channel == 0, ends = channel + WIDTH == channels;
+  const Pack left = pack(x + (begins ? at : at - WIDTH));
+  const Pack right = pack(x + (ends ? at : at + WIDTH));
+  float squares[3 * WIDTH];
+  #pragma unroll
+  for (int j = 0; j < WIDTH; ++j) {
+    const float a = load(left.v[j]), b = load(own.v[j]), c = load(right.v[j]);
+    squares[j] = begins ? 0.0f : a * a;
+    squares[WIDTH + j] = b * b;
+    squares[2 * WIDTH + j] = ends ? 0.0f : c * c;
   }
-  const float scale = bias + alpha * sum;
-  // Most models have -0.75, which two roots give faster than a power.
-  const float root = rsqrtf(scale);
-  const float factor = power == -0.75f ? root * sqrtf(root) : powf(scale, power);
-  y[at] = store(load(x[at]) * factor);
+  #pragma unroll
+  for (int j = 0; j < WIDTH; ++j) {
+    sums[j] = 0.0f;
+    #pragma unroll
+    for (int k = -BEFORE; k <= AFTER; ++k) sums[j] += squares[WIDTH + j + k];
+  }
+#else
+  #pragma unroll
+  for (int j = 0; j < WIDTH; ++j) sums[j] = 0.0f;
+  #pragma unroll
+  for (int k = -BEFORE; k <= AFTER; ++k) {
+    const bool inside = channel + k >= 0 && channel + k < channels;
+    const Pack p = pack(x + (inside ? at + k * step : at));
+    #pragma unroll
+    for (int j = 0; j < WIDTH; ++j) {
+      const float there = load(p.v[j]), v = inside ? there : 0.0f;
+      sums[j] += v * v;
+    }
+  }
+#endif
+  Pack out;
+  #pragma unroll
+  for (int j = 0; j < WIDTH; ++j) {
+    const float scale = bias + alpha * sums[j];
+#if ROOTS
+    const float root = rsqrtf(scale), factor = root * sqrtf(root);
+#else
+    const float factor = powf(scale, power);
+#endif
+    out.v[j] = store(load(own.v[j]) * factor);
+  }
+  *reinterpret_cast<Pack*>(y + at) = out;
 }
 """
 

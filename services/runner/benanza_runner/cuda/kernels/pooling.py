@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain
+from itertools import chain, product
 from math import prod
 from typing import Any, NamedTuple
 
@@ -60,13 +60,12 @@ class PoolingKernels:
             numbers = (call.image[1], *one, *call.image[2:], *one, *call.output[2:])
             arguments = (image.array, result.array, np.int32(outputs), *map(np.int32, numbers))
             first = order[1] == 1
-            shapes = [(1, 1)]
-            if outputs <= FEW_OUTPUTS and prod(call.window) >= WARP // 2:
-                shapes.append((WARP, 1))
+            widths = [1]
             wide = WIDE_BYTES // BYTES[bench.precision]
             if not first and call.image[1] % wide == 0:
-                shapes += [(1, wide // 2), (1, wide)]
-            for lanes, width in shapes:
+                widths += [wide // 2, wide]
+            few = outputs <= FEW_OUTPUTS and prod(call.window) >= WARP // 2
+            for lanes, width in product((1, WARP) if few else (1,), widths):
                 kernel = _kernel(bench.precision, call.mode, first, window, lanes, width)
                 for threads in THREADS:
                     blocks = -(-outputs * lanes // (width * threads))
@@ -139,8 +138,11 @@ extern "C" __global__ void pool(const T* __restrict__ x, T* __restrict__ y, int 
   }
 #if LANES > 1
   for (int offset = LANES / 2; offset; offset /= 2) {
-    const float other = __shfl_down_sync(0xffffffffu, best[0], offset);
-    best[0] = MODE == 0 ? fmaxf(best[0], other) : best[0] + other;
+    #pragma unroll
+    for (int j = 0; j < WIDTH; ++j) {
+      const float other = __shfl_down_sync(0xffffffffu, best[j], offset);
+      best[j] = MODE == 0 ? fmaxf(best[j], other) : best[j] + other;
+    }
     count += __shfl_down_sync(0xffffffffu, count, offset);
   }
   if (lane) return;

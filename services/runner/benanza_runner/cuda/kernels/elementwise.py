@@ -12,26 +12,22 @@ import cupy
 import numpy as np
 
 from benanza_runner.cuda.bench import Bench
-from benanza_runner.cuda.calls import Elementwise, Operand, Shape
+from benanza_runner.cuda.calls import Elementwise
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
-from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
-from benanza_runner.cuda.kernels.indexing import Axis, repeats, walk, walked
+from benanza_runner.cuda.elements import INDEX
+from benanza_runner.cuda.kernels.elementwise_source import (
+    COUNTED,
+    by_thread,
+    reading,
+    source,
+)
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_runner.cuda.kernels.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
 THREADS = (128, 256)
 WIDE_BYTES = 16
 """The widest access that a thread makes at once."""
-
-WHOLE, REPEATED, ALIKE, ALONG, STRIDED, COUNTED = "wbcasi"
-"""How an operand is read: as it lies; the element `(i // inner) % size` at output index `i`, which
-may be the same for all elements of a thread, or lie next to each other as they do; by where `i`
-is on each axis; or not at all, as it is the number `(i // inner) % size`."""
-
-PLACED = REPEATED + ALIKE + ALONG + COUNTED
-"""Those with an `inner` and a `size`."""
 
 
 class ElementwiseKernels:
@@ -64,30 +60,20 @@ def _candidates(
 ) -> Iterator[Candidate]:
     elements = prod(call.output)
     result = bench.result(call.output, order, call.element)
-    kinds = "".join(_kind(operand, call.output, order) for operand in call.operands)
+    kinds, numbers, axes = reading(call, order)
     inputs = []
-    numbers: list[int] = []
     for index, (operand, kind) in enumerate(zip(call.operands, kinds, strict=True)):
         if kind != COUNTED:
             full = (1,) * (len(call.output) - len(operand.shape)) + operand.shape
             inputs.append(bench.expanded(f"in{index}", full, order).array)
-        if kind in (REPEATED, COUNTED):
-            numbers += repeats(call.output, operand.axes, order) or ()
-    apart = [o for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
-    walk = walked(call.output, [operand.axes for operand in apart], order)
-    if apart:
-        numbers += (*walk.lengths, *(step for steps in walk.steps for step in steps))
     written = call.statements, call.result, call.element
     types = tuple(operand.element for operand in call.operands)
     wide = WIDE_BYTES // result.element_bytes
     for width in sorted({1, max(wide // 2, 1), wide}):
         if elements % width or (width > 1 and elements < 4096):
             continue
-        read = "".join(
-            _by_thread(operand, call.output, order, width) if kind == REPEATED else kind
-            for operand, kind in zip(call.operands, kinds, strict=True)
-        )
-        kernel = _kernel(written, read, types, bench.precision, width, len(walk.lengths))
+        read = by_thread(call, kinds, order, width)
+        kernel = _kernel(written, read, types, bench.precision, width, axes)
         sizes = [np.uint32(number) for number in numbers]
         arguments = (*inputs, result.array, np.uint32(elements // width), *sizes)
         for threads in THREADS:
@@ -95,22 +81,6 @@ def _candidates(
             name = f"elementwise kernel ({width} wide, {threads} threads)"
             run = launch(kernel, blocks, threads, arguments)
             yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
-
-
-def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:
-    if operand.element == INDEX:
-        return COUNTED
-    if prod(operand.shape) == prod(output):
-        return WHOLE
-    return REPEATED if repeats(output, operand.axes, order) else STRIDED
-
-
-def _by_thread(operand: Operand, output: Shape, order: tuple[int, ...], width: int) -> str:
-    """How a thread of `width` elements reads what is repeated."""
-    inner, size = repeats(output, operand.axes, order) or (1, 1)
-    if width > 1 and (inner % width == 0 or size == 1):
-        return ALIKE
-    return ALONG if width > 1 and inner == 1 and size % width == 0 else REPEATED
 
 
 @cache
@@ -123,88 +93,3 @@ def _kernel(
     rank: int,
 ) -> Any:
     return cupy.RawKernel(source(written, kinds, types, precision, width, rank), "chain")
-
-
-def source(
-    written: tuple[tuple[str, ...], str, str],
-    kinds: str,
-    types: tuple[str, ...],
-    precision: Precision,
-    width: int,
-    rank: int,
-) -> str:
-    """A kernel in which each thread computes `width` elements next to each other.
-
-    `written` holds the statements, the name of the result and its element type; `kinds` and
-    `types` have one item for each operand; `rank` counts the axes of what is strided.
-    """
-    statements, result, element = written
-    count = range(len(kinds))
-    memory = [IN_MEMORY.get(kind, "T") for kind in types]
-    target = IN_MEMORY.get(element, "T")
-    parameters = [f"const {memory[i]}* __restrict__ p{i}" for i in count if kinds[i] != COUNTED]
-    parameters += [f"{target}* __restrict__ q", "unsigned packs"]
-    parameters += [f"unsigned inner{i}, unsigned size{i}" for i in count if kinds[i] in PLACED]
-    apart = [i for i in count if kinds[i] == STRIDED]
-    if apart:
-        parameters += [f"unsigned n{axis}" for axis in range(rank)]
-        parameters += [f"unsigned s{i}_{axis}" for i in apart for axis in range(rank)]
-    wide = [
-        f"const Pack<{memory[i]}> w{i} = reinterpret_cast<const Pack<{memory[i]}>*>(p{i})[at];"
-        for i in count
-        if kinds[i] == WHOLE
-    ]
-    wide += [
-        f"const Pack<{memory[i]}> w{i} = "
-        f"reinterpret_cast<const Pack<{memory[i]}>*>(p{i})[at % (size{i} / {width}u)];"
-        for i in count
-        if kinds[i] == ALONG
-    ]
-    wide += [
-        f"const {memory[i]} a{i} = p{i}[at * {width}u / inner{i} % size{i}];"
-        for i in count
-        if kinds[i] == ALIKE
-    ]
-    lines = _walk(apart, rank)
-    for i in count:
-        place = f"i / inner{i} % size{i}"
-        where = {
-            WHOLE: f"w{i}.v[j]",
-            ALONG: f"w{i}.v[j]",
-            ALIKE: f"a{i}",
-            REPEATED: f"p{i}[{place}]",
-            STRIDED: f"p{i}[o{i}]",
-        }
-        value = where.get(kinds[i], place)
-        value = value if types[i] else f"load({value})"
-        lines.append(f"const {_variable(types[i])} in{i} = {value};")
-    lines += [f"const {line}" for line in statements]
-    lines.append(f"out.v[j] = {f'({target})({result})' if element else f'store({result})'};")
-    body = "\n    ".join(lines)
-    return f"""{PREAMBLE[precision]}
-template <typename U> struct __align__(sizeof(U) * {width}) Pack {{ U v[{width}]; }};
-extern "C" __global__ void chain({", ".join(parameters)}) {{
-  const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
-  if (at >= packs) return;
-  {" ".join(wide)}
-  Pack<{target}> out;
-  #pragma unroll
-  for (unsigned j = 0; j < {width}u; ++j) {{
-    const unsigned i = at * {width}u + j;
-    {body}
-  }}
-  reinterpret_cast<Pack<{target}>*>(q)[at] = out;
-}}
-"""
-
-
-def _variable(kind: str) -> str:
-    return "long long" if kind == INDEX else variable(kind)
-
-
-def _walk(apart: list[int], rank: int) -> list[str]:
-    """Statements that find the offset `o` of each operand that is strided, at index `i`."""
-    if not apart:
-        return []
-    axes = [Axis(f"n{axis}", [(f"o{i}", f"s{i}_{axis}") for i in apart]) for axis in range(rank)]
-    return ["unsigned rest = i;", *(f"unsigned o{i} = 0;" for i in apart), walk("rest", axes)]

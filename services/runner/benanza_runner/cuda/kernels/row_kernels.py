@@ -12,6 +12,7 @@ from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Normalisation, Softmax
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, launch
+from benanza_runner.cuda.kernels.normalisation_source import source
 from benanza_runner.cuda.kernels.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
@@ -19,8 +20,6 @@ from benanza_schemas.layer import Precision
 SOFTMAX_THREADS = (32, 128, 256, 512, 1024)
 NORMALISATION_THREADS = (128, 256)
 WIDE_BYTES = 16
-THREE_QUARTERS = 0.75
-"""Beta in most models: two roots give that power faster than the power of any number."""
 
 
 class RowKernels:
@@ -33,9 +32,7 @@ class RowKernels:
         if isinstance(call, Softmax):
             image, result = bench.operand("image"), bench.result(call.output)
             numbers = (call.size, call.inner)
-            kernel = _kernel(
-                bench.precision, "softmax", f"#define LOGARITHM {int(call.logarithm)}\n"
-            )
+            kernel = _softmax(bench.precision, logarithm=call.logarithm)
             for threads in SOFTMAX_THREADS:
                 arguments = (image.array, result.array, *map(np.int32, numbers))
                 run = launch(kernel, call.outer * call.inner, threads, arguments)
@@ -50,7 +47,6 @@ class RowKernels:
 def _normalisations(bench: Bench, call: Normalisation) -> Iterator[Candidate | Variant]:
     elements = prod(call.image)
     channels, space = call.image[1], prod(call.image[2:])
-    before, after = (call.size - 1) // 2, call.size // 2
     factors = (call.alpha / call.size, -call.beta, call.bias)
     for layout, order in bench.layouts(len(call.image)):
         image, result = bench.operand("image", order), bench.result(call.image, order)
@@ -66,15 +62,10 @@ def _normalisations(bench: Bench, call: Normalisation) -> Iterator[Candidate | V
         for width in (1, wide // 2, wide):
             if width > 1 and (space if first else channels) % width:
                 continue
-            if width > 1 and not first and after > width:
+            if width > 1 and not first and call.size // 2 > width:
                 continue
-            kernel = _kernel(
-                bench.precision,
-                "normalise",
-                f"#define BEFORE {before}\n#define AFTER {after}\n#define WIDTH {width}\n"
-                f"#define ALONG {int(width > 1 and not first)}\n"
-                f"#define ROOTS {int(call.beta == THREE_QUARTERS)}\n",
-            )
+            along = width > 1 and not first
+            kernel = _normalisation(bench.precision, call.size, call.beta, width, along)
             for threads in NORMALISATION_THREADS:
                 run = launch(kernel, -(-elements // (width * threads)), threads, arguments)
                 name = f"normalisation kernel ({width} wide, {threads} threads)"
@@ -82,8 +73,14 @@ def _normalisations(bench: Bench, call: Normalisation) -> Iterator[Candidate | V
 
 
 @cache
-def _kernel(precision: Precision, name: str, defines: str) -> Any:
-    return cupy.RawKernel(f"{PREAMBLE[precision]}{defines}{_SOURCES[name]}", name)
+def _softmax(precision: Precision, *, logarithm: bool) -> Any:
+    logarithmic = f"#define LOGARITHM {int(logarithm)}\n"
+    return cupy.RawKernel(f"{PREAMBLE[precision]}{logarithmic}{_SOFTMAX}", "softmax")
+
+
+@cache
+def _normalisation(precision: Precision, size: int, beta: float, width: int, along: bool) -> Any:
+    return cupy.RawKernel(source(precision, size, beta, width, along=along), "normalise")
 
 
 _SOFTMAX = """
@@ -117,64 +114,3 @@ extern "C" __global__ void softmax(const T* __restrict__ x, T* __restrict__ y, i
   }
 }
 """
-
-# A thread has WIDTH elements next to each other, which are channels of a pixel if ALONG: then what
-# they need lies in three packs. All is read at once; what is outside is read at the border.
-_NORMALISE = """
-struct __align__(sizeof(T) * WIDTH) Pack { T v[WIDTH]; };
-__device__ __forceinline__ Pack pack(const T* p) { return *reinterpret_cast<const Pack*>(p); }
-extern "C" __global__ void normalise(const T* __restrict__ x, T* __restrict__ y, int elements,
-    int channels, int step, float alpha, float power, float bias) {
-  const int at = (blockIdx.x * blockDim.x + threadIdx.x) * WIDTH;
-  if (at >= elements) return;
-  const int channel = at / step % channels;
-  const Pack own = pack(x + at);
-  float sums[WIDTH];
-#if ALONG
-  const bool begins = channel == 0, ends = channel + WIDTH == channels;
-  const Pack left = pack(x + (begins ? at : at - WIDTH));
-  const Pack right = pack(x + (ends ? at : at + WIDTH));
-  float squares[3 * WIDTH];
-  #pragma unroll
-  for (int j = 0; j < WIDTH; ++j) {
-    const float a = load(left.v[j]), b = load(own.v[j]), c = load(right.v[j]);
-    squares[j] = begins ? 0.0f : a * a;
-    squares[WIDTH + j] = b * b;
-    squares[2 * WIDTH + j] = ends ? 0.0f : c * c;
-  }
-  #pragma unroll
-  for (int j = 0; j < WIDTH; ++j) {
-    sums[j] = 0.0f;
-    #pragma unroll
-    for (int k = -BEFORE; k <= AFTER; ++k) sums[j] += squares[WIDTH + j + k];
-  }
-#else
-  #pragma unroll
-  for (int j = 0; j < WIDTH; ++j) sums[j] = 0.0f;
-  #pragma unroll
-  for (int k = -BEFORE; k <= AFTER; ++k) {
-    const bool inside = channel + k >= 0 && channel + k < channels;
-    const Pack p = pack(x + (inside ? at + k * step : at));
-    #pragma unroll
-    for (int j = 0; j < WIDTH; ++j) {
-      const float there = load(p.v[j]), v = inside ? there : 0.0f;
-      sums[j] += v * v;
-    }
-  }
-#endif
-  Pack out;
-  #pragma unroll
-  for (int j = 0; j < WIDTH; ++j) {
-    const float scale = bias + alpha * sums[j];
-#if ROOTS
-    const float root = rsqrtf(scale), factor = root * sqrtf(root);
-#else
-    const float factor = powf(scale, power);
-#endif
-    out.v[j] = store(load(own.v[j]) * factor);
-  }
-  *reinterpret_cast<Pack*>(y + at) = out;
-}
-"""
-
-_SOURCES = {"softmax": _SOFTMAX, "normalise": _NORMALISE}

@@ -57,8 +57,8 @@ extern "C" void start({found[2]}, int blocks) {{
 """
     written, library = folder / f"{name}.cpp", folder / f"{name}.so"
     written.write_text(HEAD + source.replace("#pragma unroll", "//") + start, encoding="utf-8")
-    command = ["c++", "-O0", "-std=c++17", "-shared", "-fPIC", "-w", written, "-o", library]
-    subprocess.run(command, check=True)
+    command = "c++ -O0 -std=c++17 -shared -fPIC -w".split()
+    subprocess.run([*command, written, "-o", library], check=True)
     given = [
         ctypes.c_void_p(value.ctypes.data)
         if isinstance(value, np.ndarray)

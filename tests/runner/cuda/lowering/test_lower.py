@@ -130,6 +130,20 @@ def test_what_scales_and_shifts_in_a_row_is_a_factor_and_a_shift() -> None:
     )
 
 
+def test_numbers_in_a_row_stay_numbers(tmp_path: Path) -> None:
+    rows = floats(2, 6, 5)
+    layer = Layer(
+        (rows, weights(1), rows, weights(1), rows),
+        (operator("Mul", 14, (0, 1), (2,)), operator("Add", 14, (2, 3), (4,))),
+        (4,),
+    )
+    call, operands, constants = lower(canonical(layer), reference(layer, "fp32", 1).values)
+    assert isinstance(call, Elementwise)
+    assert len(call.statements) == 1
+    assert {operands[name].size for name in constants} == {1}
+    check(canonical(layer), tmp_path)
+
+
 @pytest.mark.parametrize("other", [(5,), (6, 5, 1)])
 def test_what_scales_otherwise_than_by_channel_is_a_step_of_its_own(
     other: tuple[int, ...], tmp_path: Path

@@ -167,9 +167,12 @@ class ElementwiseKernel:
 
     def _scaled(self, value: int, factor: Array, shift: Array) -> str:
         """A value times a factor and plus a shift, both by channel."""
-        channel = (factor.size, *(1,) * (len(self._output) - 2))
         scale, offset = (
-            self.operand(each.reshape(channel).astype(np.float32), constant=True)
-            for each in (factor, shift)
+            self.operand(self._by_channel(each), constant=True) for each in (factor, shift)
         )
         return f"{self.name(value)} * {scale} + {offset}"
+
+    def _by_channel(self, vector: Array) -> Array:
+        """As an operand: one number if it is the same for all channels."""
+        found = vector[:1] if (vector == vector[0]).all() else vector
+        return found.reshape(found.size, *(1,) * (len(self._output) - 2)).astype(np.float32)

@@ -137,6 +137,20 @@ class TiringRuntime(FakeRuntime):
         return self._lasts < 0
 
 
+class SlowOnceRuntime(FakeRuntime):
+    """Slow in the first process, which leaves a file of this name, and crashes in all later."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._later = Path(path).exists()
+        Path(path).touch()
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        if self._later:
+            os.abort()
+        return msgspec.structs.replace(super().measure(layer, precision), slowed=True)
+
+
 class UnusableRuntime(FakeRuntime):
     """Can't be made."""
 

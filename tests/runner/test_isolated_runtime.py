@@ -136,6 +136,14 @@ def test_workers_that_are_slow_from_the_start_are_not_replaced_for_ever() -> Non
     assert len(set(processes[-3:])) == 1
 
 
+def test_a_slow_answer_is_better_than_none(tmp_path: Path) -> None:
+    path = str(tmp_path / "started")
+    with IsolatedRuntime(f"{HERE}:SlowOnceRuntime", {"path": path}, LIMITS) as runtime:
+        outcome = runtime.measure(layer("Relu"), "fp32")
+    assert outcome.slowed
+    assert outcome.variants == (variant(1.0),)
+
+
 def test_what_libraries_print_stays_off_the_terminal(
     isolated: IsolatedRuntime, capfd: pytest.CaptureFixture[str]
 ) -> None:

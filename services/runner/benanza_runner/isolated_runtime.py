@@ -112,13 +112,16 @@ class IsolatedRuntime(Runtime):
         return self._unslowed(lambda: self._measured(layer, precision))
 
     def _unslowed(self, ask: Callable[[], Found]) -> Found:
-        """The answer of a worker that isn't slow, as far as another one helps."""
+        """The answer of a worker that isn't slow, as far as another one helps. A slow answer is
+        better than none.
+        """
         found = ask()
-        if found.slowed and self._slow_starts < SLOW_STARTS:
-            self.close()
-            found = ask()
-            self._slow_starts = self._slow_starts + 1 if found.slowed else 0
-        return found
+        if not found.slowed or self._slow_starts >= SLOW_STARTS:
+            return found
+        self.close()
+        again = ask()
+        self._slow_starts = self._slow_starts + 1 if again.slowed else 0
+        return found if again.failure and not found.failure else again
 
     def _measured(self, layer: Layer, precision: Precision) -> Outcome:
         failures: list[str] = []

@@ -64,9 +64,10 @@ def main() -> None:
     again = Again(runtime)
     batch_sizes = tuple(map(int, asked.batch.split(",")))
     recorded = Recorded(asked.recording, asked.models.split(","), batch_sizes)
-    found: list[dict[str, Any]] = (
-        json.loads(asked.out.read_text(encoding="utf-8")) if asked.out.exists() else []
-    )
+    found: list[dict[str, Any]] = []
+    if asked.out.exists():
+        rows = json.loads(asked.out.read_text(encoding="utf-8"))
+        found = [row for row in rows if not row["failure"]]
     known = {(row["model"], row["batch"], row["precision"]) for row in found}
     fresh = True
     for precision in cast(list[Precision], asked.precision.split(",")):
@@ -169,7 +170,7 @@ def witnessed(
         "layout_changes": testimony.layout_changes,
         "failure": testimony.failure,
         "same_system": bound.system_id == runtime.system().system_id,
-        "slowed": runtime.slowed(),
+        "slowed": testimony.slowed or runtime.slowed(),
     }
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.isolated_runtime import (
-    SLOW_STARTS,
+    MOST_SLOW,
+    TRIED_EVERY,
     IsolatedRuntime,
     Limits,
     RuntimeStartError,
@@ -127,13 +128,15 @@ def test_a_worker_in_which_everything_takes_longer_is_replaced() -> None:
     assert not any(outcome.slowed for outcome in outcomes)
 
 
-def test_workers_that_are_slow_from_the_start_are_not_replaced_for_ever() -> None:
+def test_workers_that_are_no_faster_are_tried_now_and_then() -> None:
     with IsolatedRuntime(f"{HERE}:TiringRuntime", {"lasts": 0}, LIMITS) as runtime:
-        outcomes = [runtime.measure(layer("Relu"), "fp32") for _ in range(SLOW_STARTS + 2)]
+        outcomes = [runtime.measure(layer("Relu"), "fp32") for _ in range(TRIED_EVERY + 2)]
     assert all(outcome.slowed for outcome in outcomes)
     processes = [outcome.environment["process"] for outcome in outcomes]
-    assert len(set(processes)) == SLOW_STARTS
-    assert len(set(processes[-3:])) == 1
+    assert len(set(processes[:MOST_SLOW])) == MOST_SLOW
+    assert len(set(processes[MOST_SLOW - 1 : TRIED_EVERY])) == 1
+    assert processes[TRIED_EVERY] not in processes[:TRIED_EVERY]
+    assert processes[TRIED_EVERY + 1] == processes[TRIED_EVERY]
 
 
 def test_a_slow_answer_is_better_than_none(tmp_path: Path) -> None:

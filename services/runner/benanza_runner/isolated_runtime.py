@@ -29,8 +29,12 @@ from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 
 GIGABYTE = 1e9
-SLOW_STARTS = 3
-"""After so many workers in a row that were slow from the start, the machine is at fault."""
+MOST_SLOW = 3
+"""After so many slow answers in a row that another worker couldn't better, the machine is at fault:
+then only now and then another worker is tried.
+"""
+
+TRIED_EVERY = 20
 
 Found = TypeVar("Found", Outcome, Testimony)
 
@@ -69,7 +73,7 @@ class IsolatedRuntime(Runtime):
         self._limits = limits or Limits()
         self._worker: WorkerProcess | None = None
         self._described: Described | None = None
-        self._slow_starts = 0
+        self._slow_answers = 0
 
     def __enter__(self) -> Self:
         return self
@@ -116,11 +120,18 @@ class IsolatedRuntime(Runtime):
         better than none.
         """
         found = ask()
-        if not found.slowed or self._slow_starts >= SLOW_STARTS:
+        tried = self._slow_answers < MOST_SLOW or self._slow_answers % TRIED_EVERY == 0
+        if found.slowed and tried:
+            self.close()
+            found = self._better(found, ask)
+        self._slow_answers = self._slow_answers + 1 if found.slowed else 0
+        return found
+
+    def _better(self, found: Found, ask: Callable[[], Found]) -> Found:
+        try:
+            again = ask()
+        except RuntimeStartError:
             return found
-        self.close()
-        again = ask()
-        self._slow_starts = self._slow_starts + 1 if again.slowed else 0
         return found if again.failure and not found.failure else again
 
     def _measured(self, layer: Layer, precision: Precision) -> Outcome:

@@ -191,12 +191,13 @@ class CudaRuntime(Runtime):
         return msgspec.structs.replace(outcome, environment=outcome.environment | seconds)
 
     def _searched(self, bench: Bench, expected: list[Array], name: str) -> Outcome:
+        slow_before = self.slowed()
         variants, undisturbed = until_undisturbed(
             lambda: self._trials.variants(bench, expected, name), self._nvml.slowed_by
         )
         if not variants:
             raise UnsupportedError(f"no library here runs a {type(bench.call).__name__}")
-        slowed = self.slowed()
+        slowed = self.slowed() or slow_before
         state = self._nvml.state()
         environment = {
             "sm_mhz": str(state.sm_mhz),
@@ -217,7 +218,8 @@ class CudaRuntime(Runtime):
             reason = self._trials.wrong_again(bench, expected, name, best)
             if reason:
                 return Outcome(failure=f"the call that runs it gives a {reason}")
-        return Outcome(known.variants, environment=known.environment | {"times": "shared"})
+        environment = known.environment | {"times": "shared"}
+        return msgspec.structs.replace(known, environment=environment)
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         return measured_ceilings(self, precision)

@@ -13,8 +13,8 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.precision import retyped
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from tests.runner.cuda.more_layers import fixed, longs, resized, version
 from tests.runner.cuda.more_layers import layer as newest
-from tests.runner.cuda.more_layers import longs, resized, version
 from tests.runner.cuda.numpy_calls import compute
 from tests.runner.cuda.product_layers import (
     BYTES,
@@ -128,6 +128,20 @@ def test_what_scales_and_shifts_in_a_row_is_a_factor_and_a_shift() -> None:
     assert {name: operands[name].shape for name in constants} == dict.fromkeys(
         ("in0", "in1"), (6, 1, 1)
     )
+
+
+@pytest.mark.parametrize("numbers", [(1e-4, 1e-4), (1e4, 1e4), (0.0, 1e38)])
+def test_what_float16_does_not_hold_is_no_factor(numbers: tuple[float, float]) -> None:
+    rows = floats(2, 6, 5)
+    first, second = (fixed(number, dtype="float32") for number in numbers)
+    layer = Layer(
+        (rows, first, rows, second, rows),
+        (operator("Div", 14, (0, 1), (2,)), operator("Div", 14, (2, 3), (4,))),
+        (4,),
+    )
+    call, *_ = lower(canonical(layer), reference(canonical(layer), "fp32", 1).values)
+    assert isinstance(call, Elementwise)
+    assert len(call.statements) == 2
 
 
 def test_numbers_in_a_row_stay_numbers(tmp_path: Path) -> None:

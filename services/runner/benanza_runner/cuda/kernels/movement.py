@@ -47,9 +47,7 @@ def _views(bench: Bench, call: View) -> Iterator[Candidate]:
 
 
 def _shuffles(bench: Bench, call: Shuffle) -> Iterator[Candidate]:
-    rank = len(call.image)
-    layouts = list(bench.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
-    for layout, order in layouts:
+    for layout, order in bench.layouts(len(call.image)):
         image = bench.operand("image", order)
         result = bench.result(call.image, order, call.element)
         place = order.index(1)

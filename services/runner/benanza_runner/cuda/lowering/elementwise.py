@@ -73,8 +73,11 @@ class ElementwiseKernel:
         for operator in operators:
             if operator.op_type not in OPERATORS or operator.inputs.count(value) != 1:
                 break
+            if operator.op_type == "BatchNormalization" and not self._is_fixed(operator):
+                break
             try:
-                affine.follow(operator, value)
+                with np.errstate(all="ignore"):
+                    affine.follow(operator, value)
             except UnsupportedError:
                 break
             count += 1
@@ -82,7 +85,7 @@ class ElementwiseKernel:
             readers = sum(other.inputs.count(value) for other in operators)
             if readers != 1 or value not in operators[count].inputs:
                 break
-        if count < 2:
+        if count < 2 or not _fits(affine.scale, affine.shift):
             return 0
         self.write(value, self._scaled(first, affine.scale, affine.shift))
         return count
@@ -161,7 +164,13 @@ class ElementwiseKernel:
             raise UnsupportedError(f"{op_type} of floats and integers is not done yet")
         return integer_expressions.expression(operator, [self.name(index) for index in inputs])
 
+    def _is_fixed(self, operator: Operator) -> bool:
+        """Whether all that a batch normalisation is told are weights."""
+        return all(self._layer.tensors[index].constant for index in operator.inputs[1:5])
+
     def _normalised(self, operator: Operator) -> str:
+        if not self._is_fixed(operator):
+            raise UnsupportedError("batch normalisation with computed statistics is not done yet")
         factor, mean, shift = normalisation(operator, self._values)
         return self._scaled(operator.inputs[0], factor, shift - mean * factor)
 
@@ -176,3 +185,11 @@ class ElementwiseKernel:
         """As an operand: one number if it is the same for all channels."""
         found = vector[:1] if (vector == vector[0]).all() else vector
         return found.reshape(found.size, *(1,) * (len(self._output) - 2)).astype(np.float32)
+
+
+def _fits(scale: Array, shift: Array) -> bool:
+    """Whether float16 holds both as well as it holds what they were made of."""
+    most, least = (float(each) for each in (np.finfo(np.float16).max, np.finfo(np.float16).tiny))
+    sizes = np.abs(scale[scale != 0])
+    largest = max(np.abs(scale).max(), np.abs(shift).max())
+    return bool(largest <= most and (sizes >= least).all())

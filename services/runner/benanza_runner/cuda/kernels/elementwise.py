@@ -21,13 +21,10 @@ from benanza_runner.cuda.kernels.elementwise_source import (
     reading,
     source,
 )
-from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES, launch
 from benanza_schemas.events import Variant
-from benanza_schemas.layer import Precision
 
 THREADS = (128, 256)
-WIDE_BYTES = 16
-"""The widest access that a thread makes at once."""
 
 
 class ElementwiseKernels:
@@ -73,7 +70,7 @@ def _candidates(
         if elements % width or (width > 1 and elements < 4096):
             continue
         read = by_thread(call, kinds, order, width)
-        kernel = _kernel(written, read, types, bench.precision, width, axes)
+        kernel = _kernel(source(written, read, types, bench.precision, width, axes))
         sizes = [np.uint32(number) for number in numbers]
         arguments = (*inputs, result.array, np.uint32(elements // width), *sizes)
         for threads in THREADS:
@@ -84,12 +81,5 @@ def _candidates(
 
 
 @cache
-def _kernel(
-    written: tuple[tuple[str, ...], str, str],
-    kinds: str,
-    types: tuple[str, ...],
-    precision: Precision,
-    width: int,
-    rank: int,
-) -> Any:
-    return cupy.RawKernel(source(written, kinds, types, precision, width, rank), "chain")
+def _kernel(text: str) -> Any:
+    return cupy.RawKernel(text, "chain")

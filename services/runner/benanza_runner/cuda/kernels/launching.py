@@ -12,6 +12,9 @@ LIBRARY = "cupy"
 MOST_ELEMENTS = 2**31
 """Kernels count with 32 bits: they take fewer."""
 
+WIDE_BYTES = 16
+"""The widest access that a thread makes at once."""
+
 
 def launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Run:
     """What starts a kernel of CuPy's in so many blocks."""

@@ -13,14 +13,12 @@ from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Pooling
 from benanza_runner.cuda.candidate import Candidate, no_scratch
-from benanza_runner.cuda.kernels.launching import LIBRARY, launch
+from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.pooling_source import Window, source
 from benanza_schemas.events import Variant
-from benanza_schemas.layer import Precision
 
 THREADS = (64, 256)
 WARP = 32
-WIDE_BYTES = 16
 FEW_OUTPUTS = 1 << 18
 """Up to so many, a warp for each output is tried too: its threads share the window."""
 
@@ -52,7 +50,8 @@ class PoolingKernels:
                 widths += [wide // 2, wide]
             few = outputs <= FEW_OUTPUTS and prod(call.window) >= WARP // 2
             for lanes, width in product((1, WARP) if few else (1,), widths):
-                kernel = _kernel(bench.precision, call.mode, first, window, lanes, width)
+                text = source(bench.precision, call.mode, first, window, lanes, width)
+                kernel = _kernel(text)
                 for threads in THREADS:
                     blocks = -(-outputs * lanes // (width * threads))
                     who = "warp" if lanes == WARP else "thread"
@@ -62,7 +61,5 @@ class PoolingKernels:
 
 
 @cache
-def _kernel(
-    precision: Precision, mode: str, channels_first: bool, window: Window, lanes: int, width: int
-) -> Any:
-    return cupy.RawKernel(source(precision, mode, channels_first, window, lanes, width), "pool")
+def _kernel(text: str) -> Any:
+    return cupy.RawKernel(text, "pool")

@@ -11,7 +11,7 @@ import numpy as np
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Normalisation, Softmax
 from benanza_runner.cuda.candidate import Candidate, no_scratch
-from benanza_runner.cuda.kernels.launching import LIBRARY, launch
+from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.normalisation_source import source
 from benanza_runner.cuda.kernels.storage import PREAMBLE
 from benanza_schemas.events import Variant
@@ -19,7 +19,6 @@ from benanza_schemas.layer import Precision
 
 SOFTMAX_THREADS = (32, 128, 256, 512, 1024)
 NORMALISATION_THREADS = (128, 256)
-WIDE_BYTES = 16
 
 
 class RowKernels:
@@ -65,7 +64,8 @@ def _normalisations(bench: Bench, call: Normalisation) -> Iterator[Candidate | V
             if width > 1 and not first and call.size // 2 > width:
                 continue
             along = width > 1 and not first
-            kernel = _normalisation(bench.precision, call.size, call.beta, width, along)
+            text = source(bench.precision, call.size, call.beta, width, along=along)
+            kernel = _normalisation(text)
             for threads in NORMALISATION_THREADS:
                 run = launch(kernel, -(-elements // (width * threads)), threads, arguments)
                 name = f"normalisation kernel ({width} wide, {threads} threads)"
@@ -79,8 +79,8 @@ def _softmax(precision: Precision, *, logarithm: bool) -> Any:
 
 
 @cache
-def _normalisation(precision: Precision, size: int, beta: float, width: int, along: bool) -> Any:
-    return cupy.RawKernel(source(precision, size, beta, width, along=along), "normalise")
+def _normalisation(text: str) -> Any:
+    return cupy.RawKernel(text, "normalise")
 
 
 _SOFTMAX = """

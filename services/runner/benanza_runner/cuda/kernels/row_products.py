@@ -16,12 +16,11 @@ from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Product
 from benanza_runner.cuda.candidate import Candidate, no_scratch
-from benanza_runner.cuda.kernels.launching import LIBRARY, launch
+from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
-WIDE_BYTES = 16
 SHAPES = ((32, 128), (32, 256), (64, 128), (128, 128), (256, 256))
 """Threads for a row, and threads in a block."""
 

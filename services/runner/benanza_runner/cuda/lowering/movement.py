@@ -15,6 +15,9 @@ from benanza_schemas.layer import OMITTED, Layer
 Array = npt.NDArray[Any]
 Lower = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 
+SHUFFLE = ("Reshape", "Transpose", "Reshape")
+"""The operators of a shuffle of channels."""
+
 
 def _concatenation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     operator = layer.operators[0]
@@ -140,8 +143,6 @@ def lower_shuffle(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict
     call = Shuffle(image.shape, table.shape[1], element(image.dtype))
     return call, {"image": values[first.inputs[0]]}
 
-
-SHUFFLE = ("Reshape", "Transpose", "Reshape")
 
 MOVEMENTS: dict[str, Lower] = {
     "Concat": _concatenation,

@@ -1,14 +1,15 @@
 """A model's bound as a program: the calls that it adds up, with the variant that runs each."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from benanza_analyzer.core import Covered
-from benanza_analyzer.measurements import fastest
+from benanza_analyzer.measurements import Best, fastest
 from benanza_ingest.limits import Limits
 from benanza_ingest.program import program
-from benanza_schemas.events import LayerMeasured, ModelIngested
+from benanza_schemas.events import LayerMeasured, ModelIngested, Variant
 from benanza_schemas.program import Choice, Program
 
 
@@ -29,9 +30,21 @@ def program_of(
     steps = []
     for step in found.steps:
         if step.kind != "view" or len(step.positions) > 1:
-            variant = fastest(measured[step.fingerprint], layouts[step.positions])
-            assert variant is not None, "what a bound adds up has a time"
-            choice = Choice(variant.library, variant.algorithm, variant.layout)
-            step = msgspec.structs.replace(step, choice=choice)
+            chosen = fastest(measured[step.fingerprint], layouts[step.positions])
+            assert chosen is not None, "what a bound adds up has a time"
+            step = msgspec.structs.replace(step, choice=_choice(*chosen))
         steps.append(step)
     return Program(tuple(steps), found.outputs)
+
+
+def _choice(best: Best, variant: Variant) -> Choice:
+    us, waits_us = best.in_company_us, best.weights_cold_us - best.in_company_us
+    if not math.isfinite(us):
+        us = best.median_us
+    return Choice(
+        variant.library,
+        variant.algorithm,
+        variant.layout,
+        us,
+        max(0.0, waits_us) if math.isfinite(waits_us) else 0.0,
+    )

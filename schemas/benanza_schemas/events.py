@@ -324,7 +324,8 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
 
     `bound_id` is the id of the BoundUpdated, with fusion under the accounting `full`, whose
     cover was run. `sequential` ran it as one CUDA graph on one stream, `read_ahead` likewise with
-    the weights of calls to come read into the cache meanwhile, `parallel` on several streams.
+    the weights of calls to come read into the cache meanwhile, or kept there, whichever was
+    faster; `parallel` on several streams.
     `layout_changes` counts the calls in between that turned an image into another layout.
     `failure` says why there are no times.
     """

@@ -9,11 +9,17 @@ from benanza_schemas.layer import Kind, Layer
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The variant that runs a layer: `Variant`'s fields of these names."""
+    """The variant that runs a layer: `Variant`'s fields of these names.
+
+    `us` is how long it takes between other calls, and `waits_us` how much longer where its weights
+    have to come from memory, in microseconds; zero where that wasn't measured.
+    """
 
     library: str
     algorithm: str
     layout: str
+    us: float = 0.0
+    waits_us: float = 0.0
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from benanza.cli import cli
 from benanza.settings import load
 from benanza_backbone.store import Store
 from benanza_runner.runtime import Outcome, Testimony
-from benanza_schemas.events import Witnessed
+from benanza_schemas.events import IN_COMPANY, WEIGHTS_COLD, Witnessed
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
 from tests.runner.fake_runtime import FakeRuntime, variant
@@ -29,8 +29,13 @@ class Whole(FakeRuntime):
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
         first = msgspec.structs.replace(variant(3.0, "slow"), layout="NCHW", layout_change_us=2.0)
         last = msgspec.structs.replace(variant(2.0, "fast"), layout="NHWC", layout_change_us=2.0)
-        is_convolution = layer.operators[0].op_type == "Conv"
-        return Outcome(variants=(first, last) if is_convolution else (variant(1.0, "only"),))
+        company, cold = (
+            msgspec.structs.replace(last, median_us=us, cache=cache)
+            for us, cache in ((2.25, IN_COMPANY), (6.0, WEIGHTS_COLD))
+        )
+        if layer.operators[0].op_type == "Conv":
+            return Outcome(variants=(first, last, company, cold))
+        return Outcome(variants=(variant(1.0, "only"),))
 
     def witness(self, program: Program, precision: Precision) -> Testimony:
         type(self).asked = program
@@ -68,8 +73,10 @@ def test_a_model_is_run_as_its_bound_says(tmp_path: Path) -> None:
     program = Whole.asked
     assert program is not None
     choices = [step.choice for step in program.steps if step.choice]
-    assert Choice("fake", "fast", "NHWC") in choices
-    assert all(choice.algorithm != "slow" for choice in choices)
+    assert {choice.algorithm: choice for choice in choices} == {
+        "fast": Choice("fake", "fast", "NHWC", us=2.25, waits_us=3.75),
+        "only": Choice("fake", "only", "", us=1.0, waits_us=0.0),
+    }
     written = {step.names[i] for step in program.steps for i in step.layer.outputs}
     assert set(program.outputs) <= written
     assert found["sequential_us"] == pytest.approx(1.1 * found["sequential_bound_us"])

@@ -61,16 +61,15 @@ def bests(event: LayerMeasured) -> Sequence[Best] | str:
     ]
 
 
-def fastest(events: Iterable[LayerMeasured], layout: int) -> Variant | None:
-    """The variant that is best in one of `LAYOUTS`, of all measurements of a layer."""
+def fastest(events: Iterable[LayerMeasured], layout: int) -> tuple[Best, Variant] | None:
+    """The variant that is best in one of `LAYOUTS`, of all measurements of a layer; its times."""
     found = (
         (_best(event, each), each)
         for event in events
         for each in _times(event)
         if _keeps(each, layout)
     )
-    best = min(found, key=lambda each: each[0], default=None)
-    return best and best[1]
+    return min(found, key=lambda each: each[0], default=None)
 
 
 def _times(event: LayerMeasured) -> Iterable[Variant]:

@@ -1,47 +1,77 @@
-"""When weights are asked for."""
+"""Which weights are kept, and when the others are asked for."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.cuda.whole_model.asks import asks
+from benanza_runner.cuda.whole_model.asks import (
+    BYTES_A_US,
+    LEAST_BYTES,
+    MOST_BYTES,
+    WAITS_US,
+    Reading,
+    asks,
+    keepers,
+)
 
-bytes_of_calls = st.lists(st.integers(0, 9))
+US = BYTES_A_US
+"""The bytes that come in a microsecond."""
+
+readings = st.lists(
+    st.builds(
+        Reading,
+        st.sampled_from([0, 1000, LEAST_BYTES // 2, LEAST_BYTES, 9 * US, MOST_BYTES + 1]),
+        st.floats(0.5, 60.0),
+        st.sampled_from([0.0, WAITS_US, 9.0]),
+    ),
+    max_size=30,
+)
 
 
-def test_weights_are_asked_for_so_many_bytes_ahead() -> None:
-    assert asks([5, 2, 2, 2, 2], ahead=4, least=1) == {
-        0: range(1, 3),
-        1: range(3, 4),
-        2: range(4, 5),
-    }
+def test_weights_are_asked_for_as_late_as_they_come_in_time() -> None:
+    short, long, reader = Reading(0, 3.0, 0.0), Reading(0, 20.0, 0.0), Reading(9 * US, 5.0, 9.0)
+    assert asks([long, long, reader]) == {1: [2]}
+    assert asks([long, short, reader]) == {0: [2]}
+    assert asks([short, short, reader]) == {0: [2]}
 
 
-def test_what_is_larger_is_asked_for_one_call_ahead() -> None:
-    assert asks([0, 9, 9], ahead=4, least=1) == {0: range(1, 2), 1: range(2, 3)}
+def test_those_asked_for_before_others_come_before_them() -> None:
+    long, reader = Reading(0, 11.0, 0.0), Reading(9 * US, 1.0, 9.0)
+    assert asks([long, long, reader, reader]) == {0: [2], 1: [3]}
 
 
-def test_little_waits_for_more() -> None:
-    assert asks([5, 1, 1, 1, 1], ahead=3, least=3) == {0: range(1, 4)}
-    assert asks([5, 1, 1], ahead=9, least=3) == {}
-    assert asks([], ahead=9, least=3) == {}
+def test_little_goes_with_what_comes_before_it() -> None:
+    little, much = Reading(LEAST_BYTES // 3, 5.0, 2.0), Reading(9 * US, 30.0, 9.0)
+    assert asks([much, little, little, little, little, much]) == {0: [1, 2, 3], 3: [4, 5]}
 
 
-@given(bytes_of_calls, st.integers(0, 20), st.integers(1, 20))
-def test_each_call_is_asked_for_once_and_before_it_starts(
-    weights: list[int], ahead: int, least: int
+def test_what_does_not_wait_is_not_asked_for() -> None:
+    assert asks([Reading(0, 5.0, 0.0), Reading(9, 5.0, WAITS_US / 2)]) == {}
+    assert asks([Reading(0, 5.0, 0.0), Reading(MOST_BYTES + 1, 5.0, 9.0)]) == {}
+    assert asks([]) == {}
+
+
+@given(readings, st.frozensets(st.integers(0, 30)))
+def test_each_call_that_waits_is_asked_for_once_and_before_it_starts(
+    calls: list[Reading], kept: frozenset[int]
 ) -> None:
-    found = asks(weights, ahead, least)
+    found = asks(calls, kept)
     asked = [later for wanted in found.values() for later in wanted]
-    assert asked == sorted(set(asked))
-    for call, wanted in found.items():
-        assert call < wanted.start
-        size = sum(weights[later] for later in wanted)
-        assert size >= least
-        assert size <= ahead or wanted[-1] == call + 1
+    wanted = [at for at, call in enumerate(calls) if at and at not in kept and call.worth_asking]
+    assert asked == wanted
+    assert all(call < min(wanted) for call, wanted in found.items())
+    assert list(found) == sorted(found)
 
 
-@given(bytes_of_calls)
-def test_all_weights_are_asked_for_where_any_is_worth_it(weights: list[int]) -> None:
-    found = asks(weights, ahead=9, least=1)
-    asked = {later for wanted in found.values() for later in wanted}
-    assert asked >= {call for call, size in enumerate(weights) if call and size}
+@given(readings, st.integers(0, 2 * MOST_BYTES))
+def test_what_is_kept_waits_and_is_no_more_than_allowed(calls: list[Reading], most: int) -> None:
+    kept = keepers(calls, most)
+    assert sum(calls[call].weight_bytes for call in kept) <= most
+    assert all(calls[call].worth_asking for call in kept)
+
+
+def test_what_waits_longest_for_each_byte_is_kept() -> None:
+    calls = [Reading(10, 1.0, 2.0), Reading(10, 1.0, 3.0), Reading(20, 1.0, 5.0)]
+    assert keepers(calls, 15) == {1}
+    assert keepers(calls, 20) == {0, 1}
+    assert keepers(calls, 30) == {1, 2}
+    assert keepers(calls, 40) == {0, 1, 2}

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -24,6 +25,8 @@ from benanza_schemas.program import Program
 from tests.branching_model import branching_model
 from tests.dense_model import dense_model
 from tests.schemas.samples import NOON
+
+WAYS = ["in order", "weights asked for", "weights kept", "parallel"]
 
 
 def measured_program(
@@ -50,7 +53,7 @@ def measured_program(
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
-@pytest.mark.parametrize("how", ["in order", "read ahead", "parallel"])
+@pytest.mark.parametrize("how", WAYS)
 def test_a_program_computes_what_its_calls_mean_one_after_the_other(
     cuda: Runtime, tmp_path: Path, precision: Precision, how: str
 ) -> None:
@@ -59,7 +62,7 @@ def test_a_program_computes_what_its_calls_mean_one_after_the_other(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("how", ["in order", "read ahead", "parallel"])
+@pytest.mark.parametrize("how", WAYS)
 def test_convolutions_with_what_comes_before_them_are_calls_of_a_program(
     cuda: Runtime, tmp_path: Path, how: str
 ) -> None:
@@ -71,21 +74,38 @@ def test_convolutions_with_what_comes_before_them_are_calls_of_a_program(
     check(cuda, program, "fp16", how, tmp_path)
 
 
+def all_waiting(program: Program) -> Program:
+    """The program as if each of its calls waited for its weights."""
+    steps = (
+        msgspec.structs.replace(
+            step, choice=step.choice and msgspec.structs.replace(step.choice, us=9.0, waits_us=9.0)
+        )
+        for step in program.steps
+    )
+    return msgspec.structs.replace(program, steps=tuple(steps))
+
+
 def check(cuda: Runtime, program: Program, precision: Precision, how: str, folder: Path) -> None:
     """Runs a program, and its calls in NumPy."""
     from benanza_runner.cuda.lowering.lower import lower, reads
     from benanza_runner.cuda.reference import random_inputs
     from benanza_runner.cuda.runtime import CudaRuntime
     from benanza_runner.cuda.whole_model.chain import scaled
-    from benanza_runner.cuda.whole_model.read_ahead import ReadAhead
+    from benanza_runner.cuda.whole_model.read_ahead import KEPT_BYTES, ReadAhead
     from benanza_runner.precision import retyped
     from tests.runner.cuda.numpy_calls import compute
 
     assert isinstance(cuda, CudaRuntime)
+    if how.startswith("weights"):
+        program = all_waiting(program)
     witness = cuda.prepared(program, precision, parallel=how == "parallel")
-    ahead = ReadAhead(witness, least_bytes=1) if how == "read ahead" else None
-    assert ahead is None or ahead.worth_it
-    cuda.whole((ahead or witness).run)
+    if how.startswith("weights"):
+        ahead = ReadAhead(witness, KEPT_BYTES[how == "weights kept"])
+        assert ahead.worth_it
+        with ahead.keeping() as run:
+            cuda.whole(run)
+    else:
+        cuda.whole(witness.run)
     values: dict[str, np.ndarray] = {}
     for step in program.steps:
         written = step.names[step.layer.outputs[0]]
@@ -122,8 +142,6 @@ def test_the_times_of_a_whole_model_are_about_those_of_its_calls(cuda: Runtime) 
 
 @pytest.mark.gpu
 def test_what_is_offered_no_more_is_a_failure_and_no_crash(cuda: Runtime) -> None:
-    import msgspec
-
     program = measured_program(cuda, branching_model(), "fp16")
     first = program.steps[0]
     assert first.choice is not None

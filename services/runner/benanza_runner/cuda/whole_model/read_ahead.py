@@ -1,48 +1,53 @@
 """A model run with its weights read ahead: before a call starts, they are in the last cache.
 
-A model's weights outgrow the cache long before it does what it computes, so each call waits for
-its own from memory. Beside the calls, in the same CUDA graph, a kernel of few blocks asks for the
-weights of calls to come.
+A model's weights outgrow the cache long before it does what it computes, so calls wait for theirs
+from memory. Beside the calls, in the same CUDA graph, a kernel of few blocks asks for the weights
+of calls to come. The cache holds longer what was asked for with the priority `evict_last`: either
+all that is asked for, or some weights for good, and the others as they are needed.
+
+Source: PTX ISA, `prefetch` and cache eviction priority hints.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import cupy
 import numpy as np
+from cuda.bindings import runtime as cudart
 
-from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.candidate import Run
-from benanza_runner.cuda.whole_model.asks import asks
-from benanza_runner.cuda.whole_model.witness import Witness
+from benanza_runner.cuda.whole_model.asks import Reading, asks, keepers
+from benanza_runner.cuda.whole_model.witness import Call, Witness
 
-AHEAD_BYTES = 2_000_000
-LEAST_BYTES = 300_000
-"""Starting a kernel beside the others takes them a microsecond, so it has to be worth it."""
-
-MOST_BYTES = 16_000_000
-"""Of one call. What reads more is bound by memory anyway, and would drive out the others'."""
+KEPT_BYTES = (0, 8_000_000)
+"""How much is kept for good. Of an L2 of 60 MiB, more drives out what is at work."""
 
 BLOCKS = 16
 THREADS = 256
+
+Priority = Literal["evict_normal", "evict_last"]
 
 
 class ReadAhead:
     """A witness that runs one call after the other, with weights read ahead on another stream.
 
-    They are asked for by `least_bytes` or more.
+    Weights of up to `kept_bytes` are in the cache from the start, and stay; without any, what is
+    asked for stays as long as it can. Run it within `keeping`.
     """
 
-    def __init__(self, witness: Witness, least_bytes: int = LEAST_BYTES) -> None:
+    def __init__(self, witness: Witness, kept_bytes: int) -> None:
         self._calls = witness.calls
         self._main = witness.stream
         self._side = cupy.cuda.Stream(non_blocking=True)
-        weights = [_wanted(call.weights) for call in witness.calls]
-        found = asks([sum(_bytes(each)) for each in weights], AHEAD_BYTES, least_bytes)
+        readings = [_reading(call) for call in witness.calls]
+        kept = keepers(readings, kept_bytes)
+        self._keep = _asking((self._calls[call] for call in kept), "evict_last") if kept else None
+        priority: Priority = "evict_normal" if kept else "evict_last"
         self._asks = {
-            call: _asking([placed for later in wanted for placed in weights[later]])
-            for call, wanted in found.items()
+            call: _asking((self._calls[later] for later in wanted), priority)
+            for call, wanted in asks(readings, kept).items()
         }
         self._events = {
             call: cupy.cuda.Event(disable_timing=True) for call in (*self._asks, len(self._calls))
@@ -50,11 +55,26 @@ class ReadAhead:
 
     @property
     def worth_it(self) -> bool:
-        """Whether there is anything to ask for."""
-        return bool(self._asks)
+        """Whether any call waits for its weights."""
+        return self._keep is not None or bool(self._asks)
 
-    def run(self) -> None:
-        """Starts the model once; it may be captured into a graph."""
+    @contextmanager
+    def keeping(self) -> Iterator[Callable[[], None]]:
+        """What starts the model once, and may be captured into a graph. In the end, nothing is
+        kept in the cache any more.
+        """
+        try:
+            if self._keep is not None:
+                self._keep()
+                self._main.synchronize()
+            yield self._run
+        finally:
+            self._main.synchronize()
+            (error,) = cudart.cudaCtxResetPersistingL2Cache()
+            if error != cudart.cudaError_t.cudaSuccess:
+                raise RuntimeError(f"cudaCtxResetPersistingL2Cache: {error.name}")
+
+    def _run(self) -> None:
         for number, call in enumerate(self._calls):
             if number in self._asks:
                 self._events[number].record(self._main)
@@ -65,32 +85,34 @@ class ReadAhead:
                 self._main.use()
             for run in call.runs:
                 run()
-        last = self._events[len(self._calls)]
-        last.record(self._side)
-        self._main.wait_event(last)
+        if self._asks:
+            last = self._events[len(self._calls)]
+            last.record(self._side)
+            self._main.wait_event(last)
 
 
-def _wanted(weights: Sequence[Placed]) -> list[Placed]:
-    return list(weights) if sum(_bytes(weights)) <= MOST_BYTES else []
+def _reading(call: Call) -> Reading:
+    return Reading(sum(_bytes(call)), call.us, call.waits_us)
 
 
-def _bytes(weights: Sequence[Placed]) -> list[int]:
-    return [int(placed.array.nbytes) for placed in weights]
+def _bytes(call: Call) -> Sequence[int]:
+    return [int(placed.array.nbytes) for placed in call.weights]
 
 
-def _asking(weights: Sequence[Placed]) -> Run:
-    """What asks for these once it is started."""
-    addresses = cupy.asarray([placed.pointer for placed in weights], dtype=cupy.uint64)
-    sizes = cupy.asarray(_bytes(weights), dtype=cupy.int64)
-    arguments: tuple[Any, ...] = (addresses, sizes, np.int32(len(weights)))
-    kernel = _kernel()
+def _asking(calls: Iterable[Call], priority: Priority) -> Run:
+    """What asks for these calls' weights once it is started."""
+    calls = list(calls)
+    pointers = [placed.pointer for call in calls for placed in call.weights]
+    addresses = cupy.asarray(pointers, dtype=cupy.uint64)
+    sizes = cupy.asarray([size for call in calls for size in _bytes(call)], dtype=cupy.int64)
+    arguments: tuple[Any, ...] = (addresses, sizes, np.int32(len(pointers)))
+    kernel = _kernel(priority)
     return lambda: kernel((BLOCKS,), (THREADS,), arguments)
 
 
 @cache
-def _kernel() -> Any:
-    return cupy.RawKernel(
-        """
+def _kernel(priority: Priority) -> Any:
+    source = """
 extern "C" __global__ void read_ahead(
     const unsigned long long* __restrict__ addresses, const long long* __restrict__ sizes, int n) {
   const long long line = 128;
@@ -98,8 +120,7 @@ extern "C" __global__ void read_ahead(
   for (int k = 0; k < n; ++k)
     for (long long at = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * line; at < sizes[k];
          at += step)
-      asm volatile("prefetch.global.L2 [%0];" :: "l"(addresses[k] + at));
+      asm volatile("prefetch.global.L2::PRIORITY [%0];" :: "l"(addresses[k] + at));
 }
-""",
-        "read_ahead",
-    )
+"""
+    return cupy.RawKernel(source.replace("PRIORITY", priority), "read_ahead")

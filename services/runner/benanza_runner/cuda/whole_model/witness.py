@@ -29,12 +29,14 @@ WIDEST = 8
 class Call(NamedTuple):
     """What one step starts: turning images, then the variant; after the calls in `after`.
 
-    `weights` are what it reads that the model fixes.
+    `weights` are what it reads that the model fixes; `us` and `waits_us` are its `Choice`'s.
     """
 
     runs: tuple[Run, ...]
     after: tuple[int, ...]
     weights: tuple[Placed, ...] = ()
+    us: float = 0.0
+    waits_us: float = 0.0
 
 
 class Witness:
@@ -120,7 +122,8 @@ class Witness:
                     makers.setdefault(name, []).append(len(calls))
                 makers |= {name: [len(calls)] for name in _written(step)}
                 runs = *bench.first, candidate.run
-                calls.append(Call(runs, tuple(before), tuple(bench.weights())))
+                weights, choice = tuple(bench.weights()), step.choice
+                calls.append(Call(runs, tuple(before), weights, choice.us, choice.waits_us))
             for name in leaving.get(index, ()):
                 self.values.forget(name)
         return calls

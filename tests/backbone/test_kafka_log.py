@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -39,8 +40,12 @@ def test_records_of_all_partitions_arrive_each_key_in_order(kafka: KafkaConnecti
 
 
 def test_one_member_has_graphs_and_results_and_the_other_stands_by(kafka: KafkaConnection) -> None:
-    """Whoever makes bounds needs both."""
-    with KafkaEventLog(kafka) as log, KafkaEventLog(kafka) as other:
+    """Whoever makes bounds needs both.
+
+    The members poll at the same time, as processes do: one that polls while the other waits loses
+    the answer that its share is to be given to it, and asks for it anew, time and again.
+    """
+    with KafkaEventLog(kafka) as log, KafkaEventLog(kafka) as other, ThreadPoolExecutor(2) as pool:
         members = [each.consumer("analyzer", [GRAPHS, RESULTS]) for each in (log, other)]
         deadline = time.monotonic() + 60
         held: list[list[Partition]] = []
@@ -48,8 +53,7 @@ def test_one_member_has_graphs_and_results_and_the_other_stands_by(kafka: KafkaC
         # What a member knows of its share is as old as its last poll.
         while held != shared or not all(member.rebalances() for member in members):
             assert time.monotonic() < deadline, held
-            for member in members:
-                member.poll(limit=1, timeout=0.1)
+            list(pool.map(lambda member: member.poll(limit=1, timeout=0.5), members))
             held = sorted(sorted(member.position()) for member in members)
         for member in members:
             member.close()

@@ -48,6 +48,7 @@ class Company:
         self._flushed = cupy.zeros(int(self.cache_bytes * FLUSH_CACHES) // 16 * 4, cupy.float32)
         self._spacers = [self._spacer(seed) for seed in (1, 2)]
         self._spacer_us: float | None = None
+        self._without_us: dict[tuple[int, ...], float] = {}
 
     def in_company_us(self, run: Run, alone_us: float) -> tuple[float, ...]:
         """Samples of what a call takes after another one; `alone_us` is about what it takes."""
@@ -65,15 +66,17 @@ class Company:
 
         Emptying the cache writes back what the call has written, which a model writes anew
         before it has to. So the time without the call is that with a kernel in its stead that
-        only writes as much.
+        only writes as much; it is the same for all calls that read and write as much.
         """
         before = [self._touch(self._flushed), *(self._touch(placed.array) for placed in read)]
-        write = self._write(written.array)
-        write_us = median(self.in_company_us(write, alone_us))
-        without = self._samples(in_turn(*before, write), 40.0 + alone_us, MOST_COLD_CALLS)
-        without_us = median(without) - write_us
+        sizes = written.array.nbytes, *(placed.array.nbytes for placed in read)
+        if sizes not in self._without_us:
+            write = self._write(written.array)
+            write_us = median(self.in_company_us(write, alone_us))
+            without = self._samples(in_turn(*before, write), 40.0 + alone_us, MOST_COLD_CALLS)
+            self._without_us[sizes] = median(without) - write_us
         together = self._samples(in_turn(*before, run), 40.0 + alone_us, MOST_COLD_CALLS)
-        return tuple(max(0.0, us - without_us) for us in together)
+        return tuple(max(0.0, us - self._without_us[sizes]) for us in together)
 
     def _samples(self, run: Run, about_us: float, most: int) -> list[float]:
         batch = self._timer.replayed(run, calls_for(about_us, REPLAY_US, most))

@@ -11,7 +11,7 @@ WAITS_US = 1.0
 MOST_BYTES = 16_000_000
 """Of one call. What reads more is bound by memory anyway, and would drive out the others'."""
 
-LEAST_BYTES = 300_000
+LEAST_BYTES = 1_000_000
 """Up to so much is asked for at once, rather than one call's weights after another's."""
 
 BYTES_A_US = 400_000

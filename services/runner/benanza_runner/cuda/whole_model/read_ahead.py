@@ -24,7 +24,7 @@ from benanza_runner.cuda.whole_model.witness import Call, Witness
 KEPT_BYTES = (0, 8_000_000)
 """How much is kept for good. Of an L2 of 60 MiB, more drives out what is at work."""
 
-BLOCKS = 16
+BLOCKS = 4
 THREADS = 256
 
 Priority = Literal["evict_normal", "evict_last"]

@@ -11,7 +11,7 @@ ONNX_RUNTIME = "benanza_runner.onnxruntime_runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
 
 JOURNAL = "cuda-variants-running"
-"""The file in the data folder that says which variant is being run."""
+"""The file in the data folder that says which variant is being run, one for each GPU."""
 
 CUDA_TRIES = 5
 """Each lost worker costs one variant, and the others of its layer are tried again."""
@@ -30,7 +30,7 @@ def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
     if unavailable:
         return IsolatedRuntime(ONNX_RUNTIME, {"device": device()}, limits)
     settings.data.mkdir(parents=True, exist_ok=True)
-    journal = settings.data / JOURNAL
+    journal = settings.data / f"{JOURNAL}-{nvidia.visible()}"
     journal.unlink(missing_ok=True)
     limits = limits._replace(tries=CUDA_TRIES)
     return IsolatedRuntime(CUDA, {"journal": str(journal)}, limits)

@@ -1,7 +1,12 @@
-"""The NVIDIA GPU, its driver, and the CUDA libraries that this process has loaded."""
+"""The NVIDIA GPU that this process measures on, its driver, and the CUDA libraries it has loaded.
+
+It is the one that `CUDA_VISIBLE_DEVICES` names first, as it is for CUDA: a machine with several
+has a runner for each.
+"""
 
 import ctypes
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +30,7 @@ NO_GPU = Gpu()
 
 
 def gpu() -> Gpu:
-    """The first GPU, as the driver's management library (NVML) names it.
+    """The GPU, as the driver's management library (NVML) names it.
 
     Versions are those of the libraries in this process: CUDA's are loaded when a session is
     first made on the GPU.
@@ -35,7 +40,7 @@ def gpu() -> Gpu:
 
 
 def busy_ratio() -> float:
-    """The share of the last moments (up to a second) in which the first GPU ran something.
+    """The share of the last moments (up to a second) in which the GPU ran something.
 
     Not a number where there is none to ask, or where the driver doesn't say.
     """
@@ -46,16 +51,26 @@ def busy_ratio() -> float:
         _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
 
     found = Utilization()
-    with _first_gpu() as (nvml, device):
+    with _asked() as (nvml, device):
         if nvml is None or nvml.nvmlDeviceGetUtilizationRates(device, ctypes.byref(found)) != 0:
             return math.nan
     percent: int = found.gpu
     return percent / 100
 
 
+def visible() -> str:
+    """What CUDA counts as its first GPU: a number in the order of the PCI bus, or the beginning of
+    a UUID; empty where it is to see none.
+
+    Source: CUDA Programming Guide, environment variables.
+    """
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    return "" if first.startswith("-") else first
+
+
 @contextmanager
-def _first_gpu() -> Iterator[tuple[ctypes.CDLL | None, ctypes.c_void_p]]:
-    """The management library, and its handle of the first GPU; None where there is none."""
+def _asked() -> Iterator[tuple[ctypes.CDLL | None, ctypes.c_void_p]]:
+    """The management library, and its handle of the GPU; None where there is none."""
     device = ctypes.c_void_p()
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
@@ -66,16 +81,31 @@ def _first_gpu() -> Iterator[tuple[ctypes.CDLL | None, ctypes.c_void_p]]:
         yield None, device
         return
     try:
-        nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device))
-        yield nvml, device
+        yield (nvml if _found(nvml, device) else None), device
     finally:
         nvml.nvmlShutdown()
+
+
+def _found(nvml: ctypes.CDLL, device: ctypes.c_void_p) -> bool:
+    """Makes `device` the handle of the GPU, if there is such a one."""
+    wanted = visible()
+    if wanted.isdecimal():
+        return bool(nvml.nvmlDeviceGetHandleByIndex_v2(int(wanted), ctypes.byref(device)) == 0)
+    count = ctypes.c_uint()
+    nvml.nvmlDeviceGetCount_v2(ctypes.byref(count))
+    uuid = ctypes.create_string_buffer(NAME_BYTES)
+    for index in range(count.value if wanted else 0):
+        nvml.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device))
+        nvml.nvmlDeviceGetUUID(device, uuid, NAME_BYTES)
+        if uuid.value.decode().startswith(wanted):
+            return True
+    return False
 
 
 def _name_and_driver() -> tuple[str, str]:
     name = ctypes.create_string_buffer(NAME_BYTES)
     driver = ctypes.create_string_buffer(NAME_BYTES)
-    with _first_gpu() as (nvml, device):
+    with _asked() as (nvml, device):
         if nvml is not None:
             nvml.nvmlDeviceGetName(device, name, NAME_BYTES)
             nvml.nvmlSystemGetDriverVersion(driver, NAME_BYTES)

@@ -36,7 +36,10 @@ class WorkerProcess:
                 stdout=self._printed,
                 stderr=self._printed,
                 pass_fds=(theirs.fileno(),),
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                # CUDA counts GPUs as the driver's library does, which is asked for their state.
+                env={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+                | os.environ
+                | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         self._connection = Connection(ours.detach())
 

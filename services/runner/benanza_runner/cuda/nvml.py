@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import cupy
 import pynvml
 
 SLOWED = {
@@ -23,11 +24,12 @@ class State(NamedTuple):
 
 
 class Nvml:
-    """The first GPU. Raises `pynvml.NVMLError` where there is none."""
+    """The GPU that is CUDA's first. Raises `pynvml.NVMLError` where there is none."""
 
     def __init__(self) -> None:
         pynvml.nvmlInit()
-        self._device = pynvml.nvmlDeviceGetHandleByIndex(0)
+        bus_id = cupy.cuda.runtime.deviceGetPCIBusId(0)
+        self._device = pynvml.nvmlDeviceGetHandleByPciBusId(bus_id)
 
     def slowed_by(self) -> tuple[str, ...]:
         """What makes the device run slower than it could, now."""

@@ -79,7 +79,7 @@ REFUSALS = (UnsupportedError, LayerModelError, UnknownVersionError, PrecisionErr
 
 
 class CudaRuntime(Runtime):
-    """cuDNN, cuBLASLt and generated kernels on the first GPU.
+    """cuDNN, cuBLASLt and generated kernels on CUDA's first GPU.
 
     `plans` and `algorithms` limit how many ways of one call cuDNN and cuBLASLt are asked for.
     Layers that come down to the same call share its times; each is checked by itself.

@@ -38,13 +38,8 @@ def program_of(
 
 
 def _choice(best: Best, variant: Variant) -> Choice:
-    us, waits_us = best.in_company_us, best.weights_cold_us - best.in_company_us
-    if not math.isfinite(us):
-        us = best.median_us
-    return Choice(
-        variant.library,
-        variant.algorithm,
-        variant.layout,
-        us,
-        max(0.0, waits_us) if math.isfinite(waits_us) else 0.0,
-    )
+    us, cold_us = best.in_company_us, best.weights_cold_us
+    if math.isinf(us):
+        us = cold_us = best.median_us
+    waits_us = 0.0 if math.isinf(cold_us) else max(0.0, cold_us - us)
+    return Choice(variant.library, variant.algorithm, variant.layout, us, waits_us)

@@ -30,7 +30,7 @@ def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
     if unavailable:
         return IsolatedRuntime(ONNX_RUNTIME, {"device": device()}, limits)
     settings.data.mkdir(parents=True, exist_ok=True)
-    journal = settings.data / f"{JOURNAL}-{nvidia.visible()}"
+    journal = settings.data / f"{JOURNAL}-{nvidia.visible().replace('/', '-')}"
     journal.unlink(missing_ok=True)
     limits = limits._replace(tries=CUDA_TRIES)
     return IsolatedRuntime(CUDA, {"journal": str(journal)}, limits)

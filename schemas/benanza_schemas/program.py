@@ -9,10 +9,11 @@ from benanza_schemas.layer import Kind, Layer
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The variant that runs a layer: `Variant`'s fields of these names.
+    """The variant that runs a layer: `library`, `algorithm` and `layout` are `Variant`'s.
 
-    `us` is how long it takes between other calls, and `waits_us` how much longer where its weights
-    have to come from memory, in microseconds; zero where that wasn't measured.
+    `us` is how long it takes between other calls, or alone where that is all that was measured;
+    `waits_us` how much longer where its weights have to come from memory, zero where that wasn't
+    measured. In microseconds.
     """
 
     library: str

@@ -42,8 +42,8 @@ def test_records_of_all_partitions_arrive_each_key_in_order(kafka: KafkaConnecti
 def test_one_member_has_graphs_and_results_and_the_other_stands_by(kafka: KafkaConnection) -> None:
     """Whoever makes bounds needs both.
 
-    The members poll at the same time, as processes do: one that polls while the other waits loses
-    the answer that its share is to be given to it, and asks for it anew, time and again.
+    The members poll at the same time, as processes do: polled in turns, each misses the answer
+    meant for it while the other polls, and has to join again.
     """
     with KafkaEventLog(kafka) as log, KafkaEventLog(kafka) as other, ThreadPoolExecutor(2) as pool:
         members = [each.consumer("analyzer", [GRAPHS, RESULTS]) for each in (log, other)]

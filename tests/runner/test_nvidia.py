@@ -38,6 +38,7 @@ def test_how_busy_it_is() -> None:
 
 TWO_GPUS = """
 #include <stdio.h>
+#include <string.h>
 static long gpus[] = {0, 1};
 int nvmlInit_v2(void) { return 0; }
 int nvmlShutdown(void) { return 0; }
@@ -49,6 +50,10 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
 }
 int nvmlDeviceGetUUID(long* device, char* uuid, unsigned size) {
   return snprintf(uuid, size, "GPU-%ld0000000-0000", *device + 1) < 0;
+}
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  *device = &gpus[1];
+  return strcmp(uuid, "MIG-5/1/0") ? 6 : 0;
 }
 int nvmlDeviceGetName(long* device, char* name, unsigned size) {
   return snprintf(name, size, "NVIDIA GPU %ld", *device) < 0;
@@ -86,6 +91,8 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("1,0", "NVIDIA GPU 1", 0.5),
         ("GPU-2", "NVIDIA GPU 1", 0.5),
         ("GPU-10000000-0000", "NVIDIA GPU 0", 0.0),
+        ("MIG-5/1/0", "NVIDIA GPU 1", 0.5),
+        ("MIG-6", "", math.nan),
         ("2", "", math.nan),
         ("GPU-3", "", math.nan),
         ("-1", "", math.nan),

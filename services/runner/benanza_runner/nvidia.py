@@ -59,8 +59,8 @@ def busy_ratio() -> float:
 
 
 def visible() -> str:
-    """What CUDA counts as its first GPU: a number in the order of the PCI bus, or the beginning of
-    a UUID; empty where it is to see none.
+    """What CUDA counts as its first GPU: a number in the order of the PCI bus, the beginning of a
+    UUID, or the UUID of a part of a GPU (`MIG-…`); empty where it is to see none.
 
     Source: CUDA Programming Guide, environment variables.
     """
@@ -91,6 +91,8 @@ def _found(nvml: ctypes.CDLL, device: ctypes.c_void_p) -> bool:
     wanted = visible()
     if wanted.isdecimal():
         return bool(nvml.nvmlDeviceGetHandleByIndex_v2(int(wanted), ctypes.byref(device)) == 0)
+    if wanted.startswith("MIG-"):
+        return bool(nvml.nvmlDeviceGetHandleByUUID(wanted.encode(), ctypes.byref(device)) == 0)
     count = ctypes.c_uint()
     nvml.nvmlDeviceGetCount_v2(ctypes.byref(count))
     uuid = ctypes.create_string_buffer(NAME_BYTES)

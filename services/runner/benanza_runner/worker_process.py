@@ -36,10 +36,12 @@ class WorkerProcess:
                 stdout=self._printed,
                 stderr=self._printed,
                 pass_fds=(theirs.fileno(),),
-                # CUDA counts GPUs as the driver's library does, which is asked for their state.
-                env={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-                | os.environ
-                | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=os.environ
+                | {
+                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                    # As the driver's library counts GPUs, which says what they are called.
+                    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+                },
             )
         self._connection = Connection(ours.detach())
 

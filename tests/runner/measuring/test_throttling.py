@@ -23,3 +23,15 @@ def test_a_disturbed_timing_is_taken_again_and_its_reason_kept() -> None:
 def test_the_third_disturbed_timing_counts_and_is_called_unstable() -> None:
     states: list[tuple[str, ...]] = [("power",), ("heat",), ("heat",), (), (), ("power",)]
     assert _measured(states) == (3, Undisturbed(False, 3, ("power", "heat")))
+
+
+def test_what_a_disturbed_try_remembered_is_forgotten() -> None:
+    known: list[int] = []
+    seen: Iterator[tuple[str, ...]] = iter([("heat",), (), (), ()])
+
+    def measure() -> list[int]:
+        known.append(len(known))
+        return list(known)
+
+    found, _ = until_undisturbed(measure, lambda: next(seen), known.clear)
+    assert found == [0]

@@ -50,6 +50,11 @@ class Company:
         self._spacer_us: float | None = None
         self._without_us: dict[tuple[int, ...], float] = {}
 
+    def forget(self) -> None:
+        """Times what it subtracts again when it next does."""
+        self._spacer_us = None
+        self._without_us.clear()
+
     def in_company_us(self, run: Run, alone_us: float) -> tuple[float, ...]:
         """Samples of what a call takes after another one; `alone_us` is about what it takes."""
         if self._spacer_us is None:

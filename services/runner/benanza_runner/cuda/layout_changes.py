@@ -34,6 +34,10 @@ class LayoutChanges:
         self._company = company
         self._known: dict[tuple[Shape, Order, Precision], Change] = {}
 
+    def forget(self) -> None:
+        """Times each change again when it is next asked for."""
+        self._known.clear()
+
     def around(self, bench: Bench, layout: str) -> Change | None:
         """What it takes to turn all images that the call reads into this layout, and those that it
         writes out of it; None if it is no layout of images.

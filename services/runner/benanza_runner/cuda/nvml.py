@@ -24,7 +24,9 @@ class State(NamedTuple):
 
 
 class Nvml:
-    """The GPU that is CUDA's first. Raises `pynvml.NVMLError` where there is none."""
+    """The GPU that is CUDA's first. Raises `pynvml.NVMLError` or CuPy's `CUDARuntimeError` where
+    there is none.
+    """
 
     def __init__(self) -> None:
         pynvml.nvmlInit()

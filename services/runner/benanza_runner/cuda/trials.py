@@ -108,6 +108,12 @@ class Trials:
             ]
         return [*timed, *accompanied, *hopeless, *failures]
 
+    def forget(self) -> None:
+        """Drops the times that one layer's trials leave for the next's."""
+        self._changes.forget()
+        if self._company is not None:
+            self._company.forget()
+
     def _turned(self, variant: Variant, bench: Bench) -> Variant:
         """The variant with what changes of layout take around it, as it was timed itself."""
         around = self._changes.around(bench, variant.layout)

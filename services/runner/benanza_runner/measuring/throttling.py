@@ -17,11 +17,15 @@ class Undisturbed(NamedTuple):
 
 
 def until_undisturbed(
-    measure: Callable[[], T], slowed_by: Callable[[], tuple[str, ...]], tries: int = TRIES
+    measure: Callable[[], T],
+    slowed_by: Callable[[], tuple[str, ...]],
+    forget: Callable[[], None] = lambda: None,
+    tries: int = TRIES,
 ) -> tuple[T, Undisturbed]:
     """Measures, again if something slows the device down at the start or the end of it.
 
-    `slowed_by` names what slows the device now. The last result counts, whatever it is.
+    `slowed_by` names what slows the device now. `forget` drops what a disturbed try remembered.
+    The last result counts, whatever it is.
     """
     reasons: dict[str, None] = {}
     for attempt in range(1, tries + 1):
@@ -31,4 +35,5 @@ def until_undisturbed(
         if not seen:
             return result, Undisturbed(True, attempt, tuple(reasons))
         reasons |= seen
+        forget()
     return result, Undisturbed(False, tries, tuple(reasons))

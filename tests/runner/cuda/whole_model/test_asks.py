@@ -1,6 +1,8 @@
 """Which weights are kept, and when the others are asked for."""
 
-from hypothesis import given
+from itertools import accumulate
+
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from benanza_runner.cuda.whole_model.asks import (
@@ -55,11 +57,23 @@ def test_each_call_that_waits_is_asked_for_once_and_before_it_starts(
     calls: list[Reading], kept: frozenset[int]
 ) -> None:
     found = asks(calls, kept)
-    asked = [later for wanted in found.values() for later in wanted]
-    wanted = [at for at, call in enumerate(calls) if at and at not in kept and call.worth_asking]
-    assert asked == wanted
+    waiting = [at for at, call in enumerate(calls) if at and at not in kept and call.worth_asking]
+    assert [later for wanted in found.values() for later in wanted] == waiting
     assert all(call < min(wanted) for call, wanted in found.items())
     assert list(found) == sorted(found)
+
+
+@given(readings)
+def test_all_come_in_time_where_the_first_call_needn_t_ask(calls: list[Reading]) -> None:
+    found = asks(calls)
+    assume(0 not in found)
+    starts_us = [0.0, *accumulate(call.us for call in calls)]
+    there_us = 0.0
+    for call, wanted in found.items():
+        there_us = max(there_us, starts_us[call])
+        for later in wanted:
+            there_us += calls[later].weight_bytes / BYTES_A_US
+            assert there_us <= starts_us[later] + 1e-6
 
 
 @given(readings, st.integers(0, 2 * MOST_BYTES))

@@ -91,7 +91,7 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
     from benanza_runner.cuda.reference import random_inputs
     from benanza_runner.cuda.runtime import CudaRuntime
     from benanza_runner.cuda.whole_model.chain import scaled
-    from benanza_runner.cuda.whole_model.read_ahead import KEPT_BYTES, ReadAhead
+    from benanza_runner.cuda.whole_model.read_ahead import ReadAhead
     from benanza_runner.precision import retyped
     from tests.runner.cuda.numpy_calls import compute
 
@@ -100,12 +100,14 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
         program = all_waiting(program)
     witness = cuda.prepared(program, precision, parallel=how == "parallel")
     if how.startswith("weights"):
-        ahead = ReadAhead(witness, KEPT_BYTES[how == "weights kept"])
-        assert ahead.worth_it
+        weights = sum(placed.array.nbytes for call in witness.calls for placed in call.weights)
+        ahead = ReadAhead(witness, int(weights) // 2 if how == "weights kept" else 0)
+        assert ahead.asks_for
+        assert bool(ahead.keeps) == (how == "weights kept")
         with ahead.keeping() as run:
-            cuda.whole(run)
+            cuda.whole(witness, run)
     else:
-        cuda.whole(witness.run)
+        cuda.whole(witness, witness.run)
     values: dict[str, np.ndarray] = {}
     for step in program.steps:
         written = step.names[step.layer.outputs[0]]

@@ -8,7 +8,7 @@ all that is asked for, or some weights for good, and the others as they are need
 Source: PTX ISA, `prefetch` and cache eviction priority hints.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal
@@ -21,20 +21,33 @@ from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.whole_model.asks import Reading, asks, keepers
 from benanza_runner.cuda.whole_model.witness import Call, Witness
 
-KEPT_BYTES = (0, 8_000_000)
-"""How much is kept for good. Of an L2 of 60 MiB, more drives out what is at work."""
+KEPT_BYTES = 8_000_000
+"""How much is kept for good at most. Of an H200's L2 of 60 MiB, more drives out what is at work."""
 
 BLOCKS = 4
+"""Few disturb the calls least, and still bring all in time."""
+
 THREADS = 256
+OLDEST = 80
+"""The compute capability from which a prefetch may say what to keep."""
 
 Priority = Literal["evict_normal", "evict_last"]
+
+
+def ways(witness: Witness) -> list["ReadAhead"]:
+    """The ways of reading ahead that this device can and that differ: none where no call waits."""
+    if int(cupy.cuda.Device().compute_capability) < OLDEST:
+        return []
+    asking, keeping = ReadAhead(witness, 0), ReadAhead(witness, KEPT_BYTES)
+    return [*([asking] if asking.asks_for else []), *([keeping] if keeping.keeps else [])]
 
 
 class ReadAhead:
     """A witness that runs one call after the other, with weights read ahead on another stream.
 
-    Weights of up to `kept_bytes` are in the cache from the start, and stay; without any, what is
-    asked for stays as long as it can. Run it within `keeping`.
+    Those of the calls in `keeps`, up to `kept_bytes`, are in the cache from the start, and stay;
+    without any, what is asked for stays as long as it can. `asks_for` says by call for which
+    later calls' it asks. Run it within `keeping`, after the calls have been run once.
     """
 
     def __init__(self, witness: Witness, kept_bytes: int) -> None:
@@ -42,21 +55,17 @@ class ReadAhead:
         self._main = witness.stream
         self._side = cupy.cuda.Stream(non_blocking=True)
         readings = [_reading(call) for call in witness.calls]
-        kept = keepers(readings, kept_bytes)
-        self._keep = _asking((self._calls[call] for call in kept), "evict_last") if kept else None
-        priority: Priority = "evict_normal" if kept else "evict_last"
+        self.keeps = keepers(readings, kept_bytes)
+        self.asks_for = asks(readings, self.keeps)
+        self._keep = _asking([self._calls[call] for call in self.keeps], "evict_last")
+        priority: Priority = "evict_normal" if self.keeps else "evict_last"
         self._asks = {
-            call: _asking((self._calls[later] for later in wanted), priority)
-            for call, wanted in asks(readings, kept).items()
+            call: _asking([self._calls[later] for later in wanted], priority)
+            for call, wanted in self.asks_for.items()
         }
         self._events = {
             call: cupy.cuda.Event(disable_timing=True) for call in (*self._asks, len(self._calls))
         }
-
-    @property
-    def worth_it(self) -> bool:
-        """Whether any call waits for its weights."""
-        return self._keep is not None or bool(self._asks)
 
     @contextmanager
     def keeping(self) -> Iterator[Callable[[], None]]:
@@ -64,9 +73,9 @@ class ReadAhead:
         kept in the cache any more.
         """
         try:
-            if self._keep is not None:
+            if self.keeps:
                 self._keep()
-                self._main.synchronize()
+            self._main.synchronize()
             yield self._run
         finally:
             self._main.synchronize()
@@ -80,9 +89,11 @@ class ReadAhead:
                 self._events[number].record(self._main)
                 self._side.wait_event(self._events[number])
                 self._side.use()
-                self._asks[number]()
-                # Leaving a `with` would make the default stream the current one.
-                self._main.use()
+                try:
+                    self._asks[number]()
+                finally:
+                    # Leaving a `with` would make the default stream the current one.
+                    self._main.use()
             for run in call.runs:
                 run()
         if self._asks:
@@ -99,9 +110,8 @@ def _bytes(call: Call) -> Sequence[int]:
     return [int(placed.array.nbytes) for placed in call.weights]
 
 
-def _asking(calls: Iterable[Call], priority: Priority) -> Run:
+def _asking(calls: Sequence[Call], priority: Priority) -> Run:
     """What asks for these calls' weights once it is started."""
-    calls = list(calls)
     pointers = [placed.pointer for call in calls for placed in call.weights]
     addresses = cupy.asarray(pointers, dtype=cupy.uint64)
     sizes = cupy.asarray([size for call in calls for size in _bytes(call)], dtype=cupy.int64)
@@ -123,4 +133,6 @@ extern "C" __global__ void read_ahead(
       asm volatile("prefetch.global.L2::PRIORITY [%0];" :: "l"(addresses[k] + at));
 }
 """
-    return cupy.RawKernel(source.replace("PRIORITY", priority), "read_ahead")
+    kernel = cupy.RawKernel(source.replace("PRIORITY", priority), "read_ahead")
+    kernel.compile()  # It would be the first time it runs, and that is captured into a graph.
+    return kernel

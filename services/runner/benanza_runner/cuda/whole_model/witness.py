@@ -77,9 +77,7 @@ class Witness:
     def run(self) -> None:
         """Starts the model once; it may be captured into a graph of the first stream."""
         if not self._parallel:
-            for call in self.calls:
-                for run in call.runs:
-                    run()
+            self.run_in_order()
             return
         main = self._streams[0]
         self._begin.record(main)
@@ -100,6 +98,12 @@ class Witness:
         for lane, index in last.items():
             if lane:
                 main.wait_event(self._ends[index])
+
+    def run_in_order(self) -> None:
+        """Starts one call after the other on the first stream."""
+        for call in self.calls:
+            for run in call.runs:
+                run()
 
     def _calls(self, program: Program) -> list[Call]:
         calls: list[Call] = []

@@ -186,7 +186,8 @@ class Witness(Result, frozen=True, kw_only=True):
     """How long a model took that was run as its bound says, beside the bound and the estimate.
 
     `sequential_us` is with one call after the other, `read_ahead_us` likewise with weights read
-    into the cache before the calls that need them, `parallel_us` on several streams.
+    into the cache before the calls that need them, or kept there, whichever was faster;
+    `parallel_us` on several streams.
     `layout_changes` of the `calls` turned an image into another layout. `failure` says why there
     are no times.
     """

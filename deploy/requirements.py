@@ -1,9 +1,10 @@
 """Prints what an image has to install: the project's dependencies, but for those named.
 
-    python deploy/requirements.py [--without NAME...]
+    python deploy/requirements.py [--without NAME...] [--extra EXTRA]
 
-Each service's image leaves out what that service never imports, which is most of the bytes.
-A name that is no dependency is an error, so that a Dockerfile can't go on naming what is gone.
+Each service's image leaves out what that service never imports, which is most of the bytes. Those
+of an extra come on top. A name that is no dependency, or no extra, is an error, so that a
+Dockerfile can't go on naming what is gone.
 """
 
 import argparse
@@ -17,12 +18,18 @@ def main() -> None:
     """Reads pyproject.toml in the current folder, and prints a requirement a line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--without", nargs="*", default=[], metavar="NAME")
-    unwanted = set(parser.parse_args().without)
+    parser.add_argument("--extra", metavar="EXTRA")
+    asked = parser.parse_args()
+    unwanted = set(asked.without)
     project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
     named = {re.split(r"[\[<>=~!; ]", text)[0]: text for text in project["dependencies"]}
     if unknown := unwanted - named.keys():
         parser.error(f"no dependency of the project: {', '.join(sorted(unknown))}")
-    sys.stdout.writelines(f"{text}\n" for name, text in named.items() if name not in unwanted)
+    extras = project["optional-dependencies"] | {None: []}
+    if asked.extra not in extras:
+        parser.error(f"no extra of the project: {asked.extra}")
+    wanted = [text for name, text in named.items() if name not in unwanted]
+    sys.stdout.writelines(f"{text}\n" for text in (*wanted, *extras[asked.extra]))
 
 
 if __name__ == "__main__":

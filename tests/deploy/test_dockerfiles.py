@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,8 +124,25 @@ class TestBuilt:
             process.kill()
 
 
-def test_a_requirement_that_is_none_is_refused() -> None:
-    command = [sys.executable, "deploy/requirements.py", "--without", "numpi"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def requirements(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "deploy/requirements.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("arguments", [("--without", "numpi"), ("--extra", "cudda")])
+def test_a_requirement_that_is_none_is_refused(arguments: tuple[str, str]) -> None:
+    found = requirements(*arguments)
     assert found.returncode == 2
-    assert "numpi" in found.stderr
+    assert arguments[1] in found.stderr
+
+
+def test_the_image_for_gpus_has_what_the_gpu_runtime_needs() -> None:
+    """A GPU runner without it would measure with ONNX Runtime, on the CPU."""
+    (gpu,) = (stage for stage in _dockerfile("runner").stages if stage.name == "build-gpu")
+    (step,) = (value for name, value in gpu.steps if name == "RUN")
+    (arguments,) = re.findall(r"python requirements.py (.*?) *\\?\s*> requirements-gpu", step)
+    wanted = set(requirements(*arguments.split()).stdout.splitlines())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert wanted > set(project["optional-dependencies"]["cuda"])
+    assert any(text.startswith("onnxruntime") for text in wanted)
+    assert "requirements-gpu.txt" in step.partition("pip install")[2]

@@ -119,6 +119,14 @@ class MisbehavingRuntime(FakeRuntime):
         return super().ceilings(precision)
 
 
+class OrderedRuntime(FakeRuntime):
+    """Has an accelerator that is called as CUDA's GPUs are counted."""
+
+    def system(self) -> System:
+        order = os.environ.get("CUDA_DEVICE_ORDER", "")
+        return msgspec.structs.replace(super().system(), accelerator=order)
+
+
 class TiringRuntime(FakeRuntime):
     """Slow from the `lasts`-th layer or model of its process on."""
 

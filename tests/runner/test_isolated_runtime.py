@@ -68,6 +68,11 @@ def test_it_is_the_same_runtime_in_another_process(isolated: IsolatedRuntime) ->
     assert still_works(isolated) != os.getpid()
 
 
+def test_it_counts_gpus_as_the_driver_does() -> None:
+    with IsolatedRuntime(f"{HERE}:OrderedRuntime") as runtime:
+        assert runtime.system().accelerator == "PCI_BUS_ID"
+
+
 def test_one_worker_measures_many_layers(isolated: IsolatedRuntime) -> None:
     assert still_works(isolated) == still_works(isolated)
 

@@ -52,7 +52,10 @@ class Consumer(aiokafka.Consumer):
 
         async def answer() -> Any:
             asked = getattr(thread._ensure_consumer(), question)(*about)
-            return await asyncio.wait_for(asked, GIVEN_UP_AFTER_S)
+            try:
+                return await asyncio.wait_for(asked, GIVEN_UP_AFTER_S)
+            except TimeoutError as error:
+                raise TimeoutError(f"{question}: nothing in {GIVEN_UP_AFTER_S:g} s") from error
 
         return await thread.call_thread(answer)
 

@@ -110,7 +110,7 @@ def test_a_question_without_an_answer_is_given_up_where_it_is_asked(
     consumer = Consumer.__new__(Consumer)
     thread: Any = SimpleNamespace(call_thread=call_thread, _ensure_consumer=lambda: client)
     consumer._thread = thread
-    for question in (consumer.begins_at, consumer.ends):
-        with pytest.raises(TimeoutError):
+    for question, named in ((consumer.begins_at, "committed"), (consumer.ends, "end_offsets")):
+        with pytest.raises(TimeoutError, match=f"{named}: nothing in"):
             asyncio.run(question(TP("layers", 0)))
     assert ended == ["question"] * 2

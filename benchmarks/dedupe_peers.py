@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import uvloop
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from confluent_kafka import Consumer, Producer
 
@@ -43,7 +42,6 @@ class Stopwatch:
 
 def empty_faust(kafka: KafkaConnection, watch: Stopwatch) -> None:
     """A Faust agent that takes events and does nothing with them; all else is as in dedupe."""
-    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
     app = create_app(kafka, Path(tempfile.mkdtemp(prefix="benanza-bench-")))
     topic = app.topic(kafka.topic(LAYERS), key_serializer="raw", value_serializer="raw")
 
@@ -64,7 +62,6 @@ def empty_faust(kafka: KafkaConnection, watch: Stopwatch) -> None:
 
 def bare_aiokafka(kafka: KafkaConnection, watch: Stopwatch) -> None:
     """The rule of dedupe over a dict, in a loop over batches that commits after its sends."""
-    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
 
     async def run() -> None:
         dedupe = Dedupe({})

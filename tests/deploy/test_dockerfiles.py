@@ -20,7 +20,7 @@ from tests.deploy.image import Dockerfile, Image
 SERVICES = ("ingest", "dedupe", "runner", "analyzer")
 
 ENGINE = {"chdb", "chdb-core", "pandas", "pyarrow"}
-FAUST = {"faust-streaming", "aiokafka", "rocksdict", "uvloop"}
+FAUST = {"faust-streaming", "aiokafka", "rocksdict"}
 
 LEFT_OUT = {
     "ingest": ENGINE | FAUST | {"onnxruntime"},

@@ -17,7 +17,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "3"
+INGEST_VERSION = "4"
 """Part of the ids of what ingest says. Raised when a change makes it say something else."""
 
 

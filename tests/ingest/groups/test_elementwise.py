@@ -35,6 +35,20 @@ def test_what_follows_a_product_is_its_epilogue() -> None:
     assert chains("c = Conv<pads=[1,1,1,1]>(x, w) r = Relu(c) y = Sigmoid(r)") == []
 
 
+def test_behind_an_epilogue_a_chain_begins() -> None:
+    after = "e = Exp({}) n = Neg(e) y = Sqrt(n)"
+    convolution = "c = Conv<pads=[1,1,1,1]>(x, w)"
+    assert chains(f"{convolution} {after.format('c')}") == ["Exp+Neg+Sqrt"]
+    assert chains(f"{convolution} r = Relu(c) {after.format('r')}") == ["Exp+Neg+Sqrt"]
+
+
+def test_integers_within_a_chain_stay_in_registers() -> None:
+    scales = "s = Constant<value = float {0.1}>() o = Constant<value = uint8 {7}>()"
+    there_and_back = "q = QuantizeLinear(c, s, o) d = DequantizeLinear(q, s, o)"
+    body = f"{scales} c = Conv<pads=[1,1,1,1]>(x, w) {there_and_back} y = Sigmoid(d)"
+    assert chains(body) == ["QuantizeLinear+DequantizeLinear+Sigmoid"]
+
+
 def test_a_layer_alone_is_no_chain() -> None:
     assert chains("y = Relu(x)") == []
 

@@ -5,8 +5,9 @@ import onnx
 
 from benanza_runner.onnx_schemas import numpy_dtype
 from benanza_schemas.element_types import TO_ONNX
+from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor, TensorValue
-from tests.runner.layers import floats, single, weights
+from tests.runner.layers import floats, operator, single, weights
 
 
 def version(op_type: str, opset: int = 21) -> int:
@@ -103,6 +104,48 @@ BROADCASTS = {
     "one hot": layer("OneHot", (longs(4, 6), fixed(9, scalar=True), ON_OFF), floats(4, 6, 9)),
     "one hot on an axis": layer(
         "OneHot", (longs(4, 6), fixed(9, scalar=True), ON_OFF), floats(4, 9, 6), axis=1
+    ),
+}
+
+UNSIGNED, SIGNED = Tensor("uint8", (2, 8, 9, 9)), Tensor("int8", (2, 8, 9, 9))
+FINE, COARSE = (fixed(step, dtype="float32", scalar=True) for step in (0.004, 0.03))
+STEPS = fixed(0.1, 0.02, 0.003, 0.02, 0.04, 0.007, 0.01, 0.5, dtype="float32")
+
+
+def requantised() -> Layer:
+    """DequantizeLinear–Relu–QuantizeLinear, each channel with a step of its own."""
+    operators = (
+        operator("DequantizeLinear", 21, (0, 1), (3,)),
+        operator("Relu", 14, (3,), (4,)),
+        operator("QuantizeLinear", 21, (4, 2), (5,)),
+    )
+    return canonical(Layer((SIGNED, STEPS, COARSE, IMAGE, IMAGE, UNSIGNED), operators, (5,)))
+
+
+QUANTISED = {
+    "dequantise, relu, quantise": requantised(),
+    "quantise": layer(
+        "QuantizeLinear", (IMAGE, COARSE, fixed(70, dtype="uint8", scalar=True)), UNSIGNED
+    ),
+    "quantise beyond the range": layer("QuantizeLinear", (IMAGE, FINE), UNSIGNED),
+    "quantise by channel": layer(
+        "QuantizeLinear", (IMAGE, STEPS, fixed(*range(-4, 4), dtype="int8")), SIGNED
+    ),
+    "quantise to 16 bits": layer(
+        "QuantizeLinear",
+        (TABLE, fixed(*[1e-4] * 12, dtype="float32"), fixed(*range(12), dtype="int16")),
+        Tensor("int16", (7, 12)),
+        axis=-1,
+    ),
+    "dequantise": layer(
+        "DequantizeLinear", (SIGNED, FINE, fixed(-3, dtype="int8", scalar=True)), IMAGE
+    ),
+    "dequantise by channel": layer(
+        "DequantizeLinear", (UNSIGNED, STEPS, fixed(*range(120, 128), dtype="uint8")), IMAGE
+    ),
+    "dequantise sums": layer("DequantizeLinear", (ints(7, 12), weights(12)), TABLE),
+    "dequantise with a computed scale": layer(
+        "DequantizeLinear", (SIGNED, floats(), Tensor("int8", ())), IMAGE
     ),
 }
 
@@ -255,4 +298,4 @@ NORMS = {
     "mean and variance": layer("MeanVarianceNormalization", (IMAGE,), IMAGE),
 }
 
-MORE = BROADCASTS | MOVES | RESIZES | ORDERS | REDUCTIONS | NORMS
+MORE = BROADCASTS | QUANTISED | MOVES | RESIZES | ORDERS | REDUCTIONS | NORMS

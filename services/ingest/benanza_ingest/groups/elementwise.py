@@ -1,9 +1,13 @@
 """A chain of element-wise layers, such as BatchNormalization–Relu before a convolution.
 
 One generated kernel reads the first value, computes the whole chain in registers and writes
-the last. Such a chain after a convolution or matrix product belongs to that one's epilogue.
+the last. What a convolution or matrix product takes into its epilogue belongs to that one; a chain
+begins behind it.
 """
 
+from itertools import dropwhile
+
+from benanza_ingest.groups import epilogue
 from benanza_ingest.groups.epilogue import ACTIVATIONS, ARITHMETIC, LONGEST, PRODUCTS
 from benanza_ingest.groups.wiring import Wiring
 
@@ -13,6 +17,7 @@ _ELEMENTWISE = (
     ACTIVATIONS
     | ARITHMETIC
     | frozenset("BatchNormalization Exp Erf Log Max Min Neg Pow Reciprocal Sqrt".split())
+    | frozenset(("QuantizeLinear", "DequantizeLinear"))
 )
 
 
@@ -32,13 +37,16 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
             # Of several values that a layer reads, one chain goes on to it.
             follows.setdefault(follower, position)
     before = {position: follower for follower, position in follows.items()}
+    taken = {position for group in epilogue.propose(wiring) for position in group}
     groups: list[tuple[int, ...]] = []
     for start, layer in enumerate(wiring.layers):
-        if start in follows or layer.op in PRODUCTS:
+        if start in follows:
             continue
         chain = [start]
         while chain[-1] in before:
             chain.append(before[chain[-1]])
+        if layer.op in PRODUCTS:
+            chain = list(dropwhile(taken.__contains__, chain[1:]))
         pieces = (tuple(chain[at : at + LONGEST]) for at in range(0, len(chain), LONGEST))
         groups.extend(piece for piece in pieces if len(piece) > 1)
     return groups

@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.elements import INDEX, element, variable
-from benanza_runner.cuda.lowering import expressions, integer_expressions, logic
+from benanza_runner.cuda.lowering import expressions, integer_expressions, logic, quantisation
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine, normalisation
+from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
@@ -142,6 +143,8 @@ class ElementwiseKernel:
         op_type = operator.op_type
         if op_type == "BatchNormalization":
             return self._normalised(operator)
+        if op_type in ("QuantizeLinear", "DequantizeLinear"):
+            return self._rescaled(operator)
         inputs = operator.inputs[:1] if op_type in logic.CONVERSIONS else operator.inputs
         written = self._element(operator.outputs[0])
         if op_type in logic.OPERATORS and not operator.domain:
@@ -173,6 +176,26 @@ class ElementwiseKernel:
             raise UnsupportedError("batch normalisation with computed statistics is not done yet")
         factor, mean, shift = normalisation(operator, self._values)
         return self._scaled(operator.inputs[0], factor, shift - mean * factor)
+
+    def _rescaled(self, operator: Operator) -> str:
+        """A QuantizeLinear or DequantizeLinear: one scale for all, or one for each channel."""
+        if integer(operator, "block_size", 0):
+            raise UnsupportedError(f"{operator.op_type} by blocks is not done yet")
+        value = self.name(operator.inputs[0])
+        axis = integer(operator, "axis", 1) % len(self._output) if self._output else 0
+        scale, zero = (self._along(index, axis) for index in (*operator.inputs[1:], OMITTED)[:2])
+        if operator.op_type == "DequantizeLinear":
+            return quantisation.dequantised(value, scale, zero)
+        kind = self._layer.tensors[operator.outputs[0]].dtype
+        return quantisation.quantised(value, scale, zero, kind)
+
+    def _along(self, index: int, axis: int) -> str:
+        """The variable that holds a number, or that of the place on this axis of the output."""
+        if index == OMITTED or self._layer.tensors[index].shape in ((), (1,)):
+            return self.name(index)
+        array = self._values[index]
+        shape = (array.size, *(1,) * (len(self._output) - 1 - axis))
+        return self.operand(array, constant=self._layer.tensors[index].constant, shape=shape)
 
     def _scaled(self, value: int, factor: Array, shift: Array) -> str:
         """A value times a factor and plus a shift, both by channel."""

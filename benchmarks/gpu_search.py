@@ -59,7 +59,7 @@ class Arm:
         self._stream.use()
         self._timer.spent_us = 0.0
         started = time.perf_counter()
-        bench = Bench(lowered, precision, self._stream.ptr)
+        bench = Bench(lowered, precision)
         found = self._trials.variants(bench, expected, name)
         cost = Cost(time.perf_counter() - started, self._timer.spent_us / 1e6)
         return found, cost
@@ -84,7 +84,7 @@ def main() -> None:
         for fingerprint, layer in convolutions(batch).items()
         if (fingerprint, precision) not in known
     ]
-    guard = Guard(asked.file.with_suffix(".journal"), SECONDS)
+    guard = Guard(asked.file.with_suffix(".journal"), SECONDS, cupy.cuda.runtime.deviceSynchronize)
     search = Arm(CudaRuntime(), guard, plan=PLAN, hopeless_factor=HOPELESS_FACTOR)
     exhaustive = Arm(CudaRuntime(ALL, ALL), guard, plan=EVERYTHING, hopeless_factor=inf)
     left = len(wanted)

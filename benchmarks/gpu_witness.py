@@ -203,19 +203,18 @@ class Again:
             run()
             batch = self._timer.replayed(run, CALLS)
             warm_us = median(batch.call_us() for _ in range(SAMPLES))
-            company_us = self._company.in_company_us(run, warm_us)
+            # Differences of noisy times, neither of which can be less than the one before.
+            company_us = max(warm_us, median(self._company.in_company_us(run, warm_us)))
             read = bench.read(candidate.layout)
-            cold_us = self._company.weights_cold_us(run, warm_us, read, candidate.result)
-            self._known[key] = warm_us, median(company_us), median(cold_us)
+            cold = self._company.weights_cold_us(run, warm_us, read, candidate.result)
+            self._known[key] = warm_us, company_us, max(company_us, median(cold))
             cupy.get_default_memory_pool().free_all_blocks()
         return self._known[key]
 
     def _candidate(self, step: Step, precision: Precision) -> tuple[Bench, Candidate]:
         assert step.choice is not None
         layer = retyped(step.layer, "fp32")
-        bench = OneLayout(
-            lower(layer, random_inputs(layer, precision)), precision, self._stream.ptr
-        )
+        bench = OneLayout(lower(layer, random_inputs(layer, precision)), precision)
         bench.layout = step.choice.layout
         wanted = step.choice.algorithm, step.choice.layout
         for library in self._runtime.libraries():

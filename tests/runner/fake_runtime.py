@@ -51,13 +51,9 @@ class FakeRuntime(Runtime):
             )
         )
 
-    def refuses(self, layer: Layer, precision: Precision) -> str | None:
-        return "paper has no bf16" if precision == "bf16" else None
-
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
-        refusal = self.refuses(layer, precision)
-        if refusal is not None:
-            return Outcome(failure=refusal)
+        if precision == "bf16":
+            return Outcome(failure="paper has no bf16")
         times = (variant(float(len(layer.operators))),)
         return Outcome(variants=times, environment={"process": str(os.getpid())})
 

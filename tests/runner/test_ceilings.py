@@ -1,12 +1,13 @@
 """The rates that a system reaches."""
 
+import msgspec
 import pytest
 
 from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products, streams
 from benanza_runner.onnx_schemas import opsets
 from benanza_runner.precision import ELEMENT_TYPE, retyped
 from benanza_runner.runtime import Outcome
-from benanza_schemas.events import Ceiling, Variant
+from benanza_schemas.events import WEIGHTS_COLD, Ceiling, Variant
 from benanza_schemas.layer import Layer, Precision
 from tests.runner.fake_runtime import FakeRuntime, variant
 
@@ -43,6 +44,16 @@ def test_what_fails_is_left_out() -> None:
     (bandwidth,) = measured_ceilings(Steady(), "fp16")
     assert bandwidth.name == "bandwidth"
     assert measured_ceilings(FakeRuntime(), "bf16") == ()
+
+
+def test_differences_of_times_do_not_count() -> None:
+    class Accompanied(Steady):
+        def measure(self, layer: Layer, precision: Precision) -> Outcome:
+            outcome = super().measure(layer, precision)
+            cold = msgspec.structs.replace(outcome.variants[0], cache=WEIGHTS_COLD, minimum_us=1e-3)
+            return Outcome(variants=(*outcome.variants, cold))
+
+    assert measured_ceilings(Accompanied(), "fp32") == measured_ceilings(Steady(), "fp32")
 
 
 def test_the_spread_is_in_the_unit_of_the_rate() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from benanza_runner.precision import ELEMENT_TYPE
 from benanza_runner.runtime import Runtime
 from benanza_schemas.element_types import size_bytes
-from benanza_schemas.events import Ceiling
+from benanza_schemas.events import WARM, Ceiling
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer, Operator, Precision, Tensor
 
@@ -31,13 +31,19 @@ class Yardstick(NamedTuple):
     amount: int
 
 
-def measured_ceilings(runtime: Runtime, precision: Precision) -> tuple[Ceiling, ...]:
-    """The fastest of the yardsticks of each name, at most one `bandwidth` and one `flops`."""
+def measured_ceilings(
+    runtime: Runtime, precision: Precision, rounds: int = ROUNDS
+) -> tuple[Ceiling, ...]:
+    """The fastest of the yardsticks of each name, at most one `bandwidth` and one `flops`.
+
+    Of times taken again and again: others are differences of two times, and may come out too
+    small.
+    """
     found = []
     for name, yardsticks in (("bandwidth", streams), ("flops", products)):
         reached = [
             ceiling
-            for _ in range(ROUNDS)
+            for _ in range(rounds)
             for ceiling in _one_round(runtime, name, precision, yardsticks)
         ]
         if reached:
@@ -54,6 +60,8 @@ def _one_round(
     for yardstick in yardsticks(precision):
         fastest_us = math.inf
         for variant in runtime.measure(yardstick.layer, precision).variants:
+            if variant.cache != WARM:
+                continue
             if not variant.minimum_us or not variant.median_us or variant.iqr_us is None:
                 continue
             fastest_us = min(fastest_us, variant.minimum_us)

@@ -15,8 +15,6 @@ from benanza_runner.worker_messages import (
     Measure,
     MeasureCeilings,
     Measured,
-    Question,
-    Refusal,
     Reply,
     Request,
     Start,
@@ -98,16 +96,6 @@ class IsolatedRuntime(Runtime):
         if self._described is None:
             raise AssertionError("a started worker has described its system")
         return self._described
-
-    def refuses(self, layer: Layer, precision: Precision) -> str | None:
-        too_large = self._too_large(layer, precision)
-        if too_large is not None:
-            return too_large
-        try:
-            reply = self._ask(Question(layer, precision), self._limits.layer_seconds)
-        except WorkerError as error:
-            return str(error)
-        return reply.reason if isinstance(reply, Refusal) else _unexpected(reply)
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
         too_large = self._too_large(layer, precision)

@@ -72,7 +72,8 @@ class OnnxRuntime(Runtime):
             )
         )
 
-    def refuses(self, layer: Layer, precision: Precision) -> str | None:
+    def _refusal(self, layer: Layer, precision: Precision) -> str | None:
+        """Why this layer can't be tried at this precision, or None if it can."""
         if precision == "tf32" and self._device == "cpu":
             return "TF32 is a mode of GPUs; a CPU has none"
         try:
@@ -82,7 +83,7 @@ class OnnxRuntime(Runtime):
         return None
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
-        refusal = self.refuses(layer, precision)
+        refusal = self._refusal(layer, precision)
         if refusal is not None:
             return Outcome(failure=refusal)
         try:

@@ -47,13 +47,6 @@ class Runtime(ABC):
         """What the measurements are made on and with."""
 
     @abstractmethod
-    def refuses(self, layer: Layer, precision: Precision) -> str | None:
-        """Why this layer can't be tried at this precision, or None if it can.
-
-        Answers at once, without running anything: a layer that isn't refused may still fail.
-        """
-
-    @abstractmethod
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
         """Times a layer in its canonical form, with its inputs and weights in the caches."""
 

@@ -22,8 +22,6 @@ from benanza_runner.worker_messages import (
     Measure,
     MeasureCeilings,
     Measured,
-    Question,
-    Refusal,
     Reply,
     Request,
     Start,
@@ -84,8 +82,6 @@ def _make(start: Start) -> Runtime:
 def _answer(runtime: Runtime, request: Request) -> Reply:
     try:
         match request:
-            case Question():
-                return Refusal(runtime.refuses(request.layer, request.precision))
             case Measure():
                 return Measured(runtime.measure(request.layer, request.precision))
             case MeasureCeilings():

@@ -18,13 +18,6 @@ class Start(msgspec.Struct, frozen=True, tag=True):
     memory_bytes: int
 
 
-class Question(msgspec.Struct, frozen=True, tag=True):
-    """Does the runtime refuse this layer? Answered with `Refusal`."""
-
-    layer: Layer
-    precision: Precision
-
-
 class Measure(msgspec.Struct, frozen=True, tag=True):
     """Measure this layer. Answered with `Measured`."""
 
@@ -52,12 +45,6 @@ class Described(msgspec.Struct, frozen=True, tag=True):
     cache_bytes: int
 
 
-class Refusal(msgspec.Struct, frozen=True, tag=True):
-    """Why the layer can't be tried, or None."""
-
-    reason: str | None
-
-
 class Measured(msgspec.Struct, frozen=True, tag=True):
     """What came of it."""
 
@@ -82,8 +69,8 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Request = Start | Question | Measure | MeasureCeilings | Witness
-Reply = Described | Refusal | Measured | Ceilings | Testified | Failed
+Request = Start | Measure | MeasureCeilings | Witness
+Reply = Described | Measured | Ceilings | Testified | Failed
 
 MAX_MESSAGE_BYTES = 64_000_000
 

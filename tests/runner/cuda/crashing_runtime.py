@@ -12,11 +12,23 @@ from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.trials import Library
 from benanza_schemas.events import Variant
 
+LATER = 20
+
 ILLEGAL = cupy.RawKernel('extern "C" __global__ void illegal(int* p) { *p = 1; }', "illegal")
 
 
+ILLEGAL_LATER = cupy.RawKernel(
+    f"""
+extern "C" __global__ void later(int* runs, int* p) {{ if (++*runs > {LATER}) *p = 1; }}
+""",
+    "later",
+)
+
+
 class Saboteur:
-    """One variant writes where it must not, one never ends, and one leaves a wrong result."""
+    """One variant writes where it must not, one does so when it has run often, one never ends, and
+    one leaves a wrong result.
+    """
 
     library = "saboteur"
 
@@ -24,8 +36,17 @@ class Saboteur:
         if not isinstance(bench.call, Elementwise):
             return
         result = bench.result(bench.call.output)
+        given = bench.operand("in0").array
+        runs = cupy.zeros(1, cupy.int32)
+
+        def later() -> None:
+            if bench.precision == "fp32":
+                cupy.maximum(given, 0, out=result.array)
+                ILLEGAL_LATER((1,), (1,), (runs, cupy.uint64(16)))
+
         for name, run in (
             ("illegal access", lambda: ILLEGAL((1,), (1,), (cupy.uint64(16),))),
+            ("illegal access in the end", later),
             ("endless", lambda: time.sleep(1_000)),
             ("wrong", lambda: result.array.fill(1)),
         ):

@@ -6,6 +6,19 @@ from tests.runner.cuda.more_layers import fixed, layer, version
 from tests.runner.layers import floats, operator, weights
 
 
+def gemm_and_residual(*third: Tensor, beta: float) -> Layer:
+    """A Gemm, with its C if there is one, and an Add of another matrix."""
+    result = floats(5, 16)
+    tensors = (floats(5, 24), weights(24, 16), *third, result, result, result)
+    inputs = tuple(range(2 + len(third)))
+    product, residual, total = (len(inputs) + at for at in range(3))
+    operators = (
+        operator("Gemm", 13, inputs, (product,), beta=beta),
+        operator("Add", 14, (product, residual), (total,)),
+    )
+    return canonical(Layer(tensors, operators, (total,)))
+
+
 def followed_by(op_type: str, product: str, **attributes: AttributeValue) -> Layer:
     """A convolution or a product with an activation after it."""
     product_type = "Conv" if product == "Conv" else "Gemm"
@@ -227,4 +240,6 @@ PRODUCTS: dict[str, Layer] = {
     "gemm + computed row": layer(
         "Gemm", (floats(5, 24), weights(24, 16), floats(16)), floats(5, 16)
     ),
+    "gemm with a factor for no matrix, and a residual": gemm_and_residual(beta=0.5),
+    "gemm without its matrix, and a residual": gemm_and_residual(weights(16), beta=0.0),
 } | OF_BYTES  # fmt: skip

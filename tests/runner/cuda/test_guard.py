@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from benanza_runner.cuda.guard import Guard, end_if_fatal
+from benanza_runner.cuda.guard import Guard
+
+
+def well(journal: Path | None) -> Guard:
+    """One of a process in which CUDA works."""
+    return Guard(journal, 60, lambda: None)
 
 
 def run(script: str, journal: Path) -> int:
@@ -20,55 +25,65 @@ def run(script: str, journal: Path) -> int:
 def test_what_ended_a_process_is_condemned_and_the_rest_is_not(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     script = (
-        "g = Guard(Path(p), 60)\n"
+        "g = Guard(Path(p), 60, int)\n"
         "with g.watching('good one'): pass\n"
         "with g.watching('bad one'): import os; os.abort()"
     )
     assert run(script, journal) != 0
-    guard = Guard(journal, 60)
+    guard = well(journal)
     assert guard.condemned("bad one")
     assert not guard.condemned("good one")
     with guard.watching("another one"):
         pass
-    again = Guard(journal, 60)
+    again = well(journal)
     assert again.condemned("bad one")
     assert not again.condemned("another one")
 
 
 def test_what_hangs_is_ended_and_condemned(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    script = "import time\nwith Guard(Path(p), 0.2).watching('endless one'): time.sleep(60)"
+    script = "import time\nwith Guard(Path(p), 0.2, int).watching('endless one'): time.sleep(60)"
     started = time.monotonic()
     assert run(script, journal) != 0
     assert time.monotonic() - started < 30
-    assert Guard(journal, 60).condemned("endless one")
+    assert well(journal).condemned("endless one")
 
 
 def test_without_a_journal_nothing_is_remembered() -> None:
-    guard = Guard(None, 60)
+    guard = well(None)
     with guard.watching("one"):
         pass
     assert not guard.condemned("one")
 
 
-def test_after_an_illegal_access_the_process_ends() -> None:
-    message = "cudaErrorIllegalAddress: an illegal memory access was encountered"
+def illegal_access() -> None:
+    """What waiting for the device does after one, each time."""
+    raise RuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
+
+
+def test_after_an_error_that_lasts_the_process_ends() -> None:
+    """Whichever it is, and whoever noticed it first: a library names it in its own way."""
     with pytest.raises(SystemExit, match="illegal memory access"):
-        end_if_fatal(RuntimeError(message))
-    end_if_fatal(RuntimeError("CUDNN_STATUS_NOT_SUPPORTED"))
+        Guard(None, 60, illegal_access).end_if_lasting(
+            RuntimeError("CUDNN_STATUS_EXECUTION_FAILED")
+        )
+    well(None).end_if_lasting(RuntimeError("CUDNN_STATUS_NOT_SUPPORTED"))
 
 
 def test_a_variant_that_makes_this_process_give_up_is_condemned(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    guard = Guard(journal, 60)
-    with pytest.raises(SystemExit), guard.watching("illegal one"):
-        end_if_fatal(RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS"))
-    assert Guard(journal, 60).condemned("illegal one")
+    guard = Guard(journal, 60, illegal_access)
+    with pytest.raises(SystemExit), guard.watching("noticed by who runs it"):
+        guard.end_if_lasting(RuntimeError("refused"))
+    assert well(journal).condemned("noticed by who runs it")
+    with pytest.raises(SystemExit), guard.watching("noticed by nobody"):
+        raise RuntimeError("refused")
+    assert well(journal).condemned("noticed by nobody")
 
 
 def test_a_variant_that_fails_is_not_condemned(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    guard = Guard(journal, 60)
+    guard = well(journal)
     with pytest.raises(RuntimeError, match="refused"), guard.watching("refused one"):
         raise RuntimeError("refused")
-    assert not Guard(journal, 60).condemned("refused one")
+    assert not well(journal).condemned("refused one")

@@ -1,9 +1,9 @@
-"""How many calls and how many copies."""
+"""How many calls."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.measuring.batch import CACHES, calls_for, copies_for
+from benanza_runner.measuring.batch import calls_for
 
 
 @given(st.floats(0.1, 1e6), st.floats(1, 1e5), st.integers(1, 5_000))
@@ -18,20 +18,3 @@ def test_calls_fill_the_replay_or_reach_the_limit(
 
 def test_what_takes_no_time_is_called_as_often_as_may_be() -> None:
     assert calls_for(0.0, 100.0, 7) == 7
-
-
-@given(st.integers(1, 10**10), st.integers(1, 10**8), st.integers(0, 10**12))
-def test_copies_outgrow_the_cache_or_there_are_none(
-    buffer_bytes: int, cache_bytes: int, free_bytes: int
-) -> None:
-    copies = copies_for(buffer_bytes, cache_bytes, free_bytes)
-    if copies is None:
-        least = max(2 * buffer_bytes, CACHES * cache_bytes)
-        assert least > free_bytes // 2 - buffer_bytes
-    else:
-        assert copies >= 2
-        assert CACHES * cache_bytes <= copies * buffer_bytes <= free_bytes // 2
-
-
-def test_a_layer_without_buffers_has_no_cold_timing() -> None:
-    assert copies_for(0, 1, 1_000) is None

@@ -23,10 +23,9 @@ class Bench:
     run one after another.
     """
 
-    def __init__(self, lowered: Lowered, precision: Precision, stream: int) -> None:
+    def __init__(self, lowered: Lowered, precision: Precision) -> None:
         self.call = lowered.call
         self.precision: Precision = precision
-        self.stream = stream
         self._lowered = lowered
         self._placed: dict[tuple[str, tuple[int, ...]], Placed] = {}
         self._results: dict[tuple[Shape, tuple[int, ...], str, int], Placed] = {}

@@ -62,7 +62,7 @@ class Company:
             self._spacer_us = median(both) / 2
         about_us = alone_us + self._spacer_us
         together = self._samples(in_turn(self._spacers[0], run), about_us, MOST_CALLS)
-        return tuple(max(0.0, us - self._spacer_us) for us in together)
+        return _differences(together, self._spacer_us)
 
     def weights_cold_us(
         self, run: Run, alone_us: float, read: Sequence[Placed], written: Placed
@@ -81,7 +81,7 @@ class Company:
             without = self._samples(in_turn(*before, write), 40.0 + alone_us, MOST_COLD_CALLS)
             self._without_us[sizes] = median(without) - write_us
         together = self._samples(in_turn(*before, run), 40.0 + alone_us, MOST_COLD_CALLS)
-        return tuple(max(0.0, us - self._without_us[sizes]) for us in together)
+        return _differences(together, self._without_us[sizes])
 
     def _samples(self, run: Run, about_us: float, most: int) -> list[float]:
         batch = self._timer.replayed(run, calls_for(about_us, REPLAY_US, most))
@@ -108,6 +108,14 @@ class Company:
         blocks = max(1, min(self._blocks * 8, -(-int(words) // TOUCH_THREADS)))
         arguments = (array, words)
         return lambda: kernel((blocks,), (TOUCH_THREADS,), arguments)
+
+
+def _differences(together: Sequence[float], without_us: float) -> tuple[float, ...]:
+    """Raises `ValueError` where all are less than noise."""
+    found = tuple(us - without_us for us in together if us > without_us)
+    if not found:
+        raise ValueError("in company it takes no longer than the company alone")
+    return found
 
 
 def in_turn(*runs: Run) -> Run:

@@ -15,7 +15,7 @@ from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
-from benanza_runner.cuda.guard import Guard, end_if_fatal
+from benanza_runner.cuda.guard import Guard
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
 from benanza_runner.cuda.kernels.gathering import GatheringKernels
@@ -26,8 +26,8 @@ from benanza_runner.cuda.kernels.norms import NormKernels
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.reductions import ReductionKernels
-from benanza_runner.cuda.kernels.row_kernels import RowKernels
 from benanza_runner.cuda.kernels.row_products import RowProducts
+from benanza_runner.cuda.kernels.softmax_lrn import SoftmaxLrnKernels
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt import CublasLt
 from benanza_runner.cuda.libraries.cublaslt_integers import CublasLtIntegers
@@ -57,7 +57,7 @@ from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_runner.sampling import collect
 from benanza_runner.stopping import Rule, summary
-from benanza_schemas.events import Ceiling, System, Variant, Witnessed, identified
+from benanza_schemas.events import WARM, Ceiling, System, Variant, Witnessed, identified
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
@@ -81,7 +81,8 @@ class CudaRuntime(Runtime):
     """cuDNN, cuBLASLt and generated kernels on CUDA's first GPU.
 
     `plans` and `algorithms` limit how many ways of one call cuDNN and cuBLASLt are asked for.
-    Layers that come down to the same call share its times; each is checked by itself.
+    Layers that come down to the same call with the same operands fixed share its times, where the
+    best variant gives a right result for each.
     `journal` is a file for what `Guard` remembers; a variant that takes longer than
     `variant_seconds` ends the process. Without `company` there are no times in the company of
     other calls, nor with cold weights.
@@ -114,7 +115,7 @@ class CudaRuntime(Runtime):
             IntegerProducts(),
             ElementwiseKernels(),
             PoolingKernels(),
-            RowKernels(),
+            SoftmaxLrnKernels(),
             MovementKernels(),
             GatheringKernels(),
             ImageKernels(),
@@ -124,13 +125,17 @@ class CudaRuntime(Runtime):
             TransposedKernels(),
             AttentionKernels(),
         )
-        guard = Guard(Path(journal) if journal else None, variant_seconds)
+        self._guard = Guard(
+            Path(journal) if journal else None,
+            variant_seconds,
+            cupy.cuda.runtime.deviceSynchronize,
+        )
         self._timer = GraphTimer(self._stream)
         self._company = Company(self._timer)
         accompanied = self._company if company else None
-        self._trials = Trials(self.libraries(), self._timer, guard, accompanied)
+        self._trials = Trials(self.libraries(), self._timer, self._guard, accompanied)
         self._canary = Canary(steps(self._timer))
-        self._known: dict[tuple[Call, Precision], Outcome] = {}
+        self._known: dict[tuple[Call, frozenset[str], Precision], Outcome] = {}
 
     def libraries(self) -> tuple[Library, ...]:
         """What offers candidates, in the order in which they are asked."""
@@ -155,17 +160,13 @@ class CudaRuntime(Runtime):
             )
         )
 
-    def refuses(self, layer: Layer, precision: Precision) -> str | None:
-        """Nothing beforehand: a layer's precision is the libraries' matter, not its opset's."""
-        return None
-
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
         try:
             return self._measured(layer, precision)
         except REFUSALS as error:
             return Outcome(failure=str(error))
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's and CUDA's share no base
-            end_if_fatal(error)
+            self._guard.end_if_lasting(error)
             return Outcome(failure=one_line(f"{type(error).__name__}: {error}"))
         finally:
             cupy.get_default_memory_pool().free_all_blocks()
@@ -175,15 +176,13 @@ class CudaRuntime(Runtime):
         layer = retyped(layer, "fp32")
         given = reference(layer, precision, self._threads)
         lowered = lower(layer, given.values)
-        bench = Bench(lowered, precision, self._stream.ptr)
+        bench = Bench(lowered, precision)
         ready = time.perf_counter()
         name = f"{fingerprint(layer)} {precision}"
-        known = self._known.get((lowered.call, precision))
-        if known is None:
-            outcome = self._searched(bench, given.outputs, name)
-            self._known[lowered.call, precision] = outcome
-        else:
-            outcome = self._shared(known, bench, given.outputs, name)
+        alike = lowered.call, lowered.weights, precision
+        outcome = self._shared(self._known.get(alike), bench, given.outputs, name)
+        if outcome is None:
+            outcome = self._known[alike] = self._searched(bench, given.outputs, name)
         seconds = {
             "reference_seconds": f"{ready - started:.3f}",
             "search_seconds": f"{time.perf_counter() - ready:.3f}",
@@ -212,19 +211,21 @@ class CudaRuntime(Runtime):
         }
         return Outcome(tuple(variants), environment=environment, slowed=slowed)
 
-    def _shared(self, known: Outcome, bench: Bench, expected: list[Array], name: str) -> Outcome:
+    def _shared(
+        self, known: Outcome | None, bench: Bench, expected: list[Array], name: str
+    ) -> Outcome | None:
         """The times of the same call for another layer, if its best variant is right here too."""
-        timed = [variant for variant in known.variants if variant.median_us is not None]
-        if timed:
-            best = min(timed, key=_median_us)
-            reason = self._trials.wrong_again(bench, expected, name, best)
-            if reason:
-                return Outcome(failure=f"the call that runs it gives a {reason}")
+        if known is None:
+            return None
+        timed = [v for v in known.variants if v.median_us is not None and v.cache == WARM]
+        if timed and self._trials.wrong_again(bench, expected, name, min(timed, key=_median_us)):
+            return None
         environment = known.environment | {"times": "shared"}
         return msgspec.structs.replace(known, environment=environment)
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
-        return measured_ceilings(self, precision)
+        # Nobody else is at work on a GPU, and times are known after the first round.
+        return measured_ceilings(self, precision, rounds=1)
 
     def cache_bytes(self) -> int:
         return self._company.cache_bytes
@@ -254,7 +255,7 @@ class CudaRuntime(Runtime):
         except REFUSALS as error:
             return Testimony(failure=str(error))
         except Exception as error:  # noqa: BLE001  # CUDA's libraries' errors share no base
-            end_if_fatal(error)
+            self._guard.end_if_lasting(error)
             return Testimony(failure=one_line(f"{type(error).__name__}: {error}"))
         finally:
             cupy.get_default_memory_pool().free_all_blocks()

@@ -12,11 +12,12 @@ from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, failed, refused
 from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
-from benanza_runner.cuda.guard import Guard, end_if_fatal
+from benanza_runner.cuda.guard import Guard
 from benanza_runner.cuda.layout_changes import LayoutChanges
 from benanza_runner.cuda.layouts import image_layouts
 from benanza_runner.measuring.error import wrong
-from benanza_runner.measuring.search import SCREENED, Found, Plan, Trial, search
+from benanza_runner.measuring.search import Batch, Found, Plan, Trial, search
+from benanza_runner.sampling import Timing
 from benanza_runner.stopping import summary
 from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 
@@ -26,6 +27,11 @@ HOPELESS_FACTOR = 10.0
 PLAN = Plan()
 
 CONDEMNED = "it ended the process that ran it, or took too long"
+
+FIXED = "fixed"
+"""Stands where so many samples were to be taken, whatever they showed."""
+
+COMPANY = "company"
 
 
 class Library(Protocol):
@@ -93,20 +99,56 @@ class Trials:
                 else:
                     fastest_us = min(fastest_us, checked.once_us)
                     trials.append((checked, trial))
-        with self._guard.watching(f"{name} search"):
+        whole = f"{name} search"
+        if self._guard.condemned(whole):
+            # One of them ended the process when it ran again and again: this time, by name.
+            trials = [(checked, self._watched(checked, trial, name)) for checked, trial in trials]
+        with self._guard.watching(whole):
             if trials:
                 self._timer.wake(trials[0][1].look)
             found = search([trial for _, trial in trials], self._plan, Random(SEED))
-        timed = [_timed(checked, each) for (checked, _), each in zip(trials, found, strict=True)]
-        with self._guard.watching(f"{name} in company"):
-            timed = [self._turned(variant, bench) for variant in timed]
-            best = _best_by_layout([checked for checked, _ in trials], timed)
-            accompanied = [
-                self._turned(variant, bench)
-                for each in best
-                for variant in self._accompanied(*each, bench)
-            ]
-        return [*timed, *accompanied, *hopeless, *failures]
+        right = [checked for checked, _ in trials]
+        timed = [_timed(*each) for each in zip(right, found, strict=True)]
+        return [*self._within_models(right, timed, bench, name), *hopeless, *failures]
+
+    def _watched(self, checked: Checked, trial: Trial, name: str) -> Trial:
+        """The trial with each of its runs under guard, which takes longer."""
+
+        def watched(batch: Batch) -> Batch:
+            def run() -> Timing:
+                with self._guard.watching(_name(name, checked.candidate)):
+                    return batch.run()
+
+            return Batch(run, batch.calls)
+
+        def full() -> Batch:
+            with self._guard.watching(_name(name, checked.candidate)):
+                return watched(trial.full())
+
+        return Trial(watched(trial.look), full, trial.kind)
+
+    def _within_models(
+        self, checked: list[Checked], timed: list[Variant], bench: Bench, name: str
+    ) -> list[Variant]:
+        """These variants with what changes of layout take around them, and the best of them in the
+        company of others, which costs no more than that where it fails.
+        """
+        with self._guard.watching(f"{name} turned"):
+            turned = [self._turned(variant, bench) for variant in timed]
+        where = f"{name} in company"
+        if self._guard.condemned(where):
+            return [*turned, refused(COMPANY, "none", "", CONDEMNED)]
+        with self._guard.watching(where):
+            try:
+                accompanied = [
+                    self._turned(variant, bench)
+                    for each in _best_by_layout(checked, turned)
+                    for variant in self._accompanied(*each, bench)
+                ]
+            except Exception as error:  # noqa: BLE001  # the times so far are good without
+                self._guard.end_if_lasting(error)
+                return [*turned, refused(COMPANY, "none", "", error)]
+        return [*turned, *accompanied]
 
     def forget(self) -> None:
         """Drops the times that one layer's trials leave for the next's."""
@@ -131,10 +173,10 @@ class Trials:
             return
         run, alone_us = checked.candidate.run, alone.median_us or 0.0
         samples = self._company.in_company_us(run, alone_us)
-        yield _timed(checked, Found(samples, SCREENED), IN_COMPANY)
+        yield _timed(checked, Found(samples, FIXED), IN_COMPANY)
         read = bench.read(checked.candidate.layout)
         samples = self._company.weights_cold_us(run, alone_us, read, checked.candidate.result)
-        yield _timed(checked, Found(samples, SCREENED), WEIGHTS_COLD)
+        yield _timed(checked, Found(samples, FIXED), WEIGHTS_COLD)
 
     def wrong_again(self, bench: Bench, expected: Any, name: str, known: Variant) -> str:
         """Runs one known variant once more, with other operands: why its result is wrong."""
@@ -149,7 +191,7 @@ class Trials:
             try:
                 yield from library.candidates(bench)
             except Exception as error:  # noqa: BLE001  # it must not cost the other libraries
-                end_if_fatal(error)
+                self._guard.end_if_lasting(error)
                 yield refused(type(library).__name__, "none", "", error)
 
     def _checked(
@@ -171,14 +213,16 @@ class Trials:
                     relative_error(result.floats(), wanted)
                     for result, wanted in zip(written, expected, strict=True)
                 ]
-                reason = next(filter(None, (wrong(e, bench.precision) for e in errors)), "")
+                # Integers aren't rounded.
+                precisions = ("fp32" if r.element else bench.precision for r in written)
+                reason = next(filter(None, map(wrong, errors, precisions)), "")
                 if reason:
                     return failed(candidate, reason)
                 once_us = min(self._timer.once_us(candidate.run) for _ in range(2))
             except NotMeantError:
                 return None
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
-                end_if_fatal(error)
+                self._guard.end_if_lasting(error)
                 return failed(candidate, error)
         return Checked(candidate, scratch_bytes, once_us)
 
@@ -189,7 +233,7 @@ class Trials:
                 kind = checked.candidate.layout if _is_images(checked.candidate.layout) else ""
                 return self._timer.trial(checked.candidate.run, checked.once_us, kind)
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
-                end_if_fatal(error)
+                self._guard.end_if_lasting(error)
                 return failed(checked.candidate, error)
 
 

@@ -240,6 +240,7 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (newest("Pad", (floats(4), longs(2)), floats(9)), "whose input 2 is computed"),
         (newest("ReduceSum", (floats(4, 0),), floats(4, 1)), "a tensor is empty"),
         (newest("Relu", (Tensor("float64", (4,)),), floats(4)), "float64"),
+        (newest("Softmax", (Tensor("float64", (2, 4)),), Tensor("float64", (2, 4))), "float64"),
         (newest("Sin", (longs(4),), longs(4)), "Sin of int64"),
         (
             newest("MatMul", (floats(2, 1, 5, 8), floats(2, 3, 8, 5)), floats(2, 3, 5, 5)),

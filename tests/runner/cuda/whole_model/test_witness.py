@@ -23,6 +23,7 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program
 from tests.branching_model import branching_model
+from tests.choosing_model import choosing_model
 from tests.dense_model import dense_model
 from tests.schemas.samples import NOON
 
@@ -59,6 +60,14 @@ def test_a_program_computes_what_its_calls_mean_one_after_the_other(
 ) -> None:
     program = measured_program(cuda, branching_model(), precision)
     check(cuda, program, precision, how, tmp_path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", ["in order", "parallel"])
+def test_each_of_several_results_goes_to_who_reads_it(
+    cuda: Runtime, tmp_path: Path, how: str
+) -> None:
+    check(cuda, measured_program(cuda, choosing_model(), "fp16"), "fp16", how, tmp_path)
 
 
 @pytest.mark.gpu
@@ -118,11 +127,16 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
         layer = retyped(step.layer, "fp32")
         given = random_inputs(layer, precision)
         lowered = scaled(lower(layer, given))
-        operands = {name: array.astype(np.float64) for name, array in lowered.operands.items()}
+        operands = {
+            name: array.astype(np.float64) if array.dtype == np.float32 else array
+            for name, array in lowered.operands.items()
+        }
         for name, at in reads(lower(layer, given), given).items():
             operands[name] = values.setdefault(step.names[at], operands[name])
-        (result,) = compute(lowered.call, operands, folder)
-        values[written] = result.reshape(shape)
+        for index, result in zip(
+            layer.outputs, compute(lowered.call, operands, folder), strict=True
+        ):
+            values[step.names[index]] = result.reshape(layer.tensors[index].shape)
     (output,) = program.outputs
     found = witness.values.placed(output).floats().get()
     tolerance = {"fp32": 1e-4, "fp16": 2e-2}[precision]

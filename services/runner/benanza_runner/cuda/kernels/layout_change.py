@@ -36,8 +36,10 @@ def layout_change(source: Placed, target: Placed) -> Callable[[], None]:
     first = source.order[1] == 1
     height, width = (channels, space) if first else (space, channels)
     kernel = _kernel(source.element_bytes)
-    grid = (-(-width // TILE), -(-height // TILE), shape[0])
-    arguments = (source.array, target.array, np.int32(height), np.int32(width))
+    across, down = -(-width // TILE), -(-height // TILE)
+    # The first axis of a grid alone may have more than 65,535 blocks.
+    grid = (across * down, 1, shape[0])
+    arguments = (source.array, target.array, *map(np.int32, (height, width, across)))
     return lambda: kernel(grid, (TILE, ROWS), arguments)
 
 
@@ -49,10 +51,10 @@ def _kernel(size: int) -> Any:
 
 _SOURCE = """
 extern "C" __global__ void turn(const WORD* __restrict__ x, WORD* __restrict__ y, int height,
-    int width) {
+    int width, int across) {
   __shared__ WORD tile[32][33];
   const long long image = (long long)blockIdx.z * height * width;
-  const int left = blockIdx.x * 32, top = blockIdx.y * 32;
+  const int left = blockIdx.x % across * 32, top = blockIdx.x / across * 32;
   for (int i = threadIdx.y; i < 32; i += 8)
     if (top + i < height && left + threadIdx.x < width)
       tile[i][threadIdx.x] = x[image + (long long)(top + i) * width + left + threadIdx.x];

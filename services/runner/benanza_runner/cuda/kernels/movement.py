@@ -165,17 +165,17 @@ def _partitions(bench: Bench, call: Partition) -> Iterator[Candidate | Variant]:
     for layout, order in layouts:
         inner = prod(call.image[axis] for axis in order[order.index(call.axis) + 1 :])
         image = bench.operand("image", order)
-        parts = [
-            bench.result(_with(call.image, call.axis, length), order, call.element, number)
-            for number, length in enumerate(call.lengths)
+        results = [
+            bench.result(_with(call.image, call.axis, call.lengths[part]), order, call.element, at)
+            for at, part in enumerate(call.results)
         ]
         size = image.element_bytes
         width = next(w for w in WORDS if all(n * inner * size % w == 0 for n in call.lengths))
         words = [length * inner * size // width for length in call.lengths]
         total = prod(call.image) * size // width
-        kernel = _partition(len(parts), WORDS[width])
+        kernel = _partition(len(call.lengths), call.results, WORDS[width])
         arguments = (
-            *(part.array for part in parts),
+            *(result.array for result in results),
             *map(np.uint32, np.cumsum(words)),
             image.array,
             np.uint32(total),
@@ -183,7 +183,7 @@ def _partitions(bench: Bench, call: Partition) -> Iterator[Candidate | Variant]:
         for threads in THREADS:
             run = launch(kernel, -(-total // threads), threads, arguments)
             name = f"partition kernel ({width} bytes wide, {threads} threads)"
-            first, *more = (parts[number] for number in call.results)
+            first, *more = results
             yield Candidate(LIBRARY, name, layout, no_scratch, run, first, tuple(more))
 
 
@@ -210,10 +210,12 @@ extern "C" __global__ void concatenate({pointers}{ends}{word}* __restrict__ q, u
 
 
 @cache
-def _partition(parts: int, word: str) -> Any:
-    pointers = "".join(f"{word}* __restrict__ p{i}, " for i in range(parts))
+def _partition(parts: int, results: tuple[int, ...], word: str) -> Any:
+    """Parts that are no results are not written."""
+    pointers = "".join(f"{word}* __restrict__ p{i}, " for i in results)
     ends = "".join(f"unsigned e{i}, " for i in range(parts))
-    choices = _choices([f"{place} = v;" for place in _places(parts)])
+    writes = [f"{place} = v;" for place in _places(parts)]
+    choices = _choices([writes[i] if i in results else ";" for i in range(parts)])
     source = f"""
 extern "C" __global__ void divide({pointers}{ends}const {word}* __restrict__ q, unsigned total) {{
   const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;

@@ -38,16 +38,17 @@ class RankingKernels:
 
 def _rankings(bench: Bench, call: Ranking) -> Iterator[Candidate]:
     image = bench.operand("image")
+    elements = {"values": call.element, "indices": "int64"}
     results = {
-        "values": bench.result(call.output, None, call.element, 0),
-        "indices": bench.result(call.output, None, "int64", 1),
+        name: bench.result(call.output, None, elements[name], number)
+        for number, name in enumerate(call.outputs)
     }
-    first, *more = (results[name] for name in call.outputs)
+    first, *more = results.values()
     rows = call.outer * call.inner
     arguments = (
         image.array,
-        results["values"].array,
-        results["indices"].array,
+        # What is no output is not written.
+        *(results.get(name, first).array for name in elements),
         *map(np.int32, (rows, call.size, call.inner, call.count)),
     )
     for lanes, threads in SHAPES:

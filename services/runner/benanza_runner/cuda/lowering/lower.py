@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Call
-from benanza_runner.cuda.elements import FLOATS
+from benanza_runner.cuda.elements import FLOATS, element
 from benanza_runner.cuda.lowering.attention import (
     is_attention,
     lower_attention,
@@ -21,6 +21,7 @@ from benanza_runner.cuda.lowering.images import IMAGES
 from benanza_runner.cuda.lowering.integer_product import lower_integer_product
 from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
+from benanza_runner.cuda.lowering.poolings import POOLINGS
 from benanza_runner.cuda.lowering.product import lower_product
 from benanza_runner.cuda.lowering.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
@@ -79,6 +80,7 @@ _SINGLE: dict[str, Single] = (
     | IMAGES
     | RANKINGS
     | NORMS
+    | POOLINGS
     | REDUCTIONS
     | RECURRENT
 )
@@ -97,6 +99,9 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         raise UnsupportedError(f"{layer.title()} is no operator of the standard")
     if any(0 in tensor.shape for tensor in layer.tensors if not tensor.constant):
         raise UnsupportedError(f"{layer.title()} of nothing, as a tensor is empty")
+    for tensor in layer.tensors:
+        if tensor.value is None:
+            element(tensor.dtype)
     if is_attention(layer):
         _refuse_integers(layer)
         return Lowered(*lower_attention(layer, values))
@@ -113,7 +118,7 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         _refuse_integers(layer)
         return _CHAINS[first.op_type](layer, values)
     if len(layer.operators) == 1 and first.op_type in _SINGLE:
-        if first.op_type in REDUCTIONS:
+        if first.op_type in POOLINGS:
             _refuse_integers(layer)
         if len(layer.outputs) > 1 and first.op_type not in _WITH_SEVERAL_OUTPUTS:
             raise UnsupportedError(f"{layer.title()} with several outputs is not done yet")

@@ -1,4 +1,4 @@
-"""Reductions over axes, and what brings rows to a mean, a variance or a norm."""
+"""What brings rows to a mean, a variance or a norm; softmax; normalisation over channels."""
 
 from collections.abc import Callable, Mapping
 from math import prod
@@ -7,35 +7,14 @@ from typing import Any
 import msgspec
 import numpy.typing as npt
 
-from benanza_runner.cuda.calls import Call, Reduction, RowNormalisation
-from benanza_runner.cuda.elements import element
+from benanza_runner.cuda.calls import Call, Normalisation, RowNormalisation, Softmax
 from benanza_runner.cuda.lowering.attributes import integer, integers, number
-from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 
 Array = npt.NDArray[Any]
 Lowering = tuple[Call, dict[str, Array]]
 Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
-
-OF_INTEGERS = frozenset(("Max", "Min", "Prod", "Sum"))
-
-
-def _reduction(layer: Layer, values: Mapping[int, Array]) -> Lowering:
-    """Axes are an attribute or an input, by version; none at all are all."""
-    operator = layer.operators[0]
-    image = layer.tensors[operator.inputs[0]]
-    kind = operator.op_type.removeprefix("Reduce")
-    if element(image.dtype) and kind not in OF_INTEGERS:
-        raise UnsupportedError(f"{operator.op_type} of {image.dtype} is not done yet")
-    rank = len(image.shape)
-    given = whole_constants(layer, values, 1) or integers(operator, "axes", ())
-    if not given and integer(operator, "noop_with_empty_axes", 0):
-        raise UnsupportedError(f"{operator.op_type} over no axes is a copy")
-    axes = tuple(sorted({axis % rank for axis in given})) or tuple(range(rank))
-    output = layer.tensors[operator.outputs[0]].shape
-    call = Reduction(kind, image.shape, axes, output, element(image.dtype))
-    return call, {"image": values[operator.inputs[0]]}
 
 
 def is_norm_of_sum(layer: Layer) -> bool:
@@ -144,15 +123,41 @@ def _over(kind: str, shape: tuple[int, ...], axes: frozenset[int]) -> RowNormali
     )
 
 
+def _softmax(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+    """Before version 13 it reaches from the axis to the end, since then over the axis alone."""
+    operator = layer.operators[0]
+    shape = layer.tensors[operator.outputs[0]].shape
+    logarithm = operator.op_type == "LogSoftmax"
+    if operator.version < 13:
+        axis = integer(operator, "axis", 1) % len(shape)
+        outer, size, inner = prod(shape[:axis]), prod(shape[axis:]), 1
+    else:
+        axis = integer(operator, "axis", -1) % len(shape)
+        outer, size, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    call = Softmax(shape, outer, size, inner, logarithm)
+    return call, {"image": values[operator.inputs[0]]}
+
+
+def _over_channels(layer: Layer, values: Mapping[int, Array]) -> Lowering:
+    operator = layer.operators[0]
+    call = Normalisation(
+        image=layer.tensors[operator.inputs[0]].shape,
+        size=integer(operator, "size", 1),
+        alpha=number(operator, "alpha", 1e-4),
+        beta=number(operator, "beta", 0.75),
+        bias=number(operator, "bias", 1.0),
+    )
+    return call, {"image": values[operator.inputs[0]]}
+
+
 NORMS: dict[str, Lower] = {
-    **{
-        f"Reduce{kind}": _reduction
-        for kind in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
-    },
     "GroupNormalization": _groups,
     "InstanceNormalization": _groups,
+    "LRN": _over_channels,
     "LayerNormalization": _layer,
+    "LogSoftmax": _softmax,
     "LpNormalization": _to_unit,
     "MeanVarianceNormalization": _mean_variance,
     "RMSNormalization": _layer,
+    "Softmax": _softmax,
 }

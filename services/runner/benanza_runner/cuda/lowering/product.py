@@ -33,9 +33,11 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if len(second.shape) == 1 and len(layer.operators) > 1:
         raise UnsupportedError("nothing is fused with the product of a matrix and a vector")
     epilogue = Epilogue(layer, values, channels=sizes.n, axis=-1)
-    beta = number(operator, "beta", 1.0)
-    if is_gemm and len(operator.inputs) > 2 and operator.inputs[2] != OMITTED and beta:
-        beta = _add_third(layer, epilogue, sizes, beta)
+    third_factor = number(operator, "beta", 1.0)
+    # Of what is added to the product afterwards, if its C isn't.
+    beta = 1.0
+    if is_gemm and len(operator.inputs) > 2 and operator.inputs[2] != OMITTED and third_factor:
+        beta = _add_third(layer, epilogue, sizes, third_factor)
     epilogue.follow()
     b = values[operator.inputs[1]]
     if not np.all(epilogue.scale == 1):

@@ -1,87 +1,41 @@
-"""Poolings, softmax and normalisation over neighbouring channels."""
+"""Reductions over axes."""
 
 from collections.abc import Callable, Mapping
-from math import prod
 from typing import Any
 
 import numpy.typing as npt
 
-from benanza_runner.cuda.calls import Call, Normalisation, Pooling, Softmax
-from benanza_runner.cuda.lowering.attributes import integer, integers, number
-from benanza_runner.cuda.lowering.windows import Windows, in_space, windows
+from benanza_runner.cuda.calls import Call, Reduction
+from benanza_runner.cuda.elements import element
+from benanza_runner.cuda.lowering.attributes import integer, integers
+from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
 
 Array = npt.NDArray[Any]
 Lower = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 
+OF_INTEGERS = frozenset(("Max", "Min", "Prod", "Sum"))
 
-def _pooling(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+
+def _reduction(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    """Axes are an attribute or an input, by version; none at all are all."""
     operator = layer.operators[0]
-    image = layer.tensors[operator.inputs[0]].shape
+    image = layer.tensors[operator.inputs[0]]
+    kind = operator.op_type.removeprefix("Reduce")
+    if element(image.dtype) and kind not in OF_INTEGERS:
+        raise UnsupportedError(f"{operator.op_type} of {image.dtype} is not done yet")
+    rank = len(image.shape)
+    given = whole_constants(layer, values, 1) or integers(operator, "axes", ())
+    if not given and integer(operator, "noop_with_empty_axes", 0):
+        raise UnsupportedError(f"{operator.op_type} over no axes is a copy")
+    axes = tuple(sorted({axis % rank for axis in given})) or tuple(range(rank))
     output = layer.tensors[operator.outputs[0]].shape
-    if len(image) not in (3, 4, 5):
-        raise UnsupportedError(f"poolings of {len(image) - 2} axes of space are not done yet")
-    if len(operator.outputs) > 1:
-        raise UnsupportedError("a pooling that also writes indices is not done yet")
-    mode = "max"
-    if "Average" in operator.op_type:
-        padded = integer(operator, "count_include_pad", 0)
-        mode = "average_padded" if padded else "average"
-    if operator.op_type.startswith("Global"):
-        rank = len(image) - 2
-        moves = Windows(image[2:], (1,) * rank, (1,) * rank, (0,) * rank, (0,) * rank)
-    else:
-        moves = windows(operator, image, integers(operator, "kernel_shape", ()), output)
-        given = integers(operator, "pads", ())
-        if mode == "average_padded" and given and moves.pads_after != given[len(given) // 2 :]:
-            raise UnsupportedError("an average over pads, rounded up, is not done yet")
-    moves = moves.in_space()
-    call = Pooling(
-        mode=mode,
-        image=in_space(image),
-        output=in_space(output),
-        window=moves.window,
-        strides=moves.strides,
-        dilations=moves.dilations,
-        pads_before=moves.pads_before,
-    )
-    return call, {"image": values[operator.inputs[0]]}
-
-
-def _softmax(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
-    """Before version 13 it reaches from the axis to the end, since then over the axis alone."""
-    operator = layer.operators[0]
-    shape = layer.tensors[operator.outputs[0]].shape
-    logarithm = operator.op_type == "LogSoftmax"
-    if operator.version < 13:
-        axis = integer(operator, "axis", 1) % len(shape)
-        outer, size, inner = prod(shape[:axis]), prod(shape[axis:]), 1
-    else:
-        axis = integer(operator, "axis", -1) % len(shape)
-        outer, size, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-    call = Softmax(shape, outer, size, inner, logarithm)
-    return call, {"image": values[operator.inputs[0]]}
-
-
-def _normalisation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
-    operator = layer.operators[0]
-    call = Normalisation(
-        image=layer.tensors[operator.inputs[0]].shape,
-        size=integer(operator, "size", 1),
-        alpha=number(operator, "alpha", 1e-4),
-        beta=number(operator, "beta", 0.75),
-        bias=number(operator, "bias", 1.0),
-    )
+    call = Reduction(kind, image.shape, axes, output, element(image.dtype))
     return call, {"image": values[operator.inputs[0]]}
 
 
 REDUCTIONS: dict[str, Lower] = {
-    "AveragePool": _pooling,
-    "GlobalAveragePool": _pooling,
-    "GlobalMaxPool": _pooling,
-    "LRN": _normalisation,
-    "LogSoftmax": _softmax,
-    "MaxPool": _pooling,
-    "Softmax": _softmax,
+    f"Reduce{kind}": _reduction
+    for kind in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
 }

@@ -10,7 +10,14 @@ import numpy.typing as npt
 
 from benanza_runner.cuda.arrays import Placed, placed, stored_as
 from benanza_runner.cuda.bench import Bench
-from benanza_runner.cuda.calls import Convolution, Elementwise, Product, Shape
+from benanza_runner.cuda.calls import (
+    Convolution,
+    Elementwise,
+    IntegerProduct,
+    Product,
+    Recurrence,
+    Shape,
+)
 from benanza_runner.cuda.elements import IN_MEMORY
 from benanza_runner.cuda.kernels.layout_change import Order, layout_change, same_memory
 from benanza_runner.cuda.lowering.lower import Lowered
@@ -117,14 +124,13 @@ class LinkedBench(Bench):
     def __init__(
         self,
         lowered: Lowered,
-        stream: int,
         values: Values,
         reads: Mapping[str, str],
         writes: Sequence[str],
         layout: str,
         scratch: Callable[[int], int],
     ) -> None:
-        super().__init__(scaled(lowered), values.precision, stream)
+        super().__init__(scaled(lowered), values.precision)
         self._values = values
         self._reads = reads
         self._writes = writes
@@ -169,7 +175,10 @@ class LinkedBench(Bench):
     def weights(self) -> list[Placed]:
         """What the candidate offered last reads that is no value of the model, as it lies in
         memory. Where a matrix was placed for candidates before in another order, the last counts.
+        None where the library reads a copy that it has packed in its own way.
         """
+        if isinstance(self.call, IntegerProduct | Recurrence):
+            return []
         return list({name: placed for (name, _), placed in self._placed.items()}.values())
 
     def _read(self, name: str, shape: Shape, order: Order) -> Placed:

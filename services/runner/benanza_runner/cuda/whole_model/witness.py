@@ -79,6 +79,12 @@ class Witness:
         if not self._parallel:
             self.run_in_order()
             return
+        try:
+            self._run_at_once()
+        finally:
+            self._use(self._streams[0])
+
+    def _run_at_once(self) -> None:
         main = self._streams[0]
         self._begin.record(main)
         last: dict[int, int] = {}
@@ -94,7 +100,6 @@ class Witness:
                 run()
             self._ends[index].record(stream)
             last[lane] = index
-        self._use(main)
         for lane, index in last.items():
             if lane:
                 main.wait_event(self._ends[index])
@@ -153,7 +158,6 @@ class Witness:
         read = {name: step.names[at] for name, at in reads(lowered, given).items()}
         bench = LinkedBench(
             lowered,
-            self._streams[0].ptr,
             self.values,
             read,
             _written(step),

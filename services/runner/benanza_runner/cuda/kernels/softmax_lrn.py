@@ -21,7 +21,7 @@ SOFTMAX_THREADS = (32, 128, 256, 512, 1024)
 NORMALISATION_THREADS = (128, 256)
 
 
-class RowKernels:
+class SoftmaxLrnKernels:
     """Candidates for softmax and for normalisation over channels."""
 
     library = LIBRARY

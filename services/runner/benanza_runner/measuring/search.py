@@ -7,6 +7,7 @@ in full.
 
 from collections.abc import Callable, Sequence
 from random import Random
+from statistics import median
 from typing import NamedTuple
 
 from benanza_runner.sampling import Timing, collect
@@ -69,7 +70,8 @@ class Found(NamedTuple):
 def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
     """What was found for each trial, in their order.
 
-    The best of each kind is always timed in full. What timers raise is raised.
+    The best of each kind has always been timed in full: what only a few looks made seem faster, by
+    chance, is then timed in full as well. What timers raise is raised.
     """
     looks: list[list[float]] = [[] for _ in trials]
     left = list(range(len(trials)))
@@ -83,11 +85,31 @@ def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
     best = {trials[index].kind: index for index in reversed(by_look)}
     close = [index for index in by_look if index in left][: plan.finalists]
     finalists = list(dict.fromkeys((*best.values(), *close)))
-    random.shuffle(finalists)
     found = [Found(tuple(samples), SCREENED) for samples in looks]
-    for index in finalists:
-        batch = trials[index].full()
-        samples = collect(batch.run, plan.rule)
-        times = tuple(us / batch.calls for us in samples.calls_us)
-        found[index] = Found(times, samples.stopped_by)
+    while finalists:
+        random.shuffle(finalists)
+        for index in finalists:
+            found[index] = _in_full(trials[index], plan)
+        finalists = _doubtful(trials, found)
     return found
+
+
+def _in_full(trial: Trial, plan: Plan) -> Found:
+    batch = trial.full()
+    samples = collect(batch.run, plan.rule)
+    times = tuple(us / batch.calls for us in samples.calls_us)
+    return Found(times, samples.stopped_by)
+
+
+def _doubtful(trials: Sequence[Trial], found: Sequence[Found]) -> list[int]:
+    """Which seem faster, by a few looks, than the best of their kind that was timed in full."""
+    medians = [median(each.samples_us) for each in found]
+    full_us: dict[str, float] = {}
+    for trial, each, us in zip(trials, found, medians, strict=True):
+        if each.stopped_by != SCREENED:
+            full_us[trial.kind] = min(us, full_us.get(trial.kind, us))
+    return [
+        index
+        for index, (trial, each, us) in enumerate(zip(trials, found, medians, strict=True))
+        if each.stopped_by == SCREENED and us < full_us[trial.kind]
+    ]

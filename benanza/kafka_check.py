@@ -1,10 +1,9 @@
 """Whether Kafka answers, and has the topics that the services need."""
 
-from kafka import KafkaAdminClient
-
 from benanza.event_logs import quieten_kafka
 from benanza.render.units import plural
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.kafka_clients import AdminClient
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_errors import kafka_errors_mended
 from benanza_schemas.topics import PARTITIONS
@@ -21,10 +20,7 @@ def check_kafka(connection: KafkaConnection) -> str:
     quieten_kafka()
     limits = {"request_timeout_ms": TIMEOUT_MS, "bootstrap_timeout_ms": TIMEOUT_MS}
     where = connection.shown()
-    with (
-        kafka_errors_mended(connection),
-        KafkaAdminClient(**connection.kafka_python() | limits) as client,
-    ):
+    with kafka_errors_mended(connection), AdminClient(connection, **limits) as client:
         brokers = len(client.describe_cluster()["brokers"])
         there = {each["name"]: len(each["partitions"]) for each in client.describe_topics()}
     names = {topic: connection.topic(topic) for topic in PARTITIONS}

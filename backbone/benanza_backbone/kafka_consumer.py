@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from kafka import ConsumerRebalanceListener, KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import ConsumerRebalanceListener, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import (
@@ -17,6 +17,7 @@ from kafka.errors import (
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import Consumer, Partition, Record
+from benanza_backbone.kafka_clients import AdminClient, ConsumerClient
 from benanza_backbone.kafka_connection import TIMEOUT_MS, KafkaConnection
 from benanza_backbone.kafka_errors import kafka_errors_mended
 from benanza_backbone.kafka_topics import MAX_RECORD_BYTES
@@ -59,8 +60,8 @@ class KafkaLogConsumer(Consumer):
         self._group = group
         self._changes = _Changes()
         with kafka_errors_mended(connection):
-            self._consumer = KafkaConsumer(
-                **connection.kafka_python(),
+            self._consumer = ConsumerClient(
+                connection,
                 group_id=connection.group(group),
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
@@ -114,7 +115,9 @@ class KafkaLogConsumer(Consumer):
                 raise BenanzaError(
                     f"{partition.topic} has offsets from 0 to {end:,}, not {offset:,}"
                 )
-            self._consumer.seek(at, offset)
+            # Those before are not kept any more; who joins where nothing is would begin here too.
+            first = self._consumer.beginning_offsets([at])[at]
+            self._consumer.seek(at, max(offset, first))
 
     def seek_to_time(self, when: datetime) -> None:
         timestamp_ms = int(when.timestamp() * 1000)
@@ -152,7 +155,7 @@ class KafkaLogConsumer(Consumer):
     def _has_others(self) -> bool:
         own = self._consumer.group_metadata().member_id
         name = self._connection.group(self._group)
-        with KafkaAdminClient(**self._connection.kafka_python()) as admin:
+        with AdminClient(self._connection) as admin:
             members = admin.describe_groups([name])[name]["members"]
         return any(member["member_id"] != own for member in members)
 

@@ -8,10 +8,12 @@ import time
 from collections.abc import Iterable, Sequence
 from threading import Lock
 
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaProducer, TopicPartition
+from kafka.errors import KafkaTimeoutError
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import Consumer, EventLog, Message, Partition, Record
+from benanza_backbone.kafka_clients import ConsumerClient
 from benanza_backbone.kafka_connection import TIMEOUT_MS, KafkaConnection
 from benanza_backbone.kafka_consumer import (
     FETCH_BYTES,
@@ -52,8 +54,8 @@ class KafkaEventLog(EventLog):
                 max_block_ms=TIMEOUT_MS,
                 allow_auto_create_topics=False,
             )
-            self._reader = KafkaConsumer(
-                **connection.kafka_python(),
+            self._reader = ConsumerClient(
+                connection,
                 group_id=None,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
@@ -93,7 +95,12 @@ class KafkaEventLog(EventLog):
             if self._read_to != (partition, offset):
                 self._reader.seek(at, offset)
             records: list[Record] = []
-            while not records and self._reader.position(at, timeout_ms=TIMEOUT_MS) < end:
+            before = None
+            # A poll may give nothing and get further all the same, over a gap in the offsets.
+            while not records and (reached := self._reached(at)) < end:
+                if reached == before:
+                    raise KafkaTimeoutError(f"{at.topic} gives nothing from offset {reached:,} on")
+                before = reached
                 polled = self._reader.poll(timeout_ms=TIMEOUT_MS, max_records=limit)
                 records = to_records(self._connection, polled)
             self._read_to = (partition, records[-1].offset + 1) if records else None
@@ -122,6 +129,13 @@ class KafkaEventLog(EventLog):
         if missing:
             create_missing(self._connection, {t: PARTITIONS.get(t, 1) for t in missing})
             self._there |= missing
+
+    def _reached(self, at: TopicPartition) -> int:
+        """The offset from which the reader goes on."""
+        reached: int | None = self._reader.position(at, timeout_ms=TIMEOUT_MS)
+        if reached is None:
+            raise KafkaTimeoutError(f"nobody says where {at.topic} begins")
+        return reached
 
     def _numbers(self, topic: str) -> set[int]:
         numbers: set[int] = self._reader.partitions_for_topic(self._connection.topic(topic))

@@ -1,8 +1,8 @@
 """Makes the topics on Kafka, with their partitions, compaction and retention."""
 
-from kafka import KafkaAdminClient
 from kafka.errors import TopicAlreadyExistsError, for_code
 
+from benanza_backbone.kafka_clients import AdminClient
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_errors import kafka_errors_mended
 from benanza_schemas.codec import MAX_EVENT_BYTES
@@ -27,7 +27,7 @@ def create_missing(connection: KafkaConnection, partitions: dict[str, int]) -> l
         connection.topic(topic): {"num_partitions": number, "configs": _settings(topic)}
         for topic, number in partitions.items()
     }
-    with kafka_errors_mended(connection), KafkaAdminClient(**connection.kafka_python()) as admin:
+    with kafka_errors_mended(connection), AdminClient(connection) as admin:
         answer = admin.create_topics(wanted, raise_errors=False)
         made = []
         for topic in answer["topics"]:

@@ -3,8 +3,9 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_schemas.topics import GRAPHS, JOBS, PARTITIONS, RESULTS
 from tests.backbone.event_log_contract import EventLogContract, drain, numbered, values
+from tests.kafka_broker import KafkaBroker
 
 
 class TestKafkaEventLog(EventLogContract):
@@ -64,6 +66,25 @@ def test_a_broker_that_is_not_there_is_an_error_soon() -> None:
     with pytest.raises(BenanzaError, match=r"127.0.0.1:1 .*start it, or mend BENANZA_KAFKA"):
         KafkaEventLog(KafkaConnection(bootstrap=("127.0.0.1:1",)))
     assert time.monotonic() - started < 60
+
+
+@pytest.mark.timeout(120)
+def test_a_broker_that_goes_while_it_is_read_is_an_error(
+    kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benanza_backbone.kafka_log.TIMEOUT_MS", 500)
+    with KafkaEventLog(KafkaConnection(bootstrap=(kafka_broker.bootstrap,))) as log:
+        log.append(numbered(GRAPHS, 5))
+        ends_told = log._reader.end_offsets
+
+        def and_goes(partitions: Sequence[Any]) -> Any:
+            told = ends_told(partitions)
+            kafka_broker.kill()
+            return told
+
+        monkeypatch.setattr(log._reader, "end_offsets", and_goes)
+        with pytest.raises(BenanzaError, match=r"no Kafka broker answers .*nothing from offset 0"):
+            log.read(Partition(GRAPHS, 0), 0, 10)
 
 
 def test_the_embedded_mode_does_without_kafkas_client() -> None:

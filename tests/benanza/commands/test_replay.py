@@ -12,9 +12,12 @@ from benanza.cli import cli
 from benanza.services import SERVICES
 from benanza.steps import runner_group
 from benanza_backbone.event_log import Consumer, EventLog, Message
+from benanza_backbone.kafka_clients import AdminClient
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_consumer import as_topic_partition
 from benanza_backbone.processor import as_message
 from benanza_schemas.layer import Precision
-from benanza_schemas.topics import JOBS, MODELS
+from benanza_schemas.topics import JOBS, LAYERS, MODELS
 from tests.backbone.sample_events import CONV_MEASURED, SYSTEM_MEASURED
 from tests.benanza.commands.conftest import Kind, opened_log
 
@@ -70,6 +73,24 @@ def test_from_the_start_everything_comes_again(installation: Kind, service: str)
     assert sorted(p["topic"] for p in moved) == sorted(SERVICES[service].topics)
     assert {p["after"] for p in moved} == {0}
     assert sorted(read_next(service)) == sorted(message.value for message in messages)
+
+
+@pytest.mark.parametrize("installation", ["kafka"], indirect=True)
+def test_the_start_is_the_first_record_that_is_kept(
+    installation: Kind, kafka: KafkaConnection
+) -> None:
+    """Kafka keeps layers for a week; then there is no offset 0."""
+    with opened_log() as log:
+        log.append([Message(LAYERS, b"key", value) for value in (b"0", b"1", b"2")])
+        (partition,) = (p for p in log.end_offsets(LAYERS) if log.read(p, 0, 1))
+        first = log.read(partition, 0, 3)[1].offset
+        read_all(log, "dedupe")
+    with AdminClient(kafka) as admin:
+        admin.delete_records({as_topic_partition(kafka, partition): first})
+    done = replayed("--service", "dedupe", "--from", "start")
+    after = {p["partition"]: p["after"] for p in done["partitions"]}
+    assert after[partition.number] == first
+    assert read_next("dedupe") == [b"1", b"2"]
 
 
 def three_models_a_while_apart() -> datetime:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import TimeoutError as TookTooLongError
 from concurrent.futures.process import BrokenProcessPool
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
 from benanza_backbone.closing import Closing
 from benanza_ingest.core import ingest
@@ -54,7 +54,7 @@ class IsolatedIngest(Closing):
     def __init__(self, longest_s: float = LONGEST_S, work: Ingest = ingest_published) -> None:
         self._longest_s = longest_s
         self._work = work
-        self._pool = _warm_pool()
+        self._renew()
 
     def __call__(
         self, published: ModelPublished, limits: Limits
@@ -63,9 +63,7 @@ class IsolatedIngest(Closing):
         longer than it may."""
         for _ in range(TRIES):
             try:
-                found: list[ModelIngested | LayerSeen] = self._pool.schedule(
-                    self._work, args=[published, limits], timeout=self._longest_s
-                ).result()
+                found = self._schedule(published, limits).result()
             except TookTooLongError:
                 raise ModelError(
                     f"{published.name} was not ingested within {self._longest_s:g} s; publish a "
@@ -75,8 +73,6 @@ class IsolatedIngest(Closing):
                 end = f"status {error.exitcode}"
             except BrokenProcessPool:
                 end = "no status"
-                self.close()
-                self._pool = _warm_pool()
             else:
                 return found
         raise ModelError(
@@ -89,13 +85,25 @@ class IsolatedIngest(Closing):
         self._pool.stop()  # type: ignore[no-untyped-call]  # the library has left it untyped
         self._pool.join()
 
+    def _schedule(
+        self, published: ModelPublished, limits: Limits
+    ) -> ProcessFuture[list[ModelIngested | LayerSeen]]:
+        args = [published, limits]
+        try:
+            return self._pool.schedule(self._work, args, timeout=self._longest_s)
+        except RuntimeError:
+            # The process died while it had nothing to do, or with the last model; the pool
+            # takes nothing more then. That is no fault of this model.
+            self.close()
+            self._renew()
+            return self._pool.schedule(self._work, args, timeout=self._longest_s)
 
-def _warm_pool() -> ProcessPool:
-    """A pool of one process, which has imported what it needs."""
-    # A fork would take along the threads and connections of this process.
-    pool = ProcessPool(max_workers=1, context=multiprocessing.get_context("spawn"))
-    pool.schedule(_ready).result()
-    return pool
+    def _renew(self) -> None:
+        """Makes a pool of one process, which has imported what it needs."""
+        # A fork would take along the threads and connections of this process.
+        spawn = multiprocessing.get_context("spawn")
+        self._pool = ProcessPool(max_workers=1, context=spawn)
+        self._pool.schedule(_ready).result()
 
 
 def _ready() -> None:

@@ -1,5 +1,6 @@
 """Ingest in a process of its own: what a model does to it is told, and costs no other model."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
+from pebble import ProcessPool
 
+from benanza import ingesting
 from benanza.ingesting import IsolatedIngest, ingest_published
 from benanza.publication import publications_of
 from benanza.request import RunRequest
@@ -36,6 +39,20 @@ def model() -> ModelPublished:
 
 def named(model: ModelPublished, name: str) -> ModelPublished:
     return msgspec.structs.replace(model, name=name)
+
+
+def pid_of(ingest: IsolatedIngest, model: ModelPublished) -> int:
+    """The process that does the work, which has to be `process_id`."""
+    with pytest.raises(ValueError, match=r"^[0-9]+$") as caught:
+        ingest(model, LIMITS)
+    return int(str(caught.value))
+
+
+def kill_idle(ingest: IsolatedIngest, pid: int) -> None:
+    """Kills its process, and returns when the pool has noticed."""
+    os.kill(pid, signal.SIGKILL)
+    while ingest._pool.active:
+        time.sleep(0.01)
 
 
 def test_it_says_what_ingest_says_in_this_process(
@@ -85,13 +102,32 @@ def test_a_model_that_hangs_is_given_up(model: ModelPublished, name: str) -> Non
 
 def test_the_process_is_kept_for_the_next_model(model: ModelPublished) -> None:
     with IsolatedIngest(work=process_id) as ingest:
-        pids = set()
-        for _ in range(3):
-            with pytest.raises(ValueError, match=r"^[0-9]+$") as caught:
-                ingest(model, LIMITS)
-            pids.add(int(str(caught.value)))
-    (pid,) = pids
+        (pid,) = {pid_of(ingest, model) for _ in range(3)}
     assert not psutil.pid_exists(pid)
+
+
+def test_a_process_that_was_killed_while_idle_is_no_fault_of_the_next_model(
+    model: ModelPublished,
+) -> None:
+    with IsolatedIngest(work=process_id) as ingest:
+        former = pid_of(ingest, model)
+        kill_idle(ingest, former)
+        assert pid_of(ingest, model) != former
+
+
+def test_a_process_that_can_not_be_had_is_tried_again_with_the_next_model(
+    model: ModelPublished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: object) -> ProcessPool:
+        raise OSError("the system has no room for a process")
+
+    with IsolatedIngest(work=process_id) as ingest:
+        kill_idle(ingest, pid_of(ingest, model))
+        with monkeypatch.context() as patch:
+            patch.setattr(ingesting, "ProcessPool", refused)
+            with pytest.raises(OSError, match="no room"):
+                ingest(model, LIMITS)
+        assert pid_of(ingest, model)
 
 
 def test_the_process_ends_with_the_one_that_started_it() -> None:

@@ -151,6 +151,20 @@ def test_events_that_got_lost_are_read_from_the_log(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+def test_the_event_in_work_is_told_once(tmp_path: Path) -> None:
+    async def test(dedupe: Harness) -> None:
+        dedupe.producer.held = True
+        for name in ("alexnet", "vgg19"):
+            event = await dedupe.put(encode(seen(RELU, name)))
+        (begun,) = dedupe.dedupe.begun()
+        assert begun.offset == event.message.offset
+        assert begun.timestamp == datetime.fromtimestamp(event.message.timestamp, UTC)
+        assert dedupe.dedupe.begun() == []
+        dedupe.producer.release()
+
+    run(tmp_path, test)
+
+
 def test_an_event_that_comes_while_the_service_stops_is_left(tmp_path: Path) -> None:
     async def test(dedupe: Harness) -> None:
         await dedupe.dedupe.drain()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,7 +10,8 @@ import faust
 import pytest
 from faust.types import TP
 
-from benanza_backbone.telemetry import REGISTRY
+from benanza_backbone.event_log import Partition, Record
+from benanza_backbone.telemetry import CONSUMER_LAG, OLDEST_UNPROCESSED, REGISTRY
 from benanza_dedupe import watch
 from benanza_dedupe.agent import DedupeAgent
 from benanza_dedupe.watch import Watch
@@ -17,6 +19,15 @@ from benanza_dedupe.watch import Watch
 HELD = TP("layers", 0)
 LAG = "benanza_consumer_lag_records"
 LABELS = {"topic": "layers", "partition": "0", "group": "dedupe"}
+OLDEST = "benanza_oldest_unprocessed_timestamp_seconds"
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+BEGUN = Record(Partition("layers", 0), 3, NOON, b"key", b"value")
+
+
+@pytest.fixture(autouse=True)
+def nothing_shown() -> None:
+    CONSUMER_LAG.clear()
+    OLDEST_UNPROCESSED.clear()
 
 
 class Broken:
@@ -65,8 +76,9 @@ async def breaks() -> dict[TP, int]:
     raise RuntimeError("the thread has ended")
 
 
-def watching_over(consumer: Broken, processed: dict[int, int]) -> Watch:
-    app: Any = SimpleNamespace(
+def app_with(consumer: Broken) -> Any:
+    """What is asked of a Faust app, which does its work."""
+    return SimpleNamespace(
         consumer=consumer,
         started=True,
         rebalancing=False,
@@ -74,8 +86,23 @@ def watching_over(consumer: Broken, processed: dict[int, int]) -> Watch:
         flow_control=SimpleNamespace(is_active=lambda: True),
         on_partitions_assigned=SimpleNamespace(connect=lambda *_, **__: None),
     )
-    agent: Any = SimpleNamespace(processed=processed)
+
+
+def watching(app: Any, processed: dict[int, int]) -> Watch:
+    agent: Any = SimpleNamespace(processed=processed, begun=lambda: [BEGUN])
     return Watch(cast(faust.App, app), cast(DedupeAgent, agent), "layers")
+
+
+def watching_over(consumer: Broken, processed: dict[int, int]) -> Watch:
+    return watching(app_with(consumer), processed)
+
+
+def lag() -> float | None:
+    return REGISTRY.get_sample_value(LAG, LABELS)
+
+
+def oldest() -> float | None:
+    return REGISTRY.get_sample_value(OLDEST, {"topic": "layers", "group": "dedupe"})
 
 
 async def becomes(state: Watch, kafka: bool) -> None:
@@ -138,11 +165,49 @@ def test_what_is_fetched_and_not_processed_still_waits(
     state = watching_over(Broken(), processed)
 
     async def looks_once() -> float | None:
-        watched = asyncio.create_task(state.run())
-        await becomes(state, kafka=True)
-        while (lag := REGISTRY.get_sample_value(LAG, LABELS)) is None:
-            await asyncio.sleep(0.01)
-        watched.cancel()
-        return lag
+        await state._refresh()
+        return lag()
 
     assert asyncio.run(looks_once()) == waiting
+
+
+@pytest.mark.parametrize("answer", [hangs, hangs_for_good, is_given_up, breaks])
+def test_while_kafka_is_away_nothing_is_shown_to_wait(
+    answer: Callable[[], Awaitable[dict[TP, int]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "ANSWER_S", 0.05)
+    consumer = Broken()
+    state = watching_over(consumer, {0: 4})
+
+    async def breaks_and_mends() -> None:
+        await state._refresh()
+        assert (lag(), oldest()) == (6, NOON.timestamp())
+        consumer.answer = answer
+        await state._refresh()
+        assert (lag(), oldest()) == (None, None)
+        consumer.answer = answers
+        await state._refresh()
+        assert (lag(), oldest()) == (6, NOON.timestamp())
+
+    asyncio.run(breaks_and_mends())
+
+
+@pytest.mark.parametrize("busy", ["rebalancing", "in_recovery"])
+def test_while_no_layers_can_be_taken_nothing_is_shown_to_wait(busy: str) -> None:
+    app = app_with(Broken())
+    state = watching(app, {0: 4})
+
+    async def comes_and_goes() -> None:
+        await state._refresh()
+        assert (lag(), oldest()) == (6, NOON.timestamp())
+        setattr(app, busy, True)
+        await state._refresh()
+        assert (lag(), oldest()) == (None, None)
+
+    asyncio.run(comes_and_goes())
+
+
+def test_where_nothing_waits_no_event_is_old() -> None:
+    state = watching_over(Broken(), {0: 10})
+    asyncio.run(state._refresh())
+    assert (lag(), oldest()) == (0, None)

@@ -107,6 +107,7 @@ class DedupeAgent:
         self._stopping = False
         self.processed: dict[int, int] = {}
         """For each partition, the offset behind the last event that is done."""
+        self._begun: dict[int, Record] = {}
         topic = partial(app.topic, key_serializer="raw", value_serializer="raw")
         table = app.Table(
             "owners",
@@ -137,6 +138,11 @@ class DedupeAgent:
         self._stopping = True
         await self._in_flight.drained()
 
+    def begun(self) -> Sequence[Record]:
+        """Of each partition, the event taken last; nothing where none was since this was asked."""
+        begun, self._begun = self._begun, {}
+        return list(begun.values())
+
     async def _run(self, stream: StreamT[bytes]) -> None:
         """Faust takes an event whose agent raises for done, so nothing may get out of here."""
         events = cast("faust.Stream[bytes]", stream).noack()
@@ -160,6 +166,7 @@ class DedupeAgent:
             await self._process(_record(event), event.ack)
 
     async def _process(self, record: Record, acknowledge: Callable[[], object]) -> None:
+        self._begun[record.partition.number] = record
         messages = self._processor.process(record)
         writes = await self._owners.publish()
         writes += [await self._send(message) for message in messages]
@@ -169,6 +176,7 @@ class DedupeAgent:
     async def _assigned(self, *_: Any, **__: Any) -> None:
         self._continuity.reset()
         self.processed.clear()
+        self._begun.clear()
 
     async def _begins_at(self, partition: int) -> int:
         # As `Transport` makes it.

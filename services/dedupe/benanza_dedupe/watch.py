@@ -77,9 +77,10 @@ class Watch:
 
         In a task of its own: what Faust is asked while its connection breaks may raise anything,
         or swallow the cancellation that ends it. That must not end the watch, which would leave
-        the last answer standing.
+        the last answer standing. While nothing is read, what waits is not shown: by that, alerts
+        know of it.
         """
-        asked = asyncio.ensure_future(self._ask())
+        asked = asyncio.ensure_future(self._waiting())
         await asyncio.wait((asked,), timeout=ANSWER_S)
         if problem := _problem(asked):
             if self._answers:
@@ -87,13 +88,14 @@ class Watch:
         elif not self._answers:
             log.info("Kafka answers again")
         self._answers = not problem
-
-    async def _ask(self) -> None:
-        if self._recovered():
-            self._lag.refresh(await self._waiting())
+        self._lag.began(self._agent.begun())
+        self._lag.refresh({} if problem else asked.result())
 
     async def _waiting(self) -> dict[Partition, int]:
-        """How many records of each partition are still to be processed."""
+        """How many records of each partition are still to be processed; of none, while no layers
+        can be taken."""
+        if not self._recovered():
+            return {}
         # As `Transport` makes it.
         consumer = cast(Consumer, self._app.consumer)
         ends = await consumer.ends(*self._held())

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 
 from benanza.render.units import plural
 from benanza.results import Check, ConfigReport, Setting
@@ -16,17 +17,24 @@ TIMEOUT_S = 5.0
 """How long a server may take to answer."""
 
 
+class _NotInstalledError(BenanzaError):
+    """A package isn't there, which some services do without."""
+
+
 def check(settings: Settings) -> ConfigReport:
     """Tries out the data folder, Kafka if it is named, ClickHouse and the runtimes.
 
-    Creates the folders and the database that it tries, and nothing else.
+    Creates the folders and the database that it tries, and nothing else. Over Kafka, a service
+    has only the packages that it needs, so one that isn't installed is no failure then.
     """
-    checks = [_check("data folder", lambda: _data_folder(settings))]
+    attempts = {"data folder": lambda: _data_folder(settings)}
     if settings.kafka is not None:
         kafka = settings.kafka
-        checks.append(_check("Kafka", lambda: _kafka(kafka)))
-    checks.append(_check("ClickHouse", lambda: _clickhouse(settings)))
-    checks.append(_check("runtime", lambda: _runtime(settings)))
+        attempts["Kafka"] = lambda: _kafka(kafka)
+    attempts["ClickHouse"] = lambda: _clickhouse(settings)
+    attempts["runtime"] = lambda: _runtime(settings)
+    over_kafka = settings.kafka is not None
+    checks = [_check(name, attempt, over_kafka) for name, attempt in attempts.items()]
     return ConfigReport(
         settings=tuple(
             Setting(
@@ -42,9 +50,11 @@ def check(settings: Settings) -> ConfigReport:
     )
 
 
-def _check(name: str, attempt: Callable[[], str]) -> Check:
+def _check(name: str, attempt: Callable[[], str], over_kafka: bool) -> Check:
     try:
         return Check(name=name, ok=True, detail=attempt())
+    except _NotInstalledError as error:
+        return Check(name=name, ok=over_kafka, detail=str(error))
     except BenanzaError as error:
         return Check(name=name, ok=False, detail=str(error))
 
@@ -71,6 +81,11 @@ def _kafka(connection: KafkaConnection) -> str:
 
 def _clickhouse(settings: Settings) -> str:
     address = parse_address(settings.clickhouse)
+    if address.folder and not find_spec("chdb"):
+        raise _NotInstalledError(
+            "chdb is not installed here, and BENANZA_CLICKHOUSE names no server: nothing can be "
+            "stored or asked from here"
+        )
     with connected(address, TIMEOUT_S) as client, errors_mended(address):
         version = client.command("SELECT version()")
         lacks = lacking(client, shipped())
@@ -84,6 +99,8 @@ def _clickhouse(settings: Settings) -> str:
 
 
 def _runtime(settings: Settings) -> str:
+    if not find_spec("onnxruntime"):
+        raise _NotInstalledError("onnxruntime is not installed here: nothing can be measured here")
     with open_runtime("auto", settings) as runtime:
         system = runtime.system()
     where = system.accelerator or system.cpu

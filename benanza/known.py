@@ -1,6 +1,7 @@
 """What is known already: bounds and their history, without benchmarking anything."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 
 from benanza.embedded import current_store
@@ -9,6 +10,7 @@ from benanza.request import Policy
 from benanza.results import Bounds, History
 from benanza.stored import model_ids, stored_bounds, stored_history
 from benanza_backbone.settings import Settings
+from benanza_backbone.store import Store
 
 
 def known_bounds(
@@ -18,13 +20,18 @@ def known_bounds(
 
     Raises `BenanzaError` for a model of which there is none.
     """
-    with current_store(settings) as store:
+    with _store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         return Bounds(bounds=stored_bounds(store, ids, policy, at))
 
 
 def known_history(settings: Settings, model: str, policy: Policy) -> History:
     """The versions of the bounds of a model. Raises `BenanzaError` if there is none."""
-    with current_store(settings) as store:
+    with _store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))
         return stored_history(store, ids, policy)
+
+
+def _store(settings: Settings) -> AbstractContextManager[Store]:
+    """The store, with all that is known: over Kafka, the services see to that."""
+    return Store.open(settings.clickhouse) if settings.kafka else current_store(settings)

@@ -87,6 +87,13 @@ def test_no_service_has_more_rights_than_it_needs() -> None:
 
 
 @pytest.mark.parametrize("name", OURS)
+def test_a_service_can_write_to_its_data_folder(name: str) -> None:
+    service = SERVICES[name]
+    folder = Dockerfile(_file(name)).environment["BENANZA_DATA"]
+    assert folder in service["volumes"]
+
+
+@pytest.mark.parametrize("name", OURS)
 def test_a_service_starts_when_its_topics_are_there(name: str) -> None:
     needed = SERVICES[name]["depends_on"]
     assert needed["topics"] == {"condition": "service_completed_successfully"}

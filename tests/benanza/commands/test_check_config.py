@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -139,6 +140,19 @@ def test_a_topic_with_other_partitions_is_named(
     ok, detail = answers()["Kafka"]
     assert not ok
     assert "jobs has 3 partitions" in detail
+
+
+@pytest.mark.parametrize(("package", "name"), [("chdb", "ClickHouse"), ("onnxruntime", "runtime")])
+def test_a_package_that_is_not_installed_is_a_failure_only_without_kafka(
+    data: Path, monkeypatch: pytest.MonkeyPatch, package: str, name: str
+) -> None:
+    """The image of each service lacks some."""
+    monkeypatch.setitem(sys.modules, package, None)
+    ok, detail = answers()[name]
+    assert not ok
+    assert detail.startswith(f"{package} is not installed here")
+    monkeypatch.setenv("BENANZA_KAFKA", "127.0.0.1:9")
+    assert answers()[name] == (True, detail)
 
 
 def test_a_bad_setting_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,15 @@ def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
     return IsolatedRuntime(CUDA, {"journal": str(journal)}, limits)
 
 
+def longest_job_s(settings: Settings) -> float:
+    """Seconds in which a runner has measured a layer at a precision, whatever the runtime: first
+    the ceilings, then each try in a worker that has to start, and all of it again where that
+    worker was slow."""
+    limits = Limits(layer_seconds=settings.benchmark_timeout_s, tries=CUDA_TRIES)
+    ceilings = limits.start_seconds + limits.ceilings_seconds
+    return ceilings + 2 * limits.tries * (limits.start_seconds + limits.layer_seconds)
+
+
 def device() -> str:
     """Where ONNX Runtime runs layers: `cuda` if it can use a GPU that is there, else `cpu`."""
     import onnxruntime

@@ -8,6 +8,7 @@ from benanza.embedded import now
 from benanza.ingesting import LONGEST_S, TRIES, IsolatedIngest
 from benanza.inspection import limits_of
 from benanza.progress import Silent
+from benanza.runtimes import longest_job_s
 from benanza.services import SERVICES, SINK
 from benanza.steps import analyzer_step, ingest_step, runner_group, runner_step, store_step
 from benanza.system_description import describe_system
@@ -28,9 +29,6 @@ ONE = 1
 
 ANALYZED_AT_ONCE = 200
 STORED_AT_ONCE = 2000
-
-LONGEST_JOB_S = 600.0
-"""Seconds in which a layer must have been measured at a precision, ceilings and all tries."""
 
 LONGEST_REBUILD_S = 1800.0
 """Seconds in which the analyzer must have read again all results there ever were."""
@@ -83,7 +81,7 @@ def serve_runner(
     system_id = runtime.system().system_id
     service = Service("runner", settings)
     device = Lock()
-    longest = LONGEST_JOB_S * len(precisions)
+    longest = longest_job_s(settings) * len(precisions)
 
     def add(precision: Precision) -> None:
         @contextmanager

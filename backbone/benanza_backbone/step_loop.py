@@ -71,6 +71,9 @@ class StepLoop:
         """Whether the step does its work, or stands by for another member of its group."""
         if self._problem:
             return Check(self.name, False, self._problem)
+        turns = self.alive()
+        if not turns.ok:
+            return Check(self.name, False, f"hangs, or has ended: {turns.detail}")
         if self._held is None:
             return Check(self.name, False, "waits for its group to share out the partitions")
         if self._held == 0:

@@ -88,7 +88,7 @@ GPU_BUSY = Gauge(
 )
 STORE_INSERT_DURATION = Histogram(
     "benanza_store_insert_duration_seconds",
-    "Time that one batch took into the store, all its tables together",
+    "Time that one batch took into the store, all its tables together; only where it got there",
     buckets=SECONDS,
     registry=REGISTRY,
 )

@@ -11,6 +11,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.queries import MissingLayer, ModelLayer
 from benanza_backbone.rows import rows
 from benanza_backbone.store import Store
+from benanza_backbone.telemetry import REGISTRY
 from benanza_schemas.events import AnyEvent, event_id
 from tests.backbone.sample_events import (
     BOUNDS,
@@ -32,6 +33,7 @@ from tests.backbone.sample_events import (
     WITNESSED,
     after,
     bound,
+    failed,
     measured,
     variant,
 )
@@ -57,6 +59,23 @@ def test_an_event_of_any_kind_counts_once(store: Store, event: AnyEvent) -> None
     assert {table: count(store, table) for table in expected} == expected
 
 
+def test_an_insert_counts_as_one_only_where_something_got_there(store: Store) -> None:
+    """An alert asks for this while events wait: a batch that fails comes again and again."""
+
+    def inserts() -> float:
+        return REGISTRY.get_sample_value("benanza_store_insert_duration_seconds_count") or 0
+
+    before = inserts()
+    store.insert([WITNESSED])
+    assert inserts() == before + 1
+    store.insert(SEEN)
+    store.insert([])
+    store._client.command("DROP TABLE witnesses")
+    with pytest.raises(BenanzaError, match="witnesses"):
+        store.insert([WITNESSED])
+    assert inserts() == before + 1
+
+
 def test_the_engine_drops_no_insert_as_a_repeat(store: Store) -> None:
     """A killed process may leave the mark of an insert whose rows are lost: with insert tokens,
     3 of 960 kills lost a batch whose repeat had been acknowledged. The tables' keys make
@@ -70,6 +89,23 @@ def test_the_engine_drops_no_insert_as_a_repeat(store: Store) -> None:
     assert len(store.bounds()) == 1
     assert len(store.history("Net")) == len(BOUNDS)
     assert {row["uses"] for row in store.query("SELECT * FROM layer_reuse")} == {1, 2}
+
+
+def test_what_a_model_had_before_it_was_ingested_again_is_no_use_of_a_layer(store: Store) -> None:
+    another = msgspec.structs.replace(MODEL.summaries[0], fingerprint=CONV_RELU_ID)
+    group = msgspec.structs.replace(MODEL.groups[0], fingerprint=RELU_ID)
+    again = msgspec.structs.replace(
+        MODEL,
+        event_id=event_id("ModelIngested", "again"),
+        summaries=(another, *MODEL.summaries[1:]),
+        groups=(group,),
+    )
+    store.insert([MODEL])
+    store.insert([again])
+    uses = store.query("SELECT fingerprint, uses FROM layer_reuse")
+    found = {row["fingerprint"]: row["uses"] for row in uses}
+    assert CONV_ID not in found
+    assert (found[CONV_RELU_ID], found[RELU_ID]) == (1, 3)
 
 
 def test_what_was_not_measured_of_a_witness_is_null(store: Store) -> None:
@@ -105,6 +141,16 @@ def test_what_a_heuristic_would_take_comes_back(store: Store) -> None:
         "SELECT algorithm FROM measurements FINAL WHERE chosen_by_heuristic ORDER BY variant"
     )
     assert found == [{"algorithm": v.algorithm} for v in CONV_MEASURED.variants[1:2]]
+
+
+def test_the_largest_numbers_of_an_event_come_back(store: Store) -> None:
+    many = msgspec.structs.replace(SYSTEM_MEASURED.system, threads=2**32 - 1)
+    store.insert([msgspec.structs.replace(MODEL, opset=2**32 - 1)])
+    store.insert([msgspec.structs.replace(SYSTEM_MEASURED, system=many)])
+    store.insert([measured(CONV_ID, *[failed("any", "no")] * 2**16, at=0)])
+    assert store.query("SELECT opset FROM models") == [{"opset": 2**32 - 1}]
+    assert store.query("SELECT threads FROM systems") == [{"threads": 2**32 - 1}]
+    assert count(store, "measurements") == 2**16
 
 
 def test_nothing_to_store_is_no_error(store: Store) -> None:

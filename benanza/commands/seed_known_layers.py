@@ -11,10 +11,10 @@ from benanza.commands.startup import settings_of
 def seed_known_layers(output: Format) -> None:
     """Tells the dedupe service which layers have a job already.
 
-    They are those in ClickHouse. For a new Kafka beside an old ClickHouse, or where dedupe's
-    own topic was lost: else every layer that is seen again is benchmarked again. A layer that
-    is known this way gets no job: a system that comes later, and reads the jobs from the first
-    one on, finds none for it in a new Kafka.
+    They are those in ClickHouse. For a Kafka in which dedupe's own topic was lost: else every
+    layer that is seen again is benchmarked again. A layer that is known this way gets no job. So
+    a Kafka without the topics jobs and results is better left to benchmark everything again: the
+    analyzer finds no times in it for these layers, nor a system that comes later a job.
 
     \b
     Examples:

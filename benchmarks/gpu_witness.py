@@ -146,7 +146,7 @@ def witnessed(
     warm_us, company_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
     share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
-    attainable_us = company_us + share * (cold_us - company_us)
+    attainable_us = company_us + share * max(0.0, cold_us - company_us)
     return {
         "model": model.name,
         "batch": model.batch,
@@ -156,7 +156,9 @@ def witnessed(
         "parallel_bound_us": bound.parallel_us,
         "attainable_us": bound.attainable_us,
         "bound_again_us": warm_us + covered.turning_us,
-        "attainable_again_us": attainable_us + covered.turning_in_company_us,
+        "attainable_again_us": max(
+            warm_us + covered.turning_us, attainable_us + covered.turning_in_company_us
+        ),
         "in_company_again_us": company_us,
         "weights_cold_again_us": cold_us,
         "turning_us": covered.turning_us,
@@ -203,11 +205,10 @@ class Again:
             run()
             batch = self._timer.replayed(run, CALLS)
             warm_us = median(batch.call_us() for _ in range(SAMPLES))
-            # Differences of noisy times, neither of which can be less than the one before.
-            company_us = max(warm_us, median(self._company.in_company_us(run, warm_us)))
+            company_us = self._company.in_company_us(run, warm_us)
             read = bench.read(candidate.layout)
-            cold = self._company.weights_cold_us(run, warm_us, read, candidate.result)
-            self._known[key] = warm_us, company_us, max(company_us, median(cold))
+            cold_us = self._company.weights_cold_us(run, warm_us, read, candidate.result)
+            self._known[key] = warm_us, median(company_us), median(cold_us)
             cupy.get_default_memory_pool().free_all_blocks()
         return self._known[key]
 

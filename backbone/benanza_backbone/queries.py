@@ -200,9 +200,9 @@ WITH
         SELECT model_id, fingerprint, min(position) AS position
         FROM
         (
-            SELECT model_id, fingerprint, position FROM model_layers
+            SELECT model_id, fingerprint, position FROM model_layers FINAL
             UNION ALL
-            SELECT model_id, fingerprint, arrayMin(layers) AS position FROM model_groups
+            SELECT model_id, fingerprint, arrayMin(layers) AS position FROM model_groups FINAL
         )
         WHERE model_id IN (SELECT model_id FROM chosen)
           AND fingerprint IN (SELECT fingerprint FROM causes)

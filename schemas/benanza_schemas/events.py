@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from benanza_schemas.identity import digest
-from benanza_schemas.layer import Accounting, Kind, Layer, Precision
+from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 
 SCHEMA_VERSION = 3
 """Version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no
@@ -106,7 +106,7 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     fingerprint: Hash
     rule: Name
-    layers: tuple[Count, ...]
+    layers: tuple[Whole, ...]
     flops: Count
     bytes: Count
 
@@ -123,12 +123,12 @@ class ModelIngested(Event, frozen=True, kw_only=True):
     name: Name
     zoo: Name
     sha256: Sha256
-    opset: Count
+    opset: Whole
     batch: Positive
     dims: dict[Name, Positive]
     summaries: tuple[LayerSummary, ...]
     layers: tuple[LayerUse, ...]
-    edges: tuple[tuple[Count, Count], ...]
+    edges: tuple[tuple[Whole, Whole], ...]
     groups: tuple[Group, ...]
 
 
@@ -188,7 +188,7 @@ class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cudnn: Name
     cublas: Name
     cpu: Name
-    threads: Positive
+    threads: Annotated[int, msgspec.Meta(ge=1, le=MAX_WHOLE)]
     libraries: dict[Name, Name]
     method: Name
 
@@ -221,6 +221,10 @@ IN_COMPANY = "in company"
 
 WEIGHTS_COLD = "weights cold"
 """After a call that ran other code; inputs are in the last cache, and weights in memory."""
+
+HOPELESS = "hopeless"
+"""`stopped_by` of what took so much longer than others, when it was run once to see whether it can
+run, that it wasn't timed: its only sample holds the host's start as well."""
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -264,7 +268,7 @@ class LayerMeasured(Event, frozen=True, kw_only=True):
     system: System
     precision: Precision
     measured_at: Time
-    variants: tuple[Variant, ...]
+    variants: Annotated[tuple[Variant, ...], msgspec.Meta(max_length=2**16)]
     environment: dict[Name, Name] = {}
     failure: Reason = ""
 
@@ -273,7 +277,7 @@ class Missing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Layers of the model, by position, that the bound lacks, and the reason."""
 
     reason: Reason
-    layers: tuple[Count, ...]
+    layers: tuple[Whole, ...]
 
 
 class BoundUpdated(Event, frozen=True, kw_only=True):
@@ -282,9 +286,10 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     `cause` is the id of the event that moved it: a measurement, or the model's ingestion.
     `measured`, `free`, `not_counted` and `missing` are positions of layers and together hold
     every layer once. Where `missing` isn't empty the bound is partial: it counts the layers
-    measured, and the true one is larger. `cover` lists the fingerprints that the sequential
-    bound adds up, in topological order. `critical_path` holds positions of layers. `layout` is
-    the one that most calls keep their images in, empty where that makes no difference.
+    measured, and the others can only add to it, but for groups that are measured later and
+    faster than their layers. `cover` lists the fingerprints that the sequential bound adds up,
+    in topological order. `critical_path` holds positions of layers. `layout` is the one that
+    most calls keep their images in, empty where that makes no difference.
     A figure that cannot be had is null.
     """
 
@@ -302,12 +307,12 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     parallel_spread_us: Microseconds
     roofline_us: Microseconds | None
     attainable_us: Microseconds | None
-    measured: tuple[Count, ...]
-    free: tuple[Count, ...]
-    not_counted: tuple[Count, ...]
+    measured: tuple[Whole, ...]
+    free: tuple[Whole, ...]
+    not_counted: tuple[Whole, ...]
     missing: tuple[Missing, ...]
     cover: tuple[Hash, ...]
-    critical_path: tuple[Count, ...]
+    critical_path: tuple[Whole, ...]
     layout: Name = ""
 
 
@@ -339,8 +344,8 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
     sequential: Witnessed | None = None
     read_ahead: Witnessed | None = None
     parallel: Witnessed | None = None
-    calls: Count = 0
-    layout_changes: Count = 0
+    calls: Whole = 0
+    layout_changes: Whole = 0
     failure: Reason = ""
 
 

@@ -4,12 +4,19 @@ One operator is the ordinary case; a group of operators that a library may run a
 or a sequence, has the same form.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 OMITTED = -1
 """Stands in an operator's inputs or outputs where an optional one is left out."""
+
+MAX_WHOLE = 2**32 - 1
+Whole = Annotated[int, msgspec.Meta(ge=0, le=MAX_WHOLE)]
+"""A version, a position or a count of calls: no more than the store's columns have room for."""
+
+Size = Annotated[int, msgspec.Meta(le=2**63 - 1)]
+"""Of a tensor along an axis, likewise."""
 
 
 class TensorValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,7 +40,7 @@ class Tensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     constant: bool = False
     value: bytes | None = None
 
@@ -58,7 +65,7 @@ class Operator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     op_type: str
     domain: str
-    version: int
+    version: Whole
     attributes: tuple[Attribute, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]

@@ -105,6 +105,7 @@ def variant(
     layout: str = "",
     change_us: float | None = None,
     after_us: float | None = None,
+    stopped_by: str = "",
 ) -> Variant:
     return Variant(
         library="lib",
@@ -115,6 +116,7 @@ def variant(
         write_change_us=after_us,
         median_us=median_us,
         iqr_us=iqr_us,
+        stopped_by=stopped_by,
         failure=failure,
     )
 

@@ -6,28 +6,43 @@ from hypothesis import strategies as st
 
 from benanza_analyzer.critical_path import critical_path
 
+Edges = list[tuple[int, int]]
+Graph = tuple[Edges, list[float], list[float]]
+
 
 @st.composite
-def weighted_graphs(draw: st.DrawFn) -> tuple[list[tuple[int, int]], list[float]]:
+def weighted_graphs(draw: st.DrawFn) -> Graph:
+    """Edges, what each of them takes, and what each node takes."""
     count = draw(st.integers(0, 9))
     pairs = [(source, target) for source in range(count) for target in range(source + 1, count)]
     edges = [pair for pair in pairs if draw(st.booleans())]
-    return edges, [draw(st.integers(0, 40)) / 8 for _ in range(count)]
+    between, nodes = (
+        [draw(st.integers(0, 40)) / 8 for _ in what] for what in (edges, range(count))
+    )
+    return edges, between, nodes
 
 
-def path_of(edges: list[tuple[int, int]], times_us: list[float]) -> list[int]:
-    edges = sorted(edges)
-    return critical_path([s for s, _ in edges], [t for _, t in edges], times_us)
+def path_of(
+    edges: Edges, times_us: list[float], between_us: list[float] | None = None
+) -> list[int]:
+    costs = sorted(zip(edges, between_us or [0.0] * len(edges), strict=True))
+    sources, targets = [s for (s, _), _ in costs], [t for (_, t), _ in costs]
+    return critical_path(sources, targets, [us for _, us in costs], times_us)
 
 
 @given(weighted_graphs())
-def test_no_path_is_longer(graph: tuple[list[tuple[int, int]], list[float]]) -> None:
-    edges, times_us = graph
+def test_no_path_is_longer(graph: Graph) -> None:
+    edges, between_us, times_us = graph
+    costs = dict(zip(edges, between_us, strict=True))
     all_paths = networkx.DiGraph(edges)
     all_paths.add_nodes_from(range(len(times_us)))
+
+    def length(path: list[int]) -> float:
+        return sum(times_us[node] for node in path) + sum(costs[edge] for edge in pairwise(path))
+
     longest = max(
         (
-            sum(times_us[node] for node in path)
+            length(path)
             for source in all_paths
             for target in all_paths
             for path in ([[source]] if source == target else [])
@@ -35,8 +50,8 @@ def test_no_path_is_longer(graph: tuple[list[tuple[int, int]], list[float]]) -> 
         ),
         default=0.0,
     )
-    path = path_of(edges, times_us)
-    assert sum(times_us[node] for node in path) == longest
+    path = path_of(edges, times_us, between_us)
+    assert length(path) == longest
     assert set(pairwise(path)) <= set(edges)
 
 

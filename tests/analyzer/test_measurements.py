@@ -11,8 +11,9 @@ from benanza_analyzer.measurements import (
     Best,
     Measurements,
     bests,
+    fastest,
 )
-from benanza_schemas.events import IN_COMPANY, WEIGHTS_COLD, LayerMeasured
+from benanza_schemas.events import HOPELESS, IN_COMPANY, WEIGHTS_COLD, LayerMeasured
 from tests.analyzer.events import everywhere, measured, variant
 
 
@@ -155,6 +156,14 @@ def test_the_times_in_company_are_those_of_the_same_variant() -> None:
     )
     assert not isinstance(found, str)
     assert found[LAST] == found[WHICHEVER] == Best(3.0, 0.0, 3.25, 3.5, 0.5, 1.0, 0.25, 0.5)
+
+
+def test_what_was_hopeless_is_in_no_layout() -> None:
+    """Its time holds the start from the host, and turning images for it was not measured."""
+    last = variant(2.0, algorithm="b", layout="NHWC", change_us=2.5, after_us=1.0)
+    hopeless = variant(40.0, algorithm="a", layout="NCHW", stopped_by=HOPELESS)
+    assert bests(measured("a", last, hopeless)) == bests(measured("a", last))
+    assert fastest([measured("a", last, hopeless)], FIRST) is None
 
 
 def test_layouts_matter_from_the_first_layer_on_for_which_they_differ() -> None:

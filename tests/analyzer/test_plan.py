@@ -1,17 +1,45 @@
 """In which layouts the calls of a plan keep their images, as its bound shows."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benanza_analyzer.bound import Bound, lower_bound
 from benanza_analyzer.catalogue import Catalogue
 from benanza_analyzer.compiled_model import compile_model
 from benanza_analyzer.measurements import Best, Measurements
+from benanza_analyzer.plan import cheapest_plans
 from benanza_schemas.events import ModelIngested
 from benanza_schemas.layer import Accounting
 from tests.analyzer.events import fingerprint, group, model, summary
+from tests.analyzer.graphs import all_fingerprints, models, times
+
+Bests = Mapping[str, Sequence[Best]]
+Case = tuple[ModelIngested, Bests]
+
+
+@st.composite
+def measured_models(draw: st.DrawFn, *, turning_is_known: bool = True) -> Case:
+    """A model all of whose layers have times, and some of its groups. Most can do either layout."""
+    event = draw(models(repeats=draw(st.booleans())))
+    layers = {summary.fingerprint for summary in event.summaries}
+    found = {}
+    for of in all_fingerprints(event):
+        if of in layers or draw(st.booleans()):
+            only = draw(st.sampled_from(("", "", "", "first", "last", "alike")))
+            first, last, around, after = (draw(times) for _ in range(4))
+            first = math.inf if only == "last" else first
+            last = math.inf if only == "first" else first if only == "alike" else last
+            if not turning_is_known and draw(st.booleans()):
+                after = math.inf
+            found[of] = [
+                Best(us, 0.0, around_us=around, after_us=after)
+                for us in (min(first, last), first, last)
+            ]
+    return event, found
 
 
 def test_images_are_kept_in_the_layout_that_costs_less_in_all() -> None:
@@ -38,11 +66,70 @@ def test_between_two_layouts_images_are_turned_once() -> None:
     assert laid_out(event, found).parallel_us == 7.0
 
 
-def test_where_a_layer_is_missing_images_are_turned_on_both_sides() -> None:
+def test_a_missing_layer_takes_images_as_they_come_and_gives_them_as_they_are_wanted() -> None:
     event = model([summary("Conv"), summary("Relu"), summary("TopK")])
     bound = laid_out(event, {"Conv": (5.0, 2.0), "Relu": (3.0, 9.0)})
-    assert bound.sequential_us == 2.0 + 2.0 + 3.0
+    assert bound.sequential_us == 2.0 + 1.0 + 3.0
     assert [missing.layers for missing in bound.missing] == [(2,)]
+    between = laid_out(event, {"Conv": (5.0, 2.0), "TopK": (3.0, 9.0)})
+    assert between.sequential_us == 2.0 + 3.0
+
+
+def test_a_path_waits_only_for_what_is_turned_on_its_way() -> None:
+    """The longer branch reads the image as it was written, the shorter one has it turned."""
+    layers = [summary("Conv", name) for name in ("made", "long", "short", "joined")]
+    event = model(layers, [(0, 1), (0, 2), (1, 3), (2, 3)])
+    found = {"made": (10.0, 90.0), "long": (9.0, 90.0), "short": (90.0, 5.0), "joined": (3.0, 90.0)}
+    bound = laid_out(event, found, after_us=2.0)
+    assert bound.sequential_us == 10.0 + 2.0 + 9.0 + 5.0 + 2.0 + 3.0
+    assert (bound.parallel_us, bound.critical_path) == (10.0 + 9.0 + 3.0, (0, 1, 3))
+    dearer = laid_out(event, found, after_us=3.0)
+    assert (dearer.parallel_us, dearer.critical_path) == (10.0 + 3.0 + 5.0 + 3.0 + 3.0, (0, 2, 3))
+
+
+def test_a_group_is_not_taken_where_turning_images_for_it_costs_more_than_it_saves() -> None:
+    layers = [
+        summary("Conv", "a"),
+        summary("Conv", "b"),
+        summary("Relu", "c"),
+        summary("Conv", "d"),
+    ]
+    event = model(layers, groups=[group("bc", (1, 2))])
+    found = {"a": (1.0, 90.0), "b": (2.0, 90.0), "c": (1.0, 90.0), "d": (1.0, 90.0)}
+    alone = laid_out(event, found)
+    fused = laid_out(event, found | {"bc": (90.0, 0.5)}, after_us=1.5, fusion=True)
+    assert alone.sequential_us == fused.sequential_us == 5.0
+
+
+@given(st.data(), measured_models())
+def test_a_bound_that_lacks_layers_never_exceeds_the_one_that_has_them(
+    data: st.DataObject, case: Case
+) -> None:
+    """With fusion, of layers that are in no group: the others decide which groups are taken."""
+    event, found = case
+    fusion = data.draw(st.booleans())
+    grouped = {position for each in event.groups for position in each.layers if fusion}
+    lacking = {
+        event.summaries[use.summary].fingerprint
+        for position, use in enumerate(event.layers)
+        if position not in grouped and data.draw(st.booleans())
+    }
+    less = {of: bests for of, bests in found.items() if of not in lacking}
+    partial, whole = (bound_of(event, each, fusion=fusion) for each in (less, found))
+    assert partial.sequential_us <= whole.sequential_us
+
+
+@settings(max_examples=300)
+@given(measured_models(turning_is_known=False))
+def test_fusion_never_makes_a_whole_bound_larger(case: Case) -> None:
+    fused, alone = (bound_of(*case, fusion=fusion) for fusion in (True, False))
+    assert fused.sequential_us <= alone.sequential_us
+
+
+@given(measured_models(turning_is_known=False), st.booleans())
+def test_parallel_never_exceeds_sequential(case: Case, fusion: bool) -> None:
+    bound = bound_of(*case, fusion=fusion)
+    assert bound.parallel_us <= bound.sequential_us
 
 
 def test_what_stands_in_both_layouts_and_minds_neither_is_one_measurement() -> None:
@@ -96,14 +183,25 @@ def laid_out(
     """The bound of layers and groups with these times in either layout. Turning an image takes
     `after_us`, half as long again in company; around a layer 2.
     """
-    catalogue = Catalogue()
-    compiled = compile_model(event, catalogue)
-    measurements = Measurements()
+    bests = {}
     for of, (first, last) in found.items():
         turning = (0.0 if first == last else 2.0, 3.0, after_us, 1.5 * after_us)
-        times = [
+        bests[fingerprint(of)] = [
             Best(us, iqr_us, us + 0.25, us + 0.5, *turning)
             for us in (min(first, last), first, last)
         ]
-        measurements.add(catalogue.number(fingerprint(of)), times)
-    return lower_bound(compiled, accounting, fusion, measurements, catalogue, None, "fp32")
+    return bound_of(event, bests, accounting, fusion=fusion)
+
+
+def bound_of(
+    event: ModelIngested, found: Bests, accounting: Accounting = "full", *, fusion: bool
+) -> Bound:
+    """The bound of layers and groups that were measured so, by fingerprint."""
+    catalogue = Catalogue()
+    compiled = compile_model(event, catalogue)
+    measurements = Measurements()
+    for of, bests in found.items():
+        measurements.add(catalogue.number(of), bests)
+    measurements.reach(len(catalogue))
+    plan = cheapest_plans(compiled, accounting, measurements)[fusion]
+    return lower_bound(compiled, accounting, plan, measurements, catalogue, None, "fp32")

@@ -279,3 +279,16 @@ EVERY_KIND: tuple[AnyEvent, ...] = (
     WITNESSED,
     DEAD,
 )
+
+OTHER_SYSTEM = identified(msgspec.structs.replace(SYSTEM, threads=4))
+"""A system that people call the same."""
+
+
+def elsewhere(event: LayerMeasured) -> LayerMeasured:
+    """The same as the other system measured it, an hour before."""
+    return msgspec.structs.replace(
+        event,
+        event_id=event_id("LayerMeasured", event.fingerprint, OTHER_SYSTEM.system_id),
+        system=OTHER_SYSTEM,
+        measured_at=after(-3600),
+    )

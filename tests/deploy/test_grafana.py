@@ -12,7 +12,16 @@ import pytest
 import yaml
 
 from benanza_backbone.store import Store
-from tests.backbone.sample_events import EVERY_KIND, MODEL
+from tests.backbone.sample_events import (
+    BOUNDS,
+    CONV_MEASURED,
+    EVERY_KIND,
+    MODEL,
+    OTHER_SYSTEM,
+    SYSTEM,
+    SYSTEM_MEASURED,
+    elsewhere,
+)
 from tests.deploy.compose import ROOT, SERVICES
 from tests.deploy.metrics import named, unknown
 
@@ -99,9 +108,15 @@ def test_the_pipeline_shows_every_metric() -> None:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store with a partial bound, and a whole one of a system that is called the same."""
+    whole = msgspec.structs.replace(
+        BOUNDS[-1], system_id=OTHER_SYSTEM.system_id, sequential_us=40.0, missing=()
+    )
     with Store.open(f"chdb://{tmp_path_factory.mktemp('store')}") as store:
         store.insert(EVERY_KIND)
         store.insert([msgspec.structs.replace(MODEL, name="resnet50")])
+        store.insert([msgspec.structs.replace(SYSTEM_MEASURED, system=OTHER_SYSTEM)])
+        store.insert([elsewhere(CONV_MEASURED), whole])
         yield store
 
 
@@ -140,6 +155,20 @@ def test_a_query_to_the_store_finds_something(
         # The form that the data source makes lines of: a time, and at least one number.
         assert found[0]["time"].year == 2026
         assert any(isinstance(value, float | int) for value in found[0].values())
+
+
+def test_what_is_drawn_as_a_bound_lacks_no_layer(store: Store) -> None:
+    panel = ALL_PANELS["models: Bound and roofline"]
+    found = store.query(_filled_in(panel["targets"][0]["rawSql"], store))
+    assert {row["sequential"] for row in found} == {40.0}
+
+
+def test_a_layers_time_is_that_on_one_system(store: Store) -> None:
+    panel = ALL_PANELS["models: Where the time goes"]
+    found = store.query(_filled_in(panel["targets"][0]["rawSql"], store))
+    assert {row["system"] for row in found} == {SYSTEM.cpu}
+    times = [row["times"] for row in found if row["layer"] == "Conv"]
+    assert times == [1, 1]
 
 
 def test_units_stand_on_columns_that_are_there(store: Store) -> None:

@@ -203,15 +203,20 @@ def test_a_field_of_the_wrong_type_is_refused_by_name(name: str, field: str) -> 
         ("ModelPublished", "schema_version", 0, ">= 1"),
         ("ModelIngested", "edges", [[0]], "length 2"),
         ("ModelIngested", "edges", [[0, -1]], ">= 0"),
+        ("ModelIngested", "edges", [[0, 2**32]], "<= "),
+        ("ModelIngested", "opset", 2**32, "<= "),
         ("ModelIngested", "layers", [{"summary": 0, "name": ""}], "Expected `array`"),
         ("ModelIngested", "layers", [[0, "x", 1]], "length 2"),
         ("LayerMeasured", "precision", "fp8", "Invalid enum value 'fp8'"),
+        ("LayerMeasured", "variants", [{"library": "", "algorithm": ""}] * 65_537, "<= 65536"),
         ("LayerMeasured", "measured_at", "yesterday", "Invalid RFC3339"),
         ("LayerMeasured", "measured_at", "2026-11-21T12:00:00", "timezone"),
         ("LayerMeasured", "measured_at", 1795262400, "Expected `datetime`, got `int`"),
         ("BoundUpdated", "sequential_us", -1.0, ">= 0"),
         ("BoundUpdated", "sequential_us", float("nan"), ">= 0"),
         ("BoundUpdated", "sequential_us", float("inf"), "<= "),
+        ("BoundUpdated", "measured", [2**32], "<= "),
+        ("ModelWitnessed", "calls", 2**32, "<= "),
         ("BoundUpdated", "fusion", 1, "Expected `bool`, got `int`"),
         ("SystemMeasured", "ceilings", [["flops", "fp32", 1.0, 0.0]], "Expected `object`"),
     ],
@@ -221,6 +226,27 @@ def test_a_value_out_of_bounds_is_refused(
 ) -> None:
     with pytest.raises(DecodeError, match=complaint):
         decode(changed(BY_NAME[event], **{field: value}))
+
+
+@pytest.mark.parametrize(
+    ("event", "path", "value"),
+    [
+        ("SystemMeasured", ("system", "threads"), 2**32),
+        ("SystemMeasured", ("system", "threads"), 0),
+        ("LayerSeen", ("layer", "operators", 0, "version"), 2**32),
+        ("LayerSeen", ("layer", "tensors", 0, "shape", 0), 2**63),
+    ],
+)
+def test_a_number_that_the_store_has_no_room_for_is_refused(
+    event: str, path: tuple[str | int, ...], value: int
+) -> None:
+    fields = part = fields_of(BY_NAME[event])
+    *inside, last = path
+    for step in inside:
+        part = part[step]  # type: ignore[index]
+    part[last] = value  # type: ignore[index]
+    with pytest.raises(DecodeError, match=r"int` [<>]= "):
+        decode(msgpack.packb(fields))
 
 
 def test_an_unknown_kind_of_event_is_refused() -> None:

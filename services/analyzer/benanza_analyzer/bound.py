@@ -11,7 +11,7 @@ from benanza_analyzer.catalogue import NOTHING, Catalogue
 from benanza_analyzer.compiled_model import CompiledModel, Counted
 from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.measurements import WHICHEVER, Measurements
-from benanza_analyzer.plan import Blocks, Plan, cheapest_plan
+from benanza_analyzer.plan import Blocks, Plan
 from benanza_analyzer.roofline import Ceilings, roofline_us
 from benanza_analyzer.spread import spread_us
 from benanza_schemas.events import Missing
@@ -42,7 +42,7 @@ class Bound(msgspec.Struct, frozen=True):
 def lower_bound(
     model: CompiledModel,
     accounting: Accounting,
-    fusion: bool,
+    plan: Plan,
     measurements: Measurements,
     catalogue: Catalogue,
     ceilings: Ceilings | None,
@@ -51,23 +51,25 @@ def lower_bound(
 ) -> Bound:
     """The bound from the layers' best times, and the roofline if there are ceilings.
 
-    The calls are those of the cheapest plan (`plan.cheapest_plan`): where layouts matter, turning
+    The calls are those of a cheapest plan (`plan.cheapest_plans`): where layouts matter, turning
     images counts as data movement does. `layout` is the one that most calls keep that mind.
 
     `attainable_us` adds up times taken in the company of other kernels, as many of them with cold
     weights as `cold_share` says.
 
     The parallel bound and the roofline are those of the cover that the sequential bound takes:
-    with fusion, another one might make them smaller. The roofline counts all layers that the
-    accounting counts, measured or not. A layer that is free or not counted stays so where a
-    group covers it. Sums are rounded once, so the parallel bound never exceeds the
-    sequential one, and no order of summing matters.
+    with fusion, another one might make them smaller. An image is turned only on the way to what
+    reads it in the other layout: a path that leads elsewhere needn't wait for that. The roofline
+    counts all layers that the accounting counts, measured or not. A layer that is free or not
+    counted stays so where a group covers it. Sums are rounded once, so the parallel bound never
+    exceeds the sequential one, and no order of summing matters.
     """
-    measurements.reach(len(catalogue))
     counted = model.counted(accounting)
-    plan = cheapest_plan(model, counted, accounting, fusion, measurements)
-    blocks, known, times_us = plan.blocks, plan.known, plan.all_us
-    path = critical_path(*(each.tolist() for each in (*blocks.edges(model), times_us)))
+    blocks, known = plan.blocks, plan.known
+    edges = blocks.edges(model)
+    path = critical_path(
+        *(each.tolist() for each in (*edges, plan.between_us(*edges), plan.times_us))
+    )
     is_counted = counted.numbers != NOTHING
     lacking = np.flatnonzero(is_counted & ~known)
     cover = blocks.numbers[known & (blocks.numbers != NOTHING)].tolist()
@@ -78,7 +80,7 @@ def lower_bound(
     return Bound(
         sequential_us=plan.sequential_us,
         sequential_spread_us=spread_us(measured, iqr_us),
-        parallel_us=math.fsum(times_us[path].tolist()),
+        parallel_us=_path_us(plan, path),
         parallel_spread_us=spread_us(measured[path], iqr_us[path]),
         roofline_us=(
             roofline_us(blocks.numbers, catalogue, ceilings, precision) if ceilings else None
@@ -94,6 +96,12 @@ def lower_bound(
     )
 
 
+def _path_us(plan: Plan, path: list[int]) -> float:
+    """What the blocks of this path take, with turning images on the way."""
+    at = np.array(path, np.int32)
+    return math.fsum(chain(plan.times_us[at].tolist(), plan.between_us(at[:-1], at[1:]).tolist()))
+
+
 def _attainable_us(
     model: CompiledModel,
     plan: Plan,
@@ -101,14 +109,18 @@ def _attainable_us(
     precision: Precision,
     cache_bytes: int,
 ) -> float | None:
-    """What running the plan would take, or None where a layer lacks the time for it."""
+    """What running the plan would take, or None where a layer lacks the time for it.
+
+    The sums are of differences, with their errors: none is less than that of the warm times.
+    """
     warm_us = math.fsum(plan.found(measurements, "in_company_us").tolist())
     cold_us = math.fsum(plan.found(measurements, "weights_cold_us").tolist())
     if plan.sequential_us == 0 or not math.isfinite(warm_us + cold_us):
         return None
     turning_us = math.fsum(plan.turning_in_company_us.tolist())
     share = cold_share(model.parameters * BYTES[precision], cache_bytes)
-    return warm_us + share * (cold_us - warm_us) + turning_us
+    estimate_us = warm_us + share * max(0.0, cold_us - warm_us) + turning_us
+    return max(plan.sequential_us, estimate_us)
 
 
 def cold_share(weight_bytes: float, cache_bytes: int) -> float:

@@ -16,7 +16,7 @@ from benanza_analyzer.bound import Bound, lower_bound
 from benanza_analyzer.catalogue import Catalogue
 from benanza_analyzer.compiled_model import CompiledModel, compile_model
 from benanza_analyzer.measurements import Measurements, bests
-from benanza_analyzer.plan import cheapest_plan
+from benanza_analyzer.plan import Plan, cheapest_plans
 from benanza_analyzer.roofline import Ceilings
 from benanza_schemas.events import (
     BoundUpdated,
@@ -130,10 +130,8 @@ class Analyzer:
 
         Raises `KeyError` for a model that isn't known.
         """
-        model = self._models[model_id]
-        measurements = self._platform(system_id, precision).measurements
-        measurements.reach(len(self._catalogue))
-        plan = cheapest_plan(model, model.full, "full", True, measurements)
+        platform = self._platform(system_id, precision)
+        _, plan = self._plans("full", platform, self._models[model_id])
         return Covered(
             plan.taken(),
             float(plan.turning_us.sum()),
@@ -222,15 +220,22 @@ class Analyzer:
             lower_bound(
                 model,
                 accounting,
-                fusion,
+                plan,
                 platform.measurements,
                 self._catalogue,
                 platform.ceilings(),
                 platform.precision,
                 platform.cache_bytes,
             )
-            for fusion in (False, True)
+            for plan in self._plans(accounting, platform, model)
         ]
+
+    def _plans(
+        self, accounting: Accounting, platform: Platform, model: CompiledModel
+    ) -> tuple[Plan, Plan]:
+        """What the bounds without fusion and with it add up."""
+        platform.measurements.reach(len(self._catalogue))
+        return cheapest_plans(model, accounting, platform.measurements)
 
     def _replace_model(self, event: ModelIngested) -> CompiledModel:
         model = compile_model(event, self._catalogue)

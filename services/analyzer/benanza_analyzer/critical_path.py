@@ -4,13 +4,16 @@ from collections.abc import Sequence
 
 
 def critical_path(
-    sources: Sequence[int], targets: Sequence[int], times_us: Sequence[float]
+    sources: Sequence[int],
+    targets: Sequence[int],
+    between_us: Sequence[float],
+    times_us: Sequence[float],
 ) -> list[int]:
-    """The path that takes longest, from its first node that takes time to its last.
+    """The path that takes longest, from the first that takes time on it to the last.
 
     The graph's nodes are positions, `times_us` what each takes; a node that takes no time
     still connects those before it with those after it. Its edges lead from `sources`,
-    ascending, to `targets`, each of them later than its source.
+    ascending, to `targets`, each of them later than its source, and take `between_us`.
 
     Returns the path's nodes in order; none if nothing takes time. Of several longest paths it
     is always the same one.
@@ -18,8 +21,8 @@ def critical_path(
     finishes = list(times_us)
     before = [-1] * len(finishes)
     # When an edge's turn comes, all edges into its source are done: they begin earlier.
-    for source, target in zip(sources, targets, strict=True):
-        finish = finishes[source] + times_us[target]
+    for source, target, edge_us in zip(sources, targets, between_us, strict=True):
+        finish = finishes[source] + edge_us + times_us[target]
         if finish > finishes[target]:
             finishes[target] = finish
             before[target] = source

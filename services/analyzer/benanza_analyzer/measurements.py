@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, LayerMeasured, Variant
+from benanza_schemas.events import HOPELESS, IN_COMPANY, WARM, WEIGHTS_COLD, LayerMeasured, Variant
 
 NOT_MEASURED = "not measured yet on this system"
 MAX_REASON = 8192
@@ -30,6 +30,9 @@ class Best(NamedTuple):
     images that the layer reads and writes from the other layout and back, zero where the variant
     takes them as they come; `after_us` what it takes to turn those that it writes, infinite where
     that isn't known. In company both may take longer.
+
+    Times in company and with cold weights are differences of two, whose errors may make them less
+    than those alone: to keep the larger one of each layer would make their sum too large.
     """
 
     median_us: float
@@ -73,10 +76,13 @@ def fastest(events: Iterable[LayerMeasured], layout: int) -> tuple[Best, Variant
 
 
 def _times(event: LayerMeasured) -> Iterable[Variant]:
-    """The variants with the best warm times, of those that want the same changes of layout."""
+    """The variants with the best warm times, of those that want the same changes of layout.
+
+    What was hopeless is left out: what changes of layout take around it was not measured.
+    """
     winners: dict[tuple[str, float | None], Variant] = {}
     for variant in event.variants:
-        if variant.cache == WARM and _has_time(variant):
+        if variant.cache == WARM and variant.stopped_by != HOPELESS and _has_time(variant):
             wants = variant.layout, variant.layout_change_us
             known = winners.get(wants)
             if known is None or _time(variant) < _time(known):

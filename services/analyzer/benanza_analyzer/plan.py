@@ -1,7 +1,8 @@
 """Which calls a bound adds up: a cover of the model, and the layout that each call keeps."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from benanza_analyzer.measurements import FIRST, LAST, LAYOUTS, WHICHEVER, Measu
 from benanza_schemas.layer import Accounting
 
 Floats = npt.NDArray[np.float64]
-
+Positions = npt.NDArray[np.int32]
 
 DEAREST_US = 1e6
 """What turning is taken to cost where that was not measured: so that it isn't done there."""
@@ -34,7 +35,7 @@ class Blocks(NamedTuple):
     ends: npt.NDArray[np.int32]
     groups: dict[int, tuple[int, ...]]
 
-    def edges(self, model: CompiledModel) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def edges(self, model: CompiledModel) -> tuple[Positions, Positions]:
         """Sources and targets of what is left of the model's edges: from the last position of a
         block to that of another that reads it. Edges inside a block vanish.
         """
@@ -48,7 +49,7 @@ class Plan(NamedTuple):
 
     `layouts` are places in `LAYOUTS`. `times_us` are those of the blocks, at their last
     positions, zero where they aren't `known`; `turning_us` is what turning images takes on
-    account of a block, `turning_in_company_us` the same in company.
+    account of a block, once for all its readers; `turning_in_company_us` the same in company.
     """
 
     blocks: Blocks
@@ -59,13 +60,21 @@ class Plan(NamedTuple):
     known: npt.NDArray[np.bool_]
 
     @property
-    def all_us(self) -> Floats:
-        """What each block takes, with turning images."""
-        return self.times_us + self.turning_us
+    def sequential_us(self) -> float:
+        return math.fsum(chain(self.times_us.tolist(), self.turning_us.tolist()))
 
     @property
-    def sequential_us(self) -> float:
-        return math.fsum(self.all_us.tolist())
+    def lacking(self) -> int:
+        """How many layers that count have no time."""
+        return int(np.count_nonzero(~self.known))
+
+    def between_us(self, sources: Positions, targets: Positions) -> Floats:
+        """What turning images takes on the way from each of these blocks to one that reads it.
+
+        Where they are turned on both sides of a block, both are on the way out.
+        """
+        differ = self.layouts[sources] != self.layouts[targets]
+        return np.where(differ, self.turning_us[sources], 0.0)
 
     def taken(self) -> list[tuple[tuple[int, ...], int]]:
         """The positions and the layout of each block that has a time, in topological order."""
@@ -91,29 +100,42 @@ class Plan(NamedTuple):
         return LAYOUTS[LAST if 2 * np.count_nonzero(minding == LAST) > minding.size else FIRST]
 
 
-def cheapest_plan(
-    model: CompiledModel,
-    counted: Counted,
-    accounting: Accounting,
-    fusion: bool,
-    measurements: Measurements,
-) -> Plan:
-    """The plan whose calls a bound adds up. The measurements reach as far as the catalogue.
+def cheapest_plans(
+    model: CompiledModel, accounting: Accounting, measurements: Measurements
+) -> tuple[Plan, Plan]:
+    """The plans whose calls the bounds without fusion and with it add up. The measurements reach
+    as far as the catalogue.
 
-    Where layouts matter and data movement counts, the model is covered once with images kept in
-    either layout, where what is faster in the other one has its images turned on both sides. If
-    all that counts has its time, the blocks' layouts are chosen anew, each with a look at its
-    neighbours. The cheapest is the plan, of the latter alone if it is known what turning each
-    result takes.
+    Where layouts matter and data movement counts, a plan is the cheapest of several that leave
+    the fewest layers missing. With fusion, those without groups are among them: around a group,
+    turning images may take more than the group saves.
     """
+    counted = model.counted(accounting)
     if accounting == "paper" or not _minds(counted, measurements):
-        return _free(counted, fusion, measurements)
+        return _free(counted, False, measurements), _free(counted, True, measurements)
+    alone = _laid_out(model, counted, False, measurements)
+    grouped = _laid_out(model, counted, True, measurements) if counted.components else []
+    return _cheapest(alone), _cheapest(grouped + alone)
+
+
+def _cheapest(plans: Iterable[Plan]) -> Plan:
+    return min(plans, key=lambda plan: (plan.lacking, plan.sequential_us))
+
+
+def _laid_out(
+    model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
+) -> list[Plan]:
+    """Plans in which images are turned where layers want another layout.
+
+    The model is covered once with images kept in either layout, where what is faster in the
+    other one has its images turned on both sides. The layouts of each cover's blocks are then
+    chosen anew, each with a look at its neighbours. Only these are given if it is known what
+    turning each result takes.
+    """
     plans = [_keeping(kept, counted, fusion, measurements) for kept in (FIRST, LAST)]
-    if all(plan.known.all() for plan in plans):
-        covers = {plan.blocks.numbers.tobytes(): plan for plan in plans}.values()
-        found = [_with_neighbours(model, plan, measurements) for plan in covers]
-        plans = found if _turning_is_known(plans, measurements) else plans + found
-    return min(plans, key=lambda plan: plan.sequential_us)
+    covers = {plan.blocks.numbers.tobytes(): plan for plan in plans}.values()
+    found = [_with_neighbours(model, plan, measurements) for plan in covers]
+    return found if _turning_is_known(plans, measurements) else plans + found
 
 
 def _minds(counted: Counted, measurements: Measurements) -> bool:
@@ -158,10 +180,11 @@ def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measuremen
 
 
 def _turning_is_known(plans: Sequence[Plan], measurements: Measurements) -> bool:
-    """Whether it is known for each block what turning its result takes."""
+    """Whether it is known for each block that has a time what turning its result takes."""
     after_us = measurements.of("after_us")
     return all(
-        bool(np.isfinite(after_us[:, plan.blocks.numbers].min(axis=0)).all()) for plan in plans
+        bool(np.isfinite(after_us[:, plan.blocks.numbers[plan.known]].min(axis=0)).all())
+        for plan in plans
     )
 
 
@@ -169,17 +192,20 @@ def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurement
     """The same cover, with layouts chosen so that all takes the least time.
 
     A view that makes another shape of an image wants it with channels first. What reads a view
-    in the other layout turns as much as the view was made of.
+    in the other layout turns as much as the view was made of. A layer without a time takes
+    none in either layout, so that a bound that lacks it is no larger than one with it.
     """
     blocks, medians_us = plan.blocks, measurements.median_us
-    first_us, last_us = (medians_us[layout, blocks.numbers] for layout in (FIRST, LAST))
+    first_us, last_us = (
+        np.where(plan.known, medians_us[layout, blocks.numbers], 0.0) for layout in (FIRST, LAST)
+    )
     last_us[[view for view in model.reshaping if blocks.numbers[view] == NOTHING]] = math.inf
     sources, targets = (each.tolist() for each in blocks.edges(model))
     after_us, after_in_company_us = (
         _after(model, plan, measurements.of(field)) for field in ("after_us", "after_in_company_us")
     )
-    edges = sorted(set(zip(sources, targets, strict=True)))
-    last = channels_last(first_us.tolist(), last_us.tolist(), after_us, edges)
+    edges = tuple(sorted(set(zip(sources, targets, strict=True))))
+    last = _remembered(tuple(first_us.tolist()), tuple(last_us.tolist()), tuple(after_us), edges)
     layouts = np.where(last, LAST, FIRST)
     return _plan(
         blocks,
@@ -190,11 +216,15 @@ def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurement
     )
 
 
+# A measurement changes few of a model's plans; the layouts of the others are looked up here.
+_remembered = lru_cache(maxsize=64)(channels_last)
+
+
 def _after(model: CompiledModel, plan: Plan, after_us: Floats) -> list[float]:
-    """What turning what each block writes takes; of a view, what turning what it reads takes, the
-    most of several.
+    """What turning what each block writes takes, zero where it has no time; of a view, what
+    turning what it reads takes, the most of several.
     """
-    found = after_us[FIRST:, plan.blocks.numbers].min(axis=0)
+    found = np.where(plan.known, after_us[FIRST:, plan.blocks.numbers].min(axis=0), 0.0)
     times: list[float] = np.minimum(found, DEAREST_US).tolist()
     views = {view for view in model.free if plan.blocks.numbers[view] == NOTHING}
     for source, target in zip(model.sources.tolist(), model.targets.tolist(), strict=True):

@@ -19,10 +19,9 @@ from benanza_runner.measuring.error import wrong
 from benanza_runner.measuring.search import Batch, Found, Plan, Trial, search
 from benanza_runner.sampling import Timing
 from benanza_runner.stopping import summary
-from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
+from benanza_schemas.events import HOPELESS, IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 
 SEED = 20_200_218
-HOPELESS = "hopeless"
 HOPELESS_FACTOR = 10.0
 PLAN = Plan()
 

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-gpu lint bench kafka clean
+.PHONY: demo test coverage test-gpu lint bench kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benanza needs Python 3.11 or newer; say: make PYTHON=/path/to/python3.11")'
@@ -19,8 +19,12 @@ demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a re
 
 test: $(STAMP)
 	-deploy/kafka/run --install
-	$(BIN)/python -m pytest -m 'not alone' --numprocesses 3 --dist worksteal --cov --cov-report=
-	$(BIN)/python -m pytest -m alone --cov --cov-append --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -m 'not alone' --numprocesses 3 --dist worksteal
+	$(BIN)/python -m pytest -m alone
+
+coverage: $(STAMP)  ## which lines the tests reach; it takes them twice as long
+	-deploy/kafka/run --install
+	$(BIN)/python -m pytest -m 'not alone' --numprocesses 3 --dist worksteal --cov --cov-report=term:skip-covered
 
 test-gpu: $(STAMP)  ## what needs an NVIDIA GPU, with the extra cuda
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,cuda]'

@@ -23,7 +23,7 @@ import cupy
 
 from benanza.bound_program import program_of
 from benanza.recording import read_recording
-from benanza_analyzer.bound import BYTES, cold_share
+from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
 from benanza_analyzer.core import Analyzer, Covered
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
@@ -146,7 +146,7 @@ def witnessed(
     warm_us, company_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
     share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
-    attainable_us = company_us + share * max(0.0, cold_us - company_us)
+    bound_us, turning_us = warm_us + covered.turning_us, covered.turning_in_company_us
     return {
         "model": model.name,
         "batch": model.batch,
@@ -155,14 +155,12 @@ def witnessed(
         "bound_us": bound.sequential_us,
         "parallel_bound_us": bound.parallel_us,
         "attainable_us": bound.attainable_us,
-        "bound_again_us": warm_us + covered.turning_us,
-        "attainable_again_us": max(
-            warm_us + covered.turning_us, attainable_us + covered.turning_in_company_us
-        ),
+        "bound_again_us": bound_us,
+        "attainable_again_us": estimate_us(bound_us, company_us, cold_us, turning_us, share),
         "in_company_again_us": company_us,
         "weights_cold_again_us": cold_us,
         "turning_us": covered.turning_us,
-        "turning_in_company_us": covered.turning_in_company_us,
+        "turning_in_company_us": turning_us,
         "cold_share": share,
         "sequential_us": testimony.sequential and testimony.sequential.median_us,
         "sequential_iqr_us": testimony.sequential and testimony.sequential.iqr_us,

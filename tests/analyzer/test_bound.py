@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations, pairwise
 
-import msgspec
 import networkx
 import pytest
 from hypothesis import given, settings
@@ -377,46 +376,3 @@ def test_layers_beyond_the_first_hundreds_have_their_spread() -> None:
     bound = bound_of(model(layers), found)
     assert bound.sequential_us == 1_000
     assert bound.sequential_spread_us == pytest.approx(0.5 * math.sqrt(1_000))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "cache_bytes", "attainable_us"),
-    [(100, 0, 7.0), (100, 9_000, 7.0), (100, 1_600, 7.0), (100, 1_280, 7.5), (100, 800, 9.0)],
-)
-def test_weights_are_warm_in_a_quarter_of_the_cache_and_cold_where_they_need_half(
-    parameters: int, cache_bytes: int, attainable_us: float
-) -> None:
-    conv = msgspec.structs.replace(summary("Conv"), parameters=parameters)
-    bound = attained(model([conv, summary("Relu")]), Best(4.0, 0.0, 5.0, 7.0), cache_bytes)
-    assert bound.attainable_us == attainable_us
-    assert bound.sequential_us == 5.0
-
-
-@pytest.mark.parametrize(
-    ("company_us", "cold_us", "attainable_us"),
-    [(2.5, 2.25, 5.0), (2.5, 2.75, 5.0), (5.0, 4.5, 7.0)],
-)
-def test_nothing_below_the_bound_is_attainable(
-    company_us: float, cold_us: float, attainable_us: float
-) -> None:
-    """Times in company and with cold weights are differences, which may come out too small."""
-    conv = msgspec.structs.replace(summary("Conv"), parameters=100)
-    event = model([conv, summary("Relu")])
-    bound = attained(event, Best(4.0, 0.0, company_us, cold_us), 800)
-    assert (bound.sequential_us, bound.attainable_us) == (5.0, attainable_us)
-
-
-def test_nothing_is_attainable_where_a_layer_was_not_timed_in_company() -> None:
-    event = model([summary("Conv"), summary("Relu")])
-    assert attained(event, Best(4.0, 0.0), 0).attainable_us is None
-    assert attained(event, Best(4.0, 0.0, 5.0), 0).attainable_us is None
-
-
-def attained(event: ModelIngested, conv: Best, cache_bytes: int) -> Bound:
-    catalogue = Catalogue()
-    compiled = compile_model(event, catalogue)
-    measurements = Measurements()
-    for of, best in {"Conv": conv, "Relu": Best(1.0, 0.0, 2.0, 2.0)}.items():
-        measurements.add(catalogue.number(fingerprint(of)), everywhere(best))
-    plan, _ = cheapest_plans(compiled, "full", measurements)
-    return lower_bound(compiled, "full", plan, measurements, catalogue, None, "fp32", cache_bytes)

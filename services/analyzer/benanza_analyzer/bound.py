@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from benanza_analyzer.attainable import attainable_us
 from benanza_analyzer.catalogue import NOTHING, Catalogue
 from benanza_analyzer.compiled_model import CompiledModel, Counted
 from benanza_analyzer.critical_path import critical_path
@@ -16,9 +17,6 @@ from benanza_analyzer.roofline import Ceilings, roofline_us
 from benanza_analyzer.spread import spread_us
 from benanza_schemas.events import Missing
 from benanza_schemas.layer import Accounting, Precision
-
-BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
-"""Of a weight."""
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -55,7 +53,7 @@ def lower_bound(
     images counts as data movement does. `layout` is the one that most calls keep that mind.
 
     `attainable_us` adds up times taken in the company of other kernels, as many of them with cold
-    weights as `cold_share` says.
+    weights as `attainable.cold_share` says.
 
     The parallel bound and the roofline are those of the cover that the sequential bound takes:
     with fusion, another one might make them smaller. An image is turned only on the way to what
@@ -85,7 +83,7 @@ def lower_bound(
         roofline_us=(
             roofline_us(blocks.numbers, catalogue, ceilings, precision) if ceilings else None
         ),
-        attainable_us=_attainable_us(model, plan, measurements, precision, cache_bytes),
+        attainable_us=attainable_us(model, plan, measurements, precision, cache_bytes),
         measured=tuple(np.flatnonzero(is_counted & known).tolist()),
         free=model.free,
         not_counted=counted.not_counted,
@@ -100,38 +98,6 @@ def _path_us(plan: Plan, path: list[int]) -> float:
     """What the blocks of this path take, with turning images on the way."""
     at = np.array(path, np.int32)
     return math.fsum(chain(plan.times_us[at].tolist(), plan.between_us(at[:-1], at[1:]).tolist()))
-
-
-def _attainable_us(
-    model: CompiledModel,
-    plan: Plan,
-    measurements: Measurements,
-    precision: Precision,
-    cache_bytes: int,
-) -> float | None:
-    """What running the plan would take, or None where a layer lacks the time for it.
-
-    The sums are of differences, with their errors: none is less than that of the warm times.
-    """
-    warm_us = math.fsum(plan.found(measurements, "in_company_us").tolist())
-    cold_us = math.fsum(plan.found(measurements, "weights_cold_us").tolist())
-    if plan.sequential_us == 0 or not math.isfinite(warm_us + cold_us):
-        return None
-    turning_us = math.fsum(plan.turning_in_company_us.tolist())
-    share = cold_share(model.parameters * BYTES[precision], cache_bytes)
-    estimate_us = warm_us + share * max(0.0, cold_us - warm_us) + turning_us
-    return max(plan.sequential_us, estimate_us)
-
-
-def cold_share(weight_bytes: float, cache_bytes: int) -> float:
-    """As much of a model's weights as one run no longer finds in the cache after another.
-
-    A GPU's last cache is in two halves, and what all multiprocessors read is in both: so more
-    than half of it is never there. What goes from layer to layer is there as well: up to a
-    quarter, weights stay. In between it is more the more weights there are; `docs/gpu.md` has
-    the whole models that say so. Zero if the cache is not known.
-    """
-    return min(1.0, max(0.0, 4 * weight_bytes / cache_bytes - 1)) if cache_bytes else 0.0
 
 
 def _layers_of(path: list[int], blocks: Blocks) -> tuple[int, ...]:

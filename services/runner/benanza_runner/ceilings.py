@@ -15,7 +15,11 @@ from benanza_schemas.events import WARM, Ceiling
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer, Operator, Precision, Tensor
 
-STREAM_ELEMENTS = tuple(1 << power for power in (18, 20, 22, 24, 26))
+STREAM_ELEMENTS = tuple(1 << power for power in range(12, 28, 2))
+"""From what a core's first cache holds on: on a processor with 2 MB of second cache, a Relu of
+0.8 MB ran 1.6 times as fast as the best of those beyond.
+"""
+
 MATRIX_SIZES = tuple(1 << power for power in range(8, 14))
 ENOUGH_US = 10_000.0
 """Yardsticks grow, up to the first that takes so long: by then all cores are busy."""

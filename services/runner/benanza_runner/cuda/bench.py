@@ -6,7 +6,7 @@ import cupy
 
 from benanza_runner.cuda.arrays import Placed, empty, placed
 from benanza_runner.cuda.calls import Shape
-from benanza_runner.cuda.layouts import image_layouts, is_image
+from benanza_runner.cuda.layouts import RANKS, image_layouts, is_image
 from benanza_runner.cuda.lowering.lower import Lowered
 from benanza_schemas.layer import Precision
 
@@ -85,7 +85,7 @@ class Bench:
         """What the call reads of other calls, as it lies in memory for variants of a layout."""
         names = [name for name in self._lowered.operands if name not in self._lowered.weights]
         found = [p for (name, _), p in self._placed.items() if name in names]
-        wanted = dict(pair for rank in (3, 4, 5) for pair in image_layouts(rank)).get(layout)
+        wanted = dict(pair for rank in RANKS for pair in image_layouts(rank)).get(layout)
         return [
             p for p in found if wanted is None or len(p.order) != len(wanted) or p.order == wanted
         ]

@@ -23,6 +23,11 @@ from benanza_runner.measuring.batch import calls_for
 
 Run = Callable[[], None]
 
+
+class NoiseError(Exception):
+    """A call that takes too little to be told from the company that it was timed in."""
+
+
 SAMPLES = 7
 REPLAY_US = 700.0
 MOST_CALLS = 100
@@ -56,7 +61,10 @@ class Company:
         self._without_us.clear()
 
     def in_company_us(self, run: Run, alone_us: float) -> tuple[float, ...]:
-        """Samples of what a call takes after another one; `alone_us` is about what it takes."""
+        """Samples of what a call takes after another one; `alone_us` is about what it takes.
+
+        Raises `NoiseError`.
+        """
         if self._spacer_us is None:
             both = self._samples(in_turn(*self._spacers), 20.0, MOST_CALLS)
             self._spacer_us = median(both) / 2
@@ -71,7 +79,8 @@ class Company:
 
         Emptying the cache writes back what the call has written, which a model writes anew
         before it has to. So the time without the call is that with a kernel in its stead that
-        only writes as much; it is the same for all calls that read and write as much.
+        only writes as much; it is the same for all calls that read and write as much. Raises
+        `NoiseError`.
         """
         before = [self._touch(self._flushed), *(self._touch(placed.array) for placed in read)]
         sizes = written.array.nbytes, *(placed.array.nbytes for placed in read)
@@ -111,10 +120,10 @@ class Company:
 
 
 def _differences(together: Sequence[float], without_us: float) -> tuple[float, ...]:
-    """Raises `ValueError` where all are less than noise."""
+    """Raises `NoiseError` where none is more than nothing."""
     found = tuple(us - without_us for us in together if us > without_us)
     if not found:
-        raise ValueError("in company it takes no longer than the company alone")
+        raise NoiseError("in company it takes no longer than the company alone")
     return found
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from benanza_runner.cuda.arrays import empty
 from benanza_runner.cuda.bench import MOST_IMAGE_AXES, Bench
 from benanza_runner.cuda.calls import Shape
-from benanza_runner.cuda.company import Company
+from benanza_runner.cuda.company import Company, NoiseError, Run
 from benanza_runner.cuda.graph_timer import FULL_CALLS, FULL_US, GraphTimer
 from benanza_runner.cuda.kernels.layout_change import Order, layout_change
 from benanza_runner.cuda.layouts import image_layouts, is_image
@@ -19,7 +19,7 @@ SAMPLES = 5
 
 class Change(NamedTuple):
     """What turning images takes: again and again, and in the company of other calls if that was
-    to be timed.
+    to be timed and is more than noise.
     """
 
     alone_us: float
@@ -54,7 +54,8 @@ class LayoutChanges:
     def _sum(self, changes: Iterable[Change]) -> Change:
         found = list(changes)
         accompanied = [each.in_company_us for each in found if each.in_company_us is not None]
-        in_company_us = sum(accompanied, 0.0) if self._company else None
+        all_timed = self._company and len(accompanied) == len(found)
+        in_company_us = sum(accompanied, 0.0) if all_timed else None
         return Change(sum((each.alone_us for each in found), 0.0), in_company_us)
 
     def _after(self, bench: Bench, layout: str) -> Iterator[Change]:
@@ -86,7 +87,13 @@ class LayoutChanges:
             calls = calls_for(self._timer.once_us(run), FULL_US, FULL_CALLS)
             batch = self._timer.replayed(run, calls)
             alone_us = median(batch.call_us() for _ in range(SAMPLES))
-            company = self._company
-            in_company_us = median(company.in_company_us(run, alone_us)) if company else None
-            self._known[key] = Change(alone_us, in_company_us)
+            self._known[key] = Change(alone_us, self._in_company_us(run, alone_us))
         return self._known[key]
+
+    def _in_company_us(self, run: Run, alone_us: float) -> float | None:
+        if self._company is None:
+            return None
+        try:
+            return median(self._company.in_company_us(run, alone_us))
+        except NoiseError:
+            return None

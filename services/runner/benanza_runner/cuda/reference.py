@@ -2,12 +2,14 @@
 
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
 
+from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.layer_model import LayerModel, layer_model
-from benanza_runner.onnx_schemas import numpy_dtype
+from benanza_runner.onnx_schemas import formal_types, numpy_dtype
 from benanza_runner.onnxruntime_session import CPU, session_options
 from benanza_runner.precision import ELEMENT_TYPE
 from benanza_schemas.layer import Layer, Precision
@@ -25,8 +27,11 @@ class Reference(NamedTuple):
 def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
     """Random inputs, rounded to the precision, and what float32 makes of them.
 
-    Float tensors are float32 arrays. Raises what `layer_model` and ONNX Runtime raise.
+    Float tensors are float32 arrays. Constants of known values are rounded too, as the device
+    keeps them, but for those that an operator wants as float32, such as the scales of a Resize.
+    Raises what `layer_model` and ONNX Runtime raise.
     """
+    layer = _rounded_constants(layer, precision)
     model = _rounded_model(layer, precision)
     options = session_options(model.constants, CPU, threads)
     session = ort.InferenceSession(model.proto.SerializeToString(), options, providers=[CPU.name])
@@ -37,7 +42,30 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
 
 def random_inputs(layer: Layer, precision: Precision) -> dict[int, Array]:
     """The same inputs by position, without computing anything. Raises what `layer_model` does."""
+    layer = _rounded_constants(layer, precision)
     return _values(layer, _rounded_model(layer, precision))
+
+
+def _rounded_constants(layer: Layer, precision: Precision) -> Layer:
+    wanted = {
+        index
+        for operator in layer.operators
+        for slot, index in enumerate(operator.inputs)
+        if (types := formal_types(operator, slot, output=False)) and len(types & FLOATS) == 1
+    }
+    rounded = numpy_dtype(ELEMENT_TYPE[precision])
+    tensors = tuple(
+        msgspec.structs.replace(tensor, value=_rounded_value(tensor.value, rounded))
+        if tensor.value is not None and tensor.dtype == "float32" and index not in wanted
+        else tensor
+        for index, tensor in enumerate(layer.tensors)
+    )
+    return msgspec.structs.replace(layer, tensors=tensors)
+
+
+def _rounded_value(data: bytes, rounded: np.dtype[Any]) -> bytes:
+    with np.errstate(over="ignore"):
+        return np.frombuffer(data, np.float32).astype(rounded).astype(np.float32).tobytes()
 
 
 def _rounded_model(layer: Layer, precision: Precision) -> LayerModel:

@@ -14,7 +14,7 @@ from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.guard import Guard
 from benanza_runner.cuda.layout_changes import LayoutChanges
-from benanza_runner.cuda.layouts import image_layouts
+from benanza_runner.cuda.layouts import best_by_layout, image_layout
 from benanza_runner.measuring.error import wrong
 from benanza_runner.measuring.search import Batch, Found, Plan, Trial, search
 from benanza_runner.sampling import Timing
@@ -141,8 +141,8 @@ class Trials:
             try:
                 accompanied = [
                     self._turned(variant, bench)
-                    for each in _best_by_layout(checked, turned)
-                    for variant in self._accompanied(*each, bench)
+                    for place in best_by_layout(turned)
+                    for variant in self._accompanied(checked[place], turned[place], bench)
                 ]
             except Exception as error:  # noqa: BLE001  # the times so far are good without
                 self._guard.end_if_lasting(error)
@@ -229,7 +229,7 @@ class Trials:
         """The candidate as a graph, or why it is none."""
         with self._guard.watching(_name(name, checked.candidate)):
             try:
-                kind = checked.candidate.layout if _is_images(checked.candidate.layout) else ""
+                kind = image_layout(checked.candidate.layout)
                 return self._timer.trial(checked.candidate.run, checked.once_us, kind)
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 self._guard.end_if_lasting(error)
@@ -243,19 +243,6 @@ def _name(name: str, candidate: Candidate) -> str:
 def _is(candidate: Candidate, known: Variant) -> bool:
     same = candidate.library, candidate.algorithm, candidate.layout
     return same == (known.library, known.algorithm, known.layout)
-
-
-def _is_images(layout: str) -> bool:
-    return any(layout == name for rank in (3, 4, 5) for name, _ in image_layouts(rank))
-
-
-def _best_by_layout(checked: list[Checked], timed: list[Variant]) -> list[tuple[Checked, Variant]]:
-    """The fastest variant in each layout of images, and the fastest that has none."""
-    best: dict[str, tuple[Checked, Variant]] = {}
-    for each in sorted(zip(checked, timed, strict=True), key=lambda each: each[1].median_us or inf):
-        layout = each[1].layout
-        best.setdefault(layout if _is_images(layout) else "", each)
-    return list(best.values())
 
 
 def _timed(checked: Checked, found: Found, cache: str = WARM) -> Variant:

@@ -1,0 +1,65 @@
+"""Layouts of images, and which variants of them are timed within models."""
+
+import math
+from datetime import UTC, datetime
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benanza_analyzer.measurements import bests
+from benanza_runner.cuda.layouts import best_by_layout, image_layout
+from benanza_schemas.events import IN_COMPANY, WEIGHTS_COLD, LayerMeasured, Variant
+from tests.backbone.sample_events import SYSTEM
+
+LAYOUTS = ("NCHW", "NHWC", "weights transposed", "")
+
+
+def variant(place: int, layout: str, median_us: float, iqr_us: float) -> Variant:
+    return Variant(
+        library="cudnn-graph",
+        algorithm=f"engine {place}",
+        layout=layout,
+        median_us=median_us,
+        iqr_us=iqr_us,
+        layout_change_us=3.0 if layout == "NCHW" else 0.0 if layout == "NHWC" else None,
+        write_change_us=1.0,
+    )
+
+
+def test_names_of_layouts_of_images() -> None:
+    assert image_layout("NHWC") == "NHWC"
+    assert image_layout("NCW") == "NCW"
+    assert image_layout("weights transposed") == ""
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(LAYOUTS), st.sampled_from((1.0, 2.0)), st.integers(0, 2)),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_the_analyzer_finds_times_in_company_of_what_it_takes_for_best(
+    drawn: list[tuple[str, float, int]],
+) -> None:
+    """Equal medians are not rare: times are multiples of a clock's tick."""
+    timed = [variant(place, *each) for place, each in enumerate(drawn)]
+    accompanied = [
+        msgspec.structs.replace(timed[place], cache=cache)
+        for place in best_by_layout(timed)
+        for cache in (IN_COMPANY, WEIGHTS_COLD)
+    ]
+    found = bests(
+        LayerMeasured(
+            event_id="e",
+            fingerprint="f",
+            system=SYSTEM,
+            precision="fp16",
+            measured_at=datetime(2026, 1, 1, tzinfo=UTC),
+            variants=(*timed, *accompanied),
+            environment={},
+        )
+    )
+    assert not isinstance(found, str)
+    assert all(math.isfinite(best.in_company_us) for best in found if math.isfinite(best.median_us))

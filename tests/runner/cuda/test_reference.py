@@ -1,0 +1,37 @@
+"""What results are compared with."""
+
+import numpy as np
+import pytest
+
+from benanza_runner.cuda.reference import random_inputs, reference
+from benanza_runner.onnx_schemas import numpy_dtype
+from benanza_runner.precision import ELEMENT_TYPE
+from benanza_schemas.layer import Precision
+from tests.runner.cuda.more_layers import QUANTISED, fixed, layer
+from tests.runner.layers import floats
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
+def test_constants_of_known_values_are_rounded_as_the_device_keeps_them(
+    precision: Precision,
+) -> None:
+    image, scale, zero = (0, 1, 2)
+    given = reference(QUANTISED["quantise"], precision, threads=1)
+    rounded = numpy_dtype(ELEMENT_TYPE[precision])
+    assert given.values[scale] == np.float32(0.03).astype(rounded)
+    quantised = np.rint(given.values[image] / given.values[scale]) + given.values[zero]
+    assert np.array_equal(given.outputs[0], np.clip(quantised, 0, 255))
+
+
+def test_what_is_float32_at_every_precision_stays() -> None:
+    factors = fixed(1.0, 1.0, 1.3, 1.3, dtype="float32")
+    enlarged = layer(
+        "Resize", (floats(1, 2, 9, 9), fixed(dtype="float32"), factors), floats(1, 2, 11, 11)
+    )
+    assert random_inputs(enlarged, "bf16")[2][2] == np.float32(1.3)
+
+
+def test_what_the_precision_cannot_hold_is_infinite() -> None:
+    masked = layer("Add", (floats(2, 3), fixed(-3e38, dtype="float32")), floats(2, 3))
+    assert random_inputs(masked, "fp16")[1] == -np.inf
+    assert np.isfinite(random_inputs(masked, "bf16")[1])

@@ -158,6 +158,7 @@ def test_what_was_seen_around_the_measurement(cuda: Runtime) -> None:
     layer = single("Relu", 14, (floats(4_321),), (floats(4_321),))
     seen = cuda.measure(layer, "fp32").environment
     assert 0.3 < float(seen["step_us"]) < 20
+    assert seen["gpu"].startswith("GPU-")
     assert int(seen["sm_mhz"]) > 0
     assert seen["stable"] in ("yes", "no")
 

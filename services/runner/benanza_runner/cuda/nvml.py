@@ -24,14 +24,16 @@ class State(NamedTuple):
 
 
 class Nvml:
-    """The GPU that is CUDA's first. Raises `pynvml.NVMLError` or CuPy's `CUDARuntimeError` where
-    there is none.
+    """The GPU that is CUDA's first; `uuid` tells it from all others.
+
+    Raises `pynvml.NVMLError` or CuPy's `CUDARuntimeError` where there is none.
     """
 
     def __init__(self) -> None:
         pynvml.nvmlInit()
         bus_id = cupy.cuda.runtime.deviceGetPCIBusId(0)
         self._device = pynvml.nvmlDeviceGetHandleByPciBusId(bus_id)
+        self.uuid: str = pynvml.nvmlDeviceGetUUID(self._device)
 
     def slowed_by(self) -> tuple[str, ...]:
         """What makes the device run slower than it could, now."""

@@ -201,6 +201,7 @@ class CudaRuntime(Runtime):
         slowed = self.slowed() or slow_before
         state = self._nvml.state()
         environment = {
+            "gpu": self._nvml.uuid,
             "sm_mhz": str(state.sm_mhz),
             "memory_mhz": str(state.memory_mhz),
             "watts": f"{state.watts:.0f}",

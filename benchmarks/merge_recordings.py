@@ -1,0 +1,50 @@
+"""One recording of several, such as those of a machine's GPUs:
+
+    python -m benchmarks.merge_recordings OUT FILE ...
+
+Of several measurements of a layer on a system at a precision the last one counts, in the order of
+the files, and of several ceilings too.
+"""
+
+import argparse
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from benanza.recording import Recorded, read_recording, write_recording
+from benanza_schemas.events import LayerMeasured, SystemMeasured
+
+
+def main() -> None:
+    """Writes the file, and says what is in it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("files", type=Path, nargs="+")
+    asked = parser.parse_args()
+    events = merged(event for path in asked.files for _, event in read_recording(path))
+    write_recording(asked.out, events)
+    print(f"{len(events):,} events in {asked.out}")
+
+
+def merged(events: Iterable[Recorded]) -> list[Recorded]:
+    """The events that count, systems first."""
+    systems: dict[str, SystemMeasured] = {}
+    layers: dict[tuple[str, str, str], LayerMeasured] = {}
+    for event in events:
+        system_id = event.system.system_id
+        if isinstance(event, LayerMeasured):
+            layers[event.fingerprint, system_id, event.precision] = event
+        else:
+            systems[system_id] = _joined(systems.get(system_id, event), event)
+    return [*systems.values(), *layers.values()]
+
+
+def _joined(known: SystemMeasured, event: SystemMeasured) -> SystemMeasured:
+    ceilings = {(each.name, each.precision): each for each in chain(known.ceilings, event.ceilings)}
+    return msgspec.structs.replace(event, ceilings=tuple(ceilings.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benanza.recording import read_recording, write_recording
+from benanza_schemas.events import Ceiling
+from benchmarks.merge_recordings import main, merged
+from tests.backbone.sample_events import (
+    CONV_MEASURED,
+    RELU_MEASURED,
+    SYSTEM_MEASURED,
+    after,
+)
+
+LATER = msgspec.structs.replace(CONV_MEASURED, measured_at=after(60))
+IN_HALVES = msgspec.structs.replace(CONV_MEASURED, precision="fp16")
+ELSEWHERE = msgspec.structs.replace(
+    CONV_MEASURED, system=msgspec.structs.replace(CONV_MEASURED.system, system_id="1" * 32)
+)
+
+
+def test_the_last_measurement_of_a_layer_on_a_system_at_a_precision_counts() -> None:
+    assert merged([CONV_MEASURED, IN_HALVES, ELSEWHERE, LATER]) == [LATER, IN_HALVES, ELSEWHERE]
+
+
+def test_a_system_has_the_ceilings_of_all_and_the_last_of_each() -> None:
+    faster = Ceiling("bandwidth", "fp32", 3e10, 1e8)
+    other = Ceiling("bandwidth", "fp16", 2e10, 1e8)
+    second = msgspec.structs.replace(SYSTEM_MEASURED, ceilings=(faster, other))
+    (found,) = merged([SYSTEM_MEASURED, second])
+    (_, flops) = SYSTEM_MEASURED.ceilings
+    assert found == msgspec.structs.replace(second, ceilings=(faster, flops, other))
+
+
+def test_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, events in (("a", [SYSTEM_MEASURED, CONV_MEASURED]), ("b", [LATER, RELU_MEASURED])):
+        write_recording(tmp_path / name, events)
+    paths = [str(tmp_path / name) for name in ("out", "a", "b")]
+    monkeypatch.setattr(sys, "argv", ["merge_recordings", *paths])
+    main()
+    found = [event for _, event in read_recording(tmp_path / "out")]
+    assert found == [SYSTEM_MEASURED, LATER, RELU_MEASURED]

@@ -35,8 +35,8 @@ def test_a_system_has_the_ceilings_of_all_and_the_last_of_each() -> None:
 
 
 def test_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, events in (("a", [SYSTEM_MEASURED, CONV_MEASURED]), ("b", [LATER, RELU_MEASURED])):
-        write_recording(tmp_path / name, events)
+    write_recording(tmp_path / "a", [SYSTEM_MEASURED, CONV_MEASURED])
+    write_recording(tmp_path / "b", [LATER, RELU_MEASURED])
     paths = [str(tmp_path / name) for name in ("out", "a", "b")]
     monkeypatch.setattr(sys, "argv", ["merge_recordings", *paths])
     main()

@@ -99,6 +99,7 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
     from benanza_runner.cuda.lowering.lower import lower, reads
     from benanza_runner.cuda.reference import random_inputs
     from benanza_runner.cuda.runtime import CudaRuntime
+    from benanza_runner.cuda.whole_model.asks import Policy
     from benanza_runner.cuda.whole_model.chain import scaled
     from benanza_runner.cuda.whole_model.read_ahead import ReadAhead
     from benanza_runner.precision import retyped
@@ -110,7 +111,8 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
     witness = cuda.prepared(program, precision, parallel=how == "parallel")
     if how.startswith("weights"):
         weights = sum(placed.array.nbytes for call in witness.calls for placed in call.weights)
-        ahead = ReadAhead(witness, int(weights) // 2 if how == "weights kept" else 0)
+        kept_bytes = int(weights) // 2 if how == "weights kept" else 0
+        ahead = ReadAhead(witness, Policy(kept_bytes=kept_bytes))
         assert ahead.asks_for
         assert bool(ahead.keeps) == (how == "weights kept")
         with ahead.keeping() as run:

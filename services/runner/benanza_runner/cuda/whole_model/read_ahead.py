@@ -18,14 +18,11 @@ import numpy as np
 from cuda.bindings import runtime as cudart
 
 from benanza_runner.cuda.candidate import Run
-from benanza_runner.cuda.whole_model.asks import Reading, asks, keepers
+from benanza_runner.cuda.whole_model.asks import Policy, Reading, asks, keepers
 from benanza_runner.cuda.whole_model.witness import Call, Witness
 
-KEPT_BYTES = 8_000_000
-"""How much is kept for good at most. Of an H200's L2 of 60 MiB, more drives out what is at work."""
-
-BLOCKS = 4
-"""Few disturb the calls least, and still bring all in time."""
+ASKING, KEEPING = Policy(), Policy(kept_bytes=8_000_000)
+"""Of an H200's L2 of 60 MiB, keeping more for good drives out what is at work."""
 
 THREADS = 256
 OLDEST = 80
@@ -38,29 +35,31 @@ def ways(witness: Witness) -> list["ReadAhead"]:
     """The ways of reading ahead that this device can and that differ: none where no call waits."""
     if int(cupy.cuda.Device().compute_capability) < OLDEST:
         return []
-    asking, keeping = ReadAhead(witness, 0), ReadAhead(witness, KEPT_BYTES)
+    asking, keeping = ReadAhead(witness, ASKING), ReadAhead(witness, KEEPING)
     return [*([asking] if asking.asks_for else []), *([keeping] if keeping.keeps else [])]
 
 
 class ReadAhead:
     """A witness that runs one call after the other, with weights read ahead on another stream.
 
-    Those of the calls in `keeps`, up to `kept_bytes`, are in the cache from the start, and stay;
-    without any, what is asked for stays as long as it can. `asks_for` says by call for which
-    later calls' it asks. Run it within `keeping`, after the calls have been run once.
+    Those of the calls in `keeps` are in the cache from the start, and stay; without any, what is
+    asked for stays as long as it can. `asks_for` says by call for which later calls' it asks. Run
+    it within `keeping`, after the calls have been run once.
     """
 
-    def __init__(self, witness: Witness, kept_bytes: int) -> None:
+    def __init__(self, witness: Witness, policy: Policy) -> None:
         self._calls = witness.calls
         self._main = witness.stream
         self._side = cupy.cuda.Stream(non_blocking=True)
         readings = [_reading(call) for call in witness.calls]
-        self.keeps = keepers(readings, kept_bytes)
-        self.asks_for = asks(readings, self.keeps)
-        self._keep = _asking([self._calls[call] for call in self.keeps], "evict_last")
+        self.keeps = keepers(readings, policy)
+        self.asks_for = asks(readings, policy, self.keeps)
+        self._keep = _asking(
+            [self._calls[call] for call in self.keeps], policy.blocks, "evict_last"
+        )
         priority: Priority = "evict_normal" if self.keeps else "evict_last"
         self._asks = {
-            call: _asking([self._calls[later] for later in wanted], priority)
+            call: _asking([self._calls[later] for later in wanted], policy.blocks, priority)
             for call, wanted in self.asks_for.items()
         }
         self._events = {
@@ -110,14 +109,14 @@ def _bytes(call: Call) -> Sequence[int]:
     return [int(placed.array.nbytes) for placed in call.weights]
 
 
-def _asking(calls: Sequence[Call], priority: Priority) -> Run:
+def _asking(calls: Sequence[Call], blocks: int, priority: Priority) -> Run:
     """What asks for these calls' weights once it is started."""
     pointers = [placed.pointer for call in calls for placed in call.weights]
     addresses = cupy.asarray(pointers, dtype=cupy.uint64)
     sizes = cupy.asarray([size for call in calls for size in _bytes(call)], dtype=cupy.int64)
     arguments: tuple[Any, ...] = (addresses, sizes, np.int32(len(pointers)))
     kernel = _kernel(priority)
-    return lambda: kernel((BLOCKS,), (THREADS,), arguments)
+    return lambda: kernel((blocks,), (THREADS,), arguments)
 
 
 @cache

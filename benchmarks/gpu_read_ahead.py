@@ -1,0 +1,100 @@
+"""How weights are best read ahead on a GPU, for models run as their bounds say:
+
+    python -m benchmarks.gpu_read_ahead RECORDING OUT.json --models inception_v1,resnet50
+
+On a machine with the GPU of the recording. One number of the policy after another is varied, the
+others as they did best so far, from each of the witness's own policies on; every time is one of
+several hundred runs of the whole model. The constants of `whole_model/asks.py` come from this.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+from benanza_ingest.zoo import zoo_names
+from benanza_runner.cuda.runtime import CudaRuntime
+from benanza_runner.cuda.whole_model.asks import Policy
+from benanza_runner.cuda.whole_model.read_ahead import ASKING, KEEPING, ReadAhead
+from benanza_runner.cuda.whole_model.witness import Witness
+from benanza_schemas.layer import Precision
+from benchmarks.gpu_witness import Recorded
+
+GRID: dict[str, tuple[float, ...]] = {
+    "least_bytes": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000),
+    "waits_us": (0.25, 0.5, 1.0, 2.0),
+    "bytes_a_us": (100_000, 200_000, 400_000, 800_000, 1_600_000),
+    "blocks": (1, 2, 4, 8, 16),
+    "most_bytes": (2_000_000, 4_000_000, 8_000_000, 16_000_000, 32_000_000),
+    "kept_bytes": (2_000_000, 4_000_000, 8_000_000, 12_000_000, 16_000_000, 24_000_000),
+}
+PASSES = 2
+
+
+def main() -> None:
+    """Prints a line for each model, and writes the file after each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("recording", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--models", default=",".join(zoo_names()))
+    parser.add_argument("--precision", default="fp32")
+    asked = parser.parse_args()
+    runtime = CudaRuntime()
+    recorded = Recorded(asked.recording, asked.models.split(","), (1,))
+    found: list[dict[str, Any]] = []
+    for precision in cast(list[Precision], asked.precision.split(",")):
+        for model, content in recorded.models:
+            _, program = recorded.program(model, content, precision)
+            witness = runtime.prepared(program, precision, parallel=False)
+            without_us = runtime.whole(witness, witness.run).median_us
+            tries = Tries(runtime, witness)
+            policies = [tries.improved(policy) for policy in (ASKING, KEEPING)]
+            row = {
+                "model": model.name,
+                "precision": precision,
+                "bound_us": recorded.bounds[model.model_id, precision].sequential_us,
+                "without_us": without_us,
+                "slowed": runtime.slowed(),
+                "tries": [(policy._asdict(), us) for policy, us in tries.known.items()],
+            }
+            found.append(row)
+            asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+            shown = "; ".join(f"{tries.known[each]:.1f} {tuple(each)}" for each in policies)
+            own = ", ".join(f"{tries.us(each):.1f}" for each in (ASKING, KEEPING))
+            print(
+                f"{model.name} {precision}: {without_us:.1f}, own {own}, best {shown}", flush=True
+            )
+
+
+class Tries:
+    """What runs of one whole model take, by policy."""
+
+    def __init__(self, runtime: CudaRuntime, witness: Witness) -> None:
+        self._runtime = runtime
+        self._witness = witness
+        self.known: dict[Policy, float] = {}
+
+    def us(self, policy: Policy) -> float:
+        """What a run takes; the same policy is tried once."""
+        if policy not in self.known:
+            with ReadAhead(self._witness, policy).keeping() as run:
+                self.known[policy] = self._runtime.whole(self._witness, run).median_us
+        return self.known[policy]
+
+    def improved(self, policy: Policy) -> Policy:
+        """The best that changes of one number after another lead to."""
+        for name, numbers in chain.from_iterable(GRID.items() for _ in range(PASSES)):
+            if policy.kept_bytes or name != "kept_bytes":
+                policy = min((policy, *_varied(policy, name, numbers)), key=self.us)
+        return policy
+
+
+def _varied(policy: Policy, name: str, numbers: tuple[float, ...]) -> Iterator[Policy]:
+    for number in numbers:
+        yield policy._replace(**{name: type(getattr(Policy(), name))(number)})
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ from benanza.commands.inspect import inspect
 from benanza.commands.options import FAILED
 from benanza.commands.publish import publish
 from benanza.commands.replay import replay
+from benanza.commands.retry import retry
 from benanza.commands.run import run
 from benanza.commands.seed_known_layers import seed_known_layers
 from benanza.commands.serve import serve
@@ -64,6 +65,7 @@ for command in (
     publish,
     dead_letters,
     replay,
+    retry,
     topics,
     serve,
     seed_known_layers,

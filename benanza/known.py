@@ -20,18 +20,18 @@ def known_bounds(
 
     Raises `BenanzaError` for a model of which there is none.
     """
-    with _store(settings) as store:
+    with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         return Bounds(bounds=stored_bounds(store, ids, policy, at))
 
 
 def known_history(settings: Settings, model: str, policy: Policy) -> History:
     """The versions of the bounds of a model. Raises `BenanzaError` if there is none."""
-    with _store(settings) as store:
+    with known_store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))
         return stored_history(store, ids, policy)
 
 
-def _store(settings: Settings) -> AbstractContextManager[Store]:
+def known_store(settings: Settings) -> AbstractContextManager[Store]:
     """The store, with all that is known: over Kafka, the services see to that."""
     return Store.open(settings.clickhouse) if settings.kafka else current_store(settings)

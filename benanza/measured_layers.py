@@ -1,8 +1,14 @@
-"""What a system has measured before, so that a job which comes twice is run once."""
+"""What a system has measured before, so that a job which comes twice is run once.
 
+A layer that failed may have another job, which asks for it again (`benanza retry`); one that has a
+time needs no other.
+"""
+
+from benanza_analyzer.measurements import bests
 from benanza_backbone.event_log import EventLog, Record
+from benanza_runner.core import result_id
 from benanza_schemas.codec import DecodeError, decode
-from benanza_schemas.events import LayerMeasured
+from benanza_schemas.events import BenchmarkRequested, LayerMeasured
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import RESULTS
 
@@ -10,9 +16,9 @@ READ_AT_ONCE = 1000
 
 
 class MeasuredLayers:
-    """Fingerprints of the layers that one system has measured at a precision, or could not.
+    """Which jobs one system has done at a precision.
 
-    It holds as many as there are such layers.
+    It holds a fingerprint for each layer that has a time, and an id for each result without one.
     """
 
     def __init__(self, log: EventLog, system_id: str, precision: Precision) -> None:
@@ -20,7 +26,8 @@ class MeasuredLayers:
         self._system_id = system_id
         self._precision = precision
         self._offsets = dict.fromkeys(log.end_offsets(RESULTS), 0)
-        self._fingerprints: set[str] = set()
+        self._timed: set[str] = set()
+        self._failed: set[str] = set()
 
     def catch_up(self) -> None:
         """Reads the results that have come meanwhile, whoever measured them.
@@ -33,12 +40,17 @@ class MeasuredLayers:
                     self._take(record)
                 self._offsets[partition] = found[-1].offset + 1
 
-    def add(self, fingerprint: str) -> None:
+    def add(self, result: LayerMeasured) -> None:
         """What is measured now, and is in the log with the next commit."""
-        self._fingerprints.add(fingerprint)
+        if isinstance(bests(result), str):
+            self._failed.add(result.event_id)
+        else:
+            self._timed.add(result.fingerprint)
 
-    def __contains__(self, fingerprint: str) -> bool:
-        return fingerprint in self._fingerprints
+    def has_done(self, job: BenchmarkRequested) -> bool:
+        """Whether the layer has a time, or this very job was done and gave none."""
+        done = result_id(job, self._system_id, self._precision)
+        return job.fingerprint in self._timed or done in self._failed
 
     def _take(self, record: Record) -> None:
         # Most results of a large installation are of other systems, and decoding takes longest.
@@ -53,4 +65,4 @@ class MeasuredLayers:
             and event.system.system_id == self._system_id
             and event.precision == self._precision
         ):
-            self._fingerprints.add(event.fingerprint)
+            self.add(event)

@@ -140,6 +140,15 @@ class Replay(Result, frozen=True, kw_only=True):
     partitions: tuple[MovedOffset, ...]
 
 
+class RetriedLayers(Result, frozen=True, kw_only=True):
+    """How many layers are to be measured again. `without_job` failed, and have no job in the log
+    to ask for again: their results came from another installation.
+    """
+
+    layers: int
+    without_job: int
+
+
 class SeededLayers(Result, frozen=True, kw_only=True):
     """How many layers the dedupe service was told of."""
 

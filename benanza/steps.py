@@ -69,7 +69,8 @@ def runner_step(
 ) -> Step:
     """Jobs to results on one system at one precision, from the first job on.
 
-    What the system has measured before is not measured again. `device`, if given, is entered
+    What the system has measured before is not measured again, unless it failed and another job asks
+    for it. `device`, if given, is entered
     for each benchmark, so that steps which share a device take turns.
     """
     runner = Runner(runtime, [precision], clock)
@@ -78,13 +79,13 @@ def runner_step(
 
     def handle(job: BenchmarkRequested) -> list[LayerMeasured]:
         measured.catch_up()
-        if job.fingerprint in measured:
+        if measured.has_done(job):
             JOBS_DONE.labels("repeated").inc()
             return []
         with device or nullcontext(), BENCHMARK_DURATION.time():
             results = runner.handle(job)
-        measured.add(job.fingerprint)
         for result in results:
+            measured.add(result)
             timed = any(variant.samples_us for variant in result.variants)
             JOBS_DONE.labels("measured" if timed else "failed").inc()
         return results

@@ -280,6 +280,24 @@ FROM measurements
 WHERE system_id = {system_id:String} AND precision = {precision:String}
 """
 
+FAILED_LAYERS = """
+SELECT fingerprint, arraySort(groupUniqArrayArray(results)) AS results
+FROM
+(
+    SELECT fingerprint, groupUniqArray(event_id) AS results
+    FROM measurements
+    WHERE {system:String} IN ('', system_id)
+    GROUP BY fingerprint, system_id, precision
+    HAVING countIf(cache = 'warm' AND isNotNull(median_us)) = 0
+        AND countIf(positionCaseInsensitiveUTF8(failure, {reason:String}) > 0) > 0
+)
+GROUP BY fingerprint
+ORDER BY fingerprint
+"""
+"""Layers without a time on a system at a precision, and the ids of the results that say so; of one
+`system` or all, and those for a `reason` that has this text in it.
+"""
+
 LAYERS_WITH_JOBS = """
 SELECT DISTINCT fingerprint
 FROM layers

@@ -19,6 +19,7 @@ from benanza_backbone.migrations import migrate, shipped
 from benanza_backbone.queries import (
     BOUND_CHANGES,
     BOUNDS,
+    FAILED_LAYERS,
     KNOWN_LAYERS,
     LAYERS_WITH_JOBS,
     MODEL_LAYERS,
@@ -152,6 +153,15 @@ class Store(Closing):
         """Fingerprints of the layers measured on a system, those that failed among them."""
         found = self.query(KNOWN_LAYERS, {"system_id": system_id, "precision": precision})
         return frozenset(row["fingerprint"] for row in found)
+
+    def failed_layers(self, system_id: str = "", reason: str = "") -> dict[str, list[str]]:
+        """Fingerprints of layers that have no time on a system at some precision, with the sorted
+        ids of the results that say so.
+
+        Of one system, or of all; where a failure has this text in it, in any case of letters.
+        """
+        found = self.query(FAILED_LAYERS, {"system": system_id, "reason": reason})
+        return {row["fingerprint"]: row["results"] for row in found}
 
     def layers_with_jobs(self) -> list[str]:
         """Fingerprints of all layers of which a job is known, sorted."""

@@ -13,6 +13,11 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 
 
+def result_id(job: BenchmarkRequested, system_id: str, precision: Precision) -> str:
+    """The id of the event that a job gives on a system at a precision, each time the same."""
+    return event_id("LayerMeasured", job.event_id, system_id, precision)
+
+
 class Runner:
     """Measures each job's layer at each precision on one system.
 
@@ -46,7 +51,7 @@ class Runner:
     def _measured(self, job: BenchmarkRequested, precision: Precision) -> LayerMeasured:
         outcome = self._runtime.measure(job.layer, precision)
         return LayerMeasured(
-            event_id=event_id("LayerMeasured", job.event_id, self.system.system_id, precision),
+            event_id=result_id(job, self.system.system_id, precision),
             fingerprint=job.fingerprint,
             system=self.system,
             precision=precision,

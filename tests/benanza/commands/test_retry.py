@@ -1,0 +1,149 @@
+"""`benanza retry`: what failed is measured again, and nothing else."""
+
+import json
+import os
+from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from benanza.cli import cli
+from benanza.embedded import drain, now
+from benanza.steps import records, runner_step, store_step
+from benanza_backbone.processor import as_message
+from benanza_backbone.settings import load
+from benanza_backbone.store import Store
+from benanza_runner.runtime import Outcome
+from benanza_schemas.codec import decode
+from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.topics import JOBS, RESULTS
+from tests.backbone.sample_events import REQUESTED, measured
+from tests.benanza.commands.conftest import Kind, opened_log
+from tests.benanza.hashed_runtime import HashedRuntime
+from tests.runner.fake_runtime import FakeRuntime, variant
+
+MODEL = "zoo:squeezenet"
+REASON = "out of memory"
+
+
+class FailingRuntime(FakeRuntime):
+    """Can't measure anything, for now."""
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        return Outcome(failure=f"CUDA: {REASON.upper()}")
+
+
+class MendedRuntime(FakeRuntime):
+    """Measures all that it is asked for, and counts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.measured = 0
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        self.measured += 1
+        return Outcome(variants=(variant(3.0),))
+
+
+def command(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def retried(*arguments: str) -> dict[str, int]:
+    result = command("retry", *arguments, "--format", "json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, int] = json.loads(result.stdout)
+    return found
+
+
+def benchmarked(runtime: FakeRuntime, precision: Precision = "fp32") -> None:
+    """A runner's turn, and the store's."""
+    with opened_log() as log:
+        with runner_step(log, runtime, precision, now) as runner:
+            drain(runner)
+        with (
+            Store.open(load(os.environ).clickhouse) as store,
+            store_step(log, store, now) as sink,
+        ):
+            drain(sink)
+
+
+@pytest.fixture
+def requested(installation: Kind) -> Kind:
+    """An installation with three jobs."""
+    with opened_log() as log:
+        log.append([as_message(job) for job in REQUESTED])
+    return installation
+
+
+def test_what_failed_is_measured_again_once(requested: Kind) -> None:
+    benchmarked(FailingRuntime())
+    for _ in range(2):
+        assert retried() == {"layers": len(REQUESTED), "without_job": 0}
+    mended = MendedRuntime()
+    benchmarked(mended)
+    assert mended.measured == len(REQUESTED)
+    assert retried() == {"layers": 0, "without_job": 0}
+
+
+def test_what_fails_again_may_be_asked_for_again(requested: Kind) -> None:
+    benchmarked(FailingRuntime())
+    for _ in range(2):
+        assert retried("--reason", REASON)["layers"] == len(REQUESTED)
+        benchmarked(FailingRuntime())
+    with opened_log() as log:
+        results = [decode(record.value) for record in records(log, RESULTS)]
+        assert len({result.event_id for result in results}) == 3 * len(REQUESTED)
+        jobs = [decode(record.value) for record in records(log, JOBS)]
+        assert len({job.event_id for job in jobs}) == 3 * len(REQUESTED)
+
+
+def test_only_those_with_that_reason_on_that_system(requested: Kind) -> None:
+    runtime = FailingRuntime()
+    benchmarked(runtime)
+    assert retried("--reason", "no library")["layers"] == 0
+    assert retried("--system", "0" * 32)["layers"] == 0
+    assert retried("--system", runtime.system().system_id)["layers"] == len(REQUESTED)
+
+
+def test_a_system_with_a_time_passes_over_it(requested: Kind) -> None:
+    other = MendedRuntime()
+    benchmarked(FailingRuntime(), "fp32")
+    benchmarked(other, "fp16")
+    assert other.measured == len(REQUESTED)
+    retried()
+    benchmarked(other, "fp16")
+    assert other.measured == len(REQUESTED)
+
+
+def test_results_of_elsewhere_have_no_job_here(installation: Kind) -> None:
+    job, other = REQUESTED[:2]
+    with opened_log() as log:
+        log.append([as_message(job)])
+    benchmarked(FailingRuntime())
+    with Store.open(load(os.environ).clickhouse) as store:
+        store.insert([measured(other.fingerprint, at=1, failure="no memory")])
+    result = command("retry")
+    assert result.stdout == "asked for 1 layer again\n"
+    assert result.stderr.startswith("1 layer more failed without a job here")
+
+
+def test_a_run_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One layer in ten fails first, and none when it is asked for again."""
+    data = ["--data", str(tmp_path)]
+    monkeypatch.delenv("BENANZA_KAFKA", raising=False)
+    monkeypatch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(HashedRuntime()))
+    first = json.loads(command("run", MODEL, *data, "--format", "json").stdout)
+    failed = first["layers"]["failed"]
+    assert failed > 0
+    assert retried(*data) == {"layers": failed, "without_job": 0}
+    mended = MendedRuntime()
+    monkeypatch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(mended))
+    second = json.loads(command("run", MODEL, *data, "--format", "json").stdout)
+    assert mended.measured == failed
+    assert (second["layers"]["failed"], second["layers"]["benchmarked"]) == (0, failed)
+    (bound,) = second["bounds"]
+    assert not bound["partial"]
+    assert Counter(layer["reason"] for layer in bound["coverage"]["missing"]) == Counter()

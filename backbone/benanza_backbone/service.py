@@ -13,6 +13,7 @@ from types import FrameType
 from benanza_backbone.settings import Settings
 from benanza_backbone.status_server import Check, StatusServer
 from benanza_backbone.step_loop import OpenStep, StepLoop
+from benanza_backbone.watchdog import PATIENCE_S, Watchdog
 
 DONE = 0
 FAILED = 1
@@ -25,11 +26,12 @@ log = logging.getLogger(__name__)
 
 
 class Service:
-    """Some steps that run until SIGTERM or SIGINT."""
+    """Some steps that run until SIGTERM or SIGINT, or until one has hung for `patience_s`."""
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    def __init__(self, name: str, settings: Settings, patience_s: float = PATIENCE_S) -> None:
         self._name = name
         self._settings = settings
+        self._patience_s = patience_s
         self._stop = Event()
         self._loops: list[StepLoop] = []
 
@@ -60,7 +62,8 @@ class Service:
             for loop in self._loops:
                 loop.start()
             started(status.address)
-            self._stop.wait()
+            with Watchdog(self._liveness, self._patience_s):
+                self._stop.wait()
             deadline = time.monotonic() + settings.drain_timeout_s
             for loop in self._loops:
                 if not loop.join(max(0.0, deadline - time.monotonic())):

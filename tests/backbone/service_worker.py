@@ -4,7 +4,8 @@
 
 It prints the address of its status pages. A layer of 1,000 elements and more takes as many
 milliseconds; then `FOLDER/busy` exists. While there is a file `FOLDER/away`, what the service
-stands on is away; a file `FOLDER/defect` is a defect of the service.
+stands on is away; a file `FOLDER/defect` is a defect of the service; with `FOLDER/impatient` a turn
+of a second counts as hung.
 """
 
 import os
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from benanza_backbone import log, settings
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.service import Service
+from benanza_backbone.service import CLOSING_S, Service
 from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Offsets, Step
 from benanza_schemas.events import BenchmarkRequested, LayerSeen, event_id
@@ -66,8 +67,9 @@ def main(folder: Path) -> int:
         ):
             yield step
 
-    service = Service("service", settings.load(os.environ))
-    service.add("service", opened, limit=1, longest_turn_s=60)
+    impatient = (folder / "impatient").exists()
+    service = Service("service", settings.load(os.environ), 1 if impatient else 60)
+    service.add("service", opened, limit=1, longest_turn_s=1 - CLOSING_S if impatient else 60)
     return service.run(lambda address: print(address, flush=True))  # noqa: T201  # for the test
 
 

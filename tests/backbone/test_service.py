@@ -139,6 +139,23 @@ def test_what_takes_longer_than_the_deadline_is_given_up(start: Callable[..., Ru
     assert service.jobs() == 0
 
 
+def test_what_hangs_is_ended_and_done_again(start: Callable[..., Running], tmp_path: Path) -> None:
+    """Whoever started the process starts another one, as Docker does."""
+    (tmp_path / "impatient").touch()
+    running = start()
+    running.publish(10, 900_000)
+    until(lambda: (tmp_path / "busy").exists())
+    status, lines = running.ends()
+    assert status == 1
+    assert [line["level"] for line in lines[-2:]] == ["CRITICAL", "CRITICAL"]
+    assert lines[-2]["message"].startswith("this is no longer so: service turns (turned ")
+    (tmp_path / "impatient").unlink()
+    (tmp_path / "busy").unlink()
+    again = start()
+    until(lambda: (tmp_path / "busy").exists())
+    assert again.jobs() == 1
+
+
 def test_what_is_away_is_waited_for(start: Callable[..., Running]) -> None:
     """It is not the event's fault: nothing goes to the dead letters, nothing is lost."""
     service = start()

@@ -35,6 +35,13 @@ def test_the_specification_is_asked(tmp_path: Path) -> None:
     assert "imago" in _check(file).stdout
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_logs_do_not_fill_the_disk(name: str) -> None:
+    logging = SERVICES[name]["logging"]
+    assert logging["driver"] == "json-file"
+    assert {"max-size", "max-file"} == set(logging["options"])
+
+
 def _environment(service: dict[str, Any]) -> dict[str, str]:
     found: dict[str, str] = service.get("environment", {})
     return found

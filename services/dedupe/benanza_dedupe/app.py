@@ -17,6 +17,7 @@ from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.service import DONE
 from benanza_backbone.settings import Settings
 from benanza_backbone.status_server import StatusServer
+from benanza_backbone.watchdog import Watchdog
 from benanza_dedupe.agent import GROUP, DedupeAgent, create_app
 from benanza_dedupe.watch import Watch
 from benanza_dedupe.worker import Shutdown, run_app
@@ -73,12 +74,15 @@ async def _serve(
         partial(KafkaEventLog, connection),
     )
     watch = Watch(app, agent, connection.topic(LAYERS))
-    with StatusServer(
-        settings.metrics_port,
-        watch.readiness,
-        liveness=watch.liveness,
-        host=settings.metrics_host,
-    ) as status:
+    with (
+        StatusServer(
+            settings.metrics_port,
+            watch.readiness,
+            liveness=watch.liveness,
+            host=settings.metrics_host,
+        ) as status,
+        Watchdog(watch.liveness),
+    ):
         watching = asyncio.create_task(watch.run())
         started([GROUP], status.address)
         await _create_topics(connection, shutdown)

@@ -3,8 +3,9 @@
     python -m benchmarks.gpu_read_ahead RECORDING OUT.json --models inception_v1,resnet50
 
 On a machine with the GPU of the recording. One number of the policy after another is varied, the
-others as they did best so far, from each of the witness's own policies on; every time is one of
-several hundred runs of the whole model. The constants of `whole_model/asks.py` come from this.
+others as they did best so far, from each of the witness's own policies on, and from one that asks
+between the calls and not beside them; every time is the median of many runs of the whole model. The
+constants of `whole_model/asks.py` come from this.
 """
 
 import argparse
@@ -26,11 +27,12 @@ GRID: dict[str, tuple[float, ...]] = {
     "least_bytes": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000),
     "waits_us": (0.25, 0.5, 1.0, 2.0),
     "bytes_a_us": (100_000, 200_000, 400_000, 800_000, 1_600_000),
-    "blocks": (1, 2, 4, 8, 16),
+    "blocks": (1, 2, 4, 8, 16, 33, 66, 132, 264),
     "most_bytes": (2_000_000, 4_000_000, 8_000_000, 16_000_000, 32_000_000),
     "kept_bytes": (2_000_000, 4_000_000, 8_000_000, 12_000_000, 16_000_000, 24_000_000),
 }
 PASSES = 2
+BETWEEN = Policy(least_bytes=4_000_000, blocks=132)
 
 
 def main() -> None:
@@ -49,37 +51,50 @@ def main() -> None:
             _, program = recorded.program(model, content, precision)
             witness = runtime.prepared(program, precision, parallel=False)
             without_us = runtime.whole(witness, witness.run).median_us
-            tries = Tries(runtime, witness)
-            policies = [tries.improved(policy) for policy in (ASKING, KEEPING)]
-            row = {
-                "model": model.name,
-                "precision": precision,
-                "bound_us": recorded.bounds[model.model_id, precision].sequential_us,
-                "without_us": without_us,
-                "slowed": runtime.slowed(),
-                "tries": [(policy._asdict(), us) for policy, us in tries.known.items()],
-            }
-            found.append(row)
-            asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
-            shown = "; ".join(f"{tries.known[each]:.1f} {tuple(each)}" for each in policies)
-            own = ", ".join(f"{tries.us(each):.1f}" for each in (ASKING, KEEPING))
-            print(
-                f"{model.name} {precision}: {without_us:.1f}, own {own}, best {shown}", flush=True
-            )
+            bound_us = recorded.bounds[model.model_id, precision].sequential_us
+            print(f"{model.name} {precision}: bound {bound_us:.1f}, run {without_us:.1f}")
+            for way, first in ((ReadAhead, ASKING), (ReadAhead, KEEPING), (Between, BETWEEN)):
+                tries = Tries(runtime, witness, way)
+                best = tries.improved(first)
+                row = {
+                    "model": model.name,
+                    "precision": precision,
+                    "way": way.__name__,
+                    "bound_us": bound_us,
+                    "without_us": without_us,
+                    "slowed": runtime.slowed(),
+                    "tries": [(policy._asdict(), us) for policy, us in tries.known.items()],
+                }
+                found.append(row)
+                asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+                at_first, at_best = tries.us(first), tries.us(best)
+                print(f"  {way.__name__} {at_first:.1f}, at best {at_best:.1f} {best}", flush=True)
+
+
+class Between(ReadAhead):
+    """Asks on the stream of the calls: a kernel that asks doesn't wait for what it asks for."""
+
+    def _run(self) -> None:
+        for number, call in enumerate(self._calls):
+            if number in self._asks:
+                self._asks[number]()
+            for run in call.runs:
+                run()
 
 
 class Tries:
-    """What runs of one whole model take, by policy."""
+    """What runs of one whole model take, by policy, in one way."""
 
-    def __init__(self, runtime: CudaRuntime, witness: Witness) -> None:
+    def __init__(self, runtime: CudaRuntime, witness: Witness, way: type[ReadAhead]) -> None:
         self._runtime = runtime
         self._witness = witness
+        self._way = way
         self.known: dict[Policy, float] = {}
 
     def us(self, policy: Policy) -> float:
         """What a run takes; the same policy is tried once."""
         if policy not in self.known:
-            with ReadAhead(self._witness, policy).keeping() as run:
+            with self._way(self._witness, policy).keeping() as run:
                 self.known[policy] = self._runtime.whole(self._witness, run).median_us
         return self.known[policy]
 

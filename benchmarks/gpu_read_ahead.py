@@ -60,6 +60,7 @@ def main() -> None:
                     "model": model.name,
                     "precision": precision,
                     "way": way.__name__,
+                    "first": first._asdict(),
                     "bound_us": bound_us,
                     "without_us": without_us,
                     "slowed": runtime.slowed(),

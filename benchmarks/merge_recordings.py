@@ -2,19 +2,19 @@
 
     python -m benchmarks.merge_recordings OUT FILE ...
 
-Of several measurements of a layer on a system at a precision the last one counts, in the order of
-the files, and of several ceilings too.
+Of several measurements of a layer on a system at a precision the last one with a time counts, in
+the order of the files; of several ceilings the highest, as for the analyzer.
 """
 
 import argparse
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from benanza.recording import Recorded, read_recording, write_recording
-from benanza_schemas.events import LayerMeasured, SystemMeasured
+from benanza_analyzer.measurements import bests
+from benanza_schemas.events import Ceiling, LayerMeasured, SystemMeasured
 
 
 def main() -> None:
@@ -35,15 +35,21 @@ def merged(events: Iterable[Recorded]) -> list[Recorded]:
     for event in events:
         system_id = event.system.system_id
         if isinstance(event, LayerMeasured):
-            layers[event.fingerprint, system_id, event.precision] = event
+            key = event.fingerprint, system_id, event.precision
+            if key not in layers or not isinstance(bests(event), str):
+                layers[key] = event
         else:
             systems[system_id] = _joined(systems.get(system_id, event), event)
     return [*systems.values(), *layers.values()]
 
 
 def _joined(known: SystemMeasured, event: SystemMeasured) -> SystemMeasured:
-    ceilings = {(each.name, each.precision): each for each in chain(known.ceilings, event.ceilings)}
-    return msgspec.structs.replace(event, ceilings=tuple(ceilings.values()))
+    highest: dict[tuple[str, str], Ceiling] = {}
+    for ceiling in (*known.ceilings, *event.ceilings):
+        key = ceiling.name, ceiling.precision
+        highest[key] = max(ceiling, highest.get(key, ceiling), key=lambda each: each.value)
+    cache_bytes = max(known.cache_bytes, event.cache_bytes)
+    return msgspec.structs.replace(event, ceilings=tuple(highest.values()), cache_bytes=cache_bytes)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ Docker restarts a container that ends, and leaves alone one that is merely unhea
 
 import logging
 import os
+import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from threading import Event, Thread
 
@@ -16,8 +16,9 @@ from benanza_backbone.status_server import Check
 HUNG = 1
 """The exit status."""
 
-LOOKS_A_SECOND = 2.0
+LOOK_S = 0.5
 PATIENCE_S = 30.0
+LAST_WORDS_S = 5
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ class Watchdog(Closing):
     """Looks at a service's liveness, and ends the process once it was denied for so long.
 
     From a thread of its own, without waiting for the others: what wasn't committed is done again.
+    What stood still as a whole, a container that was paused for instance, has that time again.
     """
 
     def __init__(
@@ -41,14 +43,21 @@ class Watchdog(Closing):
         self._closed.set()
 
     def _run(self) -> None:
-        well_at = time.monotonic()
-        while not self._closed.wait(1 / LOOKS_A_SECOND):
+        denied = 0
+        while not self._closed.wait(LOOK_S):
             hung = [check for check in self._liveness() if not check.ok]
-            if not hung:
-                well_at = time.monotonic()
-            elif time.monotonic() - well_at > self._patience_s and not self._closed.is_set():
-                for check in hung:
-                    log.critical("this is no longer so: %s (%s)", check.name, check.detail)
-                log.critical("the process hangs, and ends; what it was at is done again")
-                sys.stdout.flush()
-                os._exit(HUNG)
+            # Looks are counted, as time goes on while a process doesn't.
+            denied = denied + 1 if hung else 0
+            if denied * LOOK_S > self._patience_s and not self._closed.is_set():
+                _end(hung)
+
+
+def _end(hung: Sequence[Check]) -> None:
+    # A thread that hangs while it logs keeps all others from it: then the system ends the process.
+    signal.alarm(LAST_WORDS_S)
+    try:
+        what = "; ".join(f"{check.name}: {check.detail}" for check in hung)
+        log.critical("the process hangs (%s), and ends; what it was at is done again", what)
+        sys.stdout.flush()
+    finally:
+        os._exit(HUNG)

@@ -1,7 +1,9 @@
 """It ends the process, so each has one of its own."""
 
+import signal
 import subprocess
 import sys
+import time
 
 PROGRAM = """
 import logging, sys, time
@@ -38,8 +40,36 @@ def test_what_hangs_for_a_while_goes_on() -> None:
 def test_what_goes_on_hanging_is_ended_with_the_reason() -> None:
     status, out, errors = ran("ago < 0.5", 30.0)
     assert (status, out) == (1, "")
-    assert errors.startswith("this is no longer so: two (after 2 s)\n")
-    assert "one" not in errors.splitlines()[0]
+    assert errors.startswith("the process hangs (two: after 2 s), and ends")
+
+
+def test_what_was_stopped_as_a_whole_goes_on() -> None:
+    """Time goes on while a container is paused."""
+    program = PROGRAM.format(so="looked()", seconds=6.0, after=0).replace(
+        "def liveness",
+        "seen = [began]\n"
+        "def looked():\n"
+        "    seen.append(time.monotonic())\n"
+        "    return seen[-1] - seen[-2] < 1\n"
+        "def liveness",
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(2)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        process.send_signal(signal.SIGCONT)
+        assert process.communicate(timeout=60)[0] == "went on\n"
+
+
+def test_who_cannot_even_say_so_is_ended_by_the_system() -> None:
+    """A thread holds what all that is logged has to pass."""
+    program = PROGRAM.format(so="False", seconds=60.0, after=0).replace(
+        "with Watchdog", "logging.root.handlers[0].acquire()\nwith Watchdog"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, timeout=50)
+    assert done.returncode == -signal.SIGALRM
 
 
 def test_once_closed_it_lets_the_process_be() -> None:

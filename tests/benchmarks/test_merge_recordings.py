@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from benanza.recording import read_recording, write_recording
-from benanza_schemas.events import Ceiling
+from benanza_schemas.events import Ceiling, SystemMeasured
 from benchmarks.merge_recordings import main, merged
 from tests.backbone.sample_events import (
     CONV_MEASURED,
@@ -25,13 +25,23 @@ def test_the_last_measurement_of_a_layer_on_a_system_at_a_precision_counts() -> 
     assert merged([CONV_MEASURED, IN_HALVES, ELSEWHERE, LATER]) == [LATER, IN_HALVES, ELSEWHERE]
 
 
-def test_a_system_has_the_ceilings_of_all_and_the_last_of_each() -> None:
+def test_a_failure_takes_no_time_s_place() -> None:
+    failed = msgspec.structs.replace(CONV_MEASURED, variants=(), failure="out of memory")
+    assert merged([CONV_MEASURED, failed]) == [CONV_MEASURED]
+    assert merged([failed, CONV_MEASURED]) == [CONV_MEASURED]
+    assert merged([failed]) == [failed]
+
+
+def test_a_system_has_the_ceilings_of_all_and_the_highest_of_each() -> None:
     faster = Ceiling("bandwidth", "fp32", 3e10, 1e8)
     other = Ceiling("bandwidth", "fp16", 2e10, 1e8)
     second = msgspec.structs.replace(SYSTEM_MEASURED, ceilings=(faster, other))
     (found,) = merged([SYSTEM_MEASURED, second])
     (_, flops) = SYSTEM_MEASURED.ceilings
     assert found == msgspec.structs.replace(second, ceilings=(faster, flops, other))
+    (found,) = merged([second, SYSTEM_MEASURED])
+    assert isinstance(found, SystemMeasured)
+    assert set(found.ceilings) == {faster, flops, other}
 
 
 def test_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

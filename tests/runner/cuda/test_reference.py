@@ -6,17 +6,21 @@ import pytest
 from benanza_runner.cuda.reference import random_inputs, reference
 from benanza_runner.onnx_schemas import numpy_dtype
 from benanza_runner.precision import ELEMENT_TYPE
-from benanza_schemas.layer import Precision
-from tests.runner.cuda.more_layers import QUANTISED, fixed, layer
+from benanza_schemas.layer import Precision, Tensor
+from tests.runner.cuda.more_layers import fixed, layer
 from tests.runner.layers import floats
 
 
+@pytest.mark.parametrize("opset", [13, 21])
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
 def test_constants_of_known_values_are_rounded_as_the_device_keeps_them(
-    precision: Precision,
+    precision: Precision, opset: int
 ) -> None:
     image, scale, zero = (0, 1, 2)
-    given = reference(QUANTISED["quantise"], precision, threads=1)
+    step = fixed(0.03, dtype="float32", scalar=True)
+    zeros = fixed(70, dtype="uint8", scalar=True)
+    inputs, output = (floats(2, 8, 9, 9), step, zeros), Tensor("uint8", (2, 8, 9, 9))
+    given = reference(layer("QuantizeLinear", inputs, output, opset=opset), precision, threads=1)
     rounded = numpy_dtype(ELEMENT_TYPE[precision])
     assert given.values[scale] == np.float32(0.03).astype(rounded)
     quantised = np.rint(given.values[image] / given.values[scale]) + given.values[zero]

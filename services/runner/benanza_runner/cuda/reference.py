@@ -14,6 +14,9 @@ from benanza_runner.onnxruntime_session import CPU, session_options
 from benanza_runner.precision import ELEMENT_TYPE
 from benanza_schemas.layer import Layer, Precision
 
+SCALED = frozenset({"QuantizeLinear", "DequantizeLinear"})
+"""Older ones want their scales as float32; the device keeps them as it does all floats."""
+
 Array = npt.NDArray[Any]
 
 
@@ -51,7 +54,9 @@ def _rounded_constants(layer: Layer, precision: Precision) -> Layer:
         index
         for operator in layer.operators
         for slot, index in enumerate(operator.inputs)
-        if (types := formal_types(operator, slot, output=False)) and len(types & FLOATS) == 1
+        if operator.op_type not in SCALED
+        and (types := formal_types(operator, slot, output=False))
+        and len(types & FLOATS) == 1
     }
     rounded = numpy_dtype(ELEMENT_TYPE[precision])
     tensors = tuple(

@@ -6,7 +6,6 @@ time needs no other.
 
 from benanza_analyzer.measurements import bests
 from benanza_backbone.event_log import EventLog, Record
-from benanza_runner.core import result_id
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import BenchmarkRequested, LayerMeasured
 from benanza_schemas.layer import Precision
@@ -18,7 +17,8 @@ READ_AT_ONCE = 1000
 class MeasuredLayers:
     """Which jobs one system has done at a precision.
 
-    It holds a fingerprint for each layer that has a time, and an id for each result without one.
+    It holds a fingerprint for each layer that has a time, and those that failed with the ids of
+    their results.
     """
 
     def __init__(self, log: EventLog, system_id: str, precision: Precision) -> None:
@@ -27,7 +27,7 @@ class MeasuredLayers:
         self._precision = precision
         self._offsets = dict.fromkeys(log.end_offsets(RESULTS), 0)
         self._timed: set[str] = set()
-        self._failed: set[str] = set()
+        self._failed: dict[str, set[str]] = {}
 
     def catch_up(self) -> None:
         """Reads the results that have come meanwhile, whoever measured them.
@@ -43,14 +43,14 @@ class MeasuredLayers:
     def add(self, result: LayerMeasured) -> None:
         """What is measured now, and is in the log with the next commit."""
         if isinstance(bests(result), str):
-            self._failed.add(result.event_id)
+            self._failed.setdefault(result.fingerprint, set()).add(result.event_id)
         else:
             self._timed.add(result.fingerprint)
 
     def has_done(self, job: BenchmarkRequested) -> bool:
-        """Whether the layer has a time, or this very job was done and gave none."""
-        done = result_id(job, self._system_id, self._precision)
-        return job.fingerprint in self._timed or done in self._failed
+        """Whether the layer has a time, or failed here in a way that the job doesn't know of."""
+        failures = self._failed.get(job.fingerprint, set())
+        return job.fingerprint in self._timed or not failures <= set(job.after)
 
     def _take(self, record: Record) -> None:
         # Most results of a large installation are of other systems, and decoding takes longest.

@@ -141,11 +141,13 @@ class Replay(Result, frozen=True, kw_only=True):
 
 
 class RetriedLayers(Result, frozen=True, kw_only=True):
-    """How many layers are to be measured again. `without_job` failed, and have no job in the log
-    to ask for again: their results came from another installation.
+    """How many layers are to be measured again. `waiting` were asked for before, and have no newer
+    result. `without_job` failed, and have no job in the log to ask for again: their results came
+    from another installation.
     """
 
     layers: int
+    waiting: int
     without_job: int
 
 

@@ -1,6 +1,6 @@
 """`retry`: layers that failed are measured again."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -22,30 +22,40 @@ AT_ONCE = 1_000
 def retry_failed(settings: Settings, *, system_id: str = "", reason: str = "") -> RetriedLayers:
     """Publishes another job for each layer that has no time, says the store.
 
-    Of one system, or of all; for failures with this text in them, or for any. A system that has a
-    time for the layer passes over it. The job is that of the failed results: the same call again,
-    before there are others, does no harm. Raises `BenanzaError` if the log or the store can't be
-    reached.
+    Of one system, or of all; for last failures with this text in them, or for any. The job says
+    which systems are to measure the layer: those whose failures were found. The same call again,
+    before there are other results, publishes nothing. Raises `BenanzaError` if the log or the
+    store can't be reached.
     """
     with known_store(settings) as store:
         failed = store.failed_layers(system_id, reason)
     with configured_log(settings) as log:
-        jobs = list(_jobs(log, failed))
-        for start in range(0, len(jobs), AT_ONCE):
-            log.append([as_message(job) for job in jobs[start : start + AT_ONCE]])
-    return RetriedLayers(layers=len(jobs), without_job=len(failed) - len(jobs))
+        jobs, there = _jobs(log, failed)
+        asked = [again(jobs[fingerprint], failed[fingerprint]) for fingerprint in jobs]
+        new = [job for job in asked if job.event_id not in there]
+        for start in range(0, len(new), AT_ONCE):
+            log.append([as_message(job) for job in new[start : start + AT_ONCE]])
+    return RetriedLayers(
+        layers=len(new), waiting=len(asked) - len(new), without_job=len(failed) - len(jobs)
+    )
 
 
-def _jobs(log: EventLog, failed: Mapping[str, Sequence[str]]) -> Iterator[BenchmarkRequested]:
-    left = {fingerprint.encode(): results for fingerprint, results in failed.items()}
+def _jobs(
+    log: EventLog, fingerprints: Collection[str]
+) -> tuple[dict[str, BenchmarkRequested], set[str]]:
+    """A job of each of these layers that has one, and the ids of all of them."""
+    keys = {fingerprint.encode() for fingerprint in fingerprints}
+    found: dict[str, BenchmarkRequested] = {}
+    there: set[str] = set()
     for record in records(log, JOBS):
-        if record.key in left:
-            job = decode(record.value)
-            if isinstance(job, BenchmarkRequested):
-                yield again(job, left.pop(record.key))
+        job = decode(record.value) if record.key in keys else None
+        if isinstance(job, BenchmarkRequested):
+            found.setdefault(job.fingerprint, job)
+            there.add(job.event_id)
+    return found, there
 
 
 def again(job: BenchmarkRequested, results: Sequence[str]) -> BenchmarkRequested:
     """The job that asks for a layer again after these results of it, which failed."""
     identity = event_id("BenchmarkRequested", job.fingerprint, *results)
-    return msgspec.structs.replace(job, event_id=identity)
+    return msgspec.structs.replace(job, event_id=identity, after=tuple(results))

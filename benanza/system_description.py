@@ -8,7 +8,7 @@ from benanza.progress import RunProgress
 from benanza.steps import Clock, records
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
-from benanza_runner.core import Runner
+from benanza_runner.core import Runner, description_id
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import SystemMeasured
@@ -25,11 +25,15 @@ def describe_system(
 ) -> None:
     """Publishes a system with its ceilings, those that are known at other precisions too.
 
-    Measures nothing where the log has them all.
+    Measures nothing where the log has them all; those measured in another way count as lacking.
     """
-    described = list(_descriptions(log, runtime.system().system_id))
+    system_id = runtime.system().system_id
+    events = list(_descriptions(log, system_id))
+    described = [event for event in events if event.event_id == description_id(system_id)]
     known = {(c.name, c.precision): c for event in described for c in event.ceilings}
-    lacking = [p for p in precisions if p not in {precision for _, precision in known}]
+    before = (ceiling.precision for event in events for ceiling in event.ceilings)
+    wanted = dict.fromkeys((*precisions, *before))
+    lacking = [p for p in wanted if p not in {precision for _, precision in known}]
     if not lacking:
         return
     progress.stage("measuring what this system can reach", 1)

@@ -289,13 +289,14 @@ FROM
     WHERE {system:String} IN ('', system_id)
     GROUP BY fingerprint, system_id, precision
     HAVING countIf(cache = 'warm' AND isNotNull(median_us)) = 0
-        AND countIf(positionCaseInsensitiveUTF8(failure, {reason:String}) > 0) > 0
+        AND maxIf(measured_at, positionCaseInsensitiveUTF8(failure, {reason:String}) > 0)
+            = max(measured_at)
 )
 GROUP BY fingerprint
 ORDER BY fingerprint
 """
 """Layers without a time on a system at a precision, and the ids of the results that say so; of one
-`system` or all, and those for a `reason` that has this text in it.
+`system` or all, and those whose last failure has the text of `reason` in it.
 """
 
 LAYERS_WITH_JOBS = """

@@ -158,7 +158,8 @@ class Store(Closing):
         """Fingerprints of layers that have no time on a system at some precision, with the sorted
         ids of the results that say so.
 
-        Of one system, or of all; where a failure has this text in it, in any case of letters.
+        Of one system, or of all; where the last failure has this text in it, in any case of
+        letters.
         """
         found = self.query(FAILED_LAYERS, {"system": system_id, "reason": reason})
         return {row["fingerprint"]: row["results"] for row in found}

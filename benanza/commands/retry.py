@@ -16,14 +16,15 @@ from benanza.commands.startup import settings_of
 def retry(*, system: str, reason: str, data: Path | None, output: Format) -> None:
     """Asks for the layers again that have no time.
 
-    Once what made them fail is mended: memory that was short, a driver, a library. Runners measure
-    them as they do other jobs; on a system that has a time for a layer nothing happens. Without
-    Kafka, the next `benanza run` measures them.
+    Once what made them fail is mended. The systems on which they failed measure them, each at the
+    precisions at which they did; start their runners anew first, as a process keeps what it found
+    out about memory and libraries. Without Kafka, the next `benanza run` with the same runtime and
+    precision measures them.
 
     \b
     Examples:
       benanza retry --reason "out of memory"
-      benanza retry --system 2a1a5e9101a65ddad620880901728f9c
+      benanza retry --system SYSTEM
     """
     from benanza.render.units import plural
     from benanza.retrying import retry_failed
@@ -33,6 +34,8 @@ def retry(*, system: str, reason: str, data: Path | None, output: Format) -> Non
         print_json(found)
         return
     click.echo(f"asked for {plural(found.layers, 'layer')} again")
+    if found.waiting:
+        click.echo(f"{plural(found.waiting, 'layer')} more wait, asked for before", err=True)
     if found.without_job:
         lacking = plural(found.without_job, "layer")
         click.echo(

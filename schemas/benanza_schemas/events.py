@@ -13,7 +13,7 @@ import msgspec
 from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no
 `layout_change_us`, `cache_bytes` and `layout` either, and no ModelWitnessed."""
 
@@ -155,10 +155,15 @@ class LayerKnown(Event, frozen=True, kw_only=True):
 
 
 class BenchmarkRequested(Event, frozen=True, kw_only=True):
-    """A layer to benchmark, once per layer ever. Topic `jobs`, key `fingerprint`."""
+    """A layer to benchmark, once per layer. Topic `jobs`, key `fingerprint`.
+
+    One with `after`, ids of `LayerMeasured` that failed, asks for it again: systems measure it
+    whose failures of the layer are all among these. Others have nothing to do.
+    """
 
     fingerprint: Hash
     layer: Layer
+    after: tuple[Hash, ...] = ()
 
 
 class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from benanza_analyzer.compiled_model import compile_model
 from benanza_analyzer.measurements import Best, Measurements
 from benanza_analyzer.plan import cheapest_plans
 from benanza_schemas.events import ModelIngested
-from tests.analyzer.events import everywhere, fingerprint, model, summary
+from tests.analyzer.events import NOW, everywhere, fingerprint, model, summary
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,6 @@ def attained(event: ModelIngested, conv: Best, cache_bytes: int) -> Bound:
     compiled = compile_model(event, catalogue)
     measurements = Measurements()
     for of, best in {"Conv": conv, "Relu": Best(1.0, 0.0, 2.0, 2.0)}.items():
-        measurements.add(catalogue.number(fingerprint(of)), everywhere(best))
+        measurements.add(catalogue.number(fingerprint(of)), everywhere(best), NOW)
     plan, _ = cheapest_plans(compiled, "full", measurements)
     return lower_bound(compiled, "full", plan, measurements, catalogue, None, "fp32", cache_bytes)

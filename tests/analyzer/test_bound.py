@@ -18,7 +18,7 @@ from benanza_analyzer.plan import cheapest_plans
 from benanza_analyzer.roofline import Ceilings
 from benanza_schemas.events import Group, Missing, ModelIngested
 from benanza_schemas.layer import Accounting
-from tests.analyzer.events import IN_PAPER, everywhere, fingerprint, group, model, summary
+from tests.analyzer.events import IN_PAPER, NOW, everywhere, fingerprint, group, model, summary
 from tests.analyzer.graphs import all_fingerprints, graph_of, models, times
 
 Outcomes = Mapping[str, Best | str]
@@ -59,7 +59,7 @@ def bound_of(
     compiled = compile_model(event, catalogue)
     measurements = Measurements()
     for of, outcome in found.items():
-        measurements.add(catalogue.number(of), everywhere(outcome))
+        measurements.add(catalogue.number(of), everywhere(outcome), NOW)
     measurements.reach(len(catalogue))
     plan = cheapest_plans(compiled, accounting, measurements)[fusion]
     return lower_bound(compiled, accounting, plan, measurements, catalogue, CEILINGS, "fp32")

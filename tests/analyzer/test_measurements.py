@@ -1,4 +1,5 @@
 import math
+from datetime import timedelta
 from itertools import permutations
 
 import pytest
@@ -14,7 +15,7 @@ from benanza_analyzer.measurements import (
     fastest,
 )
 from benanza_schemas.events import HOPELESS, IN_COMPANY, WEIGHTS_COLD, LayerMeasured
-from tests.analyzer.events import everywhere, measured, variant
+from tests.analyzer.events import NOW, everywhere, measured, variant
 
 
 def best(event: LayerMeasured) -> Best | str:
@@ -67,24 +68,30 @@ def test_outcomes_are_joined_in_any_order() -> None:
     for order in permutations(outcomes):
         measurements = Measurements()
         for outcome in order:
-            measurements.add(7, everywhere(outcome))
+            measurements.add(7, everywhere(outcome), NOW)
         assert (measurements.median_us[0, 7], measurements.iqr_us[0, 7]) == (1.0, 0.125)
-    for order in permutations(["no memory", "crashed"]):
+
+
+@pytest.mark.parametrize("last", ["no memory", "crashed"])
+def test_of_several_failures_the_last_one_s_reason_counts(last: str) -> None:
+    """A cause that was mended is not shown any more."""
+    failures = [("no engine", NOW), (last, NOW + timedelta(seconds=1))]
+    for order in permutations(failures):
         measurements = Measurements()
-        for outcome in order:
-            measurements.add(7, everywhere(outcome))
-        assert measurements.why_missing(7) == "crashed"
+        for reason, at in order:
+            measurements.add(7, everywhere(reason), at)
+        assert measurements.why_missing(7) == last
 
 
 def test_add_says_whether_anything_changed() -> None:
     measurements = Measurements()
-    assert measurements.add(1, everywhere("no memory"))
-    assert not measurements.add(1, everywhere("no memory"))
-    assert measurements.add(1, everywhere(Best(2.0, 0.5)))
-    assert not measurements.add(1, everywhere(Best(2.0, 0.5)))
-    assert not measurements.add(1, everywhere(Best(3.0, 0.0)))
-    assert not measurements.add(1, everywhere("no memory"))
-    assert measurements.add(1, everywhere(Best(1.0, 0.5)))
+    assert measurements.add(1, everywhere("no memory"), NOW)
+    assert not measurements.add(1, everywhere("no memory"), NOW)
+    assert measurements.add(1, everywhere(Best(2.0, 0.5)), NOW)
+    assert not measurements.add(1, everywhere(Best(2.0, 0.5)), NOW)
+    assert not measurements.add(1, everywhere(Best(3.0, 0.0)), NOW)
+    assert not measurements.add(1, everywhere("no memory"), NOW)
+    assert measurements.add(1, everywhere(Best(1.0, 0.5)), NOW)
 
 
 def test_what_is_not_known_has_no_time_and_a_reason() -> None:
@@ -135,8 +142,8 @@ def test_what_turning_a_result_takes_is_known_from_any_measurement() -> None:
     for order in ((old, new), (new, old)):
         measurements = Measurements()
         for event in order:
-            assert measurements.add(1, bests(event))
-        assert not measurements.add(1, bests(new))
+            assert measurements.add(1, bests(event), event.measured_at)
+        assert not measurements.add(1, bests(new), new.measured_at)
         assert measurements.median_us[WHICHEVER, 1] == 1.5
         assert measurements.of("after_us")[WHICHEVER, 1] == 1.0
 
@@ -168,7 +175,7 @@ def test_what_was_hopeless_is_in_no_layout() -> None:
 
 def test_layouts_matter_from_the_first_layer_on_for_which_they_differ() -> None:
     measurements = Measurements()
-    measurements.add(1, everywhere(Best(2.0, 0.5)))
+    measurements.add(1, everywhere(Best(2.0, 0.5)), NOW)
     assert not measurements.layouts_matter
-    measurements.add(2, [Best(1.0, 0.0), Best(2.0, 0.0), Best(1.0, 0.0)])
+    measurements.add(2, [Best(1.0, 0.0), Best(2.0, 0.0), Best(1.0, 0.0)], NOW)
     assert measurements.layouts_matter

@@ -14,7 +14,7 @@ from benanza_analyzer.measurements import Best, Measurements
 from benanza_analyzer.plan import cheapest_plans
 from benanza_schemas.events import ModelIngested
 from benanza_schemas.layer import Accounting
-from tests.analyzer.events import fingerprint, group, model, summary
+from tests.analyzer.events import NOW, fingerprint, group, model, summary
 from tests.analyzer.graphs import all_fingerprints, models, times
 
 Bests = Mapping[str, Sequence[Best]]
@@ -201,7 +201,7 @@ def bound_of(
     compiled = compile_model(event, catalogue)
     measurements = Measurements()
     for of, bests in found.items():
-        measurements.add(catalogue.number(of), bests)
+        measurements.add(catalogue.number(of), bests, NOW)
     measurements.reach(len(catalogue))
     plan = cheapest_plans(compiled, accounting, measurements)[fusion]
     return lower_bound(compiled, accounting, plan, measurements, catalogue, None, "fp32")

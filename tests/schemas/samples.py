@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 3 say."""
+"""An event of each kind with every field set: what the golden bytes of version 4 say."""
 
 from datetime import UTC, datetime
 
@@ -167,7 +167,12 @@ EVENTS: tuple[AnyEvent, ...] = (
         rule="epilogue",
     ),
     LayerKnown(event_id=some_id("0"), fingerprint=some_id("d")),
-    BenchmarkRequested(event_id=some_id("4"), fingerprint=some_id("f"), layer=EVERY_ATTRIBUTE),
+    BenchmarkRequested(
+        event_id=some_id("4"),
+        fingerprint=some_id("f"),
+        layer=EVERY_ATTRIBUTE,
+        after=(some_id("6"), some_id("7")),
+    ),
     SystemMeasured(
         event_id=some_id("5"),
         system=SYSTEM,

@@ -157,7 +157,7 @@ class Analyzer:
             case LayerMeasured():
                 platform = self._platform(event.system.system_id, event.precision)
                 number = self._catalogue.number(event.fingerprint)
-                if not platform.measurements.add(number, bests(event)):
+                if not platform.measurements.add(number, bests(event), event.measured_at):
                     return []
                 return [(platform, self._models_with.get(number, ()))]
 

@@ -6,6 +6,7 @@ in the other.
 
 import math
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
@@ -184,7 +185,7 @@ class Measurements:
     def __init__(self) -> None:
         self._bests = np.zeros((len(LAYOUTS), len(Best._fields), 1))
         self.layouts_matter = False
-        self._failures: dict[int, str] = {}
+        self._failures: dict[int, tuple[datetime, str]] = {}
 
     def of(self, field: str) -> npt.NDArray[np.float64]:
         """The array of a field of `Best`, by layout and number."""
@@ -207,16 +208,20 @@ class Measurements:
             more = np.array(UNTIMED)[:, None].repeat(max(size, 2 * known) - known, axis=1)
             self._bests = np.concatenate((self._bests, [more] * len(LAYOUTS)), axis=2)
 
-    def add(self, number: int, outcome: Sequence[Best] | str) -> bool:
-        """Takes in an outcome as `bests` gives it. Whether it changes what is known."""
+    def add(self, number: int, outcome: Sequence[Best] | str, measured_at: datetime) -> bool:
+        """Takes in an outcome as `bests` gives it. Whether it changes what is known.
+
+        Of several failures the last one's reason counts.
+        """
         self.reach(number + 1)
         if isinstance(outcome, str):
             known = self._failures.get(number)
+            failure = measured_at, outcome
             measured = math.isfinite(self.median_us[WHICHEVER, number])
-            if measured or (known is not None and known <= outcome):
+            if measured or (known is not None and known >= failure):
                 return False
-            self._failures[number] = outcome
-            return True
+            self._failures[number] = failure
+            return known is None or known[1] != outcome
         self._failures.pop(number, None)
         changed = False
         for layout, best in enumerate(outcome):
@@ -239,4 +244,5 @@ class Measurements:
 
     def why_missing(self, number: int) -> str:
         """The reason that a layer without a time has none."""
-        return self._failures.get(number, NOT_MEASURED)
+        _, reason = self._failures.get(number, (None, NOT_MEASURED))
+        return reason

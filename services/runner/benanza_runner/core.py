@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from benanza_runner.ceilings import YARDSTICKS
 from benanza_runner.runtime import Runtime
 from benanza_schemas.events import (
     BenchmarkRequested,
@@ -13,9 +14,11 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 
 
-def result_id(job: BenchmarkRequested, system_id: str, precision: Precision) -> str:
-    """The id of the event that a job gives on a system at a precision, each time the same."""
-    return event_id("LayerMeasured", job.event_id, system_id, precision)
+def description_id(system_id: str) -> str:
+    """The id of the event that describes a system, the same as long as its ceilings are measured
+    in the same way.
+    """
+    return event_id("SystemMeasured", system_id, YARDSTICKS)
 
 
 class Runner:
@@ -37,7 +40,7 @@ class Runner:
         """The system and its ceilings at each precision, which are measured now."""
         ceilings = [c for precision in self._precisions for c in self._runtime.ceilings(precision)]
         return SystemMeasured(
-            event_id=event_id("SystemMeasured", self.system.system_id),
+            event_id=description_id(self.system.system_id),
             system=self.system,
             measured_at=self._now(),
             ceilings=tuple(ceilings),
@@ -51,7 +54,7 @@ class Runner:
     def _measured(self, job: BenchmarkRequested, precision: Precision) -> LayerMeasured:
         outcome = self._runtime.measure(job.layer, precision)
         return LayerMeasured(
-            event_id=result_id(job, self.system.system_id, precision),
+            event_id=event_id("LayerMeasured", job.event_id, self.system.system_id, precision),
             fingerprint=job.fingerprint,
             system=self.system,
             precision=precision,

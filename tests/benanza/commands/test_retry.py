@@ -29,18 +29,20 @@ REASON = "out of memory"
 
 
 class FailingRuntime(FakeRuntime):
-    """Can't measure anything, for now."""
+    """Can't measure anything, for now, and counts."""
+
+    def __init__(self, threads: int = 1, reason: str = f"CUDA: {REASON.upper()}") -> None:
+        super().__init__(threads)
+        self.measured = 0
+        self._reason = reason
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
-        return Outcome(failure=f"CUDA: {REASON.upper()}")
+        self.measured += 1
+        return Outcome(failure=self._reason)
 
 
-class MendedRuntime(FakeRuntime):
-    """Measures all that it is asked for, and counts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.measured = 0
+class MendedRuntime(FailingRuntime):
+    """Measures all that it is asked for."""
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
         self.measured += 1
@@ -80,12 +82,13 @@ def requested(installation: Kind) -> Kind:
 
 def test_what_failed_is_measured_again_once(requested: Kind) -> None:
     benchmarked(FailingRuntime())
-    for _ in range(2):
-        assert retried() == {"layers": len(REQUESTED), "without_job": 0}
+    size = len(REQUESTED)
+    assert retried() == {"layers": size, "waiting": 0, "without_job": 0}
+    assert retried() == {"layers": 0, "waiting": size, "without_job": 0}
     mended = MendedRuntime()
     benchmarked(mended)
-    assert mended.measured == len(REQUESTED)
-    assert retried() == {"layers": 0, "without_job": 0}
+    assert mended.measured == size
+    assert retried() == {"layers": 0, "waiting": 0, "without_job": 0}
 
 
 def test_what_fails_again_may_be_asked_for_again(requested: Kind) -> None:
@@ -98,6 +101,29 @@ def test_what_fails_again_may_be_asked_for_again(requested: Kind) -> None:
         assert len({result.event_id for result in results}) == 3 * len(REQUESTED)
         jobs = [decode(record.value) for record in records(log, JOBS)]
         assert len({job.event_id for job in jobs}) == 3 * len(REQUESTED)
+
+
+@pytest.mark.usefixtures("requested")
+def test_the_last_reason_counts() -> None:
+    benchmarked(FailingRuntime())
+    retried()
+    benchmarked(FailingRuntime(reason="no library runs it"))
+    assert retried("--reason", REASON)["layers"] == 0
+    assert retried("--reason", "no library")["layers"] == len(REQUESTED)
+
+
+@pytest.mark.usefixtures("requested")
+def test_systems_that_were_not_asked_measure_nothing() -> None:
+    """Neither one that failed itself, nor one that comes later, for each time it was asked."""
+    benchmarked(FailingRuntime())
+    benchmarked(FailingRuntime(threads=2))
+    for _ in range(3):
+        retried("--system", FailingRuntime().system().system_id)
+        benchmarked(FailingRuntime())
+    for threads, measured_now in ((2, 0), (3, len(REQUESTED)), (1, 0)):
+        runtime = FailingRuntime(threads)
+        benchmarked(runtime)
+        assert runtime.measured == measured_now
 
 
 def test_only_those_with_that_reason_on_that_system(requested: Kind) -> None:
@@ -138,7 +164,7 @@ def test_a_run_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     first = json.loads(command("run", MODEL, *data, "--format", "json").stdout)
     failed = first["layers"]["failed"]
     assert failed > 0
-    assert retried(*data) == {"layers": failed, "without_job": 0}
+    assert retried(*data) == {"layers": failed, "waiting": 0, "without_job": 0}
     mended = MendedRuntime()
     monkeypatch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(mended))
     second = json.loads(command("run", MODEL, *data, "--format", "json").stdout)

@@ -274,6 +274,19 @@ ORDER BY position
 """
 """Rows of `ModelLayer`."""
 
+MODELS_INGESTED_BEFORE = """
+SELECT DISTINCT model_id
+FROM models
+WHERE model_id IN {models:Array(String)} AND event_id NOT IN {events:Array(String)}
+"""
+
+ROWS_OF_MODELS = """
+SELECT model_id, count() AS rows
+FROM {table:Identifier} FINAL
+WHERE model_id IN {models:Array(String)}
+GROUP BY model_id
+"""
+
 KNOWN_LAYERS = """
 SELECT DISTINCT fingerprint
 FROM measurements

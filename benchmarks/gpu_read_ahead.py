@@ -3,9 +3,8 @@
     python -m benchmarks.gpu_read_ahead RECORDING OUT.json --models inception_v1,resnet50
 
 On a machine with the GPU of the recording. One number of the policy after another is varied, the
-others as they did best so far, from each of the witness's own policies on, and from one that asks
-between the calls and not beside them; every time is the median of many runs of the whole model. The
-constants of `whole_model/asks.py` come from this.
+others as they did best so far, from each of the witness's own policies on; every time is the median
+of many runs of the whole model. The constants of `whole_model/asks.py` come from this.
 """
 
 import argparse
@@ -18,7 +17,7 @@ from typing import Any, cast
 from benanza_ingest.zoo import zoo_names
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.whole_model.asks import Policy
-from benanza_runner.cuda.whole_model.read_ahead import ASKING, KEEPING, ReadAhead
+from benanza_runner.cuda.whole_model.read_ahead import ASKING, BETWEEN, KEEPING, ReadAhead
 from benanza_runner.cuda.whole_model.witness import Witness
 from benanza_schemas.layer import Precision
 from benchmarks.gpu_witness import Recorded
@@ -32,7 +31,6 @@ GRID: dict[str, tuple[float, ...]] = {
     "kept_bytes": (2_000_000, 4_000_000, 8_000_000, 12_000_000, 16_000_000, 24_000_000),
 }
 PASSES = 2
-BETWEEN = Policy(least_bytes=4_000_000, blocks=132)
 
 
 def main() -> None:
@@ -53,13 +51,12 @@ def main() -> None:
             without_us = runtime.whole(witness, witness.run).median_us
             bound_us = recorded.bounds[model.model_id, precision].sequential_us
             print(f"{model.name} {precision}: bound {bound_us:.1f}, run {without_us:.1f}")
-            for way, first in ((ReadAhead, ASKING), (ReadAhead, KEEPING), (Between, BETWEEN)):
-                tries = Tries(runtime, witness, way)
+            for first in (ASKING, KEEPING, BETWEEN):
+                tries = Tries(runtime, witness)
                 best = tries.improved(first)
                 row = {
                     "model": model.name,
                     "precision": precision,
-                    "way": way.__name__,
                     "first": first._asdict(),
                     "bound_us": bound_us,
                     "without_us": without_us,
@@ -69,33 +66,21 @@ def main() -> None:
                 found.append(row)
                 asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
                 at_first, at_best = tries.us(first), tries.us(best)
-                print(f"  {way.__name__} {at_first:.1f}, at best {at_best:.1f} {best}", flush=True)
-
-
-class Between(ReadAhead):
-    """Asks on the stream of the calls: a kernel that asks doesn't wait for what it asks for."""
-
-    def _run(self) -> None:
-        for number, call in enumerate(self._calls):
-            if number in self._asks:
-                self._asks[number]()
-            for run in call.runs:
-                run()
+                print(f"  {at_first:.1f}, at best {at_best:.1f} {best}", flush=True)
 
 
 class Tries:
-    """What runs of one whole model take, by policy, in one way."""
+    """What runs of one whole model take, by policy."""
 
-    def __init__(self, runtime: CudaRuntime, witness: Witness, way: type[ReadAhead]) -> None:
+    def __init__(self, runtime: CudaRuntime, witness: Witness) -> None:
         self._runtime = runtime
         self._witness = witness
-        self._way = way
         self.known: dict[Policy, float] = {}
 
     def us(self, policy: Policy) -> float:
         """What a run takes; the same policy is tried once."""
         if policy not in self.known:
-            with self._way(self._witness, policy).keeping() as run:
+            with ReadAhead(self._witness, policy).keeping() as run:
                 self.known[policy] = self._runtime.whole(self._witness, run).median_us
         return self.known[policy]
 

@@ -1,7 +1,7 @@
 """A model run with its weights read ahead: before a call starts, they are in the last cache.
 
 A model's weights outgrow the cache long before it does what it computes, so calls wait for theirs
-from memory. Beside the calls, in the same CUDA graph, a kernel of few blocks asks for the weights
+from memory. Beside the calls or between them, in the same CUDA graph, a kernel asks for the weights
 of calls to come. The cache holds longer what was asked for with the priority `evict_last`: either
 all that is asked for, or some weights for good, and the others as they are needed.
 
@@ -24,6 +24,8 @@ from benanza_runner.cuda.whole_model.witness import Call, Witness
 ASKING, KEEPING = Policy(), Policy(kept_bytes=8_000_000)
 """Of an H200's L2 of 60 MiB, keeping more for good drives out what is at work."""
 
+BETWEEN = Policy(least_bytes=4_000_000, blocks=132, beside=False)
+
 THREADS = 256
 OLDEST = 80
 """The compute capability from which a prefetch may say what to keep."""
@@ -36,11 +38,13 @@ def ways(witness: Witness) -> list["ReadAhead"]:
     if int(cupy.cuda.Device().compute_capability) < OLDEST:
         return []
     asking, keeping = ReadAhead(witness, ASKING), ReadAhead(witness, KEEPING)
-    return [*([asking] if asking.asks_for else []), *([keeping] if keeping.keeps else [])]
+    if not asking.asks_for:
+        return []
+    return [asking, ReadAhead(witness, BETWEEN), *([keeping] if keeping.keeps else [])]
 
 
 class ReadAhead:
-    """A witness that runs one call after the other, with weights read ahead on another stream.
+    """A witness that runs one call after the other, with weights read ahead.
 
     Those of the calls in `keeps` are in the cache from the start, and stay; without any, what is
     asked for stays as long as it can. `asks_for` says by call for which later calls' it asks. Run
@@ -49,6 +53,7 @@ class ReadAhead:
 
     def __init__(self, witness: Witness, policy: Policy) -> None:
         self._calls = witness.calls
+        self._beside = policy.beside
         self._main = witness.stream
         self._side = cupy.cuda.Stream(non_blocking=True)
         readings = [_reading(call) for call in witness.calls]
@@ -85,20 +90,26 @@ class ReadAhead:
     def _run(self) -> None:
         for number, call in enumerate(self._calls):
             if number in self._asks:
-                self._events[number].record(self._main)
-                self._side.wait_event(self._events[number])
-                self._side.use()
-                try:
-                    self._asks[number]()
-                finally:
-                    # Leaving a `with` would make the default stream the current one.
-                    self._main.use()
+                self._ask(number)
             for run in call.runs:
                 run()
-        if self._asks:
+        if self._asks and self._beside:
             last = self._events[len(self._calls)]
             last.record(self._side)
             self._main.wait_event(last)
+
+    def _ask(self, number: int) -> None:
+        if not self._beside:
+            self._asks[number]()
+            return
+        self._events[number].record(self._main)
+        self._side.wait_event(self._events[number])
+        self._side.use()
+        try:
+            self._asks[number]()
+        finally:
+            # Leaving a `with` would make the default stream the current one.
+            self._main.use()
 
 
 def _reading(call: Call) -> Reading:

@@ -35,9 +35,9 @@ def retry(*, system: str, reason: str, data: Path | None, output: Format) -> Non
         return
     click.echo(f"asked for {plural(found.layers, 'layer')} again")
     if found.waiting:
-        click.echo(f"{plural(found.waiting, 'layer')} more wait, asked for before", err=True)
+        click.echo(f"{plural(found.waiting, 'layer')} wait, asked for before", err=True)
     if found.without_job:
         lacking = plural(found.without_job, "layer")
         click.echo(
-            f"{lacking} more failed without a job here: publish a model that has them", err=True
+            f"{lacking} failed too, without a job here: publish a model that has them", err=True
         )

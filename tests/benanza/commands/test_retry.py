@@ -153,7 +153,7 @@ def test_results_of_elsewhere_have_no_job_here(installation: Kind) -> None:
         store.insert([measured(other.fingerprint, at=1, failure="no memory")])
     result = command("retry")
     assert result.stdout == "asked for 1 layer again\n"
-    assert result.stderr.startswith("1 layer more failed without a job here")
+    assert result.stderr.startswith("1 layer failed too, without a job here")
 
 
 def test_a_run_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

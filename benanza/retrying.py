@@ -8,6 +8,7 @@ from benanza.event_logs import configured_log
 from benanza.known import known_store
 from benanza.operator_results import RetriedLayers
 from benanza.steps import records
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
@@ -24,10 +25,15 @@ def retry_failed(settings: Settings, *, system_id: str = "", reason: str = "") -
 
     Of one system, or of all; for last failures with this text in them, or for any. The job says
     which systems are to measure the layer: those whose failures were found. The same call again,
-    before there are other results, publishes nothing. Raises `BenanzaError` if the log or the
-    store can't be reached.
+    before there are other results, publishes nothing. Raises `BenanzaError` for a system that has
+    measured nothing, or if the log or the store can't be reached.
     """
     with known_store(settings) as store:
+        if system_id and system_id not in (known := store.measuring_systems()):
+            raise BenanzaError(
+                f"no system {system_id} has measured anything here; "
+                f"those that have are: {', '.join(known) or 'none'}"
+            )
         failed = store.failed_layers(system_id, reason)
     with configured_log(settings) as log:
         jobs, there = _jobs(log, failed)

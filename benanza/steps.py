@@ -69,9 +69,9 @@ def runner_step(
 ) -> Step:
     """Jobs to results on one system at one precision, from the first job on.
 
-    What the system has measured before is not measured again, unless it failed and another job asks
-    for it. `device`, if given, is entered
-    for each benchmark, so that steps which share a device take turns.
+    What the system has measured before is not measured again, unless it failed and another job
+    asks for it. `device`, if given, is entered for each benchmark, so that steps which share a
+    device take turns.
     """
     runner = Runner(runtime, [precision], clock)
     system_id = runner.system.system_id

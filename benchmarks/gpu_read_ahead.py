@@ -4,7 +4,7 @@
 
 On a machine with the GPU of the recording. One number of the policy after another is varied, the
 others as they did best so far, from each of the witness's own policies on; every time is the median
-of many runs of the whole model. The constants of `whole_model/asks.py` come from this.
+of many runs of the whole model.
 """
 
 import argparse

@@ -280,13 +280,6 @@ FROM models
 WHERE model_id IN {models:Array(String)} AND event_id NOT IN {events:Array(String)}
 """
 
-ROWS_OF_MODELS = """
-SELECT model_id, count() AS rows
-FROM {table:Identifier} FINAL
-WHERE model_id IN {models:Array(String)}
-GROUP BY model_id
-"""
-
 KNOWN_LAYERS = """
 SELECT DISTINCT fingerprint
 FROM measurements
@@ -310,6 +303,12 @@ ORDER BY fingerprint
 """
 """Layers without a time on a system at a precision, and the ids of the results that say so; of one
 `system` or all, and those whose last failure has the text of `reason` in it.
+"""
+
+MEASURING_SYSTEMS = """
+SELECT DISTINCT system_id
+FROM measurements
+ORDER BY system_id
 """
 
 LAYERS_WITH_JOBS = """

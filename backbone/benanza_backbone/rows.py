@@ -38,6 +38,10 @@ TABLES = (
 """In the order in which they are written: what is in `models` has its layers too."""
 
 
+PARTS_OF_MODELS = ("model_layers", "model_edges", "model_groups")
+"""The tables that have more or fewer rows of a model when it is ingested again."""
+
+
 def rows(event: AnyEvent) -> dict[str, list[Row]]:
     """The rows of each table that an event stands for; all rows of a table have equal keys.
 

@@ -13,7 +13,7 @@ from types import FrameType
 from benanza_backbone.settings import Settings
 from benanza_backbone.status_server import Check, StatusServer
 from benanza_backbone.step_loop import OpenStep, StepLoop
-from benanza_backbone.watchdog import PATIENCE_S, Watchdog
+from benanza_backbone.watchdog import Watchdog
 
 DONE = 0
 FAILED = 1
@@ -26,12 +26,11 @@ log = logging.getLogger(__name__)
 
 
 class Service:
-    """Some steps that run until SIGTERM or SIGINT, or until one has hung for `patience_s`."""
+    """Some steps that run until SIGTERM or SIGINT, or until one hangs."""
 
-    def __init__(self, name: str, settings: Settings, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, name: str, settings: Settings) -> None:
         self._name = name
         self._settings = settings
-        self._patience_s = patience_s
         self._stop = Event()
         self._loops: list[StepLoop] = []
 
@@ -62,7 +61,7 @@ class Service:
             for loop in self._loops:
                 loop.start()
             started(status.address)
-            with Watchdog(self._liveness, self._patience_s):
+            with Watchdog(self._liveness):
                 self._stop.wait()
             deadline = time.monotonic() + settings.drain_timeout_s
             for loop in self._loops:

@@ -22,15 +22,15 @@ from benanza_backbone.queries import (
     FAILED_LAYERS,
     KNOWN_LAYERS,
     LAYERS_WITH_JOBS,
+    MEASURING_SYSTEMS,
     MODEL_LAYERS,
     MODELS_INGESTED_BEFORE,
     OFFSETS,
-    ROWS_OF_MODELS,
     Bound,
     BoundChange,
     ModelLayer,
 )
-from benanza_backbone.rows import TABLES, Row, rows, utc
+from benanza_backbone.rows import PARTS_OF_MODELS, TABLES, Row, rows, utc
 from benanza_backbone.telemetry import STORE_INSERT_DURATION
 from benanza_schemas.events import AnyEvent, ModelIngested
 from benanza_schemas.layer import Precision
@@ -82,54 +82,42 @@ class Store(Closing):
         """Stores events; on return they survive the death of the process.
 
         Repeats do no harm: an event that is there already counts once. A model that is ingested
-        again takes the place of the former one. So if this raises, part
-        of the events may be stored, and all are to be inserted again.
+        again takes the place of the former one. So if this raises, part of the events may be
+        stored, and all are to be inserted again.
         """
+        last = {event.model_id: event for event in events if isinstance(event, ModelIngested)}
         batches: dict[str, list[Row]] = {table: [] for table in TABLES}
         for event in events:
+            former = isinstance(event, ModelIngested) and last[event.model_id] is not event
             for table, new in rows(event).items():
-                batches[table] += new
+                if not (former and table in PARTS_OF_MODELS):
+                    batches[table] += new
         filled = {table: batch for table, batch in batches.items() if batch}
         if not filled:
             return
         began = time.perf_counter()
-        again = self._ingested_again(events)
+        # Before anything of them is written: after a crash in between they are found again.
+        self._drop_former_parts(last)
         with errors_mended(self._address):
             for table, batch in filled.items():
-                self._insert_rows(table, batch)
-        self._drop_surplus(again)
+                columns = list(zip(*(row.values() for row in batch), strict=True))
+                self._insert(table, list(batch[0]), columns)
         # Only what got there counts: by that, an alert knows that nothing does.
         STORE_INSERT_DURATION.observe(time.perf_counter() - began)
 
-    def _ingested_again(self, events: Sequence[AnyEvent]) -> dict[str, ModelIngested]:
-        """Models that these events and the store have more than once, as they are last."""
-        ingested = [event for event in events if isinstance(event, ModelIngested)]
-        if not ingested:
-            return {}
-        last = {event.model_id: event for event in ingested}
-        ids = [event.event_id for event in last.values()]
-        before = self.query(MODELS_INGESTED_BEFORE, {"models": list(last), "events": ids})
-        again = {row["model_id"] for row in before}
-        again |= {event.model_id for event in ingested if event.event_id not in ids}
-        return {model_id: last[model_id] for model_id in again}
-
-    def _drop_surplus(self, models: Mapping[str, ModelIngested]) -> None:
-        """Takes away the layers, edges and groups that these models had once, and have no more."""
+    def _drop_former_parts(self, models: Mapping[str, ModelIngested]) -> None:
+        """Takes away the parts of those models that the store has by other events."""
         if not models:
             return
-        now = {model_id: rows(model) for model_id, model in models.items()}
-        for table in ("model_layers", "model_edges", "model_groups"):
-            there = self.query(ROWS_OF_MODELS, {"table": table, "models": list(now)})
-            stale = [
-                row["model_id"] for row in there if row["rows"] > len(now[row["model_id"]][table])
-            ]
-            if not stale:
-                continue
-            with errors_mended(self._address):
+        events = [model.event_id for model in models.values()]
+        parameters = {"models": list(models), "events": events}
+        before = [row["model_id"] for row in self.query(MODELS_INGESTED_BEFORE, parameters)]
+        if not before:
+            return
+        with errors_mended(self._address):
+            for table in PARTS_OF_MODELS:
                 statement = f"DELETE FROM {table} WHERE model_id IN {{models:Array(String)}}"
-                self._client.command(statement, parameters={"models": stale})
-                if batch := [row for model_id in stale for row in now[model_id][table]]:
-                    self._insert_rows(table, batch)
+                self._client.command(statement, parameters={"models": before})
 
     def ping(self) -> None:
         """Raises `BenanzaError` unless ClickHouse answers."""
@@ -198,13 +186,13 @@ class Store(Closing):
         found = self.query(FAILED_LAYERS, {"system": system_id, "reason": reason})
         return {row["fingerprint"]: row["results"] for row in found}
 
+    def measuring_systems(self) -> list[str]:
+        """Ids of all systems that have measured anything, sorted."""
+        return [row["system_id"] for row in self.query(MEASURING_SYSTEMS)]
+
     def layers_with_jobs(self) -> list[str]:
         """Fingerprints of all layers of which a job is known, sorted."""
         return [row["fingerprint"] for row in self.query(LAYERS_WITH_JOBS)]
-
-    def _insert_rows(self, table: str, batch: Sequence[Row]) -> None:
-        columns = list(zip(*(row.values() for row in batch), strict=True))
-        self._insert(table, list(batch[0]), columns)
 
     def _insert(
         self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]]

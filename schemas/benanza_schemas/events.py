@@ -14,8 +14,10 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 
 SCHEMA_VERSION = 4
-"""Version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no
-`layout_change_us`, `cache_bytes` and `layout` either, and no ModelWitnessed."""
+"""Version 3 had no `after`; version 2 had no `write_change_us`, `chosen_by_heuristic` and
+`read_ahead` either; version 1 had no `layout_change_us`, `cache_bytes` and `layout` either, and no
+ModelWitnessed.
+"""
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
 Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", max_length=32)]

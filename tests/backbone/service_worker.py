@@ -14,13 +14,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from benanza_backbone import log, settings
+from benanza_backbone import service as service_module
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service import CLOSING_S, Service
 from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Offsets, Step
+from benanza_backbone.watchdog import Watchdog
 from benanza_schemas.events import BenchmarkRequested, LayerSeen, event_id
 from benanza_schemas.topics import LAYERS
 
@@ -68,7 +71,9 @@ def main(folder: Path) -> int:
             yield step
 
     impatient = (folder / "impatient").exists()
-    service = Service("service", settings.load(os.environ), 1 if impatient else 60)
+    if impatient:
+        service_module.Watchdog = partial(Watchdog, patience_s=1)  # type: ignore[misc,assignment]
+    service = Service("service", settings.load(os.environ))
     service.add("service", opened, limit=1, longest_turn_s=1 - CLOSING_S if impatient else 60)
     return service.run(lambda address: print(address, flush=True))  # noqa: T201  # for the test
 

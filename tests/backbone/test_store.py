@@ -406,46 +406,6 @@ def test_a_large_model_is_stored_whole(store: Store) -> None:
     assert count(store, "model_edges") == size - 1
 
 
-OF_A_MODEL = ("model_layers", "model_edges", "model_groups")
-LESS = msgspec.structs.replace(
-    MODEL,
-    event_id=event_id("ModelIngested", "after an upgrade"),
-    layers=MODEL.layers[:2],
-    edges=((0, 1),),
-    groups=(),
-)
-
-
-@pytest.mark.parametrize("at_once", [True, False])
-def test_a_model_ingested_again_takes_the_place_of_the_former_one(
-    store: Store, at_once: bool
-) -> None:
-    other = msgspec.structs.replace(
-        MODEL, model_id="f" * 32, name="other", event_id=event_id("ModelIngested", "other")
-    )
-    whole = [len(rows(MODEL)[table]) for table in OF_A_MODEL]
-    if at_once:
-        store.insert([MODEL, other, LESS])
-    else:
-        for event in (MODEL, other, LESS, LESS):
-            store.insert([event])
-    expected = [size + kept for size, kept in zip(whole, (2, 1, 0), strict=True)]
-    assert [count(store, table) for table in OF_A_MODEL] == expected
-    assert [layer.name for layer in store.layers(MODEL_ID)] == [u.name for u in MODEL.layers[:2]]
-    store.insert([MODEL])
-    assert [count(store, table) for table in OF_A_MODEL] == [2 * size for size in whole]
-
-
-def test_a_model_under_another_name_leaves_it_as_it_is(store: Store) -> None:
-    named = msgspec.structs.replace(
-        MODEL, name="second", event_id=event_id("ModelIngested", "second")
-    )
-    store.insert([MODEL])
-    store.insert([named])
-    for table in OF_A_MODEL:
-        assert count(store, table) == len(rows(MODEL)[table])
-
-
 def test_a_store_is_reopened_with_what_it_held(tmp_path: Path) -> None:
     dsn = f"chdb://{tmp_path}/store"
     for _ in range(2):

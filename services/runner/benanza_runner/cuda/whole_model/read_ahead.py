@@ -25,6 +25,9 @@ ASKING, KEEPING = Policy(), Policy(kept_bytes=8_000_000)
 """Of an H200's L2 of 60 MiB, keeping more for good drives out what is at work."""
 
 BETWEEN = Policy(least_bytes=4_000_000, blocks=132, beside=False)
+"""Reckoned, not measured: a block for each of an H200's multiprocessors, and what a kernel of them
+can ask for in about the time in which it starts and ends.
+"""
 
 THREADS = 256
 OLDEST = 80

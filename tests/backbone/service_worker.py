@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 from benanza_backbone import log, settings
-from benanza_backbone import service as service_module
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service import CLOSING_S, Service
 from benanza_backbone.sqlite_log import SqliteEventLog
@@ -72,7 +72,7 @@ def main(folder: Path) -> int:
 
     impatient = (folder / "impatient").exists()
     if impatient:
-        service_module.Watchdog = partial(Watchdog, patience_s=1)  # type: ignore[misc,assignment]
+        patch("benanza_backbone.service.Watchdog", partial(Watchdog, patience_s=1)).start()
     service = Service("service", settings.load(os.environ))
     service.add("service", opened, limit=1, longest_turn_s=1 - CLOSING_S if impatient else 60)
     return service.run(lambda address: print(address, flush=True))  # noqa: T201  # for the test

@@ -17,7 +17,7 @@ from typing import Any, cast
 from benanza_ingest.zoo import zoo_names
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.whole_model.asks import Policy
-from benanza_runner.cuda.whole_model.read_ahead import ASKING, BETWEEN, KEEPING, ReadAhead
+from benanza_runner.cuda.whole_model.read_ahead import ASKING, KEEPING, ReadAhead
 from benanza_runner.cuda.whole_model.witness import Witness
 from benanza_schemas.layer import Precision
 from benchmarks.gpu_witness import Recorded
@@ -51,7 +51,7 @@ def main() -> None:
             without_us = runtime.whole(witness, witness.run).median_us
             bound_us = recorded.bounds[model.model_id, precision].sequential_us
             print(f"{model.name} {precision}: bound {bound_us:.1f}, run {without_us:.1f}")
-            for first in (ASKING, KEEPING, BETWEEN):
+            for first in (ASKING, KEEPING):
                 tries = Tries(runtime, witness)
                 best = tries.improved(first)
                 row = {

@@ -8,7 +8,7 @@ from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.prologue_layers import PROLOGUES
 from tests.runner.cuda.sample_layers import LAYERS
-from tests.runner.layers import conv, floats, single
+from tests.runner.layers import conv, floats, relu, single
 
 pytestmark = pytest.mark.gpu
 
@@ -93,6 +93,14 @@ def test_times_in_company_can_be_left_out(cuda: Runtime) -> None:
     assert any(variant.samples_us for variant in variants)
 
 
+def test_several_runtimes_share_a_process(cuda: Runtime) -> None:
+    """Each has a stream of its own, and only one stream is current."""
+    other = type(cuda)(plans=1, algorithms=1, company=False)  # type: ignore[call-arg]
+    for size, runtime in enumerate((other, cuda, other), 3_001):
+        variants = timed(runtime, relu(size), "fp32")
+        assert all((variant.median_us or 0.0) > 0.3 for variant in variants)
+
+
 def test_no_variant_that_is_not_exact_passes_for_fp32(cuda: Runtime) -> None:
     """TF32 is off by 3e-4 of the norm, and at most 1e-4 is right."""
     outcome = cuda.measure(LAYERS["conv"], "fp32")
@@ -140,9 +148,9 @@ def test_why_cudnn_takes_no_keys_that_lie_transposed(cuda: Runtime) -> None:
 
 
 def test_the_same_call_of_another_layer_shares_its_times(cuda: Runtime) -> None:
-    relu = single("Relu", 14, (floats(777),), (floats(777),))
+    newer = single("Relu", 14, (floats(777),), (floats(777),))
     older = single("Relu", 6, (floats(777),), (floats(777),))
-    first, second = cuda.measure(relu, "fp32"), cuda.measure(older, "fp32")
+    first, second = cuda.measure(newer, "fp32"), cuda.measure(older, "fp32")
     assert "times" not in first.environment
     assert second.environment["times"] == "shared"
     assert first.variants == second.variants

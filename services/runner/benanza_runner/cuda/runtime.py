@@ -161,6 +161,7 @@ class CudaRuntime(Runtime):
         )
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        self._use(self._stream)
         try:
             return self._measured(layer, precision)
         except REFUSALS as error:
@@ -265,12 +266,16 @@ class CudaRuntime(Runtime):
 
     def prepared(self, program: Program, precision: Precision, *, parallel: bool) -> Witness:
         """The program ready to run. Raises what `Witness` does."""
+        self._use(self._stream)
         return Witness(
             self.libraries(), self._use, self._stream, program, precision, parallel=parallel
         )
 
     def _use(self, stream: Any) -> None:
-        """Makes all libraries start what follows on this stream."""
+        """Makes all libraries start what follows on this stream.
+
+        A thread has one stream that is current, whatever runtime used it last.
+        """
         stream.use()
         self._graph.use(stream.ptr)
         self._legacy.use(stream.ptr)

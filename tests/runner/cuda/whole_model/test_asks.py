@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from benanza_runner.cuda.whole_model.asks import Policy, Reading, asks, keepers
 
-POLICY = Policy()
+POLICY = Policy(least_bytes=1_000_000, bytes_a_us=400_000)
 US = round(POLICY.bytes_a_us)
 """The bytes that come in a microsecond."""
 

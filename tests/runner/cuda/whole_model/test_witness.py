@@ -27,7 +27,7 @@ from tests.choosing_model import choosing_model
 from tests.dense_model import dense_model
 from tests.schemas.samples import NOON
 
-WAYS = ["in order", "weights asked for", "weights asked for between", "weights kept", "parallel"]
+WAYS = ["in order", "weights asked for", "weights kept", "parallel"]
 
 
 def measured_program(
@@ -112,8 +112,7 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
     if how.startswith("weights"):
         weights = sum(placed.array.nbytes for call in witness.calls for placed in call.weights)
         kept_bytes = int(weights) // 2 if how == "weights kept" else 0
-        policy = Policy(kept_bytes=kept_bytes, beside=how != "weights asked for between")
-        ahead = ReadAhead(witness, policy)
+        ahead = ReadAhead(witness, Policy(kept_bytes=kept_bytes))
         assert ahead.asks_for
         assert bool(ahead.keeps) == (how == "weights kept")
         with ahead.keeping() as run:

@@ -13,19 +13,16 @@ class Policy(NamedTuple):
     `waits_us` or more, as asking beside the other calls takes these a microsecond; and that have at
     most `most_bytes` of them: what reads more is bound by memory anyway, and would drive out the
     others'. Up to `least_bytes` are asked for at once, rather than one call's weights after
-    another's. They come at `bytes_a_us`, while others are at work. The kernel that asks runs
-    `beside` the calls, where few `blocks` disturb them least and still bring all in time; or
-    between them, with a block for each multiprocessor, so that it takes no longer for more bytes:
-    it doesn't wait for what it asks for.
+    another's. They come at `bytes_a_us`, while others are at work: few `blocks` disturb these least
+    and still bring all in time.
     """
 
     kept_bytes: int = 0
     waits_us: float = 1.0
     most_bytes: int = 16_000_000
-    least_bytes: int = 1_000_000
-    bytes_a_us: float = 400_000
+    least_bytes: int = 4_000_000
+    bytes_a_us: float = 800_000
     blocks: int = 4
-    beside: bool = True
 
 
 class Reading(NamedTuple):

@@ -1,9 +1,9 @@
 """A model run with its weights read ahead: before a call starts, they are in the last cache.
 
 A model's weights outgrow the cache long before it does what it computes, so calls wait for theirs
-from memory. Beside the calls or between them, in the same CUDA graph, a kernel asks for the weights
-of calls to come. The cache holds longer what was asked for with the priority `evict_last`: either
-all that is asked for, or some weights for good, and the others as they are needed.
+from memory. Beside them, in the same CUDA graph, a kernel asks for the weights of calls to come.
+The cache holds longer what was asked for with the priority `evict_last`: either all that is asked
+for, or some weights for good, and the others as they are needed.
 
 Source: PTX ISA, `prefetch` and cache eviction priority hints.
 """
@@ -24,11 +24,6 @@ from benanza_runner.cuda.whole_model.witness import Call, Witness
 ASKING, KEEPING = Policy(), Policy(kept_bytes=8_000_000)
 """Of an H200's L2 of 60 MiB, keeping more for good drives out what is at work."""
 
-BETWEEN = Policy(least_bytes=4_000_000, blocks=132, beside=False)
-"""Reckoned, not measured: a block for each of an H200's multiprocessors, and what a kernel of them
-can ask for in about the time in which it starts and ends.
-"""
-
 THREADS = 256
 OLDEST = 80
 """The compute capability from which a prefetch may say what to keep."""
@@ -43,7 +38,7 @@ def ways(witness: Witness) -> list["ReadAhead"]:
     asking, keeping = ReadAhead(witness, ASKING), ReadAhead(witness, KEEPING)
     if not asking.asks_for:
         return []
-    return [asking, ReadAhead(witness, BETWEEN), *([keeping] if keeping.keeps else [])]
+    return [asking, *([keeping] if keeping.keeps else [])]
 
 
 class ReadAhead:
@@ -56,7 +51,6 @@ class ReadAhead:
 
     def __init__(self, witness: Witness, policy: Policy) -> None:
         self._calls = witness.calls
-        self._beside = policy.beside
         self._main = witness.stream
         self._side = cupy.cuda.Stream(non_blocking=True)
         readings = [_reading(call) for call in witness.calls]
@@ -96,15 +90,12 @@ class ReadAhead:
                 self._ask(number)
             for run in call.runs:
                 run()
-        if self._asks and self._beside:
+        if self._asks:
             last = self._events[len(self._calls)]
             last.record(self._side)
             self._main.wait_event(last)
 
     def _ask(self, number: int) -> None:
-        if not self._beside:
-            self._asks[number]()
-            return
         self._events[number].record(self._main)
         self._side.wait_event(self._events[number])
         self._side.use()

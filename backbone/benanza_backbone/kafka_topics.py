@@ -24,7 +24,7 @@ def create_topics(connection: KafkaConnection) -> list[str]:
 def create_missing(connection: KafkaConnection, partitions: dict[str, int]) -> list[str]:
     """`create_topics` for these topics with these numbers of partitions."""
     wanted = {
-        connection.topic(topic): {"num_partitions": number, "configs": _settings(topic)}
+        connection.topic(topic): {"num_partitions": number, "configs": topic_settings(topic)}
         for topic, number in partitions.items()
     }
     with kafka_errors_mended(connection), AdminClient(connection) as admin:
@@ -41,8 +41,11 @@ def create_missing(connection: KafkaConnection, partitions: dict[str, int]) -> l
     return [name.removeprefix(connection.prefix) for name in made]
 
 
-def _settings(topic: str) -> dict[str, str]:
-    """https://kafka.apache.org/documentation/#topicconfigs"""
+def topic_settings(topic: str) -> dict[str, str]:
+    """How long a topic is kept, and what fits into it, as Kafka writes it.
+
+    Source: https://kafka.apache.org/documentation/#topicconfigs
+    """
     settings = {"max.message.bytes": str(MAX_RECORD_BYTES)}
     if topic in COMPACTED:
         return settings | {"cleanup.policy": "compact"}

@@ -10,7 +10,11 @@ MAX_OF_RECENT = RECENT // 2
 
 
 class PoisonedError(BenanzaError):
-    """A service stops, since going on would send everything to the dead letters."""
+    """A service stops, since going on would send everything to the dead letters.
+
+    Its process stays, and is not ready: whoever looks after it would start it again at once, and
+    the next hundred events would follow.
+    """
 
 
 class PoisonLimit:
@@ -31,15 +35,19 @@ class PoisonLimit:
             self._failures -= self._recent[0]
         self._recent.append(failed)
 
+    def reached(self) -> bool:
+        """Whether there were too many."""
+        return self._in_a_row > MAX_IN_A_ROW or self._failures > MAX_OF_RECENT
+
     def check(self) -> None:
         """Raises `PoisonedError` where there were too many."""
+        if not self.reached():
+            return
         if self._in_a_row > MAX_IN_A_ROW:
             what = f"could process none of the last {self._in_a_row:,} events"
-        elif self._failures > MAX_OF_RECENT:
-            what = f"could not process {self._failures} of the last {len(self._recent)} events"
         else:
-            return
+            what = f"could not process {self._failures} of the last {len(self._recent)} events"
         raise PoisonedError(
             f"{self._group} stops: it {what}; the dead letters hold them with their reasons: mend "
-            "what they name, then start it again"
+            "what they name, then restart it"
         )

@@ -61,6 +61,10 @@ class Processor:
         self._poison.count(failed=False)
         return following
 
+    def poisoned(self) -> bool:
+        """Whether so many records failed that no more should be processed."""
+        return self._poison.reached()
+
     def check(self) -> None:
         """Raises `PoisonedError` if so many records failed that the fault is hardly theirs.
 

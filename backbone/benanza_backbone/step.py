@@ -12,7 +12,7 @@ from typing import Any
 import prometheus_client
 
 from benanza_backbone.closing import Closing
-from benanza_backbone.event_log import EventLog, Partition, Record
+from benanza_backbone.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.lag_report import LagReport
 from benanza_backbone.processor import Processor
 from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED
@@ -74,7 +74,13 @@ class Step(Closing):
         if not records:
             return 0
         self._lag.began(records)
-        following = [message for record in records for message in self._processor.process(record)]
+        following: list[Message] = []
+        for number, record in enumerate(records, 1):
+            following += self._processor.process(record)
+            if self._processor.poisoned():
+                self._leave(records[number:])
+                records = records[:number]
+                break
         if following:
             self._log.append(following)
         if self._flush:
@@ -105,6 +111,12 @@ class Step(Closing):
         """Leaves the group."""
         self._lag.close()
         self._consumer.close()
+
+    def _leave(self, records: Sequence[Record]) -> None:
+        """Goes on with these the next time, as if they hadn't been read."""
+        first = {record.partition: record.offset for record in reversed(records)}
+        for partition, offset in first.items():
+            self._consumer.seek(partition, offset)
 
     def _recovered(self, records: list[Record]) -> list[Record]:
         """Those of the records with which processing goes on, with other partitions than before.

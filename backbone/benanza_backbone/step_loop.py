@@ -32,9 +32,10 @@ class StepLoop:
     """Turns a step, `limit` records at a time, until `stop` is set.
 
     What a `BenanzaError` names (the log or the store is away) is waited for, as long as it
-    takes: then the step is made anew. A `PoisonedError`, and any other error, which is a defect,
-    ends the loop; `failed` is set then, and `stop` for the others. A turn of over
-    `longest_turn_s` seconds counts as hung.
+    takes: then the step is made anew. After a `PoisonedError` it is closed, and none is made until
+    the process is started again; any other error is a defect, and ends the loop and sets `stop`
+    for the others. `failed` is set in both cases. A turn of over `longest_turn_s` seconds counts
+    as hung.
     """
 
     def __init__(
@@ -97,11 +98,15 @@ class StepLoop:
                     log.warning("%s tries again in %.1f s: %s", self.name, wait, error)
                     self._stop.wait(wait)
         except PoisonedError as error:
-            self._fail(str(error))
+            self._problem = str(error)
+            self.failed = True
             log.critical("%s", error)
+            self._stand_still()
         except Exception as error:
-            self._fail(f"{type(error).__name__}: {error}")
+            self._problem = f"{type(error).__name__}: {error}"
+            self.failed = True
             log.critical("%s ends: %s", self.name, error, exc_info=error)
+            self._stop.set()
 
     def _turn(self, step: Step) -> None:
         checked_at = 0.0
@@ -116,7 +121,6 @@ class StepLoop:
             self._problem = ""
             busy = done > 0
 
-    def _fail(self, problem: str) -> None:
-        self._problem = problem
-        self.failed = True
-        self._stop.set()
+    def _stand_still(self) -> None:
+        while not self._stop.wait(POLL_S):
+            self._alive_at = time.monotonic()

@@ -13,6 +13,8 @@ from benanza_backbone.log import configure
 from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Precision
 
+log = logging.getLogger(__name__)
+
 
 @click.group()
 def serve() -> None:
@@ -98,11 +100,17 @@ def analyzer(ctx: click.Context) -> None:
 
 
 def settings_of_service() -> Settings:
+    from benanza.event_logs import quieten_kafka
+
     settings = load(None)
     configure(settings.log_format)
-    # Of what the client libraries say, only what may need someone to act.
-    for library in ("kafka", "aiokafka", "urllib3"):
+    # kafka-python logs as errors what it also raises, some fifteen lines a second while no broker
+    # answers. What matters of that, the services say.
+    quieten_kafka()
+    for library in ("aiokafka", "urllib3"):
         logging.getLogger(library).setLevel(logging.ERROR)
+    for line in settings.unknown:
+        log.warning("%s", line)
     return settings
 
 

@@ -12,18 +12,22 @@ def topics(output: Format) -> None:
     """Makes those of Kafka's topics that aren't there.
 
     With the partitions, compaction and retention that the services count on. To be said once,
-    before the first service starts; saying it again changes nothing.
+    before the first service starts; saying it again changes nothing. Those that are there are
+    looked at: one that loses events is an error.
 
     \b
     Examples:
       export BENANZA_KAFKA=localhost:9092
       benanza topics
     """
+    from benanza.kafka_check import check_kafka
     from benanza.operator_results import MadeTopics
     from benanza.serving import kafka_of
     from benanza_backbone.kafka_topics import create_topics
 
-    made = create_topics(kafka_of(settings_of(None)))
+    connection = kafka_of(settings_of(None))
+    made = create_topics(connection)
+    check_kafka(connection)
     if output == "json":
         print_json(MadeTopics(made=tuple(made)))
     else:

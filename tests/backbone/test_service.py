@@ -221,13 +221,22 @@ def test_a_defect_ends_the_process_with_its_trace(start: Callable[..., Running])
     assert "AssertionError: this can't be" in lines[-1]["exception"]
 
 
-def test_poison_ends_the_process_with_a_message(start: Callable[..., Running]) -> None:
+def test_after_poison_the_process_stays_and_takes_no_more(start: Callable[..., Running]) -> None:
+    """It would be started again at once, and send the next hundred to the dead letters."""
     service = start()
-    service.log.append([Message(LAYERS, b"", b"no event")] * (MAX_IN_A_ROW + 1))
-    status, lines = service.ends()
-    assert status == 1
-    assert "could process none of the last 101 events" in lines[-1]["message"]
+    service.log.append([Message(LAYERS, b"", b"no event")] * (MAX_IN_A_ROW + 50))
+    reason = "could process none of the last 101 events"
+    until(lambda: reason in service.page("/readyz")[1]["checks"][0]["detail"])
+    service.publish(1)
+    time.sleep(2)
+    assert service.page("/readyz")[0] == 503
+    assert service.page("/healthz")[0] == 200
     assert len(written(service.log, DEAD_LETTERS)) == MAX_IN_A_ROW + 1
+    assert service.jobs() == 0
+    status, lines = service.ends(signals=1)
+    assert status == 1
+    (told,) = [line for line in lines if line["level"] == "CRITICAL"]
+    assert reason in told["message"]
 
 
 def test_a_failure_is_logged_with_the_id_of_the_event(start: Callable[..., Running]) -> None:

@@ -364,6 +364,16 @@ def test_too_many_dead_letters_in_a_row_stop_the_service(log: EventLog) -> None:
         assert dedupe.waiting() == 0
 
 
+def test_what_was_read_with_too_many_dead_letters_is_left(log: EventLog) -> None:
+    count = MAX_IN_A_ROW + 1
+    log.append([Message(LAYERS, b"", b"no event")] * (count + 20))
+    with step(log) as dedupe, pytest.raises(PoisonedError):
+        dedupe.turn(limit=count + 20)
+    assert len(written(log, DEAD_LETTERS)) == count
+    with step(log) as dedupe:
+        assert dedupe.waiting() == 20
+
+
 def test_too_many_dead_letters_of_the_last_events_stop_the_service(log: EventLog) -> None:
     """Three of four fail: never many in a row."""
     count = RECENT * 3

@@ -14,6 +14,7 @@ import pytest
 from benanza_backbone.event_log import EventLog, Message
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
+from benanza_backbone.poison import MAX_IN_A_ROW
 from benanza_backbone.processor import as_message
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, LayerKnown, event_id
@@ -224,3 +225,21 @@ def test_told_twice_it_stops_at_once(tmp_path: Path) -> None:
         began = time.monotonic()
         assert service.stop() == -signal.SIGTERM
         assert time.monotonic() - began < 2
+
+
+def test_after_poison_it_stays_and_takes_no_more(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path
+) -> None:
+    log.append([Message(LAYERS, b"some key", b"\xc1 no event")] * (MAX_IN_A_ROW + 50))
+    reason = "could process none of the last 101 events"
+    with Installation(kafka, tmp_path).start("dedupe") as service:
+        until(lambda: reason in service.page("/readyz")[1]["checks"][0]["detail"])
+        log.append(layers(range(1), "a"))
+        time.sleep(3)
+        assert not service.ready()
+        assert service.page("/healthz")[0] == 200
+        assert service.status() is None
+        assert service.stop() == 1
+        assert reason in service.errors()
+    assert len(written(log, DEAD_LETTERS)) == MAX_IN_A_ROW + 1
+    assert not jobs(log)

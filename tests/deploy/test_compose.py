@@ -196,6 +196,15 @@ def test_the_passwords_are_made_once(tmp_path: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+def test_secrets_of_ones_own_are_kept_and_made_readable(tmp_path: Path) -> None:
+    own = {"clickhouse-dsn": "clickhouses://user:pw@ch.example:8443/benanza", "kafka-ca": "ca"}
+    for name, content in own.items():
+        (tmp_path / name).write_text(content)
+        (tmp_path / name).chmod(0o600)
+    assert own.items() <= _secrets(tmp_path).items()
+    assert all(stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o644 for name in own)
+
+
 def _secrets(folder: Path) -> dict[str, str]:
     subprocess.run([ROOT / "deploy" / "make-secrets", folder], check=True)
     return {file.name: file.read_text() for file in folder.iterdir()}

@@ -14,6 +14,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
+from benanza_backbone.poison import PoisonedError
 from benanza_backbone.service import DONE
 from benanza_backbone.settings import Settings
 from benanza_backbone.status_server import StatusServer
@@ -37,8 +38,8 @@ def serve(settings: Settings, started: Callable[[Sequence[str], str], None]) -> 
     or SIGINT lets what is in work end, within `drain_timeout_s`; a second one ends the process
     at once. What is known of layers lies in the folder `dedupe` of the data folder, and can be
     had again from Kafka. Raises `BenanzaError` if no Kafka is named or its certificates can't be
-    read, if another process has the folder or the status port, and `PoisonedError` if so many
-    events fail that the fault is hardly theirs.
+    read, or if another process has the folder or the status port. If so many events fail that the
+    fault is hardly theirs, it takes no more, and raises `PoisonedError` once it is told to stop.
     """
     if settings.kafka is None:
         raise BenanzaError("dedupe needs Kafka: set BENANZA_KAFKA to its brokers, as host:port")
@@ -86,9 +87,16 @@ async def _serve(
         watching = asyncio.create_task(watch.run())
         started([GROUP], status.address)
         await _create_topics(connection, shutdown)
-        if not shutdown.requested.is_set():
-            await run_app(app, shutdown, agent.drain, settings.drain_timeout_s)
-        watching.cancel()
+        try:
+            if not shutdown.requested.is_set():
+                await run_app(app, shutdown, agent.drain, settings.drain_timeout_s)
+        except PoisonedError as error:
+            log.critical("%s", error)
+            watch.ended(str(error))
+            await shutdown.signalled.wait()
+            raise
+        finally:
+            watching.cancel()
 
 
 async def _create_topics(connection: KafkaConnection, shutdown: Shutdown) -> None:

@@ -33,6 +33,7 @@ class Watch:
         self._lag = LagReport(GROUP)
         self._turned = time.monotonic()
         self._answers = True
+        self._ended = ""
         app.on_partitions_assigned.connect(self._assigned, weak=False)
 
     async def run(self) -> None:
@@ -40,10 +41,16 @@ class Watch:
         try:
             while True:
                 self._turned = time.monotonic()
-                await self._refresh()
+                if not self._ended:
+                    await self._refresh()
                 await asyncio.sleep(INTERVAL_S)
         finally:
             self._lag.close()
+
+    def ended(self, why: str) -> None:
+        """The app was stopped for this reason, and its process stays to tell."""
+        self._ended = why
+        self._lag.close()
 
     def liveness(self) -> Sequence[Check]:
         """Whether the event loop turns."""
@@ -52,6 +59,8 @@ class Watch:
 
     def readiness(self) -> Sequence[Check]:
         """Whether layers can be taken."""
+        if self._ended:
+            return [Check("dedupe", False, self._ended)]
         held = [str(tp.partition) for tp in self._held()]
         recovered = self._recovered()
         return [
@@ -82,6 +91,9 @@ class Watch:
         """
         asked = asyncio.ensure_future(self._waiting())
         await asyncio.wait((asked,), timeout=ANSWER_S)
+        if self._ended:
+            asked.cancel()
+            return
         if problem := _problem(asked):
             if self._answers:
                 log.warning("Kafka does not answer: %s", problem)

@@ -18,10 +18,13 @@ meanwhile. Without a broker it never has started."""
 
 
 class Shutdown:
-    """Whether the service is to stop, and the error that is the reason, if one is."""
+    """Whether the service is to stop, and the error that is the reason, if one is; and whether a
+    signal asked for it.
+    """
 
     def __init__(self) -> None:
         self.requested = asyncio.Event()
+        self.signalled = asyncio.Event()
         self.error: BaseException | None = None
 
     def request(self, error: BaseException | None = None) -> None:
@@ -38,6 +41,7 @@ class Shutdown:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
             log.info("stopping; another signal stops at once")
+            self.signalled.set()
             self.request()
 
         for number in (signal.SIGTERM, signal.SIGINT):

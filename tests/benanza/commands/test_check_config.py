@@ -17,7 +17,7 @@ from benanza.configuration import TIMEOUT_S
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.store import Store
-from benanza_schemas.topics import JOBS, MODELS
+from benanza_schemas.topics import JOBS, MODELS, PARTITIONS
 
 
 def check_config() -> tuple[int, dict[str, Any]]:
@@ -140,6 +140,26 @@ def test_a_topic_with_other_partitions_is_named(
     ok, detail = answers()["Kafka"]
     assert not ok
     assert "jobs has 3 partitions" in detail
+
+
+def test_topics_that_lose_events_are_named(
+    data: Path, kafka: KafkaConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made by someone else, with as many partitions and Kafka's defaults."""
+    use(monkeypatch, kafka)
+    made = {kafka.topic(name): {"num_partitions": number} for name, number in PARTITIONS.items()}
+    with KafkaAdminClient(**kafka.kafka_python()) as admin:
+        admin.create_topics(made)
+        admin.wait_for_topics(list(made))
+    ok, detail = answers()["Kafka"]
+    assert not ok
+    assert "models has retention.ms=604800000, and needs -1" in detail
+    assert "jobs has cleanup.policy=delete, and needs compact" in detail
+    assert "results has max.message.bytes=1048588, and needs 17" in detail
+    assert "layers has retention" not in detail
+    topics = CliRunner().invoke(cli, ["topics"])
+    assert topics.exit_code == 1
+    assert topics.stderr == f"error: {detail}\n"
 
 
 @pytest.mark.parametrize(("package", "name"), [("chdb", "ClickHouse"), ("onnxruntime", "runtime")])

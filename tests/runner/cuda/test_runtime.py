@@ -8,7 +8,7 @@ from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.prologue_layers import PROLOGUES
 from tests.runner.cuda.sample_layers import LAYERS
-from tests.runner.layers import conv, floats, relu, single
+from tests.runner.layers import conv, conv_group, floats, relu, single
 
 pytestmark = pytest.mark.gpu
 
@@ -84,6 +84,20 @@ def test_a_variant_of_each_layout_is_what_cudnn_would_choose(
     chosen = [variant for variant in variants if variant.chosen_by_heuristic]
     assert sorted(variant.layout for variant in chosen) == ["NCHW", "NHWC"]
     assert {variant.library for variant in chosen} == {"cudnn-legacy"}
+
+
+@pytest.mark.parametrize(
+    ("rest", "steps"),
+    [(("BatchNormalization",), "bias"), (("Add", "Relu"), "residual, Relu"), (("Relu",), "Relu")],
+)
+def test_what_cudnn_does_not_fuse_follows_the_convolution(
+    cuda: Runtime, rest: tuple[str, ...], steps: str
+) -> None:
+    """It takes a bias without activation with one algorithm, and no activation without bias."""
+    variants = timed(cuda, conv_group(8, 9, *rest), "fp32")
+    legacy = {variant.algorithm for variant in variants if variant.library == "cudnn-legacy"}
+    assert {f"IMPLICIT_GEMM, then {steps}", f"WINOGRAD_NONFUSED, then {steps}"} <= legacy
+    assert ("IMPLICIT_PRECOMP_GEMM" in legacy) == (rest == ("BatchNormalization",))
 
 
 def test_times_in_company_can_be_left_out(cuda: Runtime) -> None:

@@ -25,6 +25,15 @@ def test_the_third_disturbed_timing_counts_and_is_called_unstable() -> None:
     assert _measured(states) == (3, Undisturbed(False, 3, ("power", "heat")))
 
 
+def test_the_device_rests_between_two_tries() -> None:
+    done: list[str] = []
+    seen: Iterator[tuple[str, ...]] = iter([("power",), (), (), ("power",), (), ()])
+    until_undisturbed(
+        lambda: done.append("try"), lambda: next(seen), rest=lambda: done.append("rest")
+    )
+    assert done == ["try", "rest", "try", "rest", "try"]
+
+
 def test_what_a_disturbed_try_remembered_is_forgotten() -> None:
     known: list[int] = []
     seen: Iterator[tuple[str, ...]] = iter([("heat",), (), (), ()])

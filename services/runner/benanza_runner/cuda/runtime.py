@@ -71,6 +71,9 @@ MOST_PLANS = 24
 MOST_ALGORITHMS = 16
 VARIANT_SECONDS = 30
 
+REST_S = 1.0
+"""Seconds that a GPU is left idle after something slowed it down."""
+
 WITNESS_US = 2_000.0
 WITNESS_CALLS = 20
 
@@ -198,6 +201,7 @@ class CudaRuntime(Runtime):
             lambda: self._trials.variants(bench, expected, name),
             self._nvml.slowed_by,
             self._trials.forget,
+            lambda: time.sleep(REST_S),
         )
         if not variants:
             raise UnsupportedError(f"no library here runs a {type(bench.call).__name__}")

@@ -20,15 +20,19 @@ def until_undisturbed(
     measure: Callable[[], T],
     slowed_by: Callable[[], tuple[str, ...]],
     forget: Callable[[], None] = lambda: None,
+    rest: Callable[[], None] = lambda: None,
     tries: int = TRIES,
 ) -> tuple[T, Undisturbed]:
     """Measures, again if something slows the device down at the start or the end of it.
 
-    `slowed_by` names what slows the device now. `forget` drops what a disturbed try remembered.
-    The last result counts, whatever it is.
+    `slowed_by` names what slows the device now. After a disturbed try, `forget` drops what it
+    remembered; before the next, `rest` leaves the device idle for a while, as power and heat add
+    up over time. The last result counts, whatever it is.
     """
     reasons: dict[str, None] = {}
     for attempt in range(1, tries + 1):
+        if attempt > 1:
+            rest()
         before = slowed_by()
         result = measure()
         seen = dict.fromkeys((*before, *slowed_by()))

@@ -6,19 +6,18 @@ from collections.abc import Iterator
 from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import Convolution
 from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.libraries.cudnn_convolution import (
+    Epilogue,
+    convolution_descriptor,
+    filter_descriptor,
+)
 from benanza_runner.cuda.libraries.cudnn_library import (
     ACTIVATION,
-    CROSS_CORRELATION,
-    DATA_TYPE,
-    FILTER_FORMAT,
-    MATH,
     ONE,
     ZERO,
     CudnnError,
     CudnnLibrary,
-    Descriptor,
     address,
-    integers,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.events import Variant
@@ -58,8 +57,9 @@ class CudnnAlgorithms:
     """Candidates for convolutions: each algorithm in both layouts.
 
     One of each layout is what cuDNN's heuristic would choose, whatever scratch memory it takes.
-    With a bias they are `cudnnConvolutionBiasActivationForward`, else
-    `cudnnConvolutionForward`; the API has nothing for a residual or activation without bias.
+    With a bias and an activation, they are one call, `cudnnConvolutionBiasActivationForward`; one
+    algorithm also without an activation. Else they are `cudnnConvolutionForward`, and what
+    follows it as calls of their own.
     """
 
     library = LIBRARY
@@ -77,9 +77,6 @@ class CudnnAlgorithms:
         if call.pads_before != call.pads_after:
             yield refused(LIBRARY, "convolution", "", "it pads both sides of an image alike")
             return
-        if not call.bias and (call.residual or call.activation):
-            yield refused(LIBRARY, "convolution", "", "it has no epilogue without a bias")
-            return
         if call.activation not in ACTIVATION:
             yield refused(LIBRARY, "convolution", "", f"it has no {call.activation}")
             return
@@ -91,8 +88,6 @@ class CudnnAlgorithms:
                 continue
             chosen = convolution.chosen()
             for number, name in enumerate(ALGORITHMS):
-                if call.bias and not call.activation and number != ONLY_WITHOUT_ACTIVATION:
-                    continue
                 yield convolution.candidate(number, name)._replace(
                     chosen_by_heuristic=number == chosen
                 )
@@ -113,45 +108,16 @@ class _Convolution:
         self._image = bench.expanded("image", call.image, order)
         self._weights = bench.expanded("filter", call.filter, order)
         self._result = bench.result(call.output, order)
-        self._added = self._result
-        if call.residual:
-            self._added = bench.expanded("residual", call.output, order)
         precision = bench.precision
         self._x = cudnn.tensor(precision, self._image.shape, self._image.strides)
         self._y = cudnn.tensor(precision, self._result.shape, self._result.strides)
-        self._w = Descriptor(cudnn, "Filter")
-        cudnn.call(
-            "cudnnSetFilterNdDescriptor",
-            self._w.address,
-            DATA_TYPE[precision],
-            FILTER_FORMAT[layout],
-            len(call.filter),
-            integers(call.filter),
+        self._w = filter_descriptor(cudnn, call.filter, layout, precision)
+        self._what = convolution_descriptor(cudnn, call, precision)
+        self._bias = bench.operand("bias") if call.bias else None
+        self._residual = bench.expanded("residual", call.output, order) if call.residual else None
+        self._epilogue = Epilogue(
+            cudnn, call, precision, self._y, self._result, self._bias, self._residual
         )
-        self._what = Descriptor(cudnn, "Convolution")
-        cudnn.call(
-            "cudnnSetConvolutionNdDescriptor",
-            self._what.address,
-            len(call.strides),
-            integers(call.pads_before),
-            integers(call.strides),
-            integers(call.dilations),
-            CROSS_CORRELATION,
-            DATA_TYPE["fp32"],
-        )
-        cudnn.call("cudnnSetConvolutionGroupCount", self._what.address, call.groups)
-        cudnn.call("cudnnSetConvolutionMathType", self._what.address, MATH[precision])
-        self._activation = Descriptor(cudnn, "Activation")
-        cudnn.call(
-            "cudnnSetActivationDescriptor",
-            self._activation.address,
-            ACTIVATION[call.activation],
-            0,
-            ctypes.c_double(0.0),
-        )
-        channels = (1, call.output[1], *(1,) * (len(call.output) - 2))
-        steps = (call.output[1], 1, *(1,) * (len(call.output) - 2))
-        self._bias = cudnn.tensor(precision, channels, steps)
 
     def chosen(self) -> int | None:
         """The number of the algorithm that cuDNN's heuristic puts first, if it knows one."""
@@ -196,12 +162,17 @@ class _Convolution:
             scratch = self._bench.scratch(size)
             return size
 
-        def run() -> None:
-            if self._call.bias:
-                self._run_with_bias(number, scratch, size)
-            else:
-                self._run(number, scratch, size)
+        def run_in_steps() -> None:
+            self._run(number, scratch, size)
+            self._epilogue.run()
 
+        def run_fused() -> None:
+            self._run_fused(number, scratch, size)
+
+        fused = self._call.bias and (self._call.activation or number == ONLY_WITHOUT_ACTIVATION)
+        if not fused and self._epilogue.steps:
+            name = f"{name}, then {self._epilogue.steps}"
+        run = run_fused if fused else run_in_steps
         return Candidate(LIBRARY, name, self._layout, prepare, run, self._result)
 
     def _run(self, number: int, scratch: int, size: int) -> None:
@@ -222,7 +193,9 @@ class _Convolution:
             address(self._result.pointer),
         )
 
-    def _run_with_bias(self, number: int, scratch: int, size: int) -> None:
+    def _run_fused(self, number: int, scratch: int, size: int) -> None:
+        assert self._bias is not None
+        added = self._result if self._residual is None else self._residual
         self._cudnn.call(
             "cudnnConvolutionBiasActivationForward",
             self._cudnn.handle,
@@ -235,12 +208,12 @@ class _Convolution:
             number,
             address(scratch),
             ctypes.c_size_t(size),
-            ctypes.byref(ONE if self._call.residual else ZERO),
+            ctypes.byref(ZERO if self._residual is None else ONE),
             self._y.address,
-            address(self._added.pointer),
-            self._bias.address,
-            address(self._bench.operand("bias").pointer),
-            self._activation.address,
+            address(added.pointer),
+            self._epilogue.bias.address,
+            address(self._bias.pointer),
+            self._epilogue.activation.address,
             self._y.address,
             address(self._result.pointer),
         )

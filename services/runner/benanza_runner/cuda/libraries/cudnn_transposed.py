@@ -9,19 +9,18 @@ from collections.abc import Iterator
 from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.libraries.cudnn_convolution import (
+    Epilogue,
+    convolution_descriptor,
+    filter_descriptor,
+)
 from benanza_runner.cuda.libraries.cudnn_library import (
     ACTIVATION,
-    CROSS_CORRELATION,
-    DATA_TYPE,
-    FILTER_FORMAT,
-    MATH,
     ONE,
     ZERO,
     CudnnError,
     CudnnLibrary,
-    Descriptor,
     address,
-    integers,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.events import Variant
@@ -70,46 +69,17 @@ class _Transposed:
         layout: str,
         order: tuple[int, ...],
     ) -> None:
-        self._cudnn, self._bench, self._call, self._layout = cudnn, bench, call, layout
+        self._cudnn, self._bench, self._layout = cudnn, bench, layout
         self._image = bench.expanded("image", call.image, order)
         self._weights = bench.expanded("filter", call.filter, order)
         self._result = bench.result(call.output, order)
         precision = bench.precision
         self._x = cudnn.tensor(precision, self._result.shape, self._result.strides)
         self._y = cudnn.tensor(precision, self._image.shape, self._image.strides)
-        self._w = Descriptor(cudnn, "Filter")
-        cudnn.call(
-            "cudnnSetFilterNdDescriptor",
-            self._w.address,
-            DATA_TYPE[precision],
-            FILTER_FORMAT[layout],
-            len(call.filter),
-            integers(call.filter),
-        )
-        self._what = Descriptor(cudnn, "Convolution")
-        cudnn.call(
-            "cudnnSetConvolutionNdDescriptor",
-            self._what.address,
-            len(call.strides),
-            integers(call.pads_before),
-            integers(call.strides),
-            integers(call.dilations),
-            CROSS_CORRELATION,
-            DATA_TYPE["fp32"],
-        )
-        cudnn.call("cudnnSetConvolutionGroupCount", self._what.address, call.groups)
-        cudnn.call("cudnnSetConvolutionMathType", self._what.address, MATH[precision])
-        self._activation = Descriptor(cudnn, "Activation")
-        cudnn.call(
-            "cudnnSetActivationDescriptor",
-            self._activation.address,
-            ACTIVATION[call.activation],
-            0,
-            ctypes.c_double(0.0),
-        )
-        channels = (1, call.output[1], *(1,) * (len(call.output) - 2))
-        steps = (call.output[1], 1, *(1,) * (len(call.output) - 2))
-        self._bias = cudnn.tensor(precision, channels, steps)
+        self._w = filter_descriptor(cudnn, call.filter, layout, precision)
+        self._what = convolution_descriptor(cudnn, call, precision)
+        bias = bench.operand("bias") if call.bias else None
+        self._epilogue = Epilogue(cudnn, call, precision, self._x, self._result, bias, None)
 
     def candidate(self, number: int, name: str) -> Candidate:
         scratch, size = 0, 0
@@ -135,10 +105,7 @@ class _Transposed:
 
         def run() -> None:
             self._run(number, scratch, size)
-            if self._call.bias:
-                self._add_bias()
-            if self._call.activation:
-                self._activate()
+            self._epilogue.run()
 
         return Candidate(LIBRARY, name, self._layout, prepare, run, self._result)
 
@@ -155,31 +122,6 @@ class _Transposed:
             number,
             address(scratch),
             ctypes.c_size_t(size),
-            ctypes.byref(ZERO),
-            self._x.address,
-            address(self._result.pointer),
-        )
-
-    def _add_bias(self) -> None:
-        self._cudnn.call(
-            "cudnnAddTensor",
-            self._cudnn.handle,
-            ctypes.byref(ONE),
-            self._bias.address,
-            address(self._bench.operand("bias").pointer),
-            ctypes.byref(ONE),
-            self._x.address,
-            address(self._result.pointer),
-        )
-
-    def _activate(self) -> None:
-        self._cudnn.call(
-            "cudnnActivationForward",
-            self._cudnn.handle,
-            self._activation.address,
-            ctypes.byref(ONE),
-            self._x.address,
-            address(self._result.pointer),
             ctypes.byref(ZERO),
             self._x.address,
             address(self._result.pointer),

@@ -4,9 +4,11 @@ Names follow Prometheus' own advice: a prefix, base units, `_total` on counters,
 few values, so never a model or a layer.
 """
 
+from contextlib import suppress
 from importlib.metadata import version
 from platform import python_version
 
+import psutil
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -102,6 +104,11 @@ REBALANCES = Counter(
     "How often this process was given or lost partitions",
     registry=REGISTRY,
 )
+CHILDREN_MEMORY = Gauge(
+    "benanza_children_resident_memory_bytes",
+    "Resident memory of the processes that this one has started, which do its heavy work",
+    registry=REGISTRY,
+)
 BUILD_INFO = Gauge(
     "benanza_build_info",
     "Always 1; the labels say what runs here",
@@ -109,3 +116,15 @@ BUILD_INFO = Gauge(
     registry=REGISTRY,
 )
 BUILD_INFO.labels(version("benanza"), python_version()).set(1)
+
+
+def _children_bytes() -> float:
+    """Of all that run now. One that ends meanwhile counts as nothing."""
+    found = 0
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            found += process.memory_info().rss
+    return float(found)
+
+
+CHILDREN_MEMORY.set_function(_children_bytes)

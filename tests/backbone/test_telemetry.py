@@ -1,5 +1,8 @@
 """The metrics that dashboards and alerts are made of: names, labels, units."""
 
+import subprocess
+import sys
+
 import pytest
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -21,6 +24,7 @@ INTERFACE = {
     "store_insert_duration_seconds": ("histogram", set()),
     "bounds_recomputed": ("counter", set()),
     "rebalances": ("counter", set()),
+    "children_resident_memory_bytes": ("gauge", set()),
     "build_info": ("gauge", {"version", "python"}),
 }
 """As they stand in the project's interface, with `_total` left to the library."""
@@ -39,6 +43,20 @@ def test_the_page_is_what_prometheus_reads() -> None:
     assert build.labels["version"]
     (memory,) = page["process_resident_memory_bytes"].samples
     assert memory.value > 1_000_000
+
+
+def test_what_the_processes_take_that_it_has_started_is_shown() -> None:
+    name = "benanza_children_resident_memory_bytes"
+    code = "held = bytearray(100_000_000); print(flush=True); input()"
+    before = REGISTRY.get_sample_value(name) or 0.0
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout
+        child.stdout.readline()
+        during = REGISTRY.get_sample_value(name) or 0.0
+        child.communicate(b"\n")
+    assert during - before > 100_000_000
 
 
 @pytest.mark.parametrize("name", INTERFACE)

@@ -8,6 +8,15 @@ from benanza_backbone import telemetry
 FROM_PROMETHEUS = {"up": {"job", "instance"}}
 """What Prometheus says itself of what it scrapes."""
 
+FROM_CLICKHOUSE = {
+    "ClickHouseAsyncMetrics_DiskAvailable_default": {"job", "instance"},
+    "ClickHouseAsyncMetrics_DiskTotal_default": {"job", "instance"},
+}
+"""What ClickHouse says of itself, with deploy/clickhouse/metrics.xml.
+
+Source: https://clickhouse.com/docs/operations/system-tables/asynchronous_metrics
+"""
+
 ADDED = {"job", "instance"}
 """Labels that Prometheus adds to each."""
 
@@ -19,7 +28,7 @@ SUFFIXES = {
 
 def known() -> Mapping[str, set[str]]:
     """Every name that can be asked for, with its labels."""
-    found = dict(FROM_PROMETHEUS)
+    found = FROM_PROMETHEUS | FROM_CLICKHOUSE
     for metric in vars(telemetry).values():
         if hasattr(metric, "describe") and hasattr(metric, "_labelnames"):
             (described,) = metric.describe()
@@ -34,7 +43,7 @@ def known() -> Mapping[str, set[str]]:
 
 def named(query: str) -> list[tuple[str, set[str]]]:
     """Each metric in a query, with the labels that are matched there."""
-    pattern = r"\b(up|(?:benanza|process)_\w+)\b(?:\{([^}]*)\})?"
+    pattern = r"\b(up|(?:benanza|process|ClickHouse\w+)_\w+)\b(?:\{([^}]*)\})?"
     return [
         (name, set(re.findall(r"(\w+)\s*[=!]~?", labels)))
         for name, labels in re.findall(pattern, query)

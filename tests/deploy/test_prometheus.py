@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -54,6 +55,10 @@ def test_every_alert_is_tested() -> None:
 
 def test_every_service_is_scraped_where_it_listens() -> None:
     scraped = {job["job_name"]: job["dns_sd_configs"] for job in CONFIG["scrape_configs"]}
+    (clickhouse,) = scraped.pop("clickhouse")
+    settings = ElementTree.parse(ROOT / "deploy" / "clickhouse" / "metrics.xml")
+    assert str(clickhouse["port"]) == settings.findtext("prometheus/port")
+    assert any("metrics.xml" in volume for volume in SERVICES["clickhouse"]["volumes"])
     assert set(scraped) == set(OURS)
     for name, (found,) in scraped.items():
         assert found["names"] == [name]

@@ -7,7 +7,7 @@ causes. So a run may be stopped at any point, and the next one goes on from ther
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from benanza.counting import count_layers
+from benanza.counting import benchmarked_layers, count_layers
 from benanza.embedded import analyze, drain, fill, now, opened_log
 from benanza.errors import about_model
 from benanza.inspection import limits_of
@@ -16,20 +16,28 @@ from benanza.publication import Publication, publications_of
 from benanza.request import Policy, RunRequest
 from benanza.results import Bound, FailedModel, LowerBounds
 from benanza.runtimes import open_runtime
-from benanza.steps import analyzer_step, dedupe_step, ingest_step, records, runner_step
+from benanza.steps import (
+    BENCHMARK_STOPS_ON,
+    Benchmarks,
+    analyzer_step,
+    dedupe_step,
+    ingest_step,
+    records,
+    runner_group,
+)
 from benanza.stopwatch import Stopwatch
 from benanza.stored import stored_bounds
 from benanza.system_description import describe_system
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.event_log import EventLog, Record
+from benanza_backbone.processor import Processor, as_message
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 from benanza_ingest.limits import Limits
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
-from benanza_schemas.events import DeadLetter, ModelIngested
-from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, RESULTS
+from benanza_schemas.events import BenchmarkRequested, DeadLetter, ModelIngested
+from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, JOBS, RESULTS
 
 
 class Asked(NamedTuple):
@@ -45,7 +53,7 @@ def run(
     """The lower bounds of the models asked for, after benchmarking what isn't known of them.
 
     A model that can't be fetched, ingested or analyzed is among the `errors` of the result,
-    and the others go on. Jobs that an earlier run has left are done as well. Raises
+    and the others go on. Of other models in the folder nothing is benchmarked. Raises
     `BenanzaError` if the data folder, the store or the runtime can't be used.
     """
     progress = progress or Silent()
@@ -65,7 +73,7 @@ def run(
         bounds: list[Bound] = []
         system_id = ""
         if models:
-            system_id = _benchmark(request, log, runtime, watch, progress)
+            system_id = _benchmark(request, models, log, runtime, watch, progress)
             with watch.stage("store"), Store.open(settings.clickhouse) as store:
                 progress.stage("storing", 1)
                 fill(store, log)
@@ -111,29 +119,54 @@ def _ingested(log: EventLog, asked: Iterable[Asked]) -> list[ModelIngested]:
 
 def _benchmark(
     request: RunRequest,
+    models: Sequence[ModelIngested],
     log: EventLog,
     runtime: Runtime,
     watch: Stopwatch,
     progress: RunProgress,
 ) -> str:
-    """Does the jobs that wait, and moves the bounds after each; the id of this system."""
+    """Does the models' jobs, and moves the bounds after each; the id of this system."""
+    system_id = runtime.system().system_id
     with watch.stage("benchmark"):
         describe_system(log, runtime, request.policy.precisions, now, progress)
     with watch.stage("analyze"):
         analyzer = analyzer_step(log, now)
     with analyzer:
         for precision in request.policy.precisions:
-            with runner_step(log, runtime, precision, now) as runner:
-                progress.stage(f"benchmarking layers, {precision}", runner.waiting())
-                while runner.waiting():
-                    with watch.stage("benchmark"):
-                        runner.turn(limit=1)
-                    with watch.stage("analyze"):
-                        drain(analyzer)
-                    progress.advance()
+            benchmarks = Benchmarks(log, runtime, precision, now)
+            jobs = _jobs(log, models, benchmarks)
+            processor = Processor(
+                runner_group(system_id, precision),
+                BenchmarkRequested,
+                benchmarks.handle,
+                now,
+                BENCHMARK_STOPS_ON,
+            )
+            progress.stage(f"benchmarking layers, {precision}", len(jobs))
+            for job in jobs:
+                with watch.stage("benchmark"):
+                    log.append(processor.process(job))
+                with watch.stage("analyze"):
+                    drain(analyzer)
+                progress.advance()
         with watch.stage("analyze"):
             analyze(analyzer)
-    return runtime.system().system_id
+    return system_id
+
+
+def _jobs(log: EventLog, models: Iterable[ModelIngested], benchmarks: Benchmarks) -> list[Record]:
+    """What is to be measured of these models, the last job of each layer."""
+    layers = {layer.encode() for model in models for layer in benchmarked_layers(model)}
+    last = {record.key: record for record in records(log, JOBS) if record.key in layers}
+    return [record for record in last.values() if _waits(record, benchmarks)]
+
+
+def _waits(record: Record, benchmarks: Benchmarks) -> bool:
+    try:
+        job = decode(record.value)
+    except DecodeError:
+        return True  # So that it becomes a dead letter.
+    return isinstance(job, BenchmarkRequested) and benchmarks.wait(job)
 
 
 def _bounds(

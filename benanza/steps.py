@@ -69,31 +69,55 @@ def runner_step(
 ) -> Step:
     """Jobs to results on one system at one precision, from the first job on.
 
-    What the system has measured before is not measured again, unless it failed and another job
-    asks for it. `device`, if given, is entered for each benchmark, so that steps which share a
-    device take turns.
+    `device`, if given, is entered for each benchmark, so that steps which share a device take
+    turns.
     """
-    runner = Runner(runtime, [precision], clock)
-    system_id = runner.system.system_id
-    measured = MeasuredLayers(log, system_id, precision)
+    benchmarks = Benchmarks(log, runtime, precision, clock, device)
+    handle, stops_on = benchmarks.handle, BENCHMARK_STOPS_ON
+    group = runner_group(runtime.system().system_id, precision)
+    return Step(log, group, [JOBS], BenchmarkRequested, handle, clock, stops_on=stops_on)
 
-    def handle(job: BenchmarkRequested) -> list[LayerMeasured]:
-        measured.catch_up()
-        if measured.has_done(job):
+
+BENCHMARK_STOPS_ON = (BenanzaError,)
+"""Whatever is wrong with a layer is a result: an error is the runtime's or the log's."""
+
+
+class Benchmarks:
+    """Jobs to results on one system at one precision, each layer once.
+
+    What the system has measured before is not measured again, unless it failed and another job
+    asks for it. Raises `BenanzaError` if the log can't be reached.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        runtime: Runtime,
+        precision: Precision,
+        clock: Clock,
+        device: AbstractContextManager[object] | None = None,
+    ) -> None:
+        self._runner = Runner(runtime, [precision], clock)
+        self._measured = MeasuredLayers(log, self._runner.system.system_id, precision)
+        self._device = device or nullcontext()
+
+    def wait(self, job: BenchmarkRequested) -> bool:
+        """Whether the job is still to be done."""
+        self._measured.catch_up()
+        return not self._measured.has_done(job)
+
+    def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:
+        """Its results; none if it is done."""
+        if not self.wait(job):
             JOBS_DONE.labels("repeated").inc()
             return []
-        with device or nullcontext(), BENCHMARK_DURATION.time():
-            results = runner.handle(job)
+        with self._device, BENCHMARK_DURATION.time():
+            results = self._runner.handle(job)
         for result in results:
-            measured.add(result)
+            self._measured.add(result)
             timed = any(variant.samples_us for variant in result.variants)
             JOBS_DONE.labels("measured" if timed else "failed").inc()
         return results
-
-    # Whatever is wrong with a layer is a result: an error is the runtime's or the log's.
-    stops_on = (BenanzaError,)
-    group = runner_group(system_id, precision)
-    return Step(log, group, [JOBS], BenchmarkRequested, handle, clock, stops_on=stops_on)
 
 
 def runner_group(system_id: str, precision: Precision) -> str:

@@ -18,8 +18,8 @@ def retry(*, system: str, reason: str, data: Path | None, output: Format) -> Non
 
     Once what made them fail is mended. The systems on which they failed measure them, each at the
     precisions at which they did; start their runners anew first, as a process keeps what it found
-    out about memory and libraries. Without Kafka, the next `benanza run` with the same runtime and
-    precision measures them.
+    out about memory and libraries. Without Kafka, the next `benanza run` of a model that has them,
+    with the same runtime and precision, measures them.
 
     \b
     Examples:

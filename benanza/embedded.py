@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from filelock import FileLock, Timeout
 
 from benanza.inspection import limits_of
-from benanza.steps import analyzer_step, ingest_step, store_step
+from benanza.steps import analyzer_step, dedupe_step, ingest_step, store_step
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.settings import Settings
@@ -54,7 +54,12 @@ def current_store(settings: Settings) -> Iterator[Store]:
     the models that were published since."""
     with opened_log(settings) as log:
         with ingest_step(log, limits_of(settings), now) as ingest:
+            published = ingest.waiting()
             drain(ingest)
+        if published:
+            # Their layers' jobs are what the store knows layers' names by.
+            with dedupe_step(log, now) as dedupe:
+                drain(dedupe)
         with analyzer_step(log, now) as analyzer:
             analyze(analyzer)
         with Store.open(settings.clickhouse) as store:

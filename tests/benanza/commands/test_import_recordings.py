@@ -9,6 +9,8 @@ from click.testing import CliRunner, Result
 from benanza.cli import cli
 from benanza.recording import write_recording
 from benanza.steps import records
+from benanza_backbone.settings import load
+from benanza_backbone.store import Store
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.zoo import zoo_path
@@ -101,6 +103,9 @@ def test_a_model_that_was_published_here_has_bounds_there(tmp_path: Path) -> Non
     assert {layer["reason"] for layer in bound["coverage"]["missing"]} == {
         "chance is against this layer"
     }
+    with Store.open(load({"BENANZA_DATA": data}).clickhouse) as store:
+        (named,) = store.query("SELECT countIf(title = '') AS nameless FROM best_measurements")
+    assert named["nameless"] == 0
 
 
 def test_measurements_of_two_times_are_both_kept(installation: Kind, tmp_path: Path) -> None:

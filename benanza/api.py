@@ -5,8 +5,8 @@ What takes long to import is imported where it is used, so that `import benanza`
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from benanza import arguments
 from benanza.operator_results import Published
 from benanza.request import Policy, RunRequest, RuntimeChoice
 from benanza.results import Inspection, LowerBounds
@@ -24,12 +24,17 @@ def inspect(
     """The layers of a model: what each computes, what it moves, and what was skipped and why.
 
     `batch` None means the model's own batch size, and 1 where it leaves that open; `dims`
-    gives named dimensions their sizes. Raises `BenanzaError` if the model can't be fetched,
-    is none, or is larger than the limits.
+    gives named dimensions their sizes. Raises `BenanzaError` for an argument that can't be,
+    and if the model can't be fetched, is none, or is larger than the limits.
     """
     from benanza.inspection import inspect_model, limits_of
 
-    return inspect_model(os.fspath(model), batch, dims or {}, limits_of(load(None)))
+    return inspect_model(
+        arguments.model_text("model", model),
+        arguments.batch_size("batch", batch),
+        arguments.dimensions("dims", dims),
+        limits_of(load(None)),
+    )
 
 
 def lower_bound(
@@ -47,26 +52,23 @@ def lower_bound(
 
     Benchmarks what was never measured here before; that takes a while, and is kept in the
     folder `data` (by default that of `BENANZA_DATA`). The arguments are the options of
-    `benanza run`. Raises `BenanzaError` if any model can't be fetched or ingested; what was
-    measured by then is kept.
+    `benanza run`. Raises `BenanzaError` for one that can't be, before anything is done, and if
+    any model can't be fetched or ingested; what was measured by then is kept.
     """
     from benanza.pipeline import run
 
-    models = [model] if isinstance(model, str | os.PathLike) else model
-    found = run(
-        RunRequest(
-            models=tuple(os.fspath(each) for each in models),
-            batch_sizes=(batch,) if isinstance(batch, int) else tuple(batch),
-            dims=dims or {},
-            policy=Policy(
-                precisions=(precision,) if isinstance(precision, str) else tuple(precision),
-                fusion=fusion,
-                accounting=accounting,
-            ),
-            runtime=runtime,
+    request = RunRequest(
+        models=arguments.model_texts("model", model),
+        batch_sizes=arguments.batch_sizes("batch", batch),
+        dims=arguments.dimensions("dims", dims),
+        policy=Policy(
+            precisions=arguments.precisions("precision", precision),
+            fusion=arguments.switch("fusion", fusion),
+            accounting=arguments.accounting_choice("accounting", accounting),
         ),
-        load(None if data is None else Path(data)),
+        runtime=arguments.runtime_choice("runtime", runtime),
     )
+    found = run(request, load(arguments.folder("data", data)))
     if found.errors:
         raise BenanzaError("; ".join(failed.reason for failed in found.errors))
     return found
@@ -84,17 +86,20 @@ def publish(
 
     Without it, into the embedded log of the folder `data` (by default that of `BENANZA_DATA`).
     A model may also be a folder or the listing of a zoo; the arguments are the options of
-    `benanza publish`. Raises `BenanzaError` if any model can't be published; the others are.
+    `benanza publish`. Raises `BenanzaError` for one that can't be, before anything is done, and
+    if any model can't be published; the others are.
     """
     from benanza.publishing import PublishRequest
     from benanza.publishing import publish as publish_models
 
-    named = [models] if isinstance(models, str | os.PathLike) else models
-    batch_sizes = (batch,) if isinstance(batch, int) else tuple(batch)
     published = publish_models(
-        tuple(os.fspath(each) for each in named),
-        PublishRequest(zoo, batch_sizes, dims or {}),
-        load(None if data is None else Path(data)),
+        arguments.model_texts("models", models),
+        PublishRequest(
+            arguments.optional_text("zoo", zoo),
+            arguments.batch_sizes("batch", batch),
+            arguments.dimensions("dims", dims),
+        ),
+        load(arguments.folder("data", data)),
     )
     if published.errors:
         raise BenanzaError("; ".join(failed.reason for failed in published.errors))

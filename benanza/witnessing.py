@@ -15,12 +15,14 @@ from benanza.runtimes import open_runtime
 from benanza.steps import records
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.model_check import InvalidModelError
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 from benanza_ingest.limits import Limits
 from benanza_ingest.source import fetch
+from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.runtime import Runtime, Testimony
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import (
@@ -39,8 +41,11 @@ def witness(request: RunRequest, settings: Settings, progress: RunProgress) -> W
     """Runs each model as its bound with fusion under the accounting `full` says.
 
     What can't be run is among the results with its `failure`, and a model without a bound among
-    the `errors`. Raises `BenanzaError` as `run` does.
+    the `errors`. Raises `BenanzaError` as `run` does, and where there is no GPU.
     """
+    unavailable = why_unavailable()
+    if unavailable:
+        raise BenanzaError(f"witness {unavailable}")
     found = run(request, settings, progress)
     limits = limits_of(settings)
     contents = _contents(request, limits, found.errors)

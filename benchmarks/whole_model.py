@@ -29,7 +29,7 @@ def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, A
     model = parse(content, limits)
     binding = bind(model, batch, {})
     graph = resolve(model, binding, limits)
-    maker = Layers(graph, opset_imports(model), binding.open_names(), limits)
+    maker = Layers(graph, opset_imports(model), limits)
     whole = GraphProto(name="whole")
     weights: Arrays = {}
     for node in graph.nodes:

@@ -63,6 +63,7 @@ class Partial(Whole):
 def runtime(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (pipeline, witnessing):
         monkeypatch.setattr(module, "open_runtime", lambda *_: nullcontext(request.param()))
+    monkeypatch.setattr(witnessing, "why_unavailable", lambda: None)
 
 
 @pytest.mark.usefixtures("runtime")
@@ -117,7 +118,16 @@ def test_what_lacks_layers_is_not_run_and_says_so(tmp_path: Path) -> None:
     assert "nowhere" in document["errors"][0]["reason"]
 
 
-def test_without_a_gpu_it_says_what_it_needs(tmp_path: Path) -> None:
-    done = CliRunner().invoke(cli, ["witness", MODEL, "--data", str(tmp_path)])
+@pytest.mark.parametrize(
+    "lacking",
+    ["needs an NVIDIA GPU and its driver, and there is none here", "lacks cupy; say: pip install"],
+)
+def test_without_a_gpu_it_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    """It is `run` that has an option for the runtime."""
+    monkeypatch.setattr(witnessing, "why_unavailable", lambda: lacking)
+    done = CliRunner().invoke(cli, ["witness", MODEL, "--data", str(tmp_path / "data")])
     assert done.exit_code == 1
-    assert "NVIDIA GPU" in done.stderr
+    assert done.stderr == f"error: witness {lacking}\n"
+    assert not (tmp_path / "data").exists()

@@ -127,7 +127,7 @@ def test_loop_and_scan_are_skipped_by_name_and_what_follows_is_not() -> None:
         ("Exp", "compute"),
         ("Loop", "skipped"),
     ]
-    assert "Loop: what its body runs depends on data" in loop.layers[1].reason
+    assert "Loop: the steps of Loop 'again' are never unrolled" in loop.layers[1].reason
     assert (0, 1) in loop.edges
     scan = extracted(
         "g (float[5,3] x) => (y) { y = Scan (x) <num_scan_inputs = 1,"

@@ -56,7 +56,7 @@ def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits:
         binding = bind(model, batch, dims)
         graph = resolve(model, binding, limits)
         opsets = opset_imports(model)
-        maker = Layers(graph, opsets, binding.open_names(), limits)
+        maker = Layers(graph, opsets, limits)
         layers = tuple([maker.layer(node) for node in graph.nodes])
         return Wired(opsets.get("", 0), binding, wire(graph, layers))
     except RecursionError as error:

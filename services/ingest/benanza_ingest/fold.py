@@ -76,6 +76,17 @@ class Constants:
             self._producers[output] = (node, inputs)
         self._names.update(outputs)
 
+    def tensor(self, name: str) -> TensorProto | None:
+        """A value as the model states it, or None where it doesn't."""
+        made = self._producers.get(name)
+        if made is None:
+            return self._tensors.get(name)
+        return next((a.t for a in made[0].attribute if a.name == "value"), None)
+
+    def producer(self, name: str) -> tuple[NodeProto, tuple[str, ...]] | None:
+        """The node that makes a static value, and the names of its inputs; None for a weight."""
+        return self._producers.get(name)
+
     def __contains__(self, name: str) -> bool:
         return name in self._names and name != ""
 

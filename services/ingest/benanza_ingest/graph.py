@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
 
 import msgspec
 from onnx import GraphProto, NodeProto
@@ -11,6 +12,9 @@ from benanza_ingest.fold import Constants
 from benanza_ingest.operators import optional_outputs
 from benanza_ingest.parse import check_text, subgraphs
 from benanza_ingest.types import Types
+
+if TYPE_CHECKING:  # it works on the nodes that are defined here
+    from benanza_ingest.causes import Causes
 
 CONTROL_FLOW = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
@@ -43,6 +47,7 @@ class Graph:
     nodes: list[Node]
     types: Types
     constants: Constants
+    causes: "Causes"
     outputs: list[str]
 
 

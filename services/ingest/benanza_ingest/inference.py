@@ -1,25 +1,34 @@
 """Shape inference for one node, with the elements of those of its inputs that are static."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, shape_inference
 
+from benanza_ingest.operators import schema
 from benanza_ingest.parse import opset_imports, subgraphs
 from benanza_ingest.types import TensorType, Types, from_proto
 
+_MAX_COMPLAINT = 200
+_TAGS = re.compile(r"\[\w+Error\] |\(op_type:.*?\): ")
+"""What onnx puts in front of its errors."""
+
 
 class Inference:
-    """Adds what follows for the outputs of single nodes to the types of a graph's values."""
+    """Adds what follows for the outputs of single nodes to the types of a graph's values.
+
+    `complaints` has, by the names of its outputs, what is wrong with a node: a line each.
+    """
 
     def __init__(self, model: ModelProto, types: Types) -> None:
         self._types = types
         self._opsets = list(model.opset_import)
         self._opset = opset_imports(model)
         self._ir_version = model.ir_version
+        self.complaints: dict[str, str] = {}
 
     def infer(
         self,
@@ -49,17 +58,27 @@ class Inference:
         del renamed.input[:]
         renamed.input.extend(inputs)
         domain = "" if node.domain == "ai.onnx" else node.domain
+        definition = schema(node.op_type, domain, self._opset.get(domain))
+        if definition is None:
+            return
         try:
-            schema = onnx.defs.get_schema(node.op_type, self._opset[domain], domain)
             found = shape_inference.infer_node_outputs(
-                schema, renamed, types, data, None, self._opsets, self._ir_version
+                definition, renamed, types, data, None, self._opsets, self._ir_version
             )
-        except Exception:  # noqa: BLE001  what can't be inferred stays unknown, and is skipped
+        except Exception as error:  # noqa: BLE001  onnx has many, and says itself what is wrong
+            self._complain(node, str(error))
             return
         for name, inferred in found.items():
+            sizes = [dim.dim_value for dim in inferred.tensor_type.shape.dim]
+            if min(sizes, default=0) < 0:
+                self._complain(node, f"its result would have the sizes {sizes}")
             known = from_proto(inferred)
             if known is not None and _says_more(known, self._types.get(name)):
                 self._types[name] = known
+
+    def _complain(self, node: NodeProto, said: str) -> None:
+        line = " ".join(_TAGS.sub("", said).split())[:_MAX_COMPLAINT]
+        self.complaints.update(dict.fromkeys(node.output, line))
 
 
 def _says_more(new: TensorType, old: TensorType | None) -> bool:

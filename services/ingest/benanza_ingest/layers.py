@@ -3,6 +3,7 @@
 import onnx
 
 from benanza_ingest import costs
+from benanza_ingest.causes import DEPENDS_ON_DATA
 from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.graph import CONTROL_FLOW, Graph, Node
 from benanza_ingest.limits import Limits
@@ -31,12 +32,9 @@ class _Given(dict[bytes, Attribute]):
 class Layers:
     """Makes the layers of one graph. Nodes that are alike are worked out once."""
 
-    def __init__(
-        self, graph: Graph, opsets: dict[str, int], unbound: list[str], limits: Limits
-    ) -> None:
+    def __init__(self, graph: Graph, opsets: dict[str, int], limits: Limits) -> None:
         self._graph = graph
         self._opsets = opsets
-        self._unbound = unbound
         self._tensors = Tensors(graph, limits)
         self._made: dict[object, ExtractedLayer] = {}
         self._attributes: dict[object, tuple[Attribute, ...]] = {}
@@ -47,8 +45,10 @@ class Layers:
         op_type, domain, inputs = node.op_type, node.domain, node.inputs
         name = node.title()
         version = since_version(op_type, domain, self._opsets.get(domain))
-        if version is None or op_type in CONTROL_FLOW:
+        if version is None:
             return _skipped(name, node, self._why_unknown(node))
+        if op_type in CONTROL_FLOW:
+            return _skipped(name, node, self._why_not_inlined(node))
         values = inputs + node.outputs
         numbers = self._tensors.numbers(values)
         if NONE in numbers:
@@ -136,11 +136,6 @@ class Layers:
         return found
 
     def _why_unknown(self, node: Node) -> str:
-        if node.op_type in CONTROL_FLOW and node.domain == "":
-            return (
-                f"{node.op_type}: what its body runs depends on data; export the model with the "
-                "condition or the number of steps fixed"
-            )
         where = f"{node.domain or 'ai.onnx'}::{node.op_type}"
         opset = self._opsets.get(node.domain)
         named = "the model names no opset for it" if opset is None else f"opset {opset} has none"
@@ -149,21 +144,28 @@ class Layers:
             "model with standard operators, or with this one as a function"
         )
 
+    def _why_not_inlined(self, node: Node) -> str:
+        cause = self._graph.causes.of_control_flow(node)
+        if node.op_type != "If":
+            return f"{node.op_type}: {cause.hint()}"
+        if cause == DEPENDS_ON_DATA:
+            return (
+                "If: what its body runs depends on data; export the model with the condition fixed"
+            )
+        return f"If: none of its bodies could be put in its place; {cause.hint()}"
+
     def _why_unresolved(self, name: str) -> str:
         known = self._graph.constants.type_of(name)
-        if known is None:
-            return f"{name!r} is no tensor, or its type isn't known{self._hint(())}"
-        if known.dtype == "string":
+        if known is not None and known.dtype == "string":
             return f"{name!r} holds strings, which no accelerator works on"
-        if known.shape is None:
-            return f"{name!r} has unknown rank{self._hint(())}"
-        sizes = ", ".join("?" if size is None else str(size) for size in known.shape)
-        return f"{name!r} has shape [{sizes}]{self._hint(known.shape)}"
-
-    def _hint(self, shape: tuple[int | str | None, ...]) -> str:
-        names = [size for size in shape if isinstance(size, str) and size in self._unbound]
-        options = " ".join(f"--dim {name}=N" for name in names or self._unbound)
-        return f"; give {options}" if options else "; it depends on the data"
+        if known is None:
+            what = "is no tensor, or its type isn't known"
+        elif known.shape is None:
+            what = "has unknown rank"
+        else:
+            sizes = ", ".join("?" if size is None else str(size) for size in known.shape)
+            what = f"has shape [{sizes}]"
+        return f"{name!r} {what}; {self._graph.causes.of(name).hint()}"
 
 
 def _skipped(name: str, node: Node, reason: str) -> ExtractedLayer:

@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto, shape_inference
 from benanza_ingest import sequences
 from benanza_ingest.bind import Binding
 from benanza_ingest.branches import with_own_names
+from benanza_ingest.causes import Causes
 from benanza_ingest.fold import Constants
 from benanza_ingest.graph import (
     CONTROL_FLOW,
@@ -80,6 +81,7 @@ class _Resolver:
         self._batch = binding.batch
         self._inference = Inference(model, types)
         self._constants = Constants(model, types, self._inference)
+        self._causes = Causes(binding, types, self._constants, self._inference, self._opset)
         self._sequences = Sequences(types, self._constants)
         self._weight_types: dict[tuple[int, tuple[int, ...]], TensorType | None] = {}
         self._aliases: dict[str, str] = {}
@@ -95,6 +97,7 @@ class _Resolver:
             nodes=without_dead(self._nodes, outputs, self._opset),
             types=self._types,
             constants=self._constants,
+            causes=self._causes,
             outputs=outputs,
         )
 
@@ -192,12 +195,18 @@ class _Resolver:
         # Who reads a sequence reads its tensors, which no node puts into it any more.
         if self._sequences.any_known:
             node.captured += self._sequences.parts(node.inputs + node.captured)
+        if self._has_open_outputs(node):
+            self._infer(node)
+            if self._has_open_outputs(node):
+                self._causes.note(node)
+        self._nodes.append(node)
+
+    def _has_open_outputs(self, node: Node) -> bool:
         for name in node.outputs:
             known = self._types.get(name)
             if (known is None or not known.resolved) and name:
-                self._infer(node)
-                break
-        self._nodes.append(node)
+                return True
+        return False
 
     def _infer(self, node: Node) -> None:
         """Shape inference for one node, with the constants that are known here."""

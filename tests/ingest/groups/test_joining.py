@@ -22,7 +22,7 @@ def wired(encoded: bytes) -> Wiring:
     model = parse(encoded, Limits())
     binding = bind(model, None, {})
     graph = resolve(model, binding, Limits())
-    maker = Layers(graph, opset_imports(model), [], Limits())
+    maker = Layers(graph, opset_imports(model), Limits())
     return wire(graph, tuple(maker.layer(node) for node in graph.nodes))
 
 

@@ -1,0 +1,161 @@
+"""The arguments of the Python API, checked before anything is done with them.
+
+Each function takes the argument's name for its message, and raises `BenanzaError` that says
+what was given and what may be.
+"""
+
+import operator
+import os
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar, get_args
+
+from benanza.request import RuntimeChoice
+from benanza_backbone.errors import BenanzaError
+from benanza_schemas.layer import Accounting, Precision
+
+Choice = TypeVar("Choice", bound=str)
+
+_MODEL = "a path, a file:, http: or https: address, or zoo:NAME"
+
+
+def model_text(argument: str, model: object) -> str:
+    """How one model is named."""
+    return _path(argument, model, _MODEL)
+
+
+def model_texts(argument: str, models: object) -> tuple[str, ...]:
+    """How one model or several are named."""
+    return tuple([model_text(argument, each) for each in _several(argument, models, _MODEL)])
+
+
+def folder(argument: str, path: object) -> Path | None:
+    """A folder, or None for the one that the settings name."""
+    return None if path is None else Path(_path(argument, path, "the path of a folder"))
+
+
+def batch_size(argument: str, batch: object) -> int | None:
+    """One batch size, or None for the model's own."""
+    return None if batch is None else _number(argument, batch)
+
+
+def batch_sizes(argument: str, batch: object) -> tuple[int, ...]:
+    """One batch size or several, each once."""
+    several = _several(argument, batch, "a whole number from 1 up, or a list of such")
+    return tuple(dict.fromkeys(_number(argument, each) for each in several))
+
+
+def dimensions(argument: str, dims: object) -> dict[str, int]:
+    """Named dimensions with their sizes; none where it is None."""
+    if dims is None:
+        return {}
+    if not isinstance(dims, Mapping):
+        raise _refusal(argument, dims, 'a dictionary such as {"sequence": 128}')
+    return {
+        _text(f"a name in {argument}", name): _number(f"{argument}[{name!r}]", size)
+        for name, size in dims.items()
+    }
+
+
+def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
+    """One precision or several, each once."""
+    choices = get_args(Precision)
+    several = list(_several(argument, precision, _listed(choices)))
+    if not several:
+        raise _refusal(argument, precision, _listed(choices))
+    return tuple(dict.fromkeys(_choice(argument, each, choices) for each in several))
+
+
+def runtime_choice(argument: str, runtime: object) -> RuntimeChoice:
+    """What is to measure the layers."""
+    return _choice(argument, runtime, get_args(RuntimeChoice))
+
+
+def accounting_choice(argument: str, accounting: object) -> Accounting:
+    """Which layers are to be counted."""
+    return _choice(argument, accounting, get_args(Accounting))
+
+
+def switch(argument: str, value: object) -> bool:
+    """Whether something is on."""
+    if not isinstance(value, bool):
+        raise _refusal(argument, value, "True or False")
+    return value
+
+
+def optional_text(argument: str, text: object) -> str | None:
+    """Text, or None for what goes without saying."""
+    return None if text is None else _text(argument, text)
+
+
+def _text(argument: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise _refusal(argument, text, "text")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _refusal(argument, text, "text that is Unicode") from None
+    return text
+
+
+def _path(argument: str, path: object, allowed: str) -> str:
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise _refusal(argument, path, allowed)
+    try:
+        named = os.fsencode(text)
+    except UnicodeEncodeError:
+        named = b"\0"
+    if b"\0" in named:
+        raise _refusal(argument, path, f"{allowed}, in characters that a path may have")
+    return text
+
+
+def _several(argument: str, given: object, allowed: str) -> Iterator[object]:
+    """What was given, one by one: text, a path or a number is one."""
+    if isinstance(given, str | os.PathLike) or _index(given) is not None:
+        return iter((given,))
+    if isinstance(given, Iterable) and not isinstance(given, bytes | Mapping):
+        with suppress(TypeError):  # an array without axes
+            return iter(given)
+    raise _refusal(argument, given, allowed)
+
+
+def _number(argument: str, number: object) -> int:
+    size = _index(number)
+    if size is None or size < 1:
+        raise _refusal(argument, number, "a whole number from 1 up")
+    from benanza_ingest.bind import MAX_DIMENSION
+
+    if size > MAX_DIMENSION:
+        raise _refusal(argument, number, f"a whole number up to {MAX_DIMENSION:,}")
+    return size
+
+
+def _index(number: object) -> int | None:
+    """A whole number, Python's own or numpy's, say."""
+    if isinstance(number, bool):
+        return None
+    try:
+        return operator.index(number)  # type: ignore[arg-type]  # it says what it can't take
+    except TypeError:
+        return None
+
+
+def _choice(argument: str, given: object, choices: tuple[Choice, ...]) -> Choice:
+    for choice in choices:
+        if isinstance(given, str) and given == choice:
+            return choice
+    raise _refusal(argument, given, _listed(choices))
+
+
+def _listed(choices: Sequence[str]) -> str:
+    return f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+
+
+def _refusal(argument: str, given: object, allowed: str) -> BenanzaError:
+    # A tensor, say, writes itself in many lines.
+    text = " ".join(reprlib.repr(given).split())
+    return BenanzaError(f"{argument} can't be {text}; give {allowed}")

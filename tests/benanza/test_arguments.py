@@ -1,0 +1,127 @@
+"""Arguments of the Python API that can't be: refused before anything is done, with the choices."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import benanza
+
+MODEL = "zoo:squeezenet"
+FROM_1_UP = "give a whole number from 1 up"
+MODELS = "give a path, a file:, http: or https: address, or zoo:NAME"
+
+inspect: Callable[..., Any] = benanza.inspect
+lower_bound: Callable[..., Any] = benanza.lower_bound
+publish: Callable[..., Any] = benanza.publish
+
+
+@pytest.fixture(autouse=True)
+def _no_folder_of_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BENANZA_DATA", str(tmp_path / "data"))
+
+
+@pytest.mark.parametrize(
+    ("dims", "complaint"),
+    [
+        ({"sequence": "128"}, f"dims['sequence'] can't be '128'; {FROM_1_UP}"),
+        ({"sequence": 128.0}, f"dims['sequence'] can't be 128.0; {FROM_1_UP}"),
+        ({"sequence": True}, f"dims['sequence'] can't be True; {FROM_1_UP}"),
+        ({"sequence": 0}, f"dims['sequence'] can't be 0; {FROM_1_UP}"),
+        ({7: 1}, "a name in dims can't be 7; give text"),
+        ({"\ud800": 1}, "a name in dims can't be '\\ud800'; give text that is Unicode"),
+        (["sequence"], "dims can't be ['sequence']; give a dictionary such as"),
+        ("sequence=128", "dims can't be 'sequence=128'; give a dictionary such as"),
+    ],
+)
+@pytest.mark.parametrize("function", [inspect, lower_bound, publish])
+def test_dims(function: Callable[..., Any], dims: object, complaint: str) -> None:
+    with pytest.raises(benanza.BenanzaError) as refused:
+        function(MODEL, dims=dims)
+    assert str(refused.value).startswith(complaint)
+
+
+@pytest.mark.parametrize("batch", ["8", 8.0, True, 0, -1, 2**70, {8: 1}, b"8", np.array(1.5)])
+@pytest.mark.parametrize("function", [inspect, lower_bound, publish])
+def test_batch(function: Callable[..., Any], batch: object) -> None:
+    with pytest.raises(benanza.BenanzaError, match=r"^batch can't be .*; give a whole number"):
+        function(MODEL, batch=batch)
+
+
+def test_inspect_takes_one_batch_size_and_the_others_several() -> None:
+    with pytest.raises(benanza.BenanzaError) as refused:
+        inspect(MODEL, batch=[1, 8])
+    assert str(refused.value) == f"batch can't be [1, 8]; {FROM_1_UP}"
+    for function in (lower_bound, publish):
+        with pytest.raises(benanza.BenanzaError) as refused:
+            function(MODEL, batch=[1, "2"])
+        assert str(refused.value) == f"batch can't be '2'; {FROM_1_UP}"
+
+
+@pytest.mark.parametrize("model", [None, 5, b"x.onnx", "a\0b", "\ud800", {"a": 1}])
+@pytest.mark.parametrize("function", [inspect, lower_bound, publish])
+def test_a_model(function: Callable[..., Any], model: object) -> None:
+    with pytest.raises(benanza.BenanzaError, match=f"^models? can't be .*; {MODELS}"):
+        function(model)
+
+
+@pytest.mark.parametrize("function", [lower_bound, publish])
+def test_several_models(function: Callable[..., Any]) -> None:
+    with pytest.raises(benanza.BenanzaError, match=f"^models? can't be None; {MODELS}$"):
+        function([MODEL, None])
+
+
+PRECISIONS = "give 'fp32', 'tf32', 'fp16' or 'bf16'"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"runtime": "tensorrt"}, "runtime can't be 'tensorrt'; give 'auto', 'cuda' or"),
+        ({"runtime": None}, "runtime can't be None; give 'auto', 'cuda' or 'onnxruntime'"),
+        ({"precision": "fp8"}, f"precision can't be 'fp8'; {PRECISIONS}"),
+        ({"precision": ["fp32", "fp8"]}, f"precision can't be 'fp8'; {PRECISIONS}"),
+        ({"precision": []}, f"precision can't be []; {PRECISIONS}"),
+        ({"precision": None}, f"precision can't be None; {PRECISIONS}"),
+        ({"accounting": "x"}, "accounting can't be 'x'; give 'paper' or 'full'"),
+        ({"fusion": "off"}, "fusion can't be 'off'; give True or False"),
+        ({"data": 5}, "data can't be 5; give the path of a folder"),
+        ({"data": "a\0b"}, "data can't be 'a\\x00b'; give the path of a folder"),
+        ({"runtime": np.ones((40, 4))}, "runtime can't be array([[1., 1"),
+    ],
+)
+def test_the_policy_is_checked_before_anything_is_done(
+    arguments: dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    with pytest.raises(benanza.BenanzaError) as refused:
+        lower_bound(MODEL, **({"data": folder} | arguments))
+    assert str(refused.value).startswith(complaint)
+    assert len(str(refused.value).splitlines()) == 1
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("zoo", [5, "\ud800"])
+def test_the_zoo(zoo: object, tmp_path: Path) -> None:
+    with pytest.raises(benanza.BenanzaError, match=r"^zoo can't be .*; give text"):
+        publish(MODEL, zoo=zoo, data=tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_listing_may_not_be_given_more_than_an_event_can_hold(tmp_path: Path) -> None:
+    """Its models are not fetched, so that nothing else looks at their batch size."""
+    listing = tmp_path / "zoo.json"
+    entry = {"name": "a", "uri": "https://example.com/a.onnx", "sha256": "0" * 64}
+    listing.write_text(json.dumps([entry]), encoding="utf-8")
+    with pytest.raises(benanza.BenanzaError, match="up to 9,007,199,254,740,992"):
+        publish(listing, batch=2**53 + 1, data=tmp_path / "data")
+
+
+def test_numbers_of_other_libraries_are_numbers(tmp_path: Path) -> None:
+    assert inspect(MODEL, batch=np.int64(2)).batch == 2
+    (model,) = publish(MODEL, batch=np.array([1, 8, 1]), data=tmp_path / "data").models
+    assert model.batch_sizes == (1, 8)
+    assert publish([], data=tmp_path / "data").models == ()

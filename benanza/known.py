@@ -1,37 +1,53 @@
 """What is known already: bounds and their history, without benchmarking anything."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 
 from benanza.embedded import current_store
 from benanza.inspection import limits_of
 from benanza.request import Policy
-from benanza.results import Bounds, History
+from benanza.results import Bound, Bounds, BoundVersion, History
 from benanza.stored import model_ids, stored_bounds, stored_history
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 
 
 def known_bounds(
-    settings: Settings, models: Sequence[str], policy: Policy, at: datetime | None
+    settings: Settings,
+    models: Sequence[str],
+    policy: Policy,
+    dims: Mapping[str, int],
+    at: datetime | None,
 ) -> Bounds:
     """The bounds of these models, or of all where none is named; now, or as they were.
 
-    Raises `BenanzaError` for a model of which there is none.
+    Those of them with these dimensions, whatever the others are. Raises `BenanzaError` for a
+    model of which there is none.
     """
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
-        return Bounds(bounds=stored_bounds(store, ids, policy, at))
+        found = stored_bounds(store, ids, policy, at)
+    return Bounds(bounds=tuple(bound for bound in found if _has(bound, dims)))
 
 
-def known_history(settings: Settings, model: str, policy: Policy) -> History:
-    """The versions of the bounds of a model. Raises `BenanzaError` if there is none."""
+def known_history(
+    settings: Settings, model: str, policy: Policy, dims: Mapping[str, int]
+) -> History:
+    """The versions of the bounds of a model with these dimensions, whatever the others are.
+
+    Raises `BenanzaError` if no bound of the model is known.
+    """
     with known_store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))
-        return stored_history(store, ids, policy)
+        found = stored_history(store, ids, policy)
+    return History(history=tuple(version for version in found.history if _has(version, dims)))
 
 
 def known_store(settings: Settings) -> AbstractContextManager[Store]:
     """The store, with all that is known: over Kafka, the services see to that."""
     return Store.open(settings.clickhouse) if settings.kafka else current_store(settings)
+
+
+def _has(found: Bound | BoundVersion, dims: Mapping[str, int]) -> bool:
+    return dims.items() <= found.dims.items()

@@ -104,15 +104,18 @@ class Bound(Result, frozen=True, kw_only=True):
     """How fast a model could run on a system: no sooner than this.
 
     `partial` says that layers are missing: the bound counts those measured, and the true one
-    is larger. `system` is the accelerator or, without one, the CPU, and `runtime` what measured
-    the layers; `system_id` stands for these with all their versions. `layout` is the one that
-    images are kept in, empty where that makes no difference. `layers` counts the model's layers,
-    `unique_layers` those that differ. `critical_path` holds names of layers.
+    is larger. Where it lacks layers and has none measured, the sequential and the parallel
+    figures are `None`. `dims` holds the named dimensions other than the batch, and the sizes
+    they were given. `system` is the accelerator or, without one, the CPU, and `runtime` what
+    measured the layers; `system_id` stands for these with all their versions. `layout` is the
+    one that images are kept in, empty where that makes no difference. `layers` counts the
+    model's layers, `unique_layers` those that differ. `critical_path` holds names of layers.
     """
 
     model: str
     model_id: str
     batch: int
+    dims: dict[str, int]
     system: str
     system_id: str
     runtime: str
@@ -120,10 +123,10 @@ class Bound(Result, frozen=True, kw_only=True):
     accounting: Accounting
     fusion: bool
     layout: str
-    sequential_us: float
-    sequential_spread_us: float
-    parallel_us: float
-    parallel_spread_us: float
+    sequential_us: float | None
+    sequential_spread_us: float | None
+    parallel_us: float | None
+    parallel_spread_us: float | None
     roofline_us: float | None
     attainable_us: float | None
     partial: bool
@@ -199,8 +202,8 @@ class Witness(Result, frozen=True, kw_only=True):
     system_id: str
     runtime: str
     precision: Precision
-    sequential_bound_us: float
-    parallel_bound_us: float
+    sequential_bound_us: float | None
+    parallel_bound_us: float | None
     attainable_us: float | None
     sequential_us: float | None
     sequential_iqr_us: float | None
@@ -223,15 +226,16 @@ class Witnesses(Result, frozen=True, kw_only=True):
 class BoundVersion(Result, frozen=True, kw_only=True):
     """A bound from `computed_at` on, beside what it was before, and what moved it.
 
-    `moved_by` is `measurement`, `system` (its ceilings were measured), `model` (it was
-    ingested) or `unknown`. A measurement has the `layer` measured with its operators and
-    either its time or a `failure`. The figures before the first version are null. `missing`
-    counts the layers that the bound lacks.
+    `dims` is that of `Bound`. `moved_by` is `measurement`, `system` (its ceilings were
+    measured), `model` (it was ingested) or `unknown`. A measurement has the `layer` measured
+    with its operators and either its time or a `failure`. The figures before the first version
+    are null. `missing` counts the layers that the bound lacks.
     """
 
     model: str
     model_id: str
     batch: int
+    dims: dict[str, int]
     system: str
     system_id: str
     runtime: str

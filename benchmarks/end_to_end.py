@@ -58,7 +58,7 @@ def measured(name: str) -> Round:
     before = _apart(name)
     with tempfile.TemporaryDirectory(prefix="benanza-bench-") as data:
         (bound,) = benanza.lower_bound(f"zoo:{name}", fusion=False, data=data).bounds
-    if bound.partial:
+    if bound.partial or bound.sequential_us is None or bound.sequential_spread_us is None:
         raise SystemExit(f"the bound of {name} is partial: {bound.coverage.missing}")
     return Round(bound.sequential_us, bound.sequential_spread_us, before, _apart(name))
 

@@ -57,10 +57,11 @@ def migration_lock(
                 f"{holder.age_s:.0f} s; try again later, or, if it is no more, say "
                 f"DROP VIEW {client.database}.{LOCK}"
             )
+    own = _holder(client)
     try:
         yield
     finally:
-        _release(client)
+        _release(client, own)
 
 
 def _created(client: "Client") -> bool:
@@ -105,7 +106,14 @@ def _set_aside(client: "Client", holder: _Holder) -> None:
     )
 
 
-def _release(client: "Client") -> None:
+def _release(client: "Client", own: _Holder | None) -> None:
+    """Drops one's own lock, and the stale ones that were set aside for it.
+
+    If one's own was set aside as stale, both it and the successor's are the successor's to drop.
+    """
+    now = _holder(client)
+    if own is None or now is None or now.uuid != own.uuid:
+        return
     locks = client.query(
         "SELECT name FROM system.tables WHERE database = currentDatabase() "
         f"AND startsWith(name, '{LOCK}') ORDER BY name DESC"

@@ -69,6 +69,7 @@ class BoundChange(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     model_id: str
     batch: int
+    dims: dict[str, int]
     system: str
     runtime: str
     system_id: str
@@ -149,7 +150,9 @@ WHERE empty({models:Array(String)})
         bound.model_id IN chosen
         AND (has({models:Array(String)}, model) OR has({models:Array(String)}, bound.model_id))
    )
-ORDER BY model, batch, bound.model_id, system, runtime, precision, accounting, fusion
+ORDER BY
+    model, batch, mapKeys(bound.dims), mapValues(bound.dims), bound.model_id,
+    system, runtime, precision, accounting, fusion
 """
 """Rows of `Bound`, at a time `at`, of `models` by name or id; of all if that is empty."""
 
@@ -157,7 +160,7 @@ BOUND_CHANGES = """
 WITH
     chosen AS
     (
-        SELECT model_id, name FROM models FINAL
+        SELECT model_id, name, dims FROM models FINAL
         WHERE name = {model:String} OR model_id = {model:String}
         ORDER BY name
         LIMIT 1 BY model_id
@@ -231,6 +234,7 @@ SELECT
     chosen.name AS model,
     version.model_id AS model_id,
     version.batch AS batch,
+    chosen.dims AS dims,
     if(systems.accelerator = '', systems.cpu, systems.accelerator) AS system,
     systems.runtime AS runtime,
     version.system_id AS system_id,
@@ -274,11 +278,13 @@ ORDER BY position
 """
 """Rows of `ModelLayer`."""
 
-MODELS_INGESTED_BEFORE = """
-SELECT DISTINCT model_id
+MODELS_INGESTED = """
+SELECT model_id, name, argMax(event_id, stored_at) AS event_id
 FROM models
-WHERE model_id IN {models:Array(String)} AND event_id NOT IN {events:Array(String)}
+WHERE model_id IN {models:Array(String)}
+GROUP BY model_id, name
 """
+"""The event that each of the `models` was last ingested by, under each of its names."""
 
 KNOWN_LAYERS = """
 SELECT DISTINCT fingerprint

@@ -24,7 +24,7 @@ from benanza_backbone.queries import (
     LAYERS_WITH_JOBS,
     MEASURING_SYSTEMS,
     MODEL_LAYERS,
-    MODELS_INGESTED_BEFORE,
+    MODELS_INGESTED,
     OFFSETS,
     Bound,
     BoundChange,
@@ -97,7 +97,7 @@ class Store(Closing):
             return
         began = time.perf_counter()
         # Before anything of them is written: after a crash in between they are found again.
-        self._drop_former_parts(last)
+        self._drop_former_parts([event for event in events if isinstance(event, ModelIngested)])
         with errors_mended(self._address):
             for table, batch in filled.items():
                 columns = list(zip(*(row.values() for row in batch), strict=True))
@@ -105,13 +105,26 @@ class Store(Closing):
         # Only what got there counts: by that, an alert knows that nothing does.
         STORE_INSERT_DURATION.observe(time.perf_counter() - began)
 
-    def _drop_former_parts(self, models: Mapping[str, ModelIngested]) -> None:
-        """Takes away the parts of those models that the store has by other events."""
+    def _drop_former_parts(self, models: Sequence[ModelIngested]) -> None:
+        """Takes away the parts of models that the store has, and not by these very events.
+
+        A model's names have an event each, and what another name's says of it may be of another
+        version of ingest: so a name that is new to a model takes them away as well, once.
+        """
         if not models:
             return
-        events = [model.event_id for model in models.values()]
-        parameters = {"models": list(models), "events": events}
-        before = [row["model_id"] for row in self.query(MODELS_INGESTED_BEFORE, parameters)]
+        parameters = {"models": sorted({model.model_id for model in models})}
+        known: dict[str, dict[str, str]] = {}
+        for row in self.query(MODELS_INGESTED, parameters):
+            known.setdefault(row["model_id"], {})[row["name"]] = row["event_id"]
+        before = sorted(
+            {
+                model.model_id
+                for model in models
+                if model.model_id in known
+                and known[model.model_id].get(model.name) != model.event_id
+            }
+        )
         if not before:
             return
         with errors_mended(self._address):

@@ -12,6 +12,7 @@ from benanza.commands.options import (
     Model,
     Time,
     data_option,
+    dim_filter_option,
     format_option,
     policy_options,
     print_json,
@@ -26,6 +27,7 @@ from benanza_schemas.layer import Accounting, Precision
 @click.command()
 @click.argument("models", type=Model(), nargs=-1, metavar="[MODEL]...")
 @click.option("--at", type=Time(), help="Bounds as they were at this time; UTC if it has no zone.")
+@dim_filter_option
 @policy_options
 @data_option
 @format_option
@@ -35,6 +37,7 @@ def bounds(
     *,
     models: tuple[str, ...],
     at: datetime | None,
+    dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
     fusion: bool,
     accounting: Accounting,
@@ -50,13 +53,17 @@ def bounds(
     Examples:
       benanza bounds
       benanza bounds resnet50.onnx --accounting paper
+      benanza bounds bert.onnx --dim sequence=128
       benanza bounds --at 2026-11-21T12:00 --format json
     """
     from benanza.known import known_bounds
 
-    found = known_bounds(settings_of(data), models, Policy(precisions, fusion, accounting), at)
+    policy = Policy(precisions, fusion, accounting)
+    found = known_bounds(settings_of(data), models, policy, dict(dims), at)
     if output == "json":
         print_json(found)
+    elif at is not None and not found.bounds:
+        click.echo(f"no bounds were known at {at.isoformat()}; leave out --at for those known now")
     else:
         print_bounds(console(sys.stdout), found)
     if any(bound.partial for bound in found.bounds):

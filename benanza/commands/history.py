@@ -8,6 +8,7 @@ import click
 from benanza.commands.options import (
     Format,
     data_option,
+    dim_filter_option,
     format_option,
     model_argument,
     policy_options,
@@ -22,12 +23,14 @@ from benanza_schemas.layer import Accounting, Precision
 
 @click.command()
 @model_argument
+@dim_filter_option
 @policy_options
 @data_option
 @format_option
 def history(
     *,
     model: str,
+    dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
     fusion: bool,
     accounting: Accounting,
@@ -41,11 +44,13 @@ def history(
     \b
     Examples:
       benanza history resnet50.onnx
+      benanza history bert.onnx --dim sequence=128
       benanza history zoo:squeezenet --fusion off --format json
     """
     from benanza.known import known_history
 
-    found = known_history(settings_of(data), model, Policy(precisions, fusion, accounting))
+    policy = Policy(precisions, fusion, accounting)
+    found = known_history(settings_of(data), model, policy, dict(dims))
     if output == "json":
         print_json(found)
     else:

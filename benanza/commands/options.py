@@ -124,6 +124,18 @@ def dim_option(command: Command) -> Command:
     )(command)
 
 
+def dim_filter_option(command: Command) -> Command:
+    """--dim NAME=N, any number of times: which of a model's bounds are meant."""
+    return click.option(
+        "--dim",
+        "dims",
+        type=Dimension(),
+        multiple=True,
+        help="Only where a named dimension other than the batch is bound so. May be given "
+        "several times.",
+    )(command)
+
+
 def data_option(command: Command) -> Command:
     """--data DIR."""
     return click.option(

@@ -7,11 +7,22 @@ from rich.table import Table
 from rich.text import Text
 
 from benanza.render.table import Column, html, printable, table
-from benanza.render.units import TimeUnit, plural, time_unit
-from benanza.results import Bound, Bounds, BoundVersion, LayerCounts, LowerBounds, Witness
+from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
+from benanza.results import (
+    Bound,
+    Bounds,
+    BoundVersion,
+    LayerCounts,
+    LowerBounds,
+    MissingLayer,
+    Witness,
+)
 
-MISSING_SHOWN = 10
-"""Missing layers to list for one bound; the JSON document has them all."""
+REASONS_SHOWN = 10
+LAYERS_SHOWN = 3
+"""Reasons for missing layers to list for one bound, and layers to name for one reason; the JSON
+document has them all.
+"""
 
 
 def print_bounds(console: Console, bounds: Bounds) -> None:
@@ -60,10 +71,16 @@ def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
     tables: dict[tuple[str, str], list[Bound]] = {}
     for bound in bounds:
         tables.setdefault((bound.system_id, bound.precision), []).append(bound)
+    with_dims = any(bound.dims for bound in bounds)
     for rows in tables.values():
-        parts.append(_table(rows, plain=plain))
+        parts.append(_table(rows, with_dims=with_dims, plain=plain))
         parts.append(Text(printable(measured_on(rows[0]))))
-    return parts + [Text(line) for bound in bounds if bound.partial for line in _missing(bound)]
+    several = len({bound.system_id for bound in bounds}) > 1
+    partial = [bound for bound in bounds if bound.partial]
+    parts += [Text(line) for bound in partial for line in _missing(bound, several=several)]
+    if any(len(bound.coverage.missing) > LAYERS_SHOWN for bound in partial):
+        parts.append(Text("--format json names all missing layers"))
+    return parts
 
 
 def measured_on(found: Bound | BoundVersion | Witness) -> str:
@@ -71,12 +88,18 @@ def measured_on(found: Bound | BoundVersion | Witness) -> str:
     return f"measured on {found.system} with {found.runtime} at {found.precision}"
 
 
-def _table(bounds: Sequence[Bound], *, plain: bool) -> Table:
+def model_at(found: Bound | BoundVersion) -> str:
+    """The model with its batch size and its named dimensions."""
+    return ", ".join(filter(None, (found.model, f"batch {found.batch}", named_sizes(found.dims))))
+
+
+def _table(bounds: Sequence[Bound], *, with_dims: bool, plain: bool) -> Table:
     unit = time_unit(bound.sequential_us for bound in bounds)
     estimated = any(bound.attainable_us is not None for bound in bounds)
     columns = (
         Column("model", "left"),
         Column("batch"),
+        *([Column("dims", "left")] if with_dims else []),
         Column("layers"),
         Column("unique"),
         Column(f"sequential {unit.name}"),
@@ -89,10 +112,11 @@ def _table(bounds: Sequence[Bound], *, plain: bool) -> Table:
         (
             bound.model,
             str(bound.batch),
+            *([named_sizes(bound.dims)] if with_dims else []),
             f"{bound.layers:,}",
             f"{bound.unique_layers:,}",
-            _with_spread(unit, bound, bound.sequential_us, bound.sequential_spread_us),
-            _with_spread(unit, bound, bound.parallel_us, bound.parallel_spread_us),
+            _with_spread(unit, bound.sequential_us, bound.sequential_spread_us),
+            _with_spread(unit, bound.parallel_us, bound.parallel_spread_us),
             *([unit.format(bound.attainable_us)] if estimated else []),
             unit.format(bound.roofline_us),
             _coverage(bound),
@@ -102,9 +126,9 @@ def _table(bounds: Sequence[Bound], *, plain: bool) -> Table:
     return table(columns, rows, plain=plain)
 
 
-def _with_spread(unit: TimeUnit, bound: Bound, value_us: float, spread_us: float) -> str:
-    if bound.partial and not bound.coverage.measured:
-        return "-"
+def _with_spread(unit: TimeUnit, value_us: float | None, spread_us: float | None) -> str:
+    if value_us is None:
+        return unit.format(None)
     return f"{unit.format(value_us)} ± {unit.format(spread_us)}"
 
 
@@ -115,13 +139,41 @@ def _coverage(bound: Bound) -> str:
     return f"partial: {measured:,} of {measured + missing:,}"
 
 
-def _missing(bound: Bound) -> list[str]:
+def _missing(bound: Bound, *, several: bool) -> list[str]:
+    """What a bound lacks, on which system where several are shown."""
+    on = f", on {bound.system} with {bound.runtime}" if several else ""
     missing = bound.coverage.missing
     lines = [
-        f"{bound.model}, batch {bound.batch}, {bound.precision}: the bound is partial; "
+        f"{model_at(bound)}, {bound.precision}{on}: the bound is partial; "
         f"it lacks {plural(len(missing), 'layer')}:",
-        *(f"  {layer.name} ({layer.op}): {layer.reason}" for layer in missing[:MISSING_SHOWN]),
+        *(f"  {line}" for line in _by_reason(missing)),
     ]
-    if len(missing) > MISSING_SHOWN:
-        lines.append(f"  and {len(missing) - MISSING_SHOWN:,} more; --format json lists all")
     return [printable(line) for line in lines]
+
+
+def _by_reason(missing: Sequence[MissingLayer]) -> list[str]:
+    """A line for each reason, that of most layers first."""
+    reasons: dict[str, list[MissingLayer]] = {}
+    for layer in missing:
+        reasons.setdefault(layer.reason, []).append(layer)
+    most_first = sorted(reasons.values(), key=len, reverse=True)
+    shown, others = most_first[:REASONS_SHOWN], most_first[REASONS_SHOWN:]
+    lines = [_lacking(layers) for layers in shown]
+    if others:
+        count = plural(sum(map(len, others)), "layer")
+        lines.append(f"{count} for {plural(len(others), 'other reason')}")
+    return lines
+
+
+def _lacking(layers: Sequence[MissingLayer]) -> str:
+    """How many layers are missing, the first of them, and the reason that they share."""
+    from benanza_analyzer.measurements import NOT_MEASURED
+
+    reason = layers[0].reason
+    count = plural(len(layers), "layer")
+    # Which these are says nothing: whatever nobody has run there is among them.
+    if reason == NOT_MEASURED:
+        return f"{count}: {reason}"
+    first = (f"{each.name} ({each.op})" if each.name else each.op for each in layers[:LAYERS_SHOWN])
+    more = len(layers) - LAYERS_SHOWN
+    return f"{count}, {', '.join(first)}{f' and {more:,} more' if more > 0 else ''}: {reason}"

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.bounds import measured_on
+from benanza.render.bounds import measured_on, model_at
 from benanza.render.table import Column, printable, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results import BoundVersion, History
@@ -20,7 +20,7 @@ def print_history(console: Console, history: History) -> None:
         bounds.setdefault(key, []).append(version)
     for versions in bounds.values():
         last = versions[-1]
-        title = f"{last.model}, batch {last.batch}, {measured_on(last)}"
+        title = f"{model_at(last)}, {measured_on(last)}"
         console.print(Text(printable(title)))
         console.print(_table(versions, plain=not console.is_terminal))
 

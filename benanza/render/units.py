@@ -1,6 +1,6 @@
 """Times, amounts and shares as people read them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -45,6 +45,11 @@ def amount(value: float, unit: str = "") -> str:
 def dimensions(shape: Sequence[int]) -> str:
     """A shape as `1×3×224×224`; `scalar` where it has no dimension."""
     return "×".join(map(str, shape)) or "scalar"
+
+
+def named_sizes(dims: Mapping[str, int]) -> str:
+    """Named dimensions with their sizes as `height=8, width=8`; empty where there are none."""
+    return ", ".join(f"{name}={size}" for name, size in dims.items())
 
 
 def plural(count: int, noun: str) -> str:

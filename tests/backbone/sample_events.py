@@ -154,7 +154,7 @@ def measured(of: str, *variants: Variant, at: float, failure: str = "") -> Layer
         precision="fp32",
         measured_at=after(at),
         variants=variants,
-        environment={"load": "0.1"},
+        environment={"load_average": "0.1"},
         failure=failure,
     )
 

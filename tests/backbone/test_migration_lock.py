@@ -80,6 +80,29 @@ def test_a_stale_one_is_taken_over_and_nothing_is_left(client: "Client") -> None
     assert locks(client) == []
 
 
+def test_who_was_taken_for_dead_leaves_the_lock_to_the_successor(client: "Client") -> None:
+    late, successor = migration_lock(client), migration_lock(client, stale_after_s=-1)
+    late.__enter__()
+    successor.__enter__()
+    held = locks(client)
+    late.__exit__(None, None, None)
+    assert locks(client) == held
+    with pytest.raises(BenanzaError), migration_lock(client, wait_s=0):
+        raise AssertionError("two hold the lock")
+    successor.__exit__(None, None, None)
+    assert locks(client) == []
+
+
+def test_who_was_taken_for_dead_finds_nothing_to_release_after_the_successor(
+    client: "Client",
+) -> None:
+    with migration_lock(client):
+        with migration_lock(client, stale_after_s=-1):
+            pass
+        assert locks(client) == []
+    assert locks(client) == []
+
+
 def test_many_at_once_get_it_one_after_the_other_even_if_it_was_stale(
     client: "Client", dsn: str
 ) -> None:

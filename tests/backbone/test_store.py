@@ -227,6 +227,18 @@ def test_bounds_are_found_by_name_and_by_id(store: Store) -> None:
     assert store.bounds(["nobody's"]) == []
 
 
+def test_bounds_of_a_model_are_in_the_order_of_its_dimensions(store: Store) -> None:
+    sizes = (256, 64, 128)
+    ids = [event_id("model", "Net", str(size)) for size in sizes]
+    assert sorted(ids) != [identity for _, identity in sorted(zip(sizes, ids, strict=True))]
+    for size, identity in zip(sizes, ids, strict=True):
+        model = msgspec.structs.replace(
+            MODEL, event_id=identity, model_id=identity, dims={"height": 8, "width": size}
+        )
+        store.insert([model, bound(cause=identity, at=0, sequential_us=1, model_id=identity)])
+    assert [found.dims["width"] for found in store.bounds()] == [64, 128, 256]
+
+
 def test_a_file_with_two_names_is_found_under_both(store: Store) -> None:
     alias = msgspec.structs.replace(MODEL, name="Alias", event_id=event_id("again"))
     store.insert([*EVERY_KIND, alias])
@@ -258,6 +270,7 @@ def test_bounds_as_they_were(store: Store) -> None:
 def test_history_says_what_moved_a_bound(store: Store) -> None:
     store.insert(EVERY_KIND)
     first, second, third = store.history("Net")
+    assert (first.model, first.batch, first.dims) == ("Net", 1, {"height": 8})
     assert (first.moved_by, first.layer, first.layer_us) == ("model", "", None)
     assert (first.sequential_before_us, first.sequential_us) == (None, 0.0)
     assert (first.missing_before, first.missing) == (None, 4)

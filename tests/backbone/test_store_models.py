@@ -75,6 +75,46 @@ def test_another_name_leaves_it_as_it_is(store: Store) -> None:
     assert [row["name"] for row in names] == sorted([MODEL.name, "second"])
 
 
+def deletes(store: Store) -> int:
+    """How often parts of models have been deleted."""
+    return len(store.query("SELECT mutation_id FROM system.mutations"))
+
+
+def test_a_repeat_deletes_nothing_whatever_the_names_and_zoos(store: Store) -> None:
+    named = msgspec.structs.replace(
+        MODEL, name="second", zoo="other", event_id=event_id("ModelIngested", "second")
+    )
+    store.insert([MODEL])
+    store.insert([named])
+    before = deletes(store)
+    for events in ([MODEL], [named], [MODEL, named], [named, MODEL], [MODEL, named]):
+        store.insert(events)
+    assert deletes(store) == before
+    assert parts(store, MODEL) == WHOLE
+
+
+def test_a_repeat_after_an_upgrade_deletes_nothing(store: Store) -> None:
+    for event in (MODEL, LESS):
+        store.insert([event])
+    before = deletes(store)
+    assert before > 0
+    store.insert([LESS])
+    assert deletes(store) == before
+    assert parts(store, LESS) == [2, 1, 0]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_new_name_after_an_upgrade_leaves_none_of_what_was_there(
+    store: Store, at_once: bool
+) -> None:
+    named = msgspec.structs.replace(
+        LESS, name="second", event_id=event_id("ModelIngested", "second")
+    )
+    store.insert([MODEL])
+    store.insert([LESS, named] if at_once else [named])
+    assert parts(store, LESS) == [2, 1, 0]
+
+
 @pytest.mark.parametrize("table", [*PARTS_OF_MODELS, "models"])
 def test_an_insert_that_broke_off_is_made_whole_by_the_next(
     store: Store, monkeypatch: pytest.MonkeyPatch, table: str

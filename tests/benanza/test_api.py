@@ -52,6 +52,8 @@ def test_lower_bound_is_the_command(
     assert found.layers.benchmarked == 0
     assert "squeezenet" in found._repr_html_()
     (bound,) = found.bounds
+    assert bound.parallel_us is not None
+    assert bound.sequential_us is not None
     assert bound.parallel_us <= bound.sequential_us
 
 

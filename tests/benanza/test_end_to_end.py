@@ -47,6 +47,7 @@ BOUND = record(
         "model": TEXT,
         "model_id": HASH,
         "batch": {"type": "integer", "minimum": 1},
+        "dims": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "system": TEXT,
         "system_id": HASH,
         "runtime": TEXT,
@@ -54,10 +55,10 @@ BOUND = record(
         "accounting": {"enum": ["paper", "full"]},
         "fusion": {"type": "boolean"},
         "layout": {"enum": ["", "NCHW", "NHWC"]},
-        "sequential_us": TIME,
-        "sequential_spread_us": TIME,
-        "parallel_us": TIME,
-        "parallel_spread_us": TIME,
+        "sequential_us": TIME_OR_NULL,
+        "sequential_spread_us": TIME_OR_NULL,
+        "parallel_us": TIME_OR_NULL,
+        "parallel_spread_us": TIME_OR_NULL,
         "roofline_us": TIME_OR_NULL,
         "attainable_us": TIME_OR_NULL,
         "partial": {"type": "boolean"},
@@ -181,6 +182,18 @@ def test_a_sibling_benchmarks_its_new_layers_alone(
     assert [jobs[fingerprint] for fingerprint in measured(data) - before] == ["Sigmoid"]
     assert layers["benchmarked"] == 1
     assert layers["known"] + layers["failed"] == layers["unique"] - 1
+
+
+def test_of_other_models_in_the_folder_nothing_is_benchmarked(
+    benanza: Benanza, data: Path, tmp_path: Path
+) -> None:
+    """They were never measured at this precision."""
+    model = chain(tmp_path / "chain.onnx", [48, 24])
+    done = benanza("run", model, "--precision", "fp16", "--data", data, "--format", "json")
+    layers = json.loads(done.stdout)["layers"]
+    found = events(data, "results")
+    now = [e for e in found if isinstance(e, LayerMeasured) and e.precision == "fp16"]
+    assert len(now) == layers["benchmarked"] + layers["failed"] == layers["unique"] > 0
 
 
 def test_what_can_be_measured_is_printed_beside_what_cannot(

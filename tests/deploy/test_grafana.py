@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from benanza_backbone.store import Store
+from benanza_schemas.events import identified
 from tests.backbone.sample_events import (
     BOUNDS,
     CONV_MEASURED,
@@ -106,17 +107,26 @@ def test_the_pipeline_shows_every_metric() -> None:
             assert metric.describe()[0].name in shown
 
 
+GPUS = tuple(
+    identified(msgspec.structs.replace(SYSTEM, accelerator="Some GPU", driver=driver, cudnn=cudnn))
+    for driver, cudnn in (("580", "9.18"), ("580", "9.19"), ("590", "9.19"))
+)
+"""Systems that differ in what was installed."""
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A store with a partial bound, and a whole one of a system that is called the same."""
     whole = msgspec.structs.replace(
         BOUNDS[-1], system_id=OTHER_SYSTEM.system_id, sequential_us=40.0, missing=()
     )
+    fused = [msgspec.structs.replace(each, fusion=True) for each in (BOUNDS[-1], whole)]
     with Store.open(f"chdb://{tmp_path_factory.mktemp('store')}") as store:
         store.insert(EVERY_KIND)
         store.insert([msgspec.structs.replace(MODEL, name="resnet50")])
         store.insert([msgspec.structs.replace(SYSTEM_MEASURED, system=OTHER_SYSTEM)])
-        store.insert([elsewhere(CONV_MEASURED), whole])
+        store.insert([elsewhere(CONV_MEASURED), whole, *fused])
+        store.insert([msgspec.structs.replace(SYSTEM_MEASURED, system=gpu) for gpu in GPUS])
         yield store
 
 
@@ -169,6 +179,38 @@ def test_a_layers_time_is_that_on_one_system(store: Store) -> None:
     assert {row["system"] for row in found} == {SYSTEM.cpu}
     times = [row["times"] for row in found if row["layer"] == "Conv"]
     assert times == [1, 1]
+
+
+def test_a_models_layers_come_to_its_bound(store: Store) -> None:
+    """Whatever the number of names that its file has."""
+    panel = ALL_PANELS["models: Where the time goes"]
+    found = store.query(_filled_in(panel["targets"][0]["rawSql"], store))
+    shares = sorted((row["total_us"], round(row["share"], 3)) for row in found)
+    assert shares == [
+        (5.0, round(5.0 / 15.25, 3)),
+        (10.25, round(10.25 / 40.0, 3)),
+        (10.25, round(10.25 / 15.25, 3)),
+    ]
+
+
+def test_systems_are_told_apart_by_what_is_installed(store: Store) -> None:
+    (variable,) = (
+        each for each in DASHBOARDS["models"]["templating"]["list"] if each["name"] == "system"
+    )
+    assert [row["system"] for row in store.query(variable["definition"])] == [
+        SYSTEM.cpu,
+        "Some GPU, driver 580, cuDNN 9.18",
+        "Some GPU, driver 580, cuDNN 9.19",
+        "Some GPU, driver 590, cuDNN 9.19",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("panel", "sql"), [each for each in SQL if "{model:" in str(each.values[1])]
+)
+def test_what_shows_chosen_models_heeds_all_that_is_chosen(panel: dict[str, Any], sql: str) -> None:
+    for variable in DASHBOARDS["models"]["templating"]["list"]:
+        assert f"${{{variable['name']}:sqlstring}}" in sql, panel["title"]
 
 
 def test_units_stand_on_columns_that_are_there(store: Store) -> None:

@@ -7,7 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from tests.benanza.conftest import Benanza
 
@@ -50,6 +52,9 @@ def test_bounds_as_they_were(benanza: Benanza, first_run: FirstRun, data: Path) 
     before = (datetime.fromisoformat(times[0]) - timedelta(seconds=1)).isoformat()
     none = benanza("bounds", "--at", before, "--data", data, "--format", "json")
     assert document(none) == {"bounds": []}
+    said = benanza("bounds", "--at", before, "--data", data)
+    assert said.returncode == 0
+    assert said.stdout == f"no bounds were known at {before}; leave out --at for those known now\n"
 
 
 def test_the_history_leads_to_the_bound(benanza: Benanza, first_run: FirstRun, data: Path) -> None:
@@ -78,6 +83,38 @@ def test_tables_in_a_pipe(benanza: Benanza, first_run: FirstRun, data: Path) -> 
     assert history[0].startswith("squeezenet, batch 1, measured on ")
     assert history[1].startswith("computed at (UTC)")
     assert any("n0 (Conv)" in line for line in history)
+
+
+def test_bounds_of_a_model_at_several_dimensions(
+    benanza: Benanza, data: Path, tmp_path: Path
+) -> None:
+    """Each says which they are, in every output; nothing of them is measured yet."""
+    shape: list[str | int | None] = ["batch", "length", 1000]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in "xy"]
+    relu = helper.make_node("Relu", ["x"], ["y"], name="relu")
+    graph = helper.make_graph([relu], "graph", ends[:1], ends[1:])
+    path = tmp_path / "open.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    for length in (128, 64):
+        benanza("publish", path, "--dim", f"length={length}", "--data", data)
+    options = ("--data", data, "--format", "json")
+    both = document(benanza("bounds", "open", *options), status=3)["bounds"]
+    assert [bound["dims"] for bound in both] == [{"length": 64}, {"length": 128}]
+    assert [bound["sequential_us"] for bound in both] == [None, None]
+    (one,) = document(benanza("bounds", path, "--dim", "length=64", *options), status=3)["bounds"]
+    assert one == both[0]
+    versions = document(benanza("history", path, "--dim", "length=64", *options))["history"]
+    assert [version["dims"] for version in versions] == [{"length": 64}]
+    _, *rows = benanza("bounds", "open", "--data", data).stdout.splitlines()
+    assert [row.split()[:4] for row in rows[:2]] == [
+        ["open", "1", f"length={length}", "1"] for length in (64, 128)
+    ]
+    assert [row.partition(":")[0] for row in rows if "is partial" in row] == [
+        f"open, batch 1, length={length}, fp32" for length in (64, 128)
+    ]
+    history = benanza("history", "open", "--dim", "length=64", "--data", data).stdout
+    assert history.startswith("open, batch 1, length=64, measured on ")
+    assert "length=128" not in history
 
 
 def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:

@@ -9,11 +9,13 @@ import pytest
 from benanza.render.bounds import print_bounds, print_lower_bounds
 from benanza.render.table import console
 from benanza.results import Bound, Bounds, Coverage, LayerCounts, LowerBounds, MissingLayer
+from benanza_analyzer.measurements import NOT_MEASURED
 
 BOUND = Bound(
     model="alexnet",
     model_id="a" * 32,
     batch=8,
+    dims={},
     system="A CPU",
     system_id="b" * 32,
     runtime="onnxruntime",
@@ -39,9 +41,11 @@ def but(**changes: Any) -> Bound:
     return msgspec.structs.replace(BOUND, **changes)
 
 
-def partial(count: int) -> Bound:
+def partial(*reasons: str) -> Bound:
+    """A bound that lacks a layer for each of these reasons."""
     missing = tuple(
-        MissingLayer(name=f"layer{at}", op="Conv", reason="too large") for at in range(count)
+        MissingLayer(name=f"layer{at}", op="Conv", reason=reason)
+        for at, reason in enumerate(reasons)
     )
     coverage = Coverage(measured=22, free=2, not_counted=0, missing=missing)
     return but(partial=True, coverage=coverage)
@@ -86,23 +90,78 @@ def test_a_system_of_another_speed_has_a_table_and_a_unit_of_its_own() -> None:
 
 
 def test_a_partial_bound_says_what_it_lacks() -> None:
-    _, row, _, title, layer = lines(partial(1))
+    _, row, _, title, layer = lines(partial("too large"))
     assert row.endswith("partial: 22 of 23")
     assert title == "alexnet, batch 8, fp32: the bound is partial; it lacks 1 layer:"
-    assert layer == "  layer0 (Conv): too large"
+    assert layer == "  1 layer, layer0 (Conv): too large"
+
+
+def test_a_missing_layer_without_a_name_goes_by_its_operator() -> None:
+    missing = (MissingLayer(name="", op="Conv", reason="too large"),)
+    coverage = Coverage(measured=22, free=2, not_counted=0, missing=missing)
+    assert lines(but(partial=True, coverage=coverage))[-1] == "  1 layer, Conv: too large"
 
 
 def test_where_nothing_is_measured_there_is_no_figure() -> None:
-    found = partial(3)
-    coverage = msgspec.structs.replace(found.coverage, measured=0)
-    _, row, *_ = lines(msgspec.structs.replace(found, coverage=coverage, sequential_us=0.0))
+    found = partial("too large", "too large", "too large")
+    nothing = msgspec.structs.replace(
+        found,
+        coverage=msgspec.structs.replace(found.coverage, measured=0),
+        sequential_us=None,
+        sequential_spread_us=None,
+        parallel_us=None,
+        parallel_spread_us=None,
+    )
+    _, row, *_ = lines(nothing)
     assert row.split()[4:] == ["-", "-", "-", "partial:", "0", "of", "3"]
 
 
-def test_a_long_list_of_missing_layers_says_where_the_rest_is() -> None:
-    shown = lines(partial(1000))
-    assert len([line for line in shown if line.endswith("too large")]) == 10
-    assert shown[-1] == "  and 990 more; --format json lists all"
+def test_missing_layers_are_told_by_reason() -> None:
+    """The most frequent reason first. Of what nobody has measured yet, no layer is named."""
+    reasons = ("too large", *["no memory"] * 5, *[NOT_MEASURED] * 1000, "too large")
+    assert lines(partial(*reasons))[3:] == [
+        "alexnet, batch 8, fp32: the bound is partial; it lacks 1,007 layers:",
+        f"  1,000 layers: {NOT_MEASURED}",
+        "  5 layers, layer1 (Conv), layer2 (Conv), layer3 (Conv) and 2 more: no memory",
+        "  2 layers, layer0 (Conv), layer1006 (Conv): too large",
+        "--format json names all missing layers",
+    ]
+
+
+def test_many_reasons_are_not_all_told() -> None:
+    shown = lines(partial("one", "one", *(f"reason {at}" for at in range(20))))[4:]
+    assert shown[0] == "  2 layers, layer0 (Conv), layer1 (Conv): one"
+    assert shown[1] == "  1 layer, layer2 (Conv): reason 0"
+    assert shown[10:] == [
+        "  11 layers for 11 other reasons",
+        "--format json names all missing layers",
+    ]
+
+
+def test_of_several_systems_it_is_said_which_lacks_layers() -> None:
+    """Else the bounds of one model on two systems lack the same in the same words."""
+    one = partial("too large")
+    other = msgspec.structs.replace(one, system="A GPU", system_id="c" * 32, runtime="cuda")
+    assert [line.partition(":")[0] for line in lines(one, other) if "is partial" in line] == [
+        "alexnet, batch 8, fp32, on A CPU with onnxruntime",
+        "alexnet, batch 8, fp32, on A GPU with cuda",
+    ]
+
+
+def test_dimensions_have_a_column_where_there_are_any() -> None:
+    title, short, long, none, *_ = lines(
+        but(dims={"sequence": 64}), but(dims={"sequence": 128, "width": 8}), BOUND
+    )
+    assert title.split()[:4] == ["model", "batch", "dims", "layers"]
+    assert short.split()[:4] == ["alexnet", "8", "sequence=64", "24"]
+    assert long.split()[:5] == ["alexnet", "8", "sequence=128,", "width=8", "24"]
+    assert none.split()[:3] == ["alexnet", "8", "24"]
+    assert "dims" not in lines(BOUND)[0]
+
+
+def test_a_partial_bound_says_at_which_dimensions() -> None:
+    bound = msgspec.structs.replace(partial("too large"), dims={"sequence": 64})
+    assert lines(bound)[3].startswith("alexnet, batch 8, sequence=64, fp32: the bound is partial;")
 
 
 def test_each_system_and_precision_has_a_table_of_its_own() -> None:

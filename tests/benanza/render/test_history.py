@@ -14,6 +14,7 @@ FIRST = BoundVersion(
     model="alexnet",
     model_id="a" * 32,
     batch=8,
+    dims={},
     system="A CPU",
     system_id="b" * 32,
     runtime="onnxruntime",
@@ -94,4 +95,12 @@ def test_each_bound_has_a_table_of_its_own() -> None:
         "alexnet, batch 8, measured on A CPU with onnxruntime at fp32",
         "alexnet, batch 8, measured on A CPU with onnxruntime at fp16",
         "alexnet, batch 1, measured on A CPU with onnxruntime at fp32",
+    ]
+
+
+def test_bounds_of_several_dimensions_are_told_apart() -> None:
+    versions = [but(model_id=str(n) * 32, dims={"height": 8, "width": n}) for n in (8, 16)]
+    assert [line for line in lines(*versions) if line.startswith("alexnet")] == [
+        f"alexnet, batch 8, height=8, width={n}, measured on A CPU with onnxruntime at fp32"
+        for n in (8, 16)
     ]

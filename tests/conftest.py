@@ -17,14 +17,14 @@ settings.register_profile("benanza", deadline=None, print_blob=True)
 settings.load_profile("benanza")
 
 BROKER_OF_THE_USER = os.environ.get("BENANZA_KAFKA", "")
-REQUIRED = os.environ.get("BENANZA_REQUIRE_KAFKA") == "1"
+REQUIRED = os.environ.get("TESTS_REQUIRE_KAFKA") == "1"
 
 
 @pytest.fixture(scope="session")
 def broker_can_start() -> None:
     """Where no broker can be started, the test is skipped.
 
-    Under `BENANZA_REQUIRE_KAFKA=1` it fails.
+    Under `TESTS_REQUIRE_KAFKA=1` it fails.
     """
     if reason := lacking():
         if REQUIRED:

@@ -21,6 +21,13 @@ def test_without_kafka_there_is_no_service(service: str, monkeypatch: pytest.Mon
     assert result.stderr.count("\n") == 1
 
 
+def test_a_variable_that_is_no_setting_is_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BENANZA_KAFKA", raising=False)
+    monkeypatch.setenv("BENANZA_METRIC_PORT", "7")
+    result = CliRunner().invoke(cli, ["serve", "ingest"])
+    assert "BENANZA_METRIC_PORT is no setting: did you mean BENANZA_METRICS_PORT?" in result.stderr
+
+
 def test_there_are_these_services() -> None:
     result = CliRunner().invoke(cli, ["serve", "studio"])
     assert result.exit_code == 2

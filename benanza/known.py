@@ -46,7 +46,9 @@ def known_history(
 
 def known_store(settings: Settings) -> AbstractContextManager[Store]:
     """The store, with all that is known: over Kafka, the services see to that."""
-    return Store.open(settings.clickhouse) if settings.kafka else current_store(settings)
+    if settings.kafka:
+        return Store.open(settings.clickhouse, migrates=False)
+    return current_store(settings)
 
 
 def _has(found: Bound | BoundVersion, dims: Mapping[str, int]) -> bool:

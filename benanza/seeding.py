@@ -21,7 +21,10 @@ def seed_known_layers(settings: Settings) -> SeededLayers:
     from benanza_backbone.kafka_log import KafkaEventLog
 
     connection = kafka_of(settings)
-    with Store.open(settings.clickhouse) as store, KafkaEventLog(connection) as log:
+    with (
+        Store.open(settings.clickhouse, migrates=False) as store,
+        KafkaEventLog(connection) as log,
+    ):
         fingerprints = store.layers_with_jobs()
         for start in range(0, len(fingerprints), AT_ONCE):
             log.append([as_message(known(f)) for f in fingerprints[start : start + AT_ONCE]])

@@ -13,9 +13,10 @@ import msgspec
 
 from benanza_backbone.clickhouse import Address, connected, errors_mended, parse_address
 from benanza_backbone.closing import Closing
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import Partition
 from benanza_backbone.migration_lock import migration_lock
-from benanza_backbone.migrations import migrate, shipped
+from benanza_backbone.migrations import lacking, migrate, shipped
 from benanza_backbone.queries import (
     BOUND_CHANGES,
     BOUNDS,
@@ -58,8 +59,11 @@ class Store(Closing):
         self._column_types: dict[str, Sequence[ClickHouseType]] = {}
 
     @classmethod
-    def open(cls, dsn: str) -> Self:
+    def open(cls, dsn: str, *, migrates: bool = True) -> Self:
         """The store at a DSN, with its tables brought up to date.
+
+        Who only looks at a store that services keep leaves that to them, with `migrates` off: then
+        a store that lacks something is an error.
 
         `chdb:///folder` is the engine in this process over a folder, which is created;
         `clickhouse://user:password@host:8123/database` (or `http`, `https`) is a server.
@@ -69,9 +73,15 @@ class Store(Closing):
         address = parse_address(dsn)
         with ExitStack() as resources:
             client = resources.enter_context(connected(address))
-            # The folder's lock keeps other processes away; a server needs a lock of its own.
-            lock = nullcontext() if address.folder else migration_lock(client)
-            migrate(client, shipped(), lock)
+            if migrates:
+                # The folder's lock keeps other processes away; a server needs one of its own.
+                lock = nullcontext() if address.folder else migration_lock(client)
+                migrate(client, shipped(), lock)
+            elif behind := lacking(client, shipped()):
+                raise BenanzaError(
+                    f"the store is older than this version of benanza (it lacks {behind[0].name}); "
+                    "start the analyzer of this version first, or look with the version that it is"
+                )
             return cls(address, client, resources.pop_all())
 
     def close(self) -> None:

@@ -9,6 +9,8 @@ import pytest
 from benanza.known import known_bounds, known_history
 from benanza.request import Policy
 from benanza_backbone import settings
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.migrations import Migration, shipped
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 from tests.backbone.sample_events import BOUNDS, EVERY_KIND, MODEL, MODEL_ID, after, bound
@@ -32,6 +34,18 @@ def over_kafka(tmp_path: Path) -> Settings:
             "BENANZA_DATA": str(tmp_path / "file"),
         }
     )
+
+
+def test_over_kafka_a_store_that_services_have_not_brought_up_to_date_is_left_alone(
+    over_kafka: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newer version on somebody's machine must not change what services use."""
+    newer = [*shipped(), Migration(len(shipped()) + 1, "0999_to_come.sql", "SELECT 1")]
+    monkeypatch.setattr("benanza_backbone.store.shipped", lambda: newer)
+    with pytest.raises(BenanzaError, match=r"lacks 0999_to_come\.sql.*start the analyzer"):
+        known_bounds(over_kafka, [], Policy(), {}, None)
+    monkeypatch.undo()
+    assert known_bounds(over_kafka, [], Policy(), {}, None).bounds == ()
 
 
 @pytest.fixture

@@ -55,8 +55,16 @@ def test_layers_with_jobs_become_known_and_get_no_other() -> None:
 
 @pytest.mark.usefixtures("on_kafka")
 def test_nothing_is_known_of_an_empty_store() -> None:
+    stored()
     result = CliRunner().invoke(cli, ["seed-known-layers"])
     assert (result.exit_code, result.stdout) == (0, "told dedupe of 0 layers\n")
+
+
+@pytest.mark.usefixtures("on_kafka")
+def test_a_store_without_tables_is_left_to_the_analyzer() -> None:
+    result = CliRunner().invoke(cli, ["seed-known-layers"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "start the analyzer of this version first" in result.stderr
 
 
 def test_without_kafka_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,8 +104,8 @@ class Net:
 def test_a_convolution_takes_what_the_profiler_says(runtime: OnnxRuntime, tmp_path: Path) -> None:
     net, layer = Net(tmp_path), conv(64, 28)
     rounds = [(net.least_conv_us(50), least_us(runtime, layer)) for _ in range(ROUNDS)]
-    profiled_us, layer_us = map(statistics.median, zip(*rounds, strict=True))
-    # Where memory lies makes a difference of a tenth, other programs another.
+    profiled_us, layer_us = map(min, zip(*rounds, strict=True))
+    # Other programs only add to a time. Where memory lies makes a difference of a tenth.
     assert layer_us == pytest.approx(profiled_us, rel=0.25)
 
 

@@ -146,6 +146,7 @@ def _benchmark(
             for job in jobs:
                 with watch.stage("benchmark"):
                     log.append(processor.process(job))
+                    processor.check()
                 with watch.stage("analyze"):
                     drain(analyzer)
                 progress.advance()

@@ -115,25 +115,17 @@ def model_argument(command: Command) -> Command:
 
 def dim_option(command: Command) -> Command:
     """--dim NAME=N, any number of times."""
-    return click.option(
-        "--dim",
-        "dims",
-        type=Dimension(),
-        multiple=True,
-        help="Binds a named dimension of the model. May be given several times.",
-    )(command)
+    return _dims("Binds a named dimension of the model.")(command)
 
 
 def dim_filter_option(command: Command) -> Command:
     """--dim NAME=N, any number of times: which of a model's bounds are meant."""
-    return click.option(
-        "--dim",
-        "dims",
-        type=Dimension(),
-        multiple=True,
-        help="Only where a named dimension other than the batch is bound so. May be given "
-        "several times.",
-    )(command)
+    return _dims("Only where a named dimension other than the batch is bound so.")(command)
+
+
+def _dims(what: str) -> Callable[[Command], Command]:
+    text = f"{what} May be given several times."
+    return click.option("--dim", "dims", type=Dimension(), multiple=True, help=text)
 
 
 def data_option(command: Command) -> Command:

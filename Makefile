@@ -20,7 +20,8 @@ demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a re
 test: $(STAMP)
 	-deploy/kafka/run --install
 	$(BIN)/python -m pytest -m 'not alone' --numprocesses 3 --dist worksteal
-	$(BIN)/python -m pytest -m alone
+	# These compare times: a second look tells a busy machine from a defect, which fails again.
+	$(BIN)/python -m pytest -m alone || $(BIN)/python -m pytest -m alone --last-failed
 
 coverage: $(STAMP)  ## which lines the tests reach; it takes them twice as long
 	-deploy/kafka/run --install

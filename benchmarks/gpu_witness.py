@@ -200,7 +200,6 @@ class Again:
         if key not in self._known:
             bench, candidate = self._candidate(step, precision)
             run = candidate.run
-            run()
             batch = self._timer.replayed(run, CALLS)
             warm_us = median(batch.call_us() for _ in range(SAMPLES))
             company_us = self._company.in_company_us(run, warm_us)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from benanza_runner.cuda.available import why_unavailable
+from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
 from benanza_runner.runtime import Runtime
 from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 from benanza_schemas.layer import Layer, Precision, Tensor
@@ -113,6 +115,28 @@ def test_several_runtimes_share_a_process(cuda: Runtime) -> None:
     for size, runtime in enumerate((other, cuda, other), 3_001):
         variants = timed(runtime, relu(size), "fp32")
         assert all((variant.median_us or 0.0) > 0.3 for variant in variants)
+
+
+@pytest.mark.parametrize("layer", [conv(64, 28, 5), LAYERS["conv in groups"]])
+def test_convolutions_leave_the_process_as_fast_as_it_was(layer: Layer) -> None:
+    """Algorithms that spread over several streams made it slow when run outside a graph."""
+    reason = why_unavailable()
+    if reason is not None:
+        pytest.skip(f"the GPU runtime {reason}")
+    name = "benanza_runner.cuda.runtime:CudaRuntime"
+    with CountingRuntime(name, limits=Limits(start_seconds=120, layer_seconds=120)) as runtime:
+        assert timed(runtime, layer, "fp32")
+        assert runtime.closed == 0
+
+
+class CountingRuntime(IsolatedRuntime):
+    """Counts how often its worker was closed: a slow one is, for another to take its place."""
+
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+        super().close()
 
 
 def test_no_variant_that_is_not_exact_passes_for_fp32(cuda: Runtime) -> None:

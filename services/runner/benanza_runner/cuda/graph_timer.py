@@ -1,5 +1,6 @@
 """Calls timed by replaying a CUDA graph of many of them."""
 
+from contextlib import suppress
 from typing import Any
 
 import cupy
@@ -50,19 +51,26 @@ class GraphTimer:
             spent_us += batch.run().us
 
     def replayed(self, run: Run, calls: int) -> Batch:
-        """One replay of so many calls."""
-        self._stream.begin_capture()
-        try:
-            for _ in range(calls):
-                run()
-        finally:
-            graph = self._stream.end_capture()
+        """One replay of so many calls. Raises what `run` does."""
+        graph = self._captured(run, calls)
         graph.upload(self._stream)
 
         def replay() -> Timing:
             return Timing(self._timed_us(lambda: graph.launch(self._stream)), disturbed=False)
 
         return Batch(replay, calls)
+
+    def _captured(self, run: Run, calls: int) -> Any:
+        self._stream.begin_capture()
+        try:
+            for _ in range(calls):
+                run()
+        except Exception:
+            # What went wrong is told by the call, not by the graph that came to nothing.
+            with suppress(cupy.cuda.runtime.CUDARuntimeError):
+                self._stream.end_capture()
+            raise
+        return self._stream.end_capture()
 
     def _timed_us(self, work: Run) -> float:
         self._start.record(self._stream)

@@ -287,12 +287,9 @@ class CudaRuntime(Runtime):
     def whole(self, witness: Witness, run: Run) -> Witnessed:
         """The time of a whole model, as replays of a graph that holds it a few times.
 
-        `run` starts the witness's calls. It only ever runs as a graph: kernels on other streams,
-        outside of one, may make the process slow. So what libraries load with their first call
-        is loaded by running the calls in order.
+        `run` starts the witness's calls. It only ever runs as a graph: outside of one, kernels on
+        other streams make the process slow, as some of cuDNN's algorithms have them.
         """
-        witness.run_in_order()
-        self._stream.synchronize()
         once = self._timer.replayed(run, 1)
         once_us = min(once.call_us() for _ in range(2))
         batch = self._timer.replayed(run, calls_for(once_us, WITNESS_US, WITNESS_CALLS))

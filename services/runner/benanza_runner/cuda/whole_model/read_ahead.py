@@ -46,7 +46,7 @@ class ReadAhead:
 
     Those of the calls in `keeps` are in the cache from the start, and stay; without any, what is
     asked for stays as long as it can. `asks_for` says by call for which later calls' it asks. Run
-    it within `keeping`, after the calls have been run once.
+    it within `keeping`.
     """
 
     def __init__(self, witness: Witness, policy: Policy) -> None:

@@ -198,18 +198,18 @@ class Again:
         assert step.choice is not None
         key = step.choice, step.fingerprint, precision
         if key not in self._known:
-            bench, candidate = self._candidate(step, precision)
+            bench, candidate, scratch = self._candidate(step, precision)
             run = candidate.run
             batch = self._timer.replayed(run, CALLS)
             warm_us = median(batch.call_us() for _ in range(SAMPLES))
             company_us = self._company.in_company_us(run, warm_us)
             read = bench.read(candidate.layout)
-            cold_us = self._company.weights_cold_us(run, warm_us, read, candidate.result)
+            cold_us = self._company.weights_cold_us(run, warm_us, read, candidate.result, scratch)
             self._known[key] = warm_us, median(company_us), median(cold_us)
             cupy.get_default_memory_pool().free_all_blocks()
         return self._known[key]
 
-    def _candidate(self, step: Step, precision: Precision) -> tuple[Bench, Candidate]:
+    def _candidate(self, step: Step, precision: Precision) -> tuple[Bench, Candidate, Any | None]:
         assert step.choice is not None
         layer = retyped(step.layer, "fp32")
         bench = OneLayout(lower(layer, random_inputs(layer, precision)), precision)
@@ -221,8 +221,7 @@ class Again:
                     if isinstance(candidate, Candidate) and (
                         (candidate.algorithm, candidate.layout) == wanted
                     ):
-                        candidate.prepare()
-                        return bench, candidate
+                        return bench, candidate, bench.last_scratch(candidate.prepare())
         raise LookupError(f"{step.layer.title()}: {step.choice} is offered no more")
 
 

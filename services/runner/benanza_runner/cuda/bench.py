@@ -1,6 +1,7 @@
 """What candidates of one layer share: its operands on the device, results and scratch memory."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import cupy
 
@@ -95,3 +96,7 @@ class Bench:
         if not self._scratch or self._scratch[-1].size < size:
             self._scratch.append(cupy.empty(max(size, 1 << 20), cupy.uint8))
         return int(self._scratch[-1].data.ptr)
+
+    def last_scratch(self, size: int) -> Any | None:
+        """So many bytes of the scratch memory that was asked for last; None for no bytes."""
+        return self._scratch[-1][:size] if size else None

@@ -6,7 +6,8 @@ timed in turns with a kernel of much code that runs on all multiprocessors, and 
 time, taken in turns with another of its kind, is subtracted.
 
 Weights are cold after a kernel that reads more than the cache holds; what the call reads of other
-calls is read again in between, as it would just have been written.
+calls is read again in between, as it would just have been written, and so is its scratch memory,
+which a model's calls share.
 """
 
 from collections.abc import Callable, Sequence
@@ -73,19 +74,28 @@ class Company:
         return _differences(together, self._spacer_us)
 
     def weights_cold_us(
-        self, run: Run, alone_us: float, read: Sequence[Placed], written: Placed
+        self,
+        run: Run,
+        alone_us: float,
+        read: Sequence[Placed],
+        written: Placed,
+        scratch: Any | None,
     ) -> tuple[float, ...]:
-        """Samples of what a call takes that finds all but what it reads of others in memory.
+        """Samples of what a call takes that finds all but what it reads of others, and its scratch
+        memory, in memory.
 
         Emptying the cache writes back what the call has written, which a model writes anew
-        before it has to. So the time without the call is that with a kernel in its stead that
-        only writes as much; it is the same for all calls that read and write as much. Raises
+        before it has to. So the time without the call is that with kernels in its stead that
+        only write as much; it is the same for all calls that read and write as much. Raises
         `NoiseError`.
         """
-        before = [self._touch(self._flushed), *(self._touch(placed.array) for placed in read)]
-        sizes = written.array.nbytes, *(placed.array.nbytes for placed in read)
+        own = [] if scratch is None else [scratch[: self.cache_bytes]]
+        inputs = [*own, *(placed.array for placed in read)]
+        outputs = [*own, written.array]
+        before = [self._touch(array) for array in (self._flushed, *inputs)]
+        sizes = len(own), *(array.nbytes for array in (*outputs, *inputs))
         if sizes not in self._without_us:
-            write = self._write(written.array)
+            write = in_turn(*(self._write(array) for array in outputs))
             write_us = median(self.in_company_us(write, alone_us))
             without = self._samples(in_turn(*before, write), 40.0 + alone_us, MOST_COLD_CALLS)
             self._without_us[sizes] = median(without) - write_us

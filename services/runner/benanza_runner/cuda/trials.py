@@ -45,10 +45,13 @@ class Library(Protocol):
 
 
 class Checked(NamedTuple):
-    """A candidate whose result is right, and what a graph of one call took, start included."""
+    """A candidate whose result is right, its scratch memory, and what a graph of one call took,
+    start included.
+    """
 
     candidate: Candidate
     scratch_bytes: int
+    scratch: Any | None
     once_us: float
 
 
@@ -174,7 +177,8 @@ class Trials:
         samples = self._company.in_company_us(run, alone_us)
         yield _timed(checked, Found(samples, FIXED), IN_COMPANY)
         read = bench.read(checked.candidate.layout)
-        samples = self._company.weights_cold_us(run, alone_us, read, checked.candidate.result)
+        result = checked.candidate.result
+        samples = self._company.weights_cold_us(run, alone_us, read, result, checked.scratch)
         yield _timed(checked, Found(samples, FIXED), WEIGHTS_COLD)
 
     def wrong_again(self, bench: Bench, expected: Any, name: str, known: Variant) -> str:
@@ -204,6 +208,7 @@ class Trials:
         with self._guard.watching(_name(name, candidate)):
             try:
                 scratch_bytes = candidate.prepare()
+                scratch = bench.last_scratch(scratch_bytes)
                 written = candidate.result, *candidate.more
                 for result in written:
                     result.poison()
@@ -226,7 +231,7 @@ class Trials:
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 self._guard.end_if_lasting(error)
                 return failed(candidate, error)
-        return Checked(candidate, scratch_bytes, once_us)
+        return Checked(candidate, scratch_bytes, scratch, once_us)
 
     def _trial(self, checked: Checked, name: str) -> Trial | Variant:
         """The candidate as a graph, or why it is none."""

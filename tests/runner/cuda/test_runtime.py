@@ -119,7 +119,7 @@ def test_several_runtimes_share_a_process(cuda: Runtime) -> None:
 
 @pytest.mark.parametrize("layer", [conv(64, 28, 5), LAYERS["conv in groups"]])
 def test_convolutions_leave_the_process_as_fast_as_it_was(layer: Layer) -> None:
-    """Algorithms that spread over several streams made it slow when run outside a graph."""
+    """Some algorithms made it slow when they were run outside a graph."""
     reason = why_unavailable()
     if reason is not None:
         pytest.skip(f"the GPU runtime {reason}")

@@ -287,8 +287,8 @@ class CudaRuntime(Runtime):
     def whole(self, witness: Witness, run: Run) -> Witnessed:
         """The time of a whole model, as replays of a graph that holds it a few times.
 
-        `run` starts the witness's calls. It only ever runs as a graph: outside of one, kernels on
-        other streams make the process slow, as some of cuDNN's algorithms have them.
+        `run` starts the witness's calls. It only ever runs as a graph: some of cuDNN's algorithms
+        make the process slow when they are run outside of one.
         """
         once = self._timer.replayed(run, 1)
         once_us = min(once.call_us() for _ in range(2))

@@ -212,8 +212,8 @@ class Trials:
                 written = candidate.result, *candidate.more
                 for result in written:
                     result.poison()
-                # Only ever run as a graph: calls that use streams of their own make the process
-                # slow outside of one (docs/gpu.md).
+                # Only ever run as a graph: some of cuDNN's algorithms make the process slow when
+                # they are run outside of one (docs/gpu.md).
                 once = self._timer.replayed(candidate.run, 1)
                 once.run()
                 errors = [

@@ -228,8 +228,8 @@ class BoundVersion(Result, frozen=True, kw_only=True):
 
     `dims` is that of `Bound`. `moved_by` is `measurement`, `system` (its ceilings were
     measured), `model` (it was ingested) or `unknown`. A measurement has the `layer` measured
-    with its operators and either its time or a `failure`. The figures before the first version
-    are null. `missing` counts the layers that the bound lacks.
+    with its operators and either its time or a `failure`. Figures are null where nothing was
+    measured yet, and before the first version. `missing` counts the layers that the bound lacks.
     """
 
     model: str
@@ -252,9 +252,9 @@ class BoundVersion(Result, frozen=True, kw_only=True):
     layer_us: float | None
     failure: str
     sequential_before_us: float | None
-    sequential_us: float
+    sequential_us: float | None
     parallel_before_us: float | None
-    parallel_us: float
+    parallel_us: float | None
     missing_before: int | None
     missing: int
 

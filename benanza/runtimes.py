@@ -26,7 +26,7 @@ def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
     limits = Limits(layer_seconds=settings.benchmark_timeout_s)
     unavailable = why_unavailable() if choice != "onnxruntime" else "not asked for"
     if choice == "cuda" and unavailable:
-        raise BenanzaError(f"--runtime cuda {unavailable}")
+        raise BenanzaError(f"the runtime cuda {unavailable}")
     if unavailable:
         return IsolatedRuntime(ONNX_RUNTIME, {"device": device()}, limits)
     settings.data.mkdir(parents=True, exist_ok=True)

@@ -62,8 +62,9 @@ class BoundChange(msgspec.Struct, frozen=True, kw_only=True):
 
     `moved_by` says what kind of event that was, `unknown` if it isn't in the store. A
     measurement has the `layer` measured (the first of that fingerprint in the model) with its
-    operators, and its fastest variant, or a `failure`; otherwise these are empty. The figures
-    before the first version are null. `missing` counts the layers that the bound lacks.
+    operators, and its fastest variant, or a `failure`; otherwise these are empty. Figures are
+    null where nothing was measured yet, and before the first version. `missing` counts the
+    layers that the bound lacks.
     """
 
     model: str
@@ -87,9 +88,9 @@ class BoundChange(msgspec.Struct, frozen=True, kw_only=True):
     layer_us: float | None
     failure: str
     sequential_before_us: float | None
-    sequential_us: float
+    sequential_us: float | None
     parallel_before_us: float | None
-    parallel_us: float
+    parallel_us: float | None
     missing_before: int | None
     missing: int
 
@@ -170,8 +171,11 @@ WITH
         SELECT
             *,
             length(arrayFlatten(missing.layers)) AS lacking,
-            lagInFrame(toNullable(sequential_us)) OVER former AS sequential_before_us,
-            lagInFrame(toNullable(parallel_us)) OVER former AS parallel_before_us,
+            -- Where nothing is measured there is zero, which would read as a figure.
+            if(empty(measured) AND lacking > 0, NULL, sequential_us) AS known_sequential_us,
+            if(empty(measured) AND lacking > 0, NULL, parallel_us) AS known_parallel_us,
+            lagInFrame(known_sequential_us) OVER former AS sequential_before_us,
+            lagInFrame(known_parallel_us) OVER former AS parallel_before_us,
             lagInFrame(toNullable(lacking)) OVER former AS missing_before
         FROM
         (
@@ -256,9 +260,9 @@ SELECT
     measured.median_us AS layer_us,
     measured.failure AS failure,
     version.sequential_before_us AS sequential_before_us,
-    version.sequential_us AS sequential_us,
+    version.known_sequential_us AS sequential_us,
     version.parallel_before_us AS parallel_before_us,
-    version.parallel_us AS parallel_us,
+    version.known_parallel_us AS parallel_us,
     version.missing_before AS missing_before,
     version.lacking AS missing
 FROM versions AS version

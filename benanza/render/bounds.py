@@ -56,8 +56,9 @@ def _lower_bounds(found: LowerBounds, *, plain: bool) -> list[RenderableType]:
 
 def _reuse(layers: LayerCounts) -> str:
     saved = layers.total - layers.benchmarked - layers.failed
+    total = f"{layers.total:,} layers and groups" if layers.total > 1 else "1 layer"
     return (
-        f"{plural(layers.total, 'layer')}, {layers.unique:,} unique: {layers.known:,} known, "
+        f"{total}, {layers.unique:,} unique: {layers.known:,} known, "
         f"{layers.benchmarked:,} benchmarked, {layers.failed:,} failed; "
         f"reuse saved {plural(saved, 'benchmark')}"
     )
@@ -78,6 +79,7 @@ def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
     several = len({bound.system_id for bound in bounds}) > 1
     partial = [bound for bound in bounds if bound.partial]
     parts += [Text(line) for bound in partial for line in _missing(bound, several=several)]
+    parts += [Text(line) for bound in bounds for line in _above(bound)]
     if any(len(bound.coverage.missing) > LAYERS_SHOWN for bound in partial):
         parts.append(Text("--format json names all missing layers"))
     return parts
@@ -149,6 +151,19 @@ def _missing(bound: Bound, *, several: bool) -> list[str]:
         *(f"  {line}" for line in _by_reason(missing)),
     ]
     return [printable(line) for line in lines]
+
+
+def _above(bound: Bound) -> list[str]:
+    """A roofline above the bound would read as one of the two being wrong."""
+    sequential_us, roofline_us = bound.sequential_us, bound.roofline_us
+    if bound.partial or sequential_us is None or (roofline_us or 0.0) <= sequential_us:
+        return []
+    return [
+        printable(
+            f"{model_at(bound)}, {bound.precision}: the roofline is above the bound, as fast "
+            "algorithms for convolutions take fewer operations than it counts"
+        )
+    ]
 
 
 def _by_reason(missing: Sequence[MissingLayer]) -> list[str]:

@@ -53,10 +53,10 @@ def _table(versions: Sequence[BoundVersion], *, plain: bool) -> Table:
 
 
 def _moved(unit: TimeUnit, version: BoundVersion) -> str:
-    before = version.sequential_before_us
-    if before is None:
+    before, after = version.sequential_before_us, version.sequential_us
+    if before is None or after is None:
         return ""
-    difference = version.sequential_us - before
+    difference = after - before
     return f"{'+' if difference >= 0 else '-'}{unit.format(abs(difference))}"
 
 

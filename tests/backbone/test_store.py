@@ -272,12 +272,12 @@ def test_history_says_what_moved_a_bound(store: Store) -> None:
     first, second, third = store.history("Net")
     assert (first.model, first.batch, first.dims) == ("Net", 1, {"height": 8})
     assert (first.moved_by, first.layer, first.layer_us) == ("model", "", None)
-    assert (first.sequential_before_us, first.sequential_us) == (None, 0.0)
+    assert (first.sequential_before_us, first.sequential_us) == (None, None)
     assert (first.missing_before, first.missing) == (None, 4)
     assert (second.moved_by, second.layer, second.op) == ("measurement", "conv", "Conv")
     assert (second.library, second.algorithm, second.layer_us) == ("onnxruntime", "gemm", 10.25)
-    assert (second.sequential_before_us, second.sequential_us) == (0.0, 10.25)
-    assert (second.parallel_before_us, second.parallel_us) == (0.0, 10.25)
+    assert (second.sequential_before_us, second.sequential_us) == (None, 10.25)
+    assert (second.parallel_before_us, second.parallel_us) == (None, 10.25)
     assert (third.layer, third.algorithm, third.layer_us) == ("relu", "default", 2.5)
     assert (third.sequential_before_us, third.sequential_us) == (10.25, 15.25)
     assert (third.missing_before, third.missing) == (3, 1)
@@ -325,7 +325,7 @@ def test_a_replay_that_comes_to_another_figure_is_a_new_version(store: Store) ->
     store.insert([msgspec.structs.replace(BOUNDS[2], computed_at=after(9), sequential_us=14.0)])
     assert [found.sequential_us for found in store.bounds()] == [14.0]
     assert [found.sequential_us for found in store.bounds(at=after(8))] == [15.25]
-    assert [change.sequential_us for change in store.history("Net")] == [0.0, 10.25, 15.25, 14.0]
+    assert [change.sequential_us for change in store.history("Net")] == [None, 10.25, 15.25, 14.0]
 
 
 def test_the_best_measurement_is_the_least_warm_median_of_all_that_were_taken(

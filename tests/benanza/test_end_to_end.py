@@ -325,5 +325,5 @@ def test_the_cuda_runtime_is_refused_before_anything_is_done(
 ) -> None:
     done = benanza("run", "zoo:squeezenet", "--runtime", "cuda", "--data", tmp_path / "new")
     assert done.returncode == 1
-    assert done.stderr.startswith("error: --runtime cuda needs ")
+    assert done.stderr.startswith("error: the runtime cuda needs ")
     assert not (tmp_path / "new").exists()

@@ -138,6 +138,13 @@ def test_many_reasons_are_not_all_told() -> None:
     ]
 
 
+def test_a_roofline_above_the_bound_is_explained() -> None:
+    (line,) = lines(but(roofline_us=2_000.0, sequential_us=1_000.0))[3:]
+    assert line.startswith("alexnet, batch 8, fp32: the roofline is above the bound, as fast")
+    assert lines(but(roofline_us=900.0, sequential_us=1_000.0))[3:] == []
+    assert lines(but(roofline_us=None))[3:] == []
+
+
 def test_of_several_systems_it_is_said_which_lacks_layers() -> None:
     """Else the bounds of one model on two systems lack the same in the same words."""
     one = partial("too large")
@@ -183,7 +190,8 @@ def test_no_bounds_say_how_to_get_some() -> None:
     [
         (
             (91, 55, 0, 52, 3),
-            "91 layers, 55 unique: 0 known, 52 benchmarked, 3 failed; reuse saved 36 benchmarks",
+            "91 layers and groups, 55 unique: 0 known, 52 benchmarked, 3 failed; "
+            "reuse saved 36 benchmarks",
         ),
         (
             (1, 1, 1, 0, 0),

@@ -31,9 +31,9 @@ FIRST = BoundVersion(
     layer_us=None,
     failure="",
     sequential_before_us=None,
-    sequential_us=0.0,
+    sequential_us=None,
     parallel_before_us=None,
-    parallel_us=0.0,
+    parallel_us=None,
     missing_before=None,
     missing=3,
 )
@@ -55,7 +55,7 @@ def test_each_version_says_what_moved_it_and_by_how_much() -> None:
         layer="conv1",
         op="Conv",
         layer_us=250.0,
-        sequential_before_us=0.0,
+        sequential_before_us=None,
         sequential_us=250.0,
         parallel_us=250.0,
         missing=2,
@@ -82,8 +82,8 @@ def test_each_version_says_what_moved_it_and_by_how_much() -> None:
     assert lines(FIRST, measured, faster, failed) == [
         "alexnet, batch 8, measured on A CPU with onnxruntime at fp32",
         "computed at (UTC) sequential µs moved parallel µs missing layer µs moved by",
-        "2026-11-21 12:00:01 0.0 0.0 3 - system",
-        "2026-11-21 12:00:01 250.0 +250.0 250.0 2 250.0 conv1 (Conv)",
+        "2026-11-21 12:00:01 - - 3 - system",
+        "2026-11-21 12:00:01 250.0 250.0 2 250.0 conv1 (Conv)",
         "2026-11-21 12:00:01 200.0 -50.0 200.0 2 200.0 conv1 (Conv)",
         "2026-11-21 12:00:01 200.0 +0.0 200.0 2 - Conv+Relu: too large",
     ]

@@ -1,0 +1,63 @@
+-- What the columns of views mean, for those who read it off the server. bounds_at has parameters, and
+-- so no columns before they are given: they are those of current_bounds.
+
+ALTER TABLE best_measurements
+    COMMENT COLUMN title 'Operators in order, joined by +',
+    COMMENT COLUMN fingerprint 'layers.fingerprint',
+    COMMENT COLUMN system 'Accelerator of the system, or its CPU',
+    COMMENT COLUMN runtime 'What ran the layers',
+    COMMENT COLUMN driver 'Version of the GPU driver, or empty',
+    COMMENT COLUMN cuda 'Version of CUDA, or empty',
+    COMMENT COLUMN cudnn 'Version of cuDNN, or empty',
+    COMMENT COLUMN threads 'Threads that a layer may use',
+    COMMENT COLUMN system_id 'systems.system_id',
+    COMMENT COLUMN precision 'Type that floating-point tensors are kept and multiplied in',
+    COMMENT COLUMN library 'Library that ran it; empty where nothing could be tried',
+    COMMENT COLUMN algorithm 'Algorithm of the library',
+    COMMENT COLUMN layout 'Layout of the tensors',
+    COMMENT COLUMN minimum_us 'Least sample, microseconds; null where all variants failed',
+    COMMENT COLUMN median_us 'Median of the samples, microseconds; null where all variants failed',
+    COMMENT COLUMN iqr_us 'Interquartile range of the samples, microseconds',
+    COMMENT COLUMN failure 'Why it failed; empty where a variant did not',
+    COMMENT COLUMN measured_at 'When the layer was measured',
+    COMMENT COLUMN event_id 'Id of the LayerMeasured event';
+
+ALTER TABLE current_bounds
+    COMMENT COLUMN model 'Name under which the model was published',
+    COMMENT COLUMN zoo 'Collection that it comes from, or empty',
+    COMMENT COLUMN model_id 'models.model_id',
+    COMMENT COLUMN batch 'Batch size, in samples',
+    COMMENT COLUMN dims 'Named dimensions and the sizes they were given',
+    COMMENT COLUMN system 'Accelerator of the system, or its CPU',
+    COMMENT COLUMN runtime 'What ran the layers',
+    COMMENT COLUMN driver 'Version of the GPU driver, or empty',
+    COMMENT COLUMN cuda 'Version of CUDA, or empty',
+    COMMENT COLUMN cudnn 'Version of cuDNN, or empty',
+    COMMENT COLUMN threads 'Threads that a layer may use',
+    COMMENT COLUMN system_id 'systems.system_id',
+    COMMENT COLUMN precision 'Type that floating-point tensors are kept and multiplied in',
+    COMMENT COLUMN accounting 'What is counted: paper or full',
+    COMMENT COLUMN fusion 'Whether groups may stand for the layers in them',
+    COMMENT COLUMN sequential_us 'Least time with layers one after the other, microseconds; zero where nothing is measured',
+    COMMENT COLUMN sequential_spread_us 'Spread of sequential_us, microseconds',
+    COMMENT COLUMN parallel_us 'Time of the longest path, microseconds; zero where nothing is measured',
+    COMMENT COLUMN parallel_spread_us 'Spread of parallel_us, microseconds',
+    COMMENT COLUMN roofline_us 'Time at the ceilings of the system, microseconds',
+    COMMENT COLUMN attainable_us 'Estimate with cold weights and other kernels about, microseconds',
+    COMMENT COLUMN partial 'Whether the bound lacks layers',
+    COMMENT COLUMN measured 'Positions of the layers measured',
+    COMMENT COLUMN free 'Positions of the layers that move nothing',
+    COMMENT COLUMN not_counted 'Positions of the layers left out by the accounting',
+    COMMENT COLUMN missing 'Positions of the layers that the bound lacks, by reason; empty unless it is partial',
+    COMMENT COLUMN cover 'Fingerprints that sequential_us adds up, in topological order',
+    COMMENT COLUMN critical_path 'Positions of the layers on the longest path',
+    COMMENT COLUMN layout 'Layout that images are kept in; empty where that makes no difference',
+    COMMENT COLUMN computed_at 'When this version was computed',
+    COMMENT COLUMN cause 'Id of the event that moved it: measurements.event_id, systems.event_id or models.event_id',
+    COMMENT COLUMN event_id 'Id of the BoundUpdated event';
+
+ALTER TABLE layer_reuse
+    COMMENT COLUMN title 'Operators in order, joined by +',
+    COMMENT COLUMN fingerprint 'layers.fingerprint',
+    COMMENT COLUMN models 'Models that contain the layer',
+    COMMENT COLUMN uses 'How often they use it in all';

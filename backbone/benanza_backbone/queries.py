@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from benanza_schemas.layer import Accounting, Kind, Precision
+from benanza_schemas.layer import Accounting, Precision
 
 
 class MissingLayer(msgspec.Struct, frozen=True):
@@ -93,21 +93,6 @@ class BoundChange(msgspec.Struct, frozen=True, kw_only=True):
     parallel_us: float | None
     missing_before: int | None
     missing: int
-
-
-class ModelLayer(msgspec.Struct, frozen=True, kw_only=True):
-    """A layer of a model, as `benanza_schemas.events.LayerSummary` defines it."""
-
-    position: int
-    name: str
-    op: str
-    domain: str
-    kind: Kind
-    fingerprint: str
-    flops: int
-    bytes: int
-    parameters: int
-    reason: str
 
 
 BOUNDS = """
@@ -274,14 +259,6 @@ ORDER BY model, batch, model_id, system, runtime, precision, accounting, fusion,
 """
 """Rows of `BoundChange` of a `model`, by name or id, each bound's versions in order of time."""
 
-MODEL_LAYERS = """
-SELECT position, name, op, domain, kind, fingerprint, flops, bytes, parameters, reason
-FROM model_layers FINAL
-WHERE model_id = {model_id:String}
-ORDER BY position
-"""
-"""Rows of `ModelLayer`."""
-
 MODELS_INGESTED = """
 SELECT model_id, name, argMax(event_id, stored_at) AS event_id
 FROM models
@@ -289,12 +266,6 @@ WHERE model_id IN {models:Array(String)}
 GROUP BY model_id, name
 """
 """The event that each of the `models` was last ingested by, under each of its names."""
-
-KNOWN_LAYERS = """
-SELECT DISTINCT fingerprint
-FROM measurements
-WHERE system_id = {system_id:String} AND precision = {precision:String}
-"""
 
 FAILED_LAYERS = """
 SELECT fingerprint, arraySort(groupUniqArrayArray(results)) AS results

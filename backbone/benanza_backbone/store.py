@@ -21,20 +21,16 @@ from benanza_backbone.queries import (
     BOUND_CHANGES,
     BOUNDS,
     FAILED_LAYERS,
-    KNOWN_LAYERS,
     LAYERS_WITH_JOBS,
     MEASURING_SYSTEMS,
-    MODEL_LAYERS,
     MODELS_INGESTED,
     OFFSETS,
     Bound,
     BoundChange,
-    ModelLayer,
 )
 from benanza_backbone.rows import PARTS_OF_MODELS, TABLES, Row, rows, utc
 from benanza_backbone.telemetry import STORE_INSERT_DURATION
 from benanza_schemas.events import AnyEvent, ModelIngested
-from benanza_schemas.layer import Precision
 
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
@@ -189,15 +185,6 @@ class Store(Closing):
         out.
         """
         return msgspec.convert(self.query(BOUND_CHANGES, {"model": model}), list[BoundChange])
-
-    def layers(self, model_id: str) -> list[ModelLayer]:
-        """The layers of a model in topological order; none if the model isn't known."""
-        return msgspec.convert(self.query(MODEL_LAYERS, {"model_id": model_id}), list[ModelLayer])
-
-    def known_layers(self, system_id: str, precision: Precision) -> frozenset[str]:
-        """Fingerprints of the layers measured on a system, those that failed among them."""
-        found = self.query(KNOWN_LAYERS, {"system_id": system_id, "precision": precision})
-        return frozenset(row["fingerprint"] for row in found)
 
     def failed_layers(self, system_id: str = "", reason: str = "") -> dict[str, list[str]]:
         """Fingerprints of layers that have no time on a system at some precision, with the sorted

@@ -51,7 +51,11 @@ def test_it_leaves_none_of_what_it_has_no_more(store: Store, at_once: bool) -> N
             store.insert([event])
     assert parts(store, LESS) == [2, 1, 0]
     assert parts(store, OTHER) == WHOLE
-    assert [layer.name for layer in store.layers(MODEL_ID)] == [u.name for u in MODEL.layers[:2]]
+    kept = store.query(
+        "SELECT name FROM model_layers FINAL WHERE model_id = {id:String} ORDER BY position",
+        {"id": MODEL_ID},
+    )
+    assert [row["name"] for row in kept] == [use.name for use in MODEL.layers[:2]]
     store.insert([MODEL])
     assert parts(store, MODEL) == WHOLE
 

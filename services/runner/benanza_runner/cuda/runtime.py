@@ -10,34 +10,15 @@ import msgspec
 from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.cuda.all_libraries import all_libraries
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.company import Company
 from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.guard import Guard
-from benanza_runner.cuda.kernels.attention import AttentionKernels
-from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
-from benanza_runner.cuda.kernels.gathering import GatheringKernels
-from benanza_runner.cuda.kernels.images import ImageKernels
-from benanza_runner.cuda.kernels.integer_products import IntegerProducts
-from benanza_runner.cuda.kernels.movement import MovementKernels
-from benanza_runner.cuda.kernels.norms import NormKernels
-from benanza_runner.cuda.kernels.pooling import PoolingKernels
-from benanza_runner.cuda.kernels.rankings import RankingKernels
-from benanza_runner.cuda.kernels.reductions import ReductionKernels
-from benanza_runner.cuda.kernels.row_products import RowProducts
-from benanza_runner.cuda.kernels.softmax_lrn import SoftmaxLrnKernels
-from benanza_runner.cuda.kernels.transposed import TransposedKernels
-from benanza_runner.cuda.libraries.cublaslt import CublasLt
-from benanza_runner.cuda.libraries.cublaslt_integers import CublasLtIntegers
-from benanza_runner.cuda.libraries.cudnn_algorithms import CudnnAlgorithms
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
-from benanza_runner.cuda.libraries.cudnn_legacy import CudnnLegacy
 from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
-from benanza_runner.cuda.libraries.cudnn_recurrent import CudnnRecurrent
-from benanza_runner.cuda.libraries.cudnn_reductions import CudnnReductions
-from benanza_runner.cuda.libraries.cudnn_transposed import CudnnTransposed
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.nvml import Nvml
 from benanza_runner.cuda.reference import Array, reference
@@ -105,29 +86,7 @@ class CudaRuntime(Runtime):
         self._threads = available_cores()
         self._legacy = CudnnLibrary(self._stream.ptr)
         self._graph = CudnnGraph(self._stream.ptr, plans)
-        self._libraries: tuple[Library, ...] = (
-            self._graph,
-            CudnnAlgorithms(self._legacy),
-            CudnnTransposed(self._legacy),
-            CudnnLegacy(self._legacy),
-            CudnnReductions(self._legacy),
-            CudnnRecurrent(self._legacy),
-            CublasLt(algorithms),
-            CublasLtIntegers(algorithms),
-            RowProducts(),
-            IntegerProducts(),
-            ElementwiseKernels(),
-            PoolingKernels(),
-            SoftmaxLrnKernels(),
-            MovementKernels(),
-            GatheringKernels(),
-            ImageKernels(),
-            RankingKernels(),
-            ReductionKernels(),
-            NormKernels(),
-            TransposedKernels(),
-            AttentionKernels(),
-        )
+        self._libraries = all_libraries(self._graph, self._legacy, algorithms)
         self._guard = Guard(
             Path(journal) if journal else None,
             variant_seconds,

@@ -1,0 +1,52 @@
+"""All that offers candidates for calls: libraries, and kernels of this package."""
+
+from benanza_runner.cuda.kernels.attention import AttentionKernels
+from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
+from benanza_runner.cuda.kernels.gathering import GatheringKernels
+from benanza_runner.cuda.kernels.images import ImageKernels
+from benanza_runner.cuda.kernels.integer_products import IntegerProducts
+from benanza_runner.cuda.kernels.movement import MovementKernels
+from benanza_runner.cuda.kernels.norms import NormKernels
+from benanza_runner.cuda.kernels.pooling import PoolingKernels
+from benanza_runner.cuda.kernels.rankings import RankingKernels
+from benanza_runner.cuda.kernels.reductions import ReductionKernels
+from benanza_runner.cuda.kernels.row_products import RowProducts
+from benanza_runner.cuda.kernels.softmax_lrn import SoftmaxLrnKernels
+from benanza_runner.cuda.kernels.transposed import TransposedKernels
+from benanza_runner.cuda.libraries.cublaslt import CublasLt
+from benanza_runner.cuda.libraries.cublaslt_integers import CublasLtIntegers
+from benanza_runner.cuda.libraries.cudnn_algorithms import CudnnAlgorithms
+from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
+from benanza_runner.cuda.libraries.cudnn_legacy import CudnnLegacy
+from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
+from benanza_runner.cuda.libraries.cudnn_recurrent import CudnnRecurrent
+from benanza_runner.cuda.libraries.cudnn_reductions import CudnnReductions
+from benanza_runner.cuda.libraries.cudnn_transposed import CudnnTransposed
+from benanza_runner.cuda.trials import Library
+
+
+def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> tuple[Library, ...]:
+    """They are asked in this order; cuBLASLt for so many `algorithms` of a call."""
+    return (
+        graph,
+        CudnnAlgorithms(legacy),
+        CudnnTransposed(legacy),
+        CudnnLegacy(legacy),
+        CudnnReductions(legacy),
+        CudnnRecurrent(legacy),
+        CublasLt(algorithms),
+        CublasLtIntegers(algorithms),
+        RowProducts(),
+        IntegerProducts(),
+        ElementwiseKernels(),
+        PoolingKernels(),
+        SoftmaxLrnKernels(),
+        MovementKernels(),
+        GatheringKernels(),
+        ImageKernels(),
+        RankingKernels(),
+        ReductionKernels(),
+        NormKernels(),
+        TransposedKernels(),
+        AttentionKernels(),
+    )

@@ -8,9 +8,8 @@ well. What the JSON file holds already is kept, and not timed again unless it fa
 """
 
 import argparse
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite, prod, sqrt
+from collections.abc import Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,20 +17,20 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper
 
-from benanza_ingest.zoo import zoo_names, zoo_path
+from benanza_ingest.zoo import zoo_names
 from benanza_runner import nvidia
 from benanza_runner.layer_model import IR_VERSION
-from benanza_runner.onnxruntime_session import CPU, Provider
+from benanza_runner.onnxruntime_session import Provider
 from benanza_runner.reasons import one_line
-from benanza_runner.sampling import Timing, collect
+from benanza_runner.sampling import collect
 from benanza_runner.stopping import Rule, summary
 from benanza_schemas.layer import Precision
-from benchmarks.half import half
-from benchmarks.whole_model import Arrays, whole_model
+from benchmarks.peer_attempts import GRAPHS, SINGLE_STARTS, Attempt, Configuration, Peers, Result
+from benchmarks.whole_model import Arrays
+from benchmarks.whole_session import Whole, WholeSession
 
-CUDA = "CUDAExecutionProvider"
 FIRST_CALLS = 3
 """In these algorithms are searched for, and graphs captured."""
 
@@ -43,224 +42,10 @@ RULE = Rule(
     cap_us=1_000_000,
     max_samples=2_000,
 )
-SUMMING = ("Conv", "Gemm", "MatMul")
 MOST_ERROR = 0.05
 """Of the norm of the result, against float32 on the CPU. Rounding to fp16 took resnet50 to 0.037,
 with every configuration alike.
 """
-
-
-class Configuration(msgspec.Struct, frozen=True):
-    """The options of the CUDA provider that aren't better one way for every model."""
-
-    nhwc: bool
-    graph: bool
-    fused_bias: bool = False
-
-    def provider(self, precision: Precision) -> Provider:
-        """The provider with all its options."""
-        options = {
-            "cudnn_conv_algo_search": "EXHAUSTIVE",
-            "cudnn_conv_use_max_workspace": "1",
-            "use_tf32": "1" if precision == "tf32" else "0",
-            "prefer_nhwc": "1" if self.nhwc else "0",
-            "enable_cuda_graph": "1" if self.graph else "0",
-            "fuse_conv_bias": "1" if self.fused_bias else "0",
-        }
-        return Provider(CUDA, "cuda", options)
-
-    def title(self) -> str:
-        """For people: `NHWC, CUDA graph`."""
-        graph = ", CUDA graph" if self.graph else ""
-        return f"{'NHWC' if self.nhwc else 'NCHW'}{graph}{', fused bias' * self.fused_bias}"
-
-
-GRAPHS, SINGLE_STARTS = (
-    tuple(Configuration(nhwc, graph) for nhwc in (False, True)) for graph in (True, False)
-)
-"""Each model as a CUDA graph, and where that can't be had with each kernel started by itself."""
-
-
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one configuration: what a call takes, from its start to its end as the host
-    sees it, or why there is no time.
-
-    `error` is ‖result − expected‖ / ‖expected‖, and `on_cpu` names operators that the
-    provider left to the CPU.
-    """
-
-    configuration: Configuration
-    median_us: float | None = None
-    iqr_us: float | None = None
-    samples: int = 0
-    error: float | None = None
-    on_cpu: tuple[str, ...] = ()
-    failure: str = ""
-
-
-class Result(msgspec.Struct, frozen=True):
-    """A model at a precision and a batch size. `failure` says why nothing could be tried."""
-
-    model: str
-    precision: Precision
-    batch: int
-    attempts: tuple[Attempt, ...] = ()
-    failure: str = ""
-
-    def key(self) -> tuple[str, Precision, int]:
-        """What tells it from others."""
-        return self.model, self.precision, self.batch
-
-    def best(self) -> Attempt | None:
-        """The fastest configuration, if any gave the right result."""
-        right = [attempt for attempt in self.attempts if not attempt.failure]
-        return min(right, key=_median_us, default=None)
-
-    def line(self) -> str:
-        """The result for people, in one line; failures with their reasons."""
-        begin = f"{self.model:<14}{self.precision:<6}batch {self.batch:<5}"
-        best = self.best()
-        if best is None:
-            reasons = dict.fromkeys(attempt.failure for attempt in self.attempts)
-            return f"{begin}failed: {self.failure or '; '.join(reasons)}"
-        beside = f"; on the CPU: {', '.join(best.on_cpu)}" if best.on_cpu else ""
-        return (
-            f"{begin}{best.configuration.title():<30}{best.median_us:>10.1f} µs, "
-            f"IQR {best.iqr_us:.1f}, error {best.error:.1g}{beside}"
-        )
-
-
-class Peers(msgspec.Struct):
-    """The file. `tiny` are calls of a model with one kernel that does nothing much: what the
-    host takes of each call.
-    """
-
-    system: dict[str, str] = {}
-    tiny: list[Attempt] = []
-    results: list[Result] = []
-
-    def holds(self, model: str, precision: Precision, batch: int) -> bool:
-        """Whether this was timed; what failed is to be tried again."""
-        wanted = (model, precision, batch)
-        return any(result.key() == wanted and result.best() for result in self.results)
-
-    def add(self, result: Result) -> None:
-        """Takes a result in, in the place of an earlier one of the same."""
-        self.results = [each for each in self.results if each.key() != result.key()]
-        self.results.append(result)
-
-
-def _median_us(attempt: Attempt) -> float:
-    return attempt.median_us or 0.0
-
-
-class WholeSession:
-    """A model that is called with its inputs and outputs on the device.
-
-    Raises whatever ONNX Runtime raises, and `RuntimeError` where it would go without the
-    provider.
-    """
-
-    def __init__(self, model: ModelProto, inputs: Arrays, provider: Provider) -> None:
-        options = ort.SessionOptions()
-        options.log_severity_level = 3
-        options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-        self._provider = provider
-        self._session = ort.InferenceSession(
-            model.SerializeToString(),
-            options,
-            providers=[(provider.name, dict(provider.options))],
-            enable_fallback=0,
-        )
-        if provider.name not in self._session.get_providers():
-            raise RuntimeError(f"{provider.name} can't be loaded here")
-        self._binding = self._session.io_binding()
-        self._bound = []
-        for name, array in inputs.items():
-            value = ort.OrtValue.ortvalue_from_numpy(array, provider.device)
-            self._binding.bind_ortvalue_input(name, value)
-            self._bound.append(value)
-        self._outputs = [self._output(each) for each in model.graph.output]
-
-    def _output(self, output: Any) -> Any:
-        kind = output.type.tensor_type
-        shape = [dim.dim_value for dim in kind.shape.dim]
-        value = ort.OrtValue.ortvalue_from_shape_and_type(
-            shape, kind.elem_type, self._provider.device
-        )
-        self._binding.bind_ortvalue_output(output.name, value)
-        return value
-
-    def call(self) -> Timing:
-        """Runs the model once, to its end."""
-        started = time.perf_counter_ns()
-        self._session.run_with_iobinding(self._binding)
-        return Timing((time.perf_counter_ns() - started) / 1_000, disturbed=False)
-
-    def output(self) -> npt.NDArray[Any]:
-        """What the last call wrote into the first output."""
-        found: npt.NDArray[Any] = self._outputs[0].numpy()
-        return found
-
-    def left_to_others(self) -> tuple[str, ...]:
-        """The operators that other providers run, each once."""
-        return tuple(
-            dict.fromkeys(
-                node.op_type
-                for part in self._session.get_provider_graph_assignment_info()
-                if part.ep_name != self._provider.name
-                for node in part.get_nodes()
-            )
-        )
-
-
-class Whole:
-    """A model with its weights, its inputs, and what they come to."""
-
-    def __init__(self, name: str, batch: int) -> None:
-        proto, weights, self._inputs = whole_model(zoo_path(name).read_bytes(), batch)
-        self._model = with_weights(proto, tamed(proto, weights))
-        session = WholeSession(self._model, self._inputs, CPU)
-        session.call()
-        self.expected = session.output()
-
-    def at(self, precision: Precision) -> tuple[ModelProto, Arrays]:
-        """The model and its inputs in the type of the precision."""
-        if precision != "fp16":
-            return self._model, self._inputs
-        halves = {
-            name: array.astype(np.float16) if array.dtype == np.float32 else array
-            for name, array in self._inputs.items()
-        }
-        return half(self._model), halves
-
-
-def tamed(proto: ModelProto, weights: Mapping[str, npt.NDArray[Any]]) -> Arrays:
-    """Weights with which a model neither overflows float16 nor dies away: those that sums of
-    products are made with are scaled as He et al. (ICCV 2015) begin to train with.
-    """
-    made = dict(weights)
-    for node in proto.graph.node:
-        name = node.input[1] if len(node.input) > 1 else ""
-        if node.op_type not in SUMMING or name not in weights or made[name] is not weights[name]:
-            continue
-        array = weights[name]
-        transposed = any(a.name == "transB" and a.i for a in node.attribute)
-        outputs = array.shape[0 if node.op_type == "Conv" or transposed else -1]
-        size = sqrt(2 * outputs / prod(array.shape))
-        made[name] = array * np.float32(size / float(np.sqrt(np.mean(np.square(array)))))
-    return made
-
-
-def with_weights(proto: ModelProto, weights: Mapping[str, npt.NDArray[Any]]) -> ModelProto:
-    """The model with these elements in its initializers, as a file would have them."""
-    made = ModelProto()
-    made.CopyFrom(proto)
-    made.ir_version = IR_VERSION
-    for tensor in made.graph.initializer:
-        if tensor.name in weights:
-            tensor.CopyFrom(numpy_helper.from_array(weights[tensor.name], tensor.name))
-    return made
 
 
 def attempted(

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from benanza_schemas.layer import Precision
-from benchmarks.gpu_peers import Attempt, Peers, Result
+from benchmarks.peer_attempts import Attempt, Peers, Result
 
 
 class Witness(msgspec.Struct, frozen=True):

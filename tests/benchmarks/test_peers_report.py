@@ -2,7 +2,7 @@
 
 import msgspec
 
-from benchmarks.gpu_peers import GRAPHS, Attempt, Configuration, Peers, Result
+from benchmarks.peer_attempts import GRAPHS, Attempt, Configuration, Peers, Result
 from benchmarks.peers_report import Witness, markdown
 
 BEST = Configuration(nhwc=True, graph=True)

@@ -2,7 +2,16 @@
 
 from typing import NamedTuple
 
-from benanza_schemas.topics import BOUNDS, GRAPHS, JOBS, LAYERS, MODELS, PROFILES, RESULTS
+from benanza_schemas.topics import (
+    BOUNDS,
+    DEAD_LETTERS,
+    GRAPHS,
+    JOBS,
+    LAYERS,
+    MODELS,
+    PROFILES,
+    RESULTS,
+)
 
 
 class Service(NamedTuple):
@@ -22,7 +31,7 @@ SERVICES = {
     "dedupe": Service("dedupe", (LAYERS,)),
     RUNNER: Service("runner", (JOBS,)),
     "analyzer": Service("analyzer", (GRAPHS, RESULTS)),
-    SINK: Service("store", (GRAPHS, JOBS, RESULTS, PROFILES, BOUNDS)),
+    SINK: Service("store", (GRAPHS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)),
 }
 
 

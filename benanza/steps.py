@@ -13,7 +13,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Partition, Record
 from benanza_backbone.step import Offsets, Step
 from benanza_backbone.store import Store
-from benanza_backbone.telemetry import BENCHMARK_DURATION, BOUNDS_RECOMPUTED
+from benanza_backbone.telemetry import BENCHMARK_DURATION, BOUNDS_RECOMPUTED, DEAD_LETTERS_OPEN
 from benanza_backbone.telemetry import JOBS as JOBS_DONE
 from benanza_dedupe.core import TAKES, Dedupe
 from benanza_ingest.limits import Limits
@@ -24,6 +24,8 @@ from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
+    DeadLetter,
+    DeadLetterSettled,
     LayerMeasured,
     LayerSeen,
     ModelIngested,
@@ -164,7 +166,7 @@ def store_step(log: EventLog, store: Store, clock: Clock) -> Step:
 
     The store remembers how far it is. So one that was restored from a copy, or is new, gets
     what it lacks; and where it is ahead of what the group has committed, it is told again what
-    it knows, which does no harm.
+    it knows, which does no harm. It is asked now and then, too, which dead letters are open.
     """
     group, topics = SERVICES[SINK]
     batch: list[AnyEvent] = []
@@ -188,7 +190,7 @@ def store_step(log: EventLog, store: Store, clock: Clock) -> Step:
 
     takes = (
         *(ModelIngested, BenchmarkRequested, SystemMeasured, LayerMeasured, BoundUpdated),
-        ModelWitnessed,
+        *(ModelWitnessed, DeadLetter, DeadLetterSettled),
     )
     return Step(
         log,
@@ -199,8 +201,16 @@ def store_step(log: EventLog, store: Store, clock: Clock) -> Step:
         clock,
         recover=recover,
         flush=flush,
-        probe=store.ping,
+        probe=lambda: _show_dead_letters(store),
     )
+
+
+def _show_dead_letters(store: Store) -> None:
+    """Brings the metric up to date, whichever process has stored them."""
+    found = store.open_dead_letters()
+    DEAD_LETTERS_OPEN.clear()
+    for (group, topic), letters in found.items():
+        DEAD_LETTERS_OPEN.labels(group.partition(".")[0], topic).inc(letters)
 
 
 def records(

@@ -259,6 +259,13 @@ ORDER BY model, batch, model_id, system, runtime, precision, accounting, fusion,
 """
 """Rows of `BoundChange` of a `model`, by name or id, each bound's versions in order of time."""
 
+OPEN_DEAD_LETTERS = """
+SELECT service, topic, count() AS letters
+FROM current_dead_letters
+WHERE state = 'open'
+GROUP BY service, topic
+"""
+
 MODELS_INGESTED = """
 SELECT model_id, name, argMax(event_id, stored_at) AS event_id
 FROM models

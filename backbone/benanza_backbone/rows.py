@@ -34,6 +34,7 @@ TABLES = (
     "measurements",
     "bounds",
     "witnesses",
+    "dead_letters",
 )
 """In the order in which they are written: what is in `models` has its layers too."""
 
@@ -45,9 +46,9 @@ PARTS_OF_MODELS = ("model_layers", "model_edges", "model_groups")
 def rows(event: AnyEvent) -> dict[str, list[Row]]:
     """The rows of each table that an event stands for; all rows of a table have equal keys.
 
-    What waits for a service (ModelPublished, LayerSeen, LayerKnown) or for a person
-    (DeadLetter, and what became of it) is read from the event log, and has no table. So a
-    layer that is in `layers` has a job: `benanza seed-known-layers` relies on it.
+    What waits for a service (ModelPublished, LayerSeen, LayerKnown) is read from the event log,
+    and has no table. So a layer that is in `layers` has a job: `benanza seed-known-layers`
+    relies on it.
     """
     match event:
         case ModelIngested():
@@ -62,7 +63,11 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
             return {"bounds": [_bound(event)]}
         case ModelWitnessed():
             return {"witnesses": [_witness(event)]}
-        case ModelPublished() | LayerSeen() | LayerKnown() | DeadLetter() | DeadLetterSettled():
+        case DeadLetter():
+            return {"dead_letters": [_dead_letter(event)]}
+        case DeadLetterSettled():
+            return {"dead_letters": [_settled(event)]}
+        case ModelPublished() | LayerSeen() | LayerKnown():
             return {}
 
 
@@ -252,6 +257,34 @@ def _witness(event: ModelWitnessed) -> Row:
         "calls": event.calls,
         "layout_changes": event.layout_changes,
         "failure": event.failure,
+    }
+
+
+def _dead_letter(event: DeadLetter) -> Row:
+    return {
+        "dead_letter_id": event.event_id,
+        "state": "open",
+        "changed_at": utc(event.failed_at),
+        "service": event.service,
+        "topic": event.topic,
+        "partition": event.partition,
+        "offset": event.offset,
+        "bytes": len(event.value),
+        "reason": event.reason,
+    }
+
+
+def _settled(event: DeadLetterSettled) -> Row:
+    return {
+        "dead_letter_id": event.dead_letter_id,
+        "state": event.action,
+        "changed_at": utc(event.settled_at),
+        "service": "",
+        "topic": "",
+        "partition": 0,
+        "offset": 0,
+        "bytes": 0,
+        "reason": "",
     }
 
 

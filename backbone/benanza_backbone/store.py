@@ -25,6 +25,7 @@ from benanza_backbone.queries import (
     MEASURING_SYSTEMS,
     MODELS_INGESTED,
     OFFSETS,
+    OPEN_DEAD_LETTERS,
     Bound,
     BoundChange,
 )
@@ -138,9 +139,10 @@ class Store(Closing):
                 statement = f"DELETE FROM {table} WHERE model_id IN {{models:Array(String)}}"
                 self._client.command(statement, parameters={"models": before})
 
-    def ping(self) -> None:
-        """Raises `BenanzaError` unless ClickHouse answers."""
-        self.query("SELECT 1")
+    def open_dead_letters(self) -> dict[tuple[str, str], int]:
+        """How many dead letters are open, by consumer group and topic."""
+        found = self.query(OPEN_DEAD_LETTERS)
+        return {(row["service"], row["topic"]): row["letters"] for row in found}
 
     def offsets(self, group: str) -> dict[Partition, int]:
         """What `set_offsets` has stored last of each partition for a consumer group."""

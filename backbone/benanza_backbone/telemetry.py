@@ -64,6 +64,12 @@ DEAD_LETTERS = Counter(
     ["topic", "reason"],
     registry=REGISTRY,
 )
+DEAD_LETTERS_OPEN = Gauge(
+    "benanza_dead_letters_open",
+    "Events that could not be processed and that nobody has settled, as the store knows them",
+    ["service", "topic"],
+    registry=REGISTRY,
+)
 LAYERS = Counter(
     "benanza_layers",
     "Layers seen in models: new ones become jobs, known ones don't",

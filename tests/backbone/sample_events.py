@@ -13,6 +13,7 @@ from benanza_schemas.events import (
     BoundUpdated,
     Ceiling,
     DeadLetter,
+    DeadLetterSettled,
     Group,
     LayerMeasured,
     LayerSeen,
@@ -266,6 +267,12 @@ DEAD = DeadLetter(
     reason="not MessagePack",
     failed_at=NOON,
 )
+SETTLED = DeadLetterSettled(
+    event_id=event_id("DeadLetterSettled", DEAD.event_id),
+    dead_letter_id=DEAD.event_id,
+    action="dropped",
+    settled_at=after(5),
+)
 EVERY_KIND: tuple[AnyEvent, ...] = (
     PUBLISHED,
     MODEL,
@@ -278,6 +285,7 @@ EVERY_KIND: tuple[AnyEvent, ...] = (
     *BOUNDS,
     WITNESSED,
     DEAD,
+    SETTLED,
 )
 
 OTHER_SYSTEM = identified(msgspec.structs.replace(SYSTEM, threads=4))

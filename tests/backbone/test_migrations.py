@@ -118,6 +118,8 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
         "measurements",
         "bounds",
         "witnesses",
+        "dead_letters",
+        "current_dead_letters",
         "bounds_at",
         "current_bounds",
         "best_measurements",

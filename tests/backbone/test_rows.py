@@ -13,9 +13,11 @@ from tests.backbone.sample_events import (
     GROUP_MEASURED,
     MODEL,
     MODEL_ID,
+    NOON,
     PUBLISHED,
     REQUESTED,
     SEEN,
+    SETTLED,
 )
 
 
@@ -74,7 +76,17 @@ def test_a_layer_that_could_not_be_tried_is_a_row_with_the_reason() -> None:
 
 def test_what_is_read_from_the_event_log_has_no_rows() -> None:
     assert rows(PUBLISHED) == {}
-    assert rows(DEAD) == {}
+    assert rows(SEEN[0]) == {}
+
+
+def test_a_dead_letter_is_a_row_without_what_it_holds_and_another_when_it_is_settled() -> None:
+    (row,) = rows(DEAD)["dead_letters"]
+    assert (row["dead_letter_id"], row["state"], row["changed_at"]) == (DEAD.event_id, "open", NOON)
+    assert (row["service"], row["topic"], row["offset"]) == ("ingest", "models", 7)
+    assert (row["reason"], row["bytes"]) == ("not MessagePack", 1)
+    (settled,) = rows(SETTLED)["dead_letters"]
+    assert (settled["dead_letter_id"], settled["state"]) == (DEAD.event_id, "dropped")
+    assert (settled["changed_at"], settled["service"]) == (SETTLED.settled_at, "")
 
 
 def test_every_row_of_a_table_has_the_same_columns_in_the_same_order() -> None:

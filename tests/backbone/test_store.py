@@ -19,6 +19,7 @@ from tests.backbone.sample_events import (
     CONV_ID,
     CONV_MEASURED,
     CONV_RELU_ID,
+    DEAD,
     EVERY_KIND,
     GROUP_MEASURED,
     MODEL,
@@ -28,6 +29,7 @@ from tests.backbone.sample_events import (
     RELU_MEASURED,
     REQUESTED,
     SEEN,
+    SETTLED,
     SYSTEM,
     SYSTEM_MEASURED,
     UNKNOWN,
@@ -429,6 +431,30 @@ def test_a_store_is_reopened_with_what_it_held(tmp_path: Path) -> None:
         assert len(store.bounds()) == 1
         newest = store.query("SELECT max(applied_at) AS at FROM schema_migrations")[0]["at"]
         assert newest <= datetime.now(UTC)
+
+
+def test_dead_letters_are_open_until_they_are_settled_and_when_they_fail_again(
+    store: Store,
+) -> None:
+    def now() -> list[dict[str, Any]]:
+        return store.query("SELECT state, service, reason, failed_at FROM current_dead_letters")
+
+    store.insert([DEAD, DEAD])
+    assert store.open_dead_letters() == {("ingest", "models"): 1}
+    store.insert([SETTLED])
+    assert store.open_dead_letters() == {}
+    assert now() == [
+        {
+            "state": "dropped",
+            "service": "ingest",
+            "reason": "not MessagePack",
+            "failed_at": DEAD.failed_at,
+        }
+    ]
+    again = msgspec.structs.replace(DEAD, reason="too large", failed_at=after(9))
+    store.insert([again, SETTLED, DEAD])
+    assert store.open_dead_letters() == {("ingest", "models"): 1}
+    assert [(row["state"], row["reason"]) for row in now()] == [("open", "too large")]
 
 
 def test_layers_with_jobs_are_those_requested(store: Store) -> None:

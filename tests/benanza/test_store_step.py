@@ -2,18 +2,23 @@
 
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from benanza.embedded import drain
 from benanza.services import SERVICES, SINK
-from benanza.steps import analyzer_step, dedupe_step, runner_step, store_step
-from benanza_backbone.event_log import EventLog
+from benanza.steps import analyzer_step, dedupe_step, ingest_step, runner_step, store_step
+from benanza_backbone.event_log import EventLog, Message
+from benanza_backbone.processor import as_message
 from benanza_backbone.rows import TABLES
 from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.store import Store
-from benanza_schemas.topics import DEAD_LETTERS
+from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
+from benanza_ingest.limits import Limits
+from benanza_schemas.events import DeadLetter, DeadLetterSettled, event_id
+from benanza_schemas.topics import DEAD_LETTERS, MODELS
 from tests.benanza.test_steps import clock, ingested, written
 from tests.runner.fake_runtime import FakeRuntime
 
@@ -112,3 +117,31 @@ def test_a_store_that_fails_before_its_offsets_are_stored_is_told_again(
 
 def stop(*arguments: object) -> None:
     raise KeyboardInterrupt
+
+
+def test_open_dead_letters_are_shown_until_they_are_settled(log: EventLog, tmp_path: Path) -> None:
+    log.append([Message(MODELS, b"key", b"no event")])
+    with ingest_step(log, Limits(), clock) as step:
+        drain(step)
+    (letter,) = written(log, DEAD_LETTERS)
+    assert isinstance(letter, DeadLetter)
+    with Store.open(f"chdb://{tmp_path}/store") as store, store_step(log, store, clock) as step:
+        drain(step)
+        step.check()
+        assert shown() == {("ingest", "models"): 1.0}
+        settled = DeadLetterSettled(
+            event_id=event_id("DeadLetterSettled", "test"),
+            dead_letter_id=letter.event_id,
+            action="dropped",
+            settled_at=letter.failed_at + timedelta(seconds=1),
+        )
+        log.append([as_message(settled)])
+        drain(step)
+        step.check()
+        assert shown() == {}
+
+
+def shown() -> dict[tuple[str, str], float]:
+    """The metric, by service and topic."""
+    (metric,) = DEAD_LETTERS_OPEN.collect()
+    return {(s.labels["service"], s.labels["topic"]): s.value for s in metric.samples}

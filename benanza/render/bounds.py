@@ -56,7 +56,7 @@ def _lower_bounds(found: LowerBounds, *, plain: bool) -> list[RenderableType]:
 
 def _reuse(layers: LayerCounts) -> str:
     saved = layers.total - layers.benchmarked - layers.failed
-    total = f"{layers.total:,} layers and groups" if layers.total > 1 else "1 layer"
+    total = "1 layer" if layers.total == 1 else f"{layers.total:,} layers and groups"
     return (
         f"{total}, {layers.unique:,} unique: {layers.known:,} known, "
         f"{layers.benchmarked:,} benchmarked, {layers.failed:,} failed; "
@@ -79,7 +79,7 @@ def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
     several = len({bound.system_id for bound in bounds}) > 1
     partial = [bound for bound in bounds if bound.partial]
     parts += [Text(line) for bound in partial for line in _missing(bound, several=several)]
-    parts += [Text(line) for bound in bounds for line in _above(bound)]
+    parts += [Text(line) for bound in bounds for line in _above(bound, several=several)]
     if any(len(bound.coverage.missing) > LAYERS_SHOWN for bound in partial):
         parts.append(Text("--format json names all missing layers"))
     return parts
@@ -141,29 +141,33 @@ def _coverage(bound: Bound) -> str:
     return f"partial: {measured:,} of {measured + missing:,}"
 
 
-def _missing(bound: Bound, *, several: bool) -> list[str]:
-    """What a bound lacks, on which system where several are shown."""
+def _which(bound: Bound, *, several: bool) -> str:
+    """The model at a precision, on which system where several are shown."""
     on = f", on {bound.system} with {bound.runtime}" if several else ""
+    return f"{model_at(bound)}, {bound.precision}{on}"
+
+
+def _missing(bound: Bound, *, several: bool) -> list[str]:
+    """What a bound lacks."""
     missing = bound.coverage.missing
     lines = [
-        f"{model_at(bound)}, {bound.precision}{on}: the bound is partial; "
+        f"{_which(bound, several=several)}: the bound is partial; "
         f"it lacks {plural(len(missing), 'layer')}:",
         *(f"  {line}" for line in _by_reason(missing)),
     ]
     return [printable(line) for line in lines]
 
 
-def _above(bound: Bound) -> list[str]:
+def _above(bound: Bound, *, several: bool) -> list[str]:
     """A roofline above the bound would read as one of the two being wrong."""
     sequential_us, roofline_us = bound.sequential_us, bound.roofline_us
     if bound.partial or sequential_us is None or (roofline_us or 0.0) <= sequential_us:
         return []
-    return [
-        printable(
-            f"{model_at(bound)}, {bound.precision}: the roofline is above the bound, as fast "
-            "algorithms for convolutions take fewer operations than it counts"
-        )
-    ]
+    line = (
+        f"{_which(bound, several=several)}: the roofline is above the bound; fast algorithms for "
+        "convolutions take fewer operations than it counts"
+    )
+    return [printable(line)]
 
 
 def _by_reason(missing: Sequence[MissingLayer]) -> list[str]:

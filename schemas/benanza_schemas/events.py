@@ -227,11 +227,13 @@ IN_COMPANY = "in company"
 """After a call that ran other code; inputs and weights are in the last cache."""
 
 WEIGHTS_COLD = "weights cold"
-"""After a call that ran other code; inputs are in the last cache, and weights in memory."""
+"""After a call that ran other code; inputs and scratch memory are in the last cache, and weights in
+memory.
+"""
 
 HOPELESS = "hopeless"
-"""`stopped_by` of what took so much longer than others, when it was run once to see whether it can
-run, that it wasn't timed: its only sample holds the host's start as well."""
+"""`stopped_by` of what took so much longer than others, when it was run to see whether it can run,
+that it wasn't timed: its only sample holds what starting one call takes as well."""
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -140,7 +140,7 @@ def test_many_reasons_are_not_all_told() -> None:
 
 def test_a_roofline_above_the_bound_is_explained() -> None:
     (line,) = lines(but(roofline_us=2_000.0, sequential_us=1_000.0))[3:]
-    assert line.startswith("alexnet, batch 8, fp32: the roofline is above the bound, as fast")
+    assert line.startswith("alexnet, batch 8, fp32: the roofline is above the bound; fast")
     assert lines(but(roofline_us=900.0, sequential_us=1_000.0))[3:] == []
     assert lines(but(roofline_us=None))[3:] == []
 
@@ -196,6 +196,11 @@ def test_no_bounds_say_how_to_get_some() -> None:
         (
             (1, 1, 1, 0, 0),
             "1 layer, 1 unique: 1 known, 0 benchmarked, 0 failed; reuse saved 1 benchmark",
+        ),
+        (
+            (0, 0, 0, 0, 0),
+            "0 layers and groups, 0 unique: 0 known, 0 benchmarked, 0 failed; "
+            "reuse saved 0 benchmarks",
         ),
     ],
 )

@@ -86,7 +86,8 @@ class Company:
 
         Emptying the cache writes back what the call has written, which a model writes anew
         before it has to. So the time without the call is that with kernels in its stead that
-        only write as much; it is the same for all calls that read and write as much. Raises
+        only write as much; it is the same for all calls that read and write as much. A call that
+        writes less scratch memory than it asks for thereby seems to take less. Raises
         `NoiseError`.
         """
         own = [] if scratch is None else [scratch[: self.cache_bytes]]

@@ -29,10 +29,6 @@ class GraphTimer:
         self._start = cupy.cuda.Event()
         self._end = cupy.cuda.Event()
 
-    def once_us(self, run: Run) -> float:
-        """What one call takes, its start from the host included."""
-        return self._timed_us(run)
-
     def trial(self, run: Run, once_us: float, kind: str) -> Trial:
         """A look of few calls, and the full timing of as many as a replay of `FULL_US` holds."""
         calls = calls_for(once_us, LOOK_US, LOOK_CALLS)

@@ -82,9 +82,10 @@ class LayoutChanges:
         if key not in self._known:
             (target,) = (order for _, order in image_layouts(len(shape)) if order != source)
             run = layout_change(empty(shape, source, precision), empty(shape, target, precision))
-            run()
+            once = self._timer.replayed(run, 1)
+            once.run()
             # Few calls would leave a share of the replay's start in each.
-            calls = calls_for(self._timer.once_us(run), FULL_US, FULL_CALLS)
+            calls = calls_for(once.call_us(), FULL_US, FULL_CALLS)
             batch = self._timer.replayed(run, calls)
             alone_us = median(batch.call_us() for _ in range(SAMPLES))
             self._known[key] = Change(alone_us, self._in_company_us(run, alone_us))

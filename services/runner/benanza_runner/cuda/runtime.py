@@ -43,7 +43,7 @@ from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 
-METHOD = "CUDA graph replay, warm; 2"
+METHOD = "CUDA graph replay, warm; 3"
 """How layers are timed. Raised by one when times change without the system changing."""
 
 MOST_PLANS = 24

@@ -77,7 +77,9 @@ class Witness:
     def run(self) -> None:
         """Starts the model once; it may be captured into a graph of the first stream."""
         if not self._parallel:
-            self.run_in_order()
+            for call in self.calls:
+                for run in call.runs:
+                    run()
             return
         try:
             self._run_at_once()
@@ -103,12 +105,6 @@ class Witness:
         for lane, index in last.items():
             if lane:
                 main.wait_event(self._ends[index])
-
-    def run_in_order(self) -> None:
-        """Starts one call after the other on the first stream."""
-        for call in self.calls:
-            for run in call.runs:
-                run()
 
     def _calls(self, program: Program) -> list[Call]:
         calls: list[Call] = []

@@ -1,5 +1,6 @@
 """The services as steps over an event log: each core with what it reads and remembers."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
@@ -201,16 +202,24 @@ def store_step(log: EventLog, store: Store, clock: Clock) -> Step:
         clock,
         recover=recover,
         flush=flush,
-        probe=lambda: _show_dead_letters(store),
+        probe=lambda: _show(store.open_dead_letters()),
     )
 
 
-def _show_dead_letters(store: Store) -> None:
-    """Brings the metric up to date, whichever process has stored them."""
-    found = store.open_dead_letters()
-    DEAD_LETTERS_OPEN.clear()
-    for (group, topic), letters in found.items():
-        DEAD_LETTERS_OPEN.labels(group.partition(".")[0], topic).inc(letters)
+def _show(dead_letters: Mapping[tuple[str, str], int]) -> None:
+    """Brings the metric up to date, without a moment in which one that stays isn't there: an alert
+    would begin anew.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for (group, topic), letters in dead_letters.items():
+        found[group.partition(".")[0], topic] += letters
+    (metric,) = DEAD_LETTERS_OPEN.collect()
+    for sample in metric.samples:
+        labels = sample.labels["service"], sample.labels["topic"]
+        if labels not in found:
+            DEAD_LETTERS_OPEN.remove(*labels)
+    for labels, letters in found.items():
+        DEAD_LETTERS_OPEN.labels(*labels).set(letters)
 
 
 def records(

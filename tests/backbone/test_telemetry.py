@@ -17,6 +17,7 @@ INTERFACE = {
     "oldest_unprocessed_timestamp_seconds": ("gauge", {"topic", "group"}),
     "process_duration_seconds": ("histogram", {"service"}),
     "dead_letters": ("counter", {"topic", "reason"}),
+    "dead_letters_open": ("gauge", {"service", "topic"}),
     "layers": ("counter", {"outcome"}),
     "jobs": ("counter", {"outcome"}),
     "benchmark_duration_seconds": ("histogram", set()),

@@ -6,6 +6,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
 from benanza.results import (
@@ -15,7 +16,6 @@ from benanza.results import (
     LayerCounts,
     LowerBounds,
     MissingLayer,
-    Witness,
 )
 
 REASONS_SHOWN = 10
@@ -73,21 +73,16 @@ def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
     for bound in bounds:
         tables.setdefault((bound.system_id, bound.precision), []).append(bound)
     with_dims = any(bound.dims for bound in bounds)
+    systems = SystemNames(bounds)
     for rows in tables.values():
         parts.append(_table(rows, with_dims=with_dims, plain=plain))
-        parts.append(Text(printable(measured_on(rows[0]))))
-    several = len({bound.system_id for bound in bounds}) > 1
+        parts.append(Text(printable(systems.measured_on(rows[0]))))
     partial = [bound for bound in bounds if bound.partial]
-    parts += [Text(line) for bound in partial for line in _missing(bound, several=several)]
-    parts += [Text(line) for bound in bounds for line in _above(bound, several=several)]
+    parts += [Text(line) for bound in partial for line in _missing(bound, systems)]
+    parts += [Text(line) for bound in bounds for line in _above(bound, systems)]
     if any(len(bound.coverage.missing) > LAYERS_SHOWN for bound in partial):
         parts.append(Text("--format json names all missing layers"))
     return parts
-
-
-def measured_on(found: Bound | BoundVersion | Witness) -> str:
-    """On what, with what and at which precision the layers were measured."""
-    return f"measured on {found.system} with {found.runtime} at {found.precision}"
 
 
 def model_at(found: Bound | BoundVersion) -> str:
@@ -141,30 +136,30 @@ def _coverage(bound: Bound) -> str:
     return f"partial: {measured:,} of {measured + missing:,}"
 
 
-def _which(bound: Bound, *, several: bool) -> str:
+def _which(bound: Bound, systems: SystemNames) -> str:
     """The model at a precision, on which system where several are shown."""
-    on = f", on {bound.system} with {bound.runtime}" if several else ""
+    on = f", on {systems.name(bound)}" if systems.several else ""
     return f"{model_at(bound)}, {bound.precision}{on}"
 
 
-def _missing(bound: Bound, *, several: bool) -> list[str]:
+def _missing(bound: Bound, systems: SystemNames) -> list[str]:
     """What a bound lacks."""
     missing = bound.coverage.missing
     lines = [
-        f"{_which(bound, several=several)}: the bound is partial; "
+        f"{_which(bound, systems)}: the bound is partial; "
         f"it lacks {plural(len(missing), 'layer')}:",
         *(f"  {line}" for line in _by_reason(missing)),
     ]
     return [printable(line) for line in lines]
 
 
-def _above(bound: Bound, *, several: bool) -> list[str]:
+def _above(bound: Bound, systems: SystemNames) -> list[str]:
     """A roofline above the bound would read as one of the two being wrong."""
     sequential_us, roofline_us = bound.sequential_us, bound.roofline_us
     if bound.partial or sequential_us is None or (roofline_us or 0.0) <= sequential_us:
         return []
     line = (
-        f"{_which(bound, several=several)}: the roofline is above the bound; fast algorithms for "
+        f"{_which(bound, systems)}: the roofline is above the bound; fast algorithms for "
         "convolutions take fewer operations than it counts"
     )
     return [printable(line)]

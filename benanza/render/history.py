@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.bounds import measured_on, model_at
+from benanza.render.bounds import model_at
+from benanza.render.systems import SystemNames
 from benanza.render.table import Column, printable, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results import BoundVersion, History
@@ -18,9 +19,10 @@ def print_history(console: Console, history: History) -> None:
     for version in history.history:
         key = (version.model_id, version.system_id, version.precision)
         bounds.setdefault(key, []).append(version)
+    systems = SystemNames(history.history)
     for versions in bounds.values():
         last = versions[-1]
-        title = f"{model_at(last)}, {measured_on(last)}"
+        title = f"{model_at(last)}, {systems.measured_on(last)}"
         console.print(Text(printable(title)))
         console.print(_table(versions, plain=not console.is_terminal))
 

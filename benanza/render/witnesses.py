@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.bounds import measured_on
+from benanza.render.systems import SystemNames
 from benanza.render.table import Column, printable, table
 from benanza.render.units import time_unit
 from benanza.results import Witness, Witnesses
@@ -17,9 +17,10 @@ def print_witnesses(console: Console, found: Witnesses) -> None:
     tables: dict[tuple[str, str], list[Witness]] = {}
     for witness in found.witnesses:
         tables.setdefault((witness.system_id, witness.precision), []).append(witness)
+    systems = SystemNames(found.witnesses)
     for rows in tables.values():
         console.print(_table(rows, plain=not console.is_terminal))
-        console.print(Text(printable(measured_on(rows[0]))))
+        console.print(Text(printable(systems.measured_on(rows[0]))))
     for witness in found.witnesses:
         if witness.failure:
             about = f"{witness.model}, batch {witness.batch}, {witness.precision}"

@@ -1,0 +1,35 @@
+"""What systems are called, so that people can tell them apart."""
+
+from collections.abc import Iterable
+
+from benanza.results import Bound, BoundVersion, Witness
+
+ID_SHOWN = 8
+"""Digits of a system's id: enough to find it among those of an installation."""
+
+Measured = Bound | BoundVersion | Witness
+
+
+class SystemNames:
+    """The names of the systems that these results are of.
+
+    It is the accelerator's or the CPU's; where several with the same runtime are called the same,
+    as after another driver was installed, their ids begin to tell them apart.
+    """
+
+    def __init__(self, found: Iterable[Measured]) -> None:
+        called: dict[tuple[str, str], set[str]] = {}
+        for each in found:
+            called.setdefault((each.system, each.runtime), set()).add(each.system_id)
+        self.several = sum(map(len, called.values())) > 1
+        self._alike = frozenset().union(*(ids for ids in called.values() if len(ids) > 1))
+
+    def name(self, found: Measured) -> str:
+        """The system's name, and what it measured with."""
+        alike = found.system_id in self._alike
+        system = f"{found.system} ({found.system_id[:ID_SHOWN]})" if alike else found.system
+        return f"{system} with {found.runtime}"
+
+    def measured_on(self, found: Measured) -> str:
+        """On what, with what and at which precision the layers were measured."""
+        return f"measured on {self.name(found)} at {found.precision}"

@@ -5,6 +5,7 @@ well: the last event about a dead letter says whether it is open.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -171,6 +172,11 @@ def _obstacle(identity: str, filed: dict[str, _Filed], action: Action) -> str:
             f"dead letter {identity} was too large to be kept whole; the original is at {place}: "
             "move the service back there with `benanza replay`, or drop the dead letter"
         )
+    if action == "replayed" and letter.topic == DEAD_LETTERS:
+        return (
+            f"dead letter {identity} is of a record of {DEAD_LETTERS} itself that is none, "
+            "and would come back: drop it"
+        )
     if action == "replayed" and letter.topic not in TOPICS:
         return (
             f"dead letter {identity} is from the topic {letter.topic!r}, which this version "
@@ -195,5 +201,6 @@ def _settlement(letter: DeadLetter, action: Action) -> DeadLetterSettled:
         event_id=event_id("DeadLetterSettled", letter.event_id, failed_at, action),
         dead_letter_id=letter.event_id,
         action=action,
-        settled_at=now(),
+        # Another machine's clock may be behind that of the service, and the store goes by time.
+        settled_at=max(now(), letter.failed_at + timedelta(microseconds=1)),
     )

@@ -35,6 +35,11 @@ SERVICES = {
 }
 
 
+def service_of(group: str) -> str:
+    """The service whose consumer group this is; the group itself if it is none's."""
+    return next((service for service in SERVICES if is_of(group, service)), group)
+
+
 def is_of(group: str, service: str) -> bool:
     """Whether a consumer group is that of this service."""
     return group.split(".")[0] == SERVICES[service].group

@@ -19,7 +19,7 @@ from benanza_backbone.service import Service
 from benanza_backbone.settings import Settings
 from benanza_backbone.step import Step
 from benanza_backbone.store import Store
-from benanza_backbone.telemetry import GPU_BUSY
+from benanza_backbone.telemetry import DEAD_LETTERS_OPEN, GPU_BUSY
 from benanza_runner.nvidia import busy_ratio
 from benanza_runner.runtime import Runtime
 from benanza_schemas.layer import Precision
@@ -116,12 +116,16 @@ def serve_analyzer(settings: Settings, started: Started) -> int:
 
     @contextmanager
     def sink() -> Iterator[Step]:
-        with (
-            KafkaEventLog(kafka, LONGEST_INSERT_S) as log,
-            Store.open(settings.clickhouse) as store,
-            store_step(log, store, now) as step,
-        ):
-            yield step
+        try:
+            with (
+                KafkaEventLog(kafka, LONGEST_INSERT_S) as log,
+                Store.open(settings.clickhouse) as store,
+                store_step(log, store, now) as step,
+            ):
+                yield step
+        finally:
+            # Who looks no longer knows no more; other copies do.
+            DEAD_LETTERS_OPEN.clear()
 
     service.add("analyzer", analyzer, limit=ANALYZED_AT_ONCE, longest_turn_s=LONGEST_REBUILD_S)
     service.add(SINK, sink, limit=STORED_AT_ONCE, longest_turn_s=LONGEST_INSERT_S)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from benanza.ingesting import Ingest, ingest_published
 from benanza.measured_layers import MeasuredLayers
-from benanza.services import RUNNER, SERVICES, SINK
+from benanza.services import RUNNER, SERVICES, SINK, service_of
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.model_check import InvalidModelError
 from benanza_backbone.errors import BenanzaError
@@ -212,7 +212,7 @@ def _show(dead_letters: Mapping[tuple[str, str], int]) -> None:
     """
     found: Counter[tuple[str, str]] = Counter()
     for (group, topic), letters in dead_letters.items():
-        found[group.partition(".")[0], topic] += letters
+        found[service_of(group), topic] += letters
     (metric,) = DEAD_LETTERS_OPEN.collect()
     for sample in metric.samples:
         labels = sample.labels["service"], sample.labels["topic"]

@@ -451,6 +451,10 @@ def test_dead_letters_are_open_until_they_are_settled_and_when_they_fail_again(
             "failed_at": DEAD.failed_at,
         }
     ]
+    elsewhere = msgspec.structs.replace(SETTLED, dead_letter_id="f" * 32)
+    at_once = msgspec.structs.replace(SETTLED, settled_at=DEAD.failed_at)
+    store.insert([elsewhere, at_once])
+    assert [row["state"] for row in now()] == ["dropped"]
     again = msgspec.structs.replace(DEAD, reason="too large", failed_at=after(9))
     store.insert([again, SETTLED, DEAD])
     assert store.open_dead_letters() == {("ingest", "models"): 1}

@@ -15,7 +15,7 @@ from benanza_backbone.dead_letter import dead_letter
 from benanza_backbone.event_log import Partition, Record
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings, load
-from benanza_schemas.topics import MODELS
+from benanza_schemas.topics import DEAD_LETTERS, MODELS
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -29,9 +29,9 @@ steps = st.lists(
 )
 
 
-def fail(configured: Settings, number: int, at: datetime) -> str:
-    """Ingest fails at the record of this offset; the dead letter's id."""
-    record = Record(Partition(MODELS, 0), number, NOON, b"key", b"value")
+def fail(configured: Settings, number: int, at: datetime, topic: str = MODELS) -> str:
+    """A service fails at the record of this offset; the dead letter's id."""
+    record = Record(Partition(topic, 0), number, NOON, b"key", b"value")
     letter = dead_letter(record, "ingest", ValueError("reason"), at)
     with opened_log(configured) as log:
         log.append([as_message(letter)])
@@ -90,3 +90,23 @@ def test_a_crash_between_the_two_writes_leaves_it_open(
         assert len(log.read(Partition(MODELS, 0), 0, 10)) == 1
     (found,) = list_dead_letters(configured, service=None, limit=1, settled=False).dead_letters
     assert msgspec.structs.asdict(found)["id"] == identity
+
+
+def test_what_is_no_dead_letter_in_their_topic_can_only_be_dropped(tmp_path: Path) -> None:
+    """Replayed, it would come back again and again."""
+    configured = load({"BENANZA_DATA": str(tmp_path)})
+    identity = fail(configured, 1, NOON, DEAD_LETTERS)
+    (refused,) = settle_dead_letters(configured, "replayed", ids=[identity]).errors
+    assert "would come back: drop it" in refused.reason
+    assert settle_dead_letters(configured, "dropped", ids=[identity]).dead_letters == (identity,)
+
+
+def test_it_is_settled_after_it_failed_whatever_the_clocks_say(tmp_path: Path) -> None:
+    """The store goes by these times; a service's clock may be ahead."""
+    configured = load({"BENANZA_DATA": str(tmp_path)})
+    ahead = datetime.now(UTC) + timedelta(days=1)
+    identity = fail(configured, 1, ahead)
+    settle_dead_letters(configured, "dropped", ids=[identity])
+    (found,) = list_dead_letters(configured, service=None, limit=1, settled=True).dead_letters
+    assert found.settled_at is not None
+    assert found.settled_at > ahead

@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS dead_letters
     changed_at      DateTime64(6, 'UTC')    COMMENT 'When the event failed, or when it was settled',
     service         String                  COMMENT 'Consumer group that could not process the event; empty where it was settled',
     topic           LowCardinality(String)  COMMENT 'Topic of the event; empty where it was settled',
-    partition       UInt32                  COMMENT 'Partition of the event',
+    partition       UInt64                  COMMENT 'Partition of the event',
     offset          UInt64                  COMMENT 'Offset of the event in its partition',
     bytes           UInt64                  COMMENT 'Size of the event as far as it was kept, bytes',
     reason          String                  COMMENT 'Why it failed; empty where it was settled'
@@ -19,7 +19,8 @@ COMMENT 'Dead letters: a row for each time that one failed or was settled';
 CREATE OR REPLACE VIEW current_dead_letters AS
 SELECT
     letter.dead_letter_id AS dead_letter_id,
-    argMax(letter.state, letter.changed_at) AS state,
+    -- At the same moment, what an operator did came after.
+    argMax(letter.state, (letter.changed_at, letter.state != 'open')) AS state,
     argMaxIf(letter.service, letter.changed_at, letter.state = 'open') AS service,
     argMaxIf(letter.topic, letter.changed_at, letter.state = 'open') AS topic,
     argMaxIf(letter.partition, letter.changed_at, letter.state = 'open') AS partition,
@@ -29,6 +30,8 @@ SELECT
     maxIf(letter.changed_at, letter.state = 'open') AS failed_at
 FROM dead_letters AS letter
 GROUP BY letter.dead_letter_id
+-- A settlement of a letter that isn't here says nothing.
+HAVING countIf(letter.state = 'open') > 0
 COMMENT 'Each dead letter as it is now: open, replayed or dropped';
 
 ALTER TABLE current_dead_letters

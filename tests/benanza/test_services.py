@@ -1,0 +1,15 @@
+"""Services by their consumer groups."""
+
+import pytest
+
+from benanza.services import SERVICES, service_of
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_group_is_that_of_its_service(service: str) -> None:
+    assert service_of(SERVICES[service].group) == service
+
+
+def test_runners_have_a_group_for_each_system_and_others_are_called_what_they_are() -> None:
+    assert service_of("runner.0123.fp32") == "runner"
+    assert service_of("somebody-else") == "somebody-else"

@@ -1,7 +1,5 @@
 """A model that is ingested again takes the place of the former one, with all its parts."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,12 +21,6 @@ OTHER = msgspec.structs.replace(
     MODEL, model_id="f" * 32, name="other", event_id=event_id("ModelIngested", "other")
 )
 WHOLE = [len(rows(MODEL)[table]) for table in PARTS_OF_MODELS]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(f"chdb://{tmp_path}/store") as store:
-        yield store
 
 
 def parts(store: Store, model: ModelIngested) -> list[int]:

@@ -90,6 +90,14 @@ def test_what_is_clearly_slower_costs_a_single_look(count: int, seed: int) -> No
     assert clock.full == [1] + [0] * (count - 1)
 
 
+@given(times, st.integers(0, 10_000))
+def test_what_was_seen_before_is_not_looked_at_again(times_us: list[float], seed: int) -> None:
+    clock, fresh = Clock(times_us, 0.0, seed), Clock(times_us, 0.0, seed)
+    trials = [trial._replace(seen_us=(trial.look.call_us(),)) for trial in clock.trials()]
+    assert search(trials, PLAN, Random(seed)) == search(fresh.trials(), PLAN, Random(seed))
+    assert clock.calls == fresh.calls
+
+
 def test_the_rule_counts_the_time_of_all_calls_of_a_batch() -> None:
     clock = Clock([1.0], 0.0, 0)
     (found,) = search(clock.trials(), PLAN, Random(0))

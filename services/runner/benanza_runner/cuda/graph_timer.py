@@ -30,7 +30,10 @@ class GraphTimer:
         self._end = cupy.cuda.Event()
 
     def trial(self, run: Run, once_us: float, kind: str) -> Trial:
-        """A look of few calls, and the full timing of as many as a replay of `FULL_US` holds."""
+        """A look of few calls, and the full timing of as many as a replay of `FULL_US` holds.
+
+        `once_us` is what a graph of one call took. Where that is all that a look holds, it was one.
+        """
         calls = calls_for(once_us, LOOK_US, LOOK_CALLS)
         look = self.replayed(run, calls)
 
@@ -38,7 +41,7 @@ class GraphTimer:
             enough = calls_for(look.call_us(), FULL_US, FULL_CALLS)
             return look if enough <= calls else self.replayed(run, enough)
 
-        return Trial(look, full, kind)
+        return Trial(look, full, kind, (once_us,) if calls == 1 else ())
 
     def wake(self, batch: Batch) -> None:
         """Keeps the device at work until it runs as fast as it will: it may have been idle."""

@@ -11,7 +11,7 @@ from benanza_runner.cuda.arrays import relative_error
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, failed, refused
 from benanza_runner.cuda.company import Company
-from benanza_runner.cuda.graph_timer import GraphTimer
+from benanza_runner.cuda.graph_timer import LOOK_US, GraphTimer
 from benanza_runner.cuda.guard import Guard
 from benanza_runner.cuda.layout_changes import LayoutChanges
 from benanza_runner.cuda.layouts import best_by_layout, image_layout
@@ -89,10 +89,11 @@ class Trials:
         trials: list[tuple[Checked, Trial]] = []
         fastest_us = inf
         for candidate in self._offered(bench):
-            checked = self._checked(candidate, bench, expected, name)
+            hopeless_us = self._hopeless_factor * fastest_us
+            checked = self._checked(candidate, bench, expected, name, hopeless_us)
             if isinstance(checked, Variant):
                 failures.append(checked)
-            elif checked is not None and checked.once_us > self._hopeless_factor * fastest_us:
+            elif checked is not None and checked.once_us > hopeless_us:
                 hopeless.append(_timed(checked, Found((checked.once_us,), HOPELESS)))
             elif checked is not None:
                 trial = self._trial(checked, name)
@@ -127,7 +128,7 @@ class Trials:
             with self._guard.watching(_name(name, checked.candidate)):
                 return watched(trial.full())
 
-        return Trial(watched(trial.look), full, trial.kind)
+        return trial._replace(look=watched(trial.look), full=full)
 
     def _within_models(
         self, checked: list[Checked], timed: list[Variant], bench: Bench, name: str
@@ -198,9 +199,17 @@ class Trials:
                 yield refused(type(library).__name__, "none", "", error)
 
     def _checked(
-        self, candidate: Candidate | Variant, bench: Bench, expected: Any, name: str
+        self,
+        candidate: Candidate | Variant,
+        bench: Bench,
+        expected: Any,
+        name: str,
+        hopeless_us: float = inf,
     ) -> Checked | Variant | None:
-        """The candidate if it is right, or why it isn't; None if it isn't meant at all."""
+        """The candidate if it is right, or why it isn't; None if it isn't meant at all.
+
+        It runs once; again if that is quickly done, or if it would be the last look at it.
+        """
         if isinstance(candidate, Variant):
             return candidate
         if self._guard.condemned(_name(name, candidate)):
@@ -215,7 +224,7 @@ class Trials:
                 # Only ever run as a graph: some of cuDNN's algorithms make the process slow when
                 # they are run outside of one (docs/gpu.md).
                 once = self._timer.replayed(candidate.run, 1)
-                once.run()
+                once_us = once.call_us()
                 errors = [
                     relative_error(result.floats(), wanted)
                     for result, wanted in zip(written, expected, strict=True)
@@ -225,7 +234,8 @@ class Trials:
                 reason = next(filter(None, map(wrong, errors, precisions)), "")
                 if reason:
                     return failed(candidate, reason)
-                once_us = min(once.call_us() for _ in range(2))
+                if not LOOK_US <= once_us <= hopeless_us:
+                    once_us = min(once_us, once.call_us())
             except NotMeantError:
                 return None
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base

@@ -31,17 +31,19 @@ class Batch(NamedTuple):
 class Trial(NamedTuple):
     """A variant: a batch for quick looks at it, and what makes the one for the full timing.
 
-    `kind` says which others it stands for: a layout, for instance.
+    `kind` says which others it stands for: a layout, for instance. `seen_us` is what calls took
+    in looks at it before the search.
     """
 
     look: Batch
     full: Callable[[], Batch]
     kind: str = ""
+    seen_us: tuple[float, ...] = ()
 
 
 class Round(NamedTuple):
-    """Takes so many more samples of each variant, then keeps those whose least is within this
-    factor of the least of all.
+    """Looks at each variant until there are so many samples of it, then keeps those whose least is
+    within this factor of the least of all.
     """
 
     samples: int
@@ -55,7 +57,7 @@ class Plan(NamedTuple):
     of that of twenty.
     """
 
-    rounds: tuple[Round, ...] = (Round(1, 2.0), Round(2, 1.3), Round(4, 1.08))
+    rounds: tuple[Round, ...] = (Round(1, 2.0), Round(3, 1.3), Round(7, 1.08))
     finalists: int = 3
     rule: Rule = Rule(warm_up_us=2_000, samples=8, least_us=8_000, cap_us=100_000, max_samples=100)
 
@@ -73,11 +75,12 @@ def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
     The best of each kind has always been timed in full: what only a few looks made seem faster, by
     chance, is then timed in full as well. What timers raise is raised.
     """
-    looks: list[list[float]] = [[] for _ in trials]
+    looks = [list(trial.seen_us) for trial in trials]
     left = list(range(len(trials)))
-    for more, within in plan.rounds:
+    for samples, within in plan.rounds:
         random.shuffle(left)
         for index in left:
+            more = samples - len(looks[index])
             looks[index].extend(trials[index].look.call_us() for _ in range(more))
         least = min((min(looks[index]) for index in left), default=0.0)
         left = [index for index in left if min(looks[index]) <= within * least]
@@ -85,7 +88,7 @@ def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
     best = {trials[index].kind: index for index in reversed(by_look)}
     close = [index for index in by_look if index in left][: plan.finalists]
     finalists = list(dict.fromkeys((*best.values(), *close)))
-    found = [Found(tuple(samples), SCREENED) for samples in looks]
+    found = [Found(tuple(taken), SCREENED) for taken in looks]
     while finalists:
         random.shuffle(finalists)
         for index in finalists:

@@ -11,7 +11,7 @@ from benanza_runner.measuring.search import Batch, Trial
 from benanza_runner.sampling import Timing
 
 LOOK_US = 150.0
-LOOK_CALLS = 20
+LOOK_CALLS = 50
 WAKE_US = 5_000.0
 FULL_US = 1_000.0
 FULL_CALLS = 500

@@ -100,8 +100,17 @@ class Coverage(Result, frozen=True, kw_only=True):
     missing: tuple[MissingLayer, ...]
 
 
+class Slowed(Result, frozen=True, kw_only=True):
+    """How many of a bound's calls were timed on a device that was slowed down each time it was
+    tried, and what did that, such as its power limit. Without that they may take less.
+    """
+
+    calls: int
+    by: tuple[str, ...]
+
+
 class Bound(Result, frozen=True, kw_only=True):
-    """How fast a model could run on a system: no sooner than this.
+    """How fast a model could run on a system: no sooner than this, but for what is `slowed`.
 
     `partial` says that layers are missing: the bound counts those measured, and the true one
     is larger. Where it lacks layers and has none measured, the sequential and the parallel
@@ -133,6 +142,7 @@ class Bound(Result, frozen=True, kw_only=True):
     layers: int
     unique_layers: int
     coverage: Coverage
+    slowed: Slowed
     critical_path: tuple[str, ...]
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from benanza.request import Policy
-from benanza.results import Bound, BoundVersion, Coverage, History, MissingLayer
+from benanza.results import Bound, BoundVersion, Coverage, History, MissingLayer, Slowed
 from benanza_backbone import queries
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.store import Store
@@ -106,5 +106,6 @@ def _bound(found: queries.Bound) -> Bound:
                 for layer in found.missing
             ),
         ),
+        slowed=Slowed(calls=found.slowed_calls, by=found.slowed_by),
         critical_path=found.critical_path,
     )

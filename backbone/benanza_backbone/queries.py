@@ -22,7 +22,8 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
 
     `system` is the accelerator or, without one, the CPU. `measured`, `free` and `not_counted`
     are positions of layers; `critical_path` holds their names. `layers` counts the model's
-    layers, `unique_layers` the fingerprints among them.
+    layers, `unique_layers` the fingerprints among them. `slowed_calls` is how many of `cover` are
+    fastest in a measurement that the device was slowed down in, and `slowed_by` what did that.
     """
 
     model: str
@@ -52,6 +53,8 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     layout: str
     layers: int
     unique_layers: int
+    slowed_calls: int
+    slowed_by: tuple[str, ...]
     computed_at: datetime
     cause: str
     event_id: str
@@ -114,7 +117,25 @@ WITH
         FROM model_layers FINAL
         WHERE model_id IN chosen
         GROUP BY model_id
-    )
+    ),
+    (
+        SELECT mapFromArrays(groupArray(fingerprint || system_id || precision), groupArray(reason))
+        FROM
+        (
+            SELECT
+                fingerprint,
+                system_id,
+                precision,
+                argMin(slowed_by, (median_us, measured_at, event_id, variant)) AS reason
+            FROM measurements
+            WHERE cache = 'warm'
+              AND isNotNull(median_us)
+              AND measured_at <= {at:DateTime64(6, 'UTC')}
+              AND fingerprint IN (SELECT fingerprint FROM measurements WHERE slowed_by != '')
+            GROUP BY fingerprint, system_id, precision
+            HAVING reason != ''
+        )
+    ) AS slowed
 SELECT
     bound.* REPLACE
     (
@@ -128,7 +149,14 @@ SELECT
             missing))) AS missing
     ),
     layers_of.layers AS layers,
-    layers_of.unique_layers AS unique_layers
+    layers_of.unique_layers AS unique_layers,
+    arrayFilter(
+        reason -> reason != '',
+        arrayMap(
+            fingerprint -> slowed[fingerprint || bound.system_id || bound.precision],
+            bound.cover)) AS slowing,
+    length(slowing) AS slowed_calls,
+    arraySort(arrayDistinct(slowing)) AS slowed_by
 FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
 LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
 WHERE empty({models:Array(String)})

@@ -80,6 +80,7 @@ def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
     partial = [bound for bound in bounds if bound.partial]
     parts += [Text(line) for bound in partial for line in _missing(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _above(bound, systems)]
+    parts += [Text(line) for bound in bounds for line in _slowed(bound, systems)]
     if any(len(bound.coverage.missing) > LAYERS_SHOWN for bound in partial):
         parts.append(Text("--format json names all missing layers"))
     return parts
@@ -161,6 +162,18 @@ def _above(bound: Bound, systems: SystemNames) -> list[str]:
     line = (
         f"{_which(bound, systems)}: the roofline is above the bound; fast algorithms for "
         "convolutions take fewer operations than it counts"
+    )
+    return [printable(line)]
+
+
+def _slowed(bound: Bound, systems: SystemNames) -> list[str]:
+    """What may make a bound too high."""
+    if not bound.slowed.calls:
+        return []
+    calls = plural(bound.slowed.calls, "call")
+    line = (
+        f"{_which(bound, systems)}: {calls} {'was' if bound.slowed.calls == 1 else 'were'} timed "
+        f"while the device was slowed down ({', '.join(bound.slowed.by)}), and may take less"
     )
     return [printable(line)]
 

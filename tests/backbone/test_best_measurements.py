@@ -15,6 +15,7 @@ from tests.backbone.sample_events import (
     CONV_ID,
     CONV_MEASURED,
     RELU_ID,
+    RELU_MEASURED,
     SYSTEM,
     SYSTEM_MEASURED,
     after,
@@ -28,7 +29,7 @@ UPDATED = identified(msgspec.structs.replace(GPU, driver="590"))
 BY_SORTING = """
 SELECT
     fingerprint, system_id, precision, library, algorithm, layout,
-    minimum_us, median_us, iqr_us, failure, measured_at, event_id
+    minimum_us, median_us, iqr_us, failure, measured_at, event_id, slowed_by
 FROM measurements FINAL
 WHERE cache = 'warm'
 ORDER BY median_us ASC NULLS LAST, iqr_us ASC NULLS LAST, measured_at, event_id, variant
@@ -52,14 +53,16 @@ variants = st.builds(
     few_times,
     few_times,
 )
+slowed = st.sampled_from([{}, {"stable": "yes"}, {"stable": "no", "slowed_by": "power"}])
 results = st.builds(
-    lambda of, system, precision, at, number, tried: LayerMeasured(
+    lambda of, system, precision, at, number, tried, environment: LayerMeasured(
         event_id=event_id("LayerMeasured", of, system.system_id, precision, str(number)),
         fingerprint=of,
         system=system,
         precision=precision,
         measured_at=after(at),
         variants=tuple(tried),
+        environment=environment,
         failure="" if tried else "nothing to try",
     ),
     st.sampled_from([CONV_ID, RELU_ID]),
@@ -68,6 +71,7 @@ results = st.builds(
     st.integers(0, 3),
     st.integers(0, 3),
     st.lists(variants, max_size=4),
+    slowed,
 )
 
 
@@ -103,6 +107,23 @@ def test_it_has_the_rows_that_sorting_all_variants_finds(
         chosen = "fingerprint = {fingerprint:String} AND system_id = {system_id:String}"
         found = store.query(f"SELECT {columns} FROM best_measurements WHERE {chosen}", row)
         assert row in found
+
+
+def test_what_slowed_a_device_down_counts_where_no_try_was_without(store: Store) -> None:
+    store.query("TRUNCATE TABLE measurements")
+    again = {"stable": "yes", "slowed_by": "power"}
+    never = {"stable": "no", "slowed_by": "power, heat"}
+    store.insert(
+        [
+            msgspec.structs.replace(CONV_MEASURED, environment=again),
+            msgspec.structs.replace(RELU_MEASURED, environment=never),
+        ]
+    )
+    found = store.query("SELECT fingerprint, slowed_by FROM best_measurements")
+    assert {row["fingerprint"]: row["slowed_by"] for row in found} == {
+        CONV_ID: "",
+        RELU_ID: "power, heat",
+    }
 
 
 def test_systems_are_told_apart_by_what_is_installed(store: Store) -> None:

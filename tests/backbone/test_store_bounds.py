@@ -21,6 +21,8 @@ from tests.backbone.sample_events import (
     UNKNOWN,
     after,
     bound,
+    measured,
+    variant,
 )
 
 
@@ -111,6 +113,23 @@ def test_bounds_as_they_were(store: Store) -> None:
     ]
     a_moment_before = BOUNDS[2].computed_at - timedelta(microseconds=1)
     assert [found.sequential_us for found in store.bounds(at=a_moment_before)] == [10.25]
+
+
+def test_a_bound_says_which_calls_were_timed_on_a_device_that_was_slowed_down(
+    store: Store,
+) -> None:
+    slowed = {"stable": "no", "slowed_by": "power"}
+    relu = msgspec.structs.replace(RELU_MEASURED, environment=slowed)
+    store.insert([relu if event is RELU_MEASURED else event for event in EVERY_KIND])
+    (found,) = store.bounds()
+    assert found.cover == (CONV_ID, RELU_ID, RELU_ID)
+    assert (found.slowed_calls, found.slowed_by) == (2, ("power",))
+    (before,) = store.bounds(at=after(1.5))
+    assert (before.slowed_calls, before.slowed_by) == (0, ())
+    fastest = variant("better", 1.0)
+    store.insert([measured(RELU_ID, fastest, at=3)])
+    (found,) = store.bounds()
+    assert (found.slowed_calls, found.slowed_by) == (0, ())
 
 
 def test_history_says_what_moved_a_bound(store: Store) -> None:

@@ -8,7 +8,15 @@ import pytest
 
 from benanza.render.bounds import print_bounds, print_lower_bounds
 from benanza.render.table import console
-from benanza.results import Bound, Bounds, Coverage, LayerCounts, LowerBounds, MissingLayer
+from benanza.results import (
+    Bound,
+    Bounds,
+    Coverage,
+    LayerCounts,
+    LowerBounds,
+    MissingLayer,
+    Slowed,
+)
 from benanza_analyzer.measurements import NOT_MEASURED
 
 BOUND = Bound(
@@ -33,6 +41,7 @@ BOUND = Bound(
     layers=24,
     unique_layers=20,
     coverage=Coverage(measured=22, free=2, not_counted=0, missing=()),
+    slowed=Slowed(calls=0, by=()),
     critical_path=("conv1",),
 )
 
@@ -143,6 +152,15 @@ def test_a_roofline_above_the_bound_is_explained() -> None:
     assert line.startswith("alexnet, batch 8, fp32: the roofline is above the bound; fast")
     assert lines(but(roofline_us=900.0, sequential_us=1_000.0))[3:] == []
     assert lines(but(roofline_us=None))[3:] == []
+
+
+def test_a_bound_of_a_device_that_was_slowed_down_says_so() -> None:
+    assert lines(but(slowed=Slowed(calls=2, by=("heat", "power"))))[3:] == [
+        "alexnet, batch 8, fp32: 2 calls were timed while the device was slowed down "
+        "(heat, power), and may take less"
+    ]
+    (line,) = lines(but(slowed=Slowed(calls=1, by=("power",))))[3:]
+    assert "1 call was timed" in line
 
 
 def test_of_several_systems_it_is_said_which_lacks_layers() -> None:

@@ -42,6 +42,8 @@ def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
             )
             count = unpacker.unpack()
             for encoded in unpacker:
+                if not isinstance(encoded, bytes):
+                    raise DecodeError("events in it are binaries")
                 event = decode(encoded)
                 if not isinstance(event, Recorded):
                     raise DecodeError(f"a {type(event).__name__} is no measurement")

@@ -101,8 +101,8 @@ class Coverage(Result, frozen=True, kw_only=True):
 
 
 class Slowed(Result, frozen=True, kw_only=True):
-    """How many of a bound's calls were timed on a device that was slowed down each time it was
-    tried, and what did that, such as its power limit. Without that they may take less.
+    """How many of a bound's calls have their best time from a device that was slowed down each
+    time that it was tried, and what did that, such as its power limit. They may take less.
     """
 
     calls: int
@@ -110,7 +110,7 @@ class Slowed(Result, frozen=True, kw_only=True):
 
 
 class Bound(Result, frozen=True, kw_only=True):
-    """How fast a model could run on a system: no sooner than this, but for what is `slowed`.
+    """How fast a model could run on a system, by the times of its layers.
 
     `partial` says that layers are missing: the bound counts those measured, and the true one
     is larger. Where it lacks layers and has none measured, the sequential and the parallel

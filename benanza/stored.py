@@ -65,7 +65,10 @@ def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:
         except ModelError as error:
             raise BenanzaError(f"no bounds are known for {model}, and {error}") from error
     if not found:
-        raise BenanzaError(f"no bounds are known for {model}; say: benanza run {model}")
+        raise BenanzaError(
+            f"no bounds are known for {model}; say: benanza run {model}, "
+            f"or benanza publish {model} where its layers are measured already"
+        )
     return found
 
 

@@ -45,7 +45,7 @@ def witness(request: RunRequest, settings: Settings, progress: RunProgress) -> W
     """
     unavailable = why_unavailable()
     if unavailable:
-        raise BenanzaError(f"witness {unavailable}")
+        raise BenanzaError(f"witness {unavailable} (benanza bounds has the estimates)")
     found = run(request, settings, progress)
     limits = limits_of(settings)
     contents = _contents(request, limits, found.errors)

@@ -22,8 +22,9 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
 
     `system` is the accelerator or, without one, the CPU. `measured`, `free` and `not_counted`
     are positions of layers; `critical_path` holds their names. `layers` counts the model's
-    layers, `unique_layers` the fingerprints among them. `slowed_calls` is how many of `cover` are
-    fastest in a measurement that the device was slowed down in, and `slowed_by` what did that.
+    layers, `unique_layers` the fingerprints among them. `slowed_calls` is how many of `cover` have
+    their best time, of those measured until then, from a device that was slowed down, and
+    `slowed_by` what did that.
     """
 
     model: str
@@ -118,23 +119,42 @@ WITH
         WHERE model_id IN chosen
         GROUP BY model_id
     ),
+    slowed_layers AS
     (
-        SELECT mapFromArrays(groupArray(fingerprint || system_id || precision), groupArray(reason))
+        SELECT
+            fingerprint,
+            system_id,
+            precision,
+            argMin(slowed_by, (median_us, ifNull(iqr_us, inf), measured_at, event_id, variant))
+                AS reasons
+        FROM measurements
+        WHERE cache = 'warm'
+          AND isNotNull(median_us)
+          AND measured_at <= {at:DateTime64(6, 'UTC')}
+          AND fingerprint IN (SELECT fingerprint FROM measurements WHERE slowed_by != '')
+        GROUP BY fingerprint, system_id, precision
+        HAVING reasons != ''
+    ),
+    slowed_calls_of AS
+    (
+        SELECT
+            event_id,
+            count() AS calls,
+            arraySort(groupUniqArrayArray(splitByString(', ', reasons))) AS by_reasons
         FROM
         (
-            SELECT
-                fingerprint,
-                system_id,
-                precision,
-                argMin(slowed_by, (median_us, measured_at, event_id, variant)) AS reason
-            FROM measurements
-            WHERE cache = 'warm'
-              AND isNotNull(median_us)
-              AND measured_at <= {at:DateTime64(6, 'UTC')}
-              AND fingerprint IN (SELECT fingerprint FROM measurements WHERE slowed_by != '')
-            GROUP BY fingerprint, system_id, precision
-            HAVING reason != ''
-        )
+            SELECT event_id, system_id, precision, arrayJoin(cover) AS fingerprint
+            FROM bounds_at(at = {at:DateTime64(6, 'UTC')})
+        ) AS used
+        INNER JOIN slowed_layers USING (fingerprint, system_id, precision)
+        GROUP BY event_id
+    ),
+    -- Maps, as a second join would give all columns of the first other names.
+    (
+        SELECT (
+            mapFromArrays(groupArray(event_id), groupArray(calls)),
+            mapFromArrays(groupArray(event_id), groupArray(by_reasons)))
+        FROM slowed_calls_of
     ) AS slowed
 SELECT
     bound.* REPLACE
@@ -150,13 +170,8 @@ SELECT
     ),
     layers_of.layers AS layers,
     layers_of.unique_layers AS unique_layers,
-    arrayFilter(
-        reason -> reason != '',
-        arrayMap(
-            fingerprint -> slowed[fingerprint || bound.system_id || bound.precision],
-            bound.cover)) AS slowing,
-    length(slowing) AS slowed_calls,
-    arraySort(arrayDistinct(slowing)) AS slowed_by
+    slowed.1[bound.event_id] AS slowed_calls,
+    slowed.2[bound.event_id] AS slowed_by
 FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
 LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
 WHERE empty({models:Array(String)})

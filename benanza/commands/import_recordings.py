@@ -17,13 +17,14 @@ from benanza.commands.startup import settings_of
 def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format) -> None:
     """Takes in measurements that were recorded on another system.
 
-    From then on there are bounds for that system too, of every model that has its layers. They
-    go to the Kafka that BENANZA_KAFKA names; without it into the embedded log. What is there
-    already is left out. A file that is damaged is not taken in at all.
+    From then on there are bounds for that system too, of every published model that has its
+    layers. They go to the Kafka that BENANZA_KAFKA names; without it into the embedded log. What
+    is there already is left out. A file that is damaged is not taken in at all.
 
     \b
     Examples:
       benanza import recordings/nvidia-h200.xz
+      benanza publish zoo:resnet50
       benanza bounds --precision fp32,fp16
     """
     from benanza.importing import import_recordings as take_in
@@ -37,3 +38,4 @@ def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format
             f"{plural(found.measurements, 'measurement')} of {plural(found.systems, 'system')}, "
             f"{found.new:,} of them new"
         )
+        click.echo("bounds follow from them for published models; say: benanza publish MODEL")

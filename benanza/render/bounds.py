@@ -1,6 +1,7 @@
 """Lower bounds, what they lack, and what reuse saved, for people."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -16,6 +17,12 @@ from benanza.results import (
     LayerCounts,
     LowerBounds,
     MissingLayer,
+)
+from benanza_schemas.layer import Precision
+
+NONE_KNOWN = (
+    "no bounds are known; say: benanza run MODEL, "
+    "or benanza publish MODEL where its layers are measured already"
 )
 
 REASONS_SHOWN = 10
@@ -67,16 +74,21 @@ def _reuse(layers: LayerCounts) -> str:
 def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
     """A table for each system and precision, and then what is missing."""
     if not bounds:
-        return [Text("no bounds are known; say: benanza run MODEL")]
+        return [Text(NONE_KNOWN)]
     parts: list[RenderableType] = []
-    tables: dict[tuple[str, str], list[Bound]] = {}
-    for bound in bounds:
-        tables.setdefault((bound.system_id, bound.precision), []).append(bound)
     with_dims = any(bound.dims for bound in bounds)
     systems = SystemNames(bounds)
-    for rows in tables.values():
-        parts.append(_table(rows, with_dims=with_dims, plain=plain))
-        parts.append(Text(printable(systems.measured_on(rows[0]))))
+    of_systems: dict[str, list[Bound]] = {}
+    for bound in bounds:
+        of_systems.setdefault(bound.system_id, []).append(bound)
+    for some in of_systems.values():
+        # Of one system everything is in one unit: a precision may be compared with another.
+        unit = time_unit(bound.sequential_us for bound in some)
+        for precision in get_args(Precision):
+            if rows := [bound for bound in some if bound.precision == precision]:
+                parts.append(_table(rows, unit, with_dims=with_dims, plain=plain))
+                on = f"{systems.measured_on(rows[0])}{counted(rows[0])}"
+                parts.append(Text(printable(on)))
     partial = [bound for bound in bounds if bound.partial]
     parts += [Text(line) for bound in partial for line in _missing(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _above(bound, systems)]
@@ -91,8 +103,13 @@ def model_at(found: Bound | BoundVersion) -> str:
     return ", ".join(filter(None, (found.model, f"batch {found.batch}", named_sizes(found.dims))))
 
 
-def _table(bounds: Sequence[Bound], *, with_dims: bool, plain: bool) -> Table:
-    unit = time_unit(bound.sequential_us for bound in bounds)
+def counted(found: Bound | BoundVersion) -> str:
+    """How a bound is counted, where that isn't as usual."""
+    accounting = "" if found.accounting == "full" else f", accounting {found.accounting}"
+    return f"{accounting}{'' if found.fusion else ', without fusion'}"
+
+
+def _table(bounds: Sequence[Bound], unit: TimeUnit, *, with_dims: bool, plain: bool) -> Table:
     estimated = any(bound.attainable_us is not None for bound in bounds)
     columns = (
         Column("model", "left"),

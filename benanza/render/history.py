@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.bounds import model_at
+from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, printable, table
 from benanza.render.units import TimeUnit, time_unit
@@ -22,7 +22,7 @@ def print_history(console: Console, history: History) -> None:
     systems = SystemNames(history.history)
     for versions in bounds.values():
         last = versions[-1]
-        title = f"{model_at(last)}, {systems.measured_on(last)}"
+        title = f"{model_at(last)}, {systems.measured_on(last)}{counted(last)}"
         console.print(Text(printable(title)))
         console.print(_table(versions, plain=not console.is_terminal))
 

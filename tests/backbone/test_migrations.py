@@ -129,6 +129,21 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
     }
 
 
+def test_what_slowed_a_device_down_is_told_of_older_measurements_too(client: "Client") -> None:
+    before = [each for each in shipped() if each.version < 15]
+    migrate(client, before, nullcontext())
+    client.command(
+        "INSERT INTO measurements (fingerprint, variant, environment) VALUES "
+        "('a', 0, {'stable': 'no', 'slowed_by': 'power'}), "
+        "('b', 1, {'stable': 'yes', 'slowed_by': 'heat'}), "
+        "('c', 2, {'load_average': '0.1'})"
+    )
+    migrate(client, shipped(), nullcontext())
+    client.command("INSERT INTO measurements (fingerprint, variant) VALUES ('d', 3)")
+    found = client.query("SELECT slowed_by FROM measurements ORDER BY variant").result_rows
+    assert found == [("power",), ("",), ("",), ("",)]
+
+
 def test_every_shipped_statement_can_be_run_again(client: "Client") -> None:
     migrate(client, shipped(), nullcontext())
     before = client.query("SELECT name, create_table_query FROM system.tables").result_set

@@ -207,7 +207,8 @@ def test_who_stands_by_takes_over(start: Callable[..., Running]) -> None:
     until(lambda: first.jobs() == 1)
     first.process.kill()
     first.publish(2)
-    until(lambda: second.jobs() == 2)
+    # The first may have died before it committed; then its job is there a second time.
+    until(lambda: second.jobs() >= 2)
     until(lambda: second.page("/readyz")[0] == 200)
 
 

@@ -126,8 +126,14 @@ def test_a_bound_says_which_calls_were_timed_on_a_device_that_was_slowed_down(
     assert (found.slowed_calls, found.slowed_by) == (2, ("power",))
     (before,) = store.bounds(at=after(1.5))
     assert (before.slowed_calls, before.slowed_by) == (0, ())
+    conv = measured(CONV_ID, variant("gemm", 10.0), at=3)
+    hot = {"stable": "no", "slowed_by": "heat, power"}
+    store.insert([msgspec.structs.replace(conv, environment=hot)])
+    (found,) = store.bounds()
+    assert (found.slowed_calls, found.slowed_by) == (3, ("heat", "power"))
+    store.insert([measured(CONV_ID, variant("gemm", 9.0), at=4)])
     fastest = variant("better", 1.0)
-    store.insert([measured(RELU_ID, fastest, at=3)])
+    store.insert([measured(RELU_ID, fastest, at=4)])
     (found,) = store.bounds()
     assert (found.slowed_calls, found.slowed_by) == (0, ())
 

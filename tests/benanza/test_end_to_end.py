@@ -75,6 +75,7 @@ BOUND = record(
                 },
             }
         ),
+        "slowed": record({"calls": COUNT, "by": {"type": "array", "items": TEXT}}),
         "critical_path": {"type": "array", "items": {"type": "string"}},
     }
 )

@@ -129,5 +129,5 @@ def test_without_a_gpu_it_says_what_it_needs(
     monkeypatch.setattr(witnessing, "why_unavailable", lambda: lacking)
     done = CliRunner().invoke(cli, ["witness", MODEL, "--data", str(tmp_path / "data")])
     assert done.exit_code == 1
-    assert done.stderr == f"error: witness {lacking}\n"
+    assert done.stderr == f"error: witness {lacking} (benanza bounds has the estimates)\n"
     assert not (tmp_path / "data").exists()

@@ -2,7 +2,7 @@
 
 ALTER TABLE measurements ADD COLUMN IF NOT EXISTS slowed_by LowCardinality(String)
     DEFAULT if(environment['stable'] = 'no', environment['slowed_by'], '')
-    COMMENT 'What slowed the device down in the last try as in those before, such as power; empty if nothing did'
+    COMMENT 'What slowed the device down each time that this was tried, such as power; empty if one try was without'
     AFTER environment;
 ALTER TABLE measurements MATERIALIZE COLUMN slowed_by;
 
@@ -76,4 +76,4 @@ ALTER TABLE best_measurements
     COMMENT COLUMN failure 'Why it failed; empty where a variant did not',
     COMMENT COLUMN measured_at 'When the layer was measured',
     COMMENT COLUMN event_id 'Id of the LayerMeasured event',
-    COMMENT COLUMN slowed_by 'What slowed the device down meanwhile, such as power; empty if nothing did';
+    COMMENT COLUMN slowed_by 'What slowed the device down each time that it was tried, such as power; empty if one try was without';

@@ -115,6 +115,13 @@ def test_bounds_of_a_model_at_several_dimensions(
     history = benanza("history", "open", "--dim", "length=64", "--data", data).stdout
     assert history.startswith("open, batch 1, length=64, measured on ")
     assert "length=128" not in history
+    for command in ("bounds", "history"):
+        done = benanza(command, "open", "--dim", "length=65", "--data", data)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            "error: no bound that is known has the dimensions length=65; "
+            "they have: length=128; length=64\n"
+        )
 
 
 def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:
@@ -123,11 +130,12 @@ def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:
         assert done.returncode == 1
         assert done.stdout == ""
         assert done.stderr == (
-            "error: no bounds are known for zoo:alexnet; say: benanza run zoo:alexnet\n"
+            "error: no bounds are known for zoo:alexnet; say: benanza run zoo:alexnet, "
+            "or benanza publish zoo:alexnet where its layers are measured already\n"
         )
 
 
 def test_a_new_folder_has_no_bounds(benanza: Benanza, tmp_path: Path) -> None:
     done = benanza("bounds", "--data", tmp_path / "new")
     assert done.returncode == 0
-    assert done.stdout == "no bounds are known; say: benanza run MODEL\n"
+    assert done.stdout.startswith("no bounds are known; say: benanza run MODEL, or benanza publish")

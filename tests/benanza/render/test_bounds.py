@@ -193,14 +193,30 @@ def test_each_system_and_precision_has_a_table_of_its_own() -> None:
     shown = lines(BOUND, but(system="A GPU", system_id="c" * 32), but(precision="fp16"))
     assert [line for line in shown if line.startswith("measured")] == [
         "measured on A CPU with onnxruntime at fp32",
-        "measured on A GPU with onnxruntime at fp32",
         "measured on A CPU with onnxruntime at fp16",
+        "measured on A GPU with onnxruntime at fp32",
     ]
     assert len([line for line in shown if line.startswith("model ")]) == 3
 
 
 def test_no_bounds_say_how_to_get_some() -> None:
-    assert lines() == ["no bounds are known; say: benanza run MODEL"]
+    (line,) = lines()
+    assert line.startswith("no bounds are known; say: benanza run MODEL, or benanza publish MODEL")
+
+
+def test_precisions_of_a_system_are_in_one_unit_and_in_one_order() -> None:
+    half = but(precision="fp16", sequential_us=900.0)
+    shown = lines(half, BOUND)
+    assert [line for line in shown if line.startswith("measured on")] == [
+        "measured on A CPU with onnxruntime at fp32",
+        "measured on A CPU with onnxruntime at fp16",
+    ]
+    assert [line for line in shown if "sequential ms" in line] == []
+
+
+def test_how_a_bound_is_counted_is_said_where_it_is_unusual() -> None:
+    (line,) = lines(but(accounting="paper", fusion=False))[2:]
+    assert line.endswith("at fp32, accounting paper, without fusion")
 
 
 @pytest.mark.parametrize(

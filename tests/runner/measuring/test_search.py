@@ -98,6 +98,21 @@ def test_what_was_seen_before_is_not_looked_at_again(times_us: list[float], seed
     assert clock.calls == fresh.calls
 
 
+@given(times, st.lists(st.floats(1, 1.99)), st.integers(0, 10_000))
+def test_a_first_look_of_nearly_twice_the_time_costs_the_best_nothing(
+    times_us: list[float], longer: list[float], seed: int
+) -> None:
+    """Which may have come while the device was waking up. Others were not seen before."""
+    trials = Clock(times_us, 0.0, seed).trials()
+    seen = [
+        trial._replace(seen_us=(factor * us,))
+        for trial, factor, us in zip(trials, longer, times_us, strict=False)
+    ]
+    found = search([*seen, *trials[len(seen) :]], PLAN, Random(seed))
+    full = [us for us, each in zip(times_us, found, strict=True) if each.stopped_by != SCREENED]
+    assert min(full) == min(times_us)
+
+
 def test_the_rule_counts_the_time_of_all_calls_of_a_batch() -> None:
     clock = Clock([1.0], 0.0, 0)
     (found,) = search(clock.trials(), PLAN, Random(0))

@@ -9,7 +9,7 @@ def _measured(states: list[tuple[str, ...]]) -> tuple[int, Undisturbed]:
     """Numbered results, while the device is in these states, two for each try."""
     seen: Iterator[tuple[str, ...]] = iter(states)
     results = iter(range(1, 10))
-    return until_undisturbed(lambda: next(results), lambda: next(seen))
+    return until_undisturbed(lambda: next(results), lambda: next(seen), lambda: next(seen))
 
 
 def test_an_undisturbed_timing_is_taken_once() -> None:
@@ -29,9 +29,18 @@ def test_the_device_rests_between_two_tries() -> None:
     done: list[str] = []
     seen: Iterator[tuple[str, ...]] = iter([("power",), (), (), ("power",), (), ()])
     until_undisturbed(
-        lambda: done.append("try"), lambda: next(seen), rest=lambda: done.append("rest")
+        lambda: done.append("try"),
+        lambda: next(seen),
+        lambda: next(seen),
+        rest=lambda: done.append("rest"),
     )
     assert done == ["try", "rest", "try", "rest", "try"]
+
+
+def test_what_only_shows_at_work_disturbs_as_well() -> None:
+    clocks: Iterator[tuple[str, ...]] = iter([("clock",), ()])
+    _, found = until_undisturbed(lambda: None, lambda: (), lambda: next(clocks))
+    assert found == Undisturbed(True, 2, ("clock",))
 
 
 def test_what_a_disturbed_try_remembered_is_forgotten() -> None:
@@ -42,5 +51,5 @@ def test_what_a_disturbed_try_remembered_is_forgotten() -> None:
         known.append(len(known))
         return list(known)
 
-    found, _ = until_undisturbed(measure, lambda: next(seen), known.clear)
+    found, _ = until_undisturbed(measure, lambda: next(seen), lambda: next(seen), known.clear)
     assert found == [0]

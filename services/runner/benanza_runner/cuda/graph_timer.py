@@ -29,13 +29,14 @@ class GraphTimer:
         self._start = cupy.cuda.Event()
         self._end = cupy.cuda.Event()
 
-    def trial(self, run: Run, once_us: float, kind: str) -> Trial:
+    def trial(self, run: Run, once: Batch, once_us: float, kind: str) -> Trial:
         """A look of few calls, and the full timing of as many as a replay of `FULL_US` holds.
 
-        `once_us` is what a graph of one call took. Where that is all that a look holds, it was one.
+        `once` is a replay of one call, and `once_us` what that took. Where a look holds no more,
+        it was the first.
         """
         calls = calls_for(once_us, LOOK_US, LOOK_CALLS)
-        look = self.replayed(run, calls)
+        look = once if calls == 1 else self.replayed(run, calls)
 
         def full() -> Batch:
             enough = calls_for(look.call_us(), FULL_US, FULL_CALLS)

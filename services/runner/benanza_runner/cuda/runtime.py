@@ -159,6 +159,7 @@ class CudaRuntime(Runtime):
         variants, undisturbed = until_undisturbed(
             lambda: self._trials.variants(bench, expected, name),
             self._nvml.slowed_by,
+            self._nvml.slowed_at_work_by,
             self._trials.forget,
             lambda: time.sleep(REST_S),
         )
@@ -174,6 +175,7 @@ class CudaRuntime(Runtime):
             "celsius": str(state.celsius),
             "stable": "yes" if undisturbed.stable else "no",
             "slowed_by": ", ".join(undisturbed.reasons),
+            "tries": str(undisturbed.tries),
             "step_us": f"{self._canary.last_us:.3f}",
         }
         return Outcome(tuple(variants), environment=environment, slowed=slowed)

@@ -45,20 +45,21 @@ class Library(Protocol):
 
 
 class Checked(NamedTuple):
-    """A candidate whose result is right, its scratch memory, and what a graph of one call took,
-    start included.
+    """A candidate whose result is right, its scratch memory, a replay of one call, and what that
+    took, start included.
     """
 
     candidate: Candidate
     scratch_bytes: int
     scratch: Any | None
+    once: Batch
     once_us: float
 
 
 class Trials:
     """Checks and times the candidates of calls on the timer's stream, by this plan.
 
-    What takes `hopeless_factor` times as long as the fastest so far is not looked at again.
+    What takes `hopeless_factor` times as long as the fastest so far, twice, isn't searched among.
     With `company` the best variants are timed in the company of other calls as well.
     """
 
@@ -208,7 +209,8 @@ class Trials:
     ) -> Checked | Variant | None:
         """The candidate if it is right, or why it isn't; None if it isn't meant at all.
 
-        It runs once; again if that is quickly done, or if it would be the last look at it.
+        It runs once. Again if that is quickly done, or if it seems hopeless; otherwise the search
+        looks on, unless that once is already out of the running.
         """
         if isinstance(candidate, Variant):
             return candidate
@@ -241,14 +243,14 @@ class Trials:
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 self._guard.end_if_lasting(error)
                 return failed(candidate, error)
-        return Checked(candidate, scratch_bytes, scratch, once_us)
+        return Checked(candidate, scratch_bytes, scratch, once, once_us)
 
     def _trial(self, checked: Checked, name: str) -> Trial | Variant:
         """The candidate as a graph, or why it is none."""
         with self._guard.watching(_name(name, checked.candidate)):
             try:
                 kind = image_layout(checked.candidate.layout)
-                return self._timer.trial(checked.candidate.run, checked.once_us, kind)
+                return self._timer.trial(checked.candidate.run, checked.once, checked.once_us, kind)
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 self._guard.end_if_lasting(error)
                 return failed(checked.candidate, error)

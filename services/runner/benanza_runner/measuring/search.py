@@ -1,8 +1,8 @@
 """Finds the fastest of many variants without timing all of them well.
 
-Successive elimination: every round takes a few more samples of what is left, in shuffled
-order, and drops what is clearly slower than the best. The few that stay to the end are timed
-in full.
+Successive elimination: every round looks at what is left, in shuffled order, until there are a
+few more samples of each, and drops what is clearly slower than the best. What was seen before the
+search counts. The few that stay to the end are timed in full.
 """
 
 from collections.abc import Callable, Sequence

@@ -19,13 +19,15 @@ class Undisturbed(NamedTuple):
 def until_undisturbed(
     measure: Callable[[], T],
     slowed_by: Callable[[], tuple[str, ...]],
+    slowed_at_work_by: Callable[[], tuple[str, ...]],
     forget: Callable[[], None] = lambda: None,
     rest: Callable[[], None] = lambda: None,
     tries: int = TRIES,
 ) -> tuple[T, Undisturbed]:
     """Measures, again if something slows the device down at the start or the end of it.
 
-    `slowed_by` names what slows the device now. After a disturbed try, `forget` drops what it
+    `slowed_by` names what slows the device now, `slowed_at_work_by` what does when it has just
+    worked, which may tell more. After a disturbed try, `forget` drops what it
     remembered; before the next, `rest` leaves the device idle for a while, as power and heat add
     up over time. The last result counts, whatever it is.
     """
@@ -35,7 +37,7 @@ def until_undisturbed(
             rest()
         before = slowed_by()
         result = measure()
-        seen = dict.fromkeys((*before, *slowed_by()))
+        seen = dict.fromkeys((*before, *slowed_at_work_by()))
         if not seen:
             return result, Undisturbed(True, attempt, tuple(reasons))
         reasons |= seen

@@ -3,19 +3,14 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TypeVar
 
 from benanza.embedded import current_store
 from benanza.inspection import limits_of
-from benanza.render.units import named_sizes
 from benanza.request import Policy
 from benanza.results import Bound, Bounds, BoundVersion, History
 from benanza.stored import model_ids, stored_bounds, stored_history
-from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
-
-Found = TypeVar("Found", Bound, BoundVersion)
 
 
 def known_bounds(
@@ -28,12 +23,12 @@ def known_bounds(
     """The bounds of these models, or of all where none is named; now, or as they were.
 
     Those of them with these dimensions, whatever the others are. Raises `BenanzaError` for a
-    model of which there is none, and for dimensions that none of them has.
+    model of which there is none.
     """
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         found = stored_bounds(store, ids, policy, at)
-    return Bounds(bounds=_with(dims, found))
+    return Bounds(bounds=tuple(bound for bound in found if _has(bound, dims)))
 
 
 def known_history(
@@ -41,12 +36,12 @@ def known_history(
 ) -> History:
     """The versions of the bounds of a model with these dimensions, whatever the others are.
 
-    Raises `BenanzaError` if no bound of the model is known, or none with these dimensions.
+    Raises `BenanzaError` if no bound of the model is known.
     """
     with known_store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))
         found = stored_history(store, ids, policy)
-    return History(history=_with(dims, found.history))
+    return History(history=tuple(version for version in found.history if _has(version, dims)))
 
 
 def known_store(settings: Settings) -> AbstractContextManager[Store]:
@@ -56,11 +51,5 @@ def known_store(settings: Settings) -> AbstractContextManager[Store]:
     return current_store(settings)
 
 
-def _with(dims: Mapping[str, int], found: Sequence[Found]) -> tuple[Found, ...]:
-    those = tuple(each for each in found if dims.items() <= each.dims.items())
-    if found and not those:
-        known = "; ".join(sorted({named_sizes(each.dims) or "none" for each in found}))
-        raise BenanzaError(
-            f"no bound that is known has the dimensions {named_sizes(dims)}; they have: {known}"
-        )
-    return those
+def _has(found: Bound | BoundVersion, dims: Mapping[str, int]) -> bool:
+    return dims.items() <= found.dims.items()

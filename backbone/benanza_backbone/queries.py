@@ -145,6 +145,7 @@ WITH
         (
             SELECT event_id, system_id, precision, arrayJoin(cover) AS fingerprint
             FROM bounds_at(at = {at:DateTime64(6, 'UTC')})
+            WHERE model_id IN chosen
         ) AS used
         INNER JOIN slowed_layers USING (fingerprint, system_id, precision)
         GROUP BY event_id

@@ -48,10 +48,13 @@ def history(
       benanza history zoo:squeezenet --fusion off --format json
     """
     from benanza.known import known_history
+    from benanza.render.units import named_sizes
 
     policy = Policy(precisions, fusion, accounting)
     found = known_history(settings_of(data), model, policy, dict(dims))
     if output == "json":
         print_json(found)
+    elif dims and not found.history:
+        click.echo(f"no bounds are known with {named_sizes(dict(dims))}; leave out --dim")
     else:
         print_history(console(sys.stdout), found)

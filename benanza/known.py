@@ -9,6 +9,7 @@ from benanza.inspection import limits_of
 from benanza.request import Policy
 from benanza.results import Bound, Bounds, BoundVersion, History
 from benanza.stored import model_ids, stored_bounds, stored_history
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 
@@ -45,9 +46,18 @@ def known_history(
 
 
 def known_store(settings: Settings) -> AbstractContextManager[Store]:
-    """The store, with all that is known: over Kafka, the services see to that."""
+    """The store, with all that is known: over Kafka, the services see to that.
+
+    Raises `BenanzaError` where there is none: who only looks makes no folder, least of all one
+    whose name was misspelt.
+    """
     if settings.kafka:
         return Store.open(settings.clickhouse, migrates=False)
+    if not settings.data.exists():
+        raise BenanzaError(
+            f"nothing is known yet: there is no folder {settings.data}; "
+            "name another with --data, or say: benanza run MODEL"
+        )
     return current_store(settings)
 
 

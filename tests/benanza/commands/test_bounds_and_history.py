@@ -133,6 +133,18 @@ def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:
 
 
 def test_a_new_folder_has_no_bounds(benanza: Benanza, tmp_path: Path) -> None:
-    done = benanza("bounds", "--data", tmp_path / "new")
+    done = benanza("bounds", "--data", tmp_path)
     assert done.returncode == 0
     assert done.stdout.startswith("no bounds are known; say: benanza run MODEL, or benanza publish")
+
+
+@pytest.mark.parametrize("command", ["bounds", "history zoo:squeezenet", "retry"])
+def test_who_only_looks_makes_no_folder(benanza: Benanza, tmp_path: Path, command: str) -> None:
+    done = benanza(*command.split(), "--data", tmp_path / "misspelt")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"error: nothing is known yet: there is no folder {tmp_path}/misspelt; "
+        "name another with --data, or say: benanza run MODEL\n"
+    )
+    assert not (tmp_path / "misspelt").exists()

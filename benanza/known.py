@@ -56,7 +56,7 @@ def known_store(settings: Settings) -> AbstractContextManager[Store]:
     if not settings.data.exists():
         raise BenanzaError(
             f"nothing is known yet: there is no folder {settings.data}; "
-            "name another with --data, or say: benanza run MODEL"
+            "name another one, or say: benanza run MODEL"
         )
     return current_store(settings)
 

@@ -14,6 +14,7 @@ from benanza.commands.options import (
     data_option,
     dim_filter_option,
     format_option,
+    none_with,
     policy_options,
     print_json,
 )
@@ -57,7 +58,6 @@ def bounds(
       benanza bounds --at 2026-11-21T12:00 --format json
     """
     from benanza.known import known_bounds
-    from benanza.render.units import named_sizes
 
     policy = Policy(precisions, fusion, accounting)
     found = known_bounds(settings_of(data), models, policy, dict(dims), at)
@@ -66,7 +66,7 @@ def bounds(
     elif at is not None and not found.bounds:
         click.echo(f"no bounds were known at {at.isoformat()}; leave out --at for those known now")
     elif dims and not found.bounds:
-        click.echo(f"no bounds are known with {named_sizes(dict(dims))}; leave out --dim")
+        click.echo(none_with(dims))
     else:
         print_bounds(console(sys.stdout), found)
     if any(bound.partial for bound in found.bounds):

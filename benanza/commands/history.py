@@ -11,6 +11,7 @@ from benanza.commands.options import (
     dim_filter_option,
     format_option,
     model_argument,
+    none_with,
     policy_options,
     print_json,
 )
@@ -48,13 +49,12 @@ def history(
       benanza history zoo:squeezenet --fusion off --format json
     """
     from benanza.known import known_history
-    from benanza.render.units import named_sizes
 
     policy = Policy(precisions, fusion, accounting)
     found = known_history(settings_of(data), model, policy, dict(dims))
     if output == "json":
         print_json(found)
     elif dims and not found.history:
-        click.echo(f"no bounds are known with {named_sizes(dict(dims))}; leave out --dim")
+        click.echo(none_with(dims))
     else:
         print_history(console(sys.stdout), found)

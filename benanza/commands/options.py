@@ -20,6 +20,13 @@ Format = Literal["text", "json"]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def none_with(dims: tuple[tuple[str, int], ...]) -> str:
+    """What to say where no bound has the dimensions that `--dim` asks for."""
+    from benanza.render.units import named_sizes
+
+    return f"no bounds are known with {named_sizes(dict(dims))}; leave out --dim"
+
+
 class Model(click.ParamType):
     """A path, a `file:`, `http:` or `https:` address, or `zoo:NAME`."""
 

@@ -135,7 +135,10 @@ def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:
 def test_a_new_folder_has_no_bounds(benanza: Benanza, tmp_path: Path) -> None:
     done = benanza("bounds", "--data", tmp_path)
     assert done.returncode == 0
-    assert done.stdout.startswith("no bounds are known; say: benanza run MODEL, or benanza publish")
+    assert done.stdout == (
+        "no bounds are known; say: benanza run MODEL, "
+        "or benanza publish MODEL where its layers are measured already\n"
+    )
 
 
 @pytest.mark.parametrize("command", ["bounds", "history zoo:squeezenet", "retry"])
@@ -145,6 +148,6 @@ def test_who_only_looks_makes_no_folder(benanza: Benanza, tmp_path: Path, comman
     assert done.stdout == ""
     assert done.stderr == (
         f"error: nothing is known yet: there is no folder {tmp_path}/misspelt; "
-        "name another with --data, or say: benanza run MODEL\n"
+        "name another one, or say: benanza run MODEL\n"
     )
     assert not (tmp_path / "misspelt").exists()

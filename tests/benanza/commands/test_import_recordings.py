@@ -64,8 +64,10 @@ def test_it_takes_in_what_is_new_and_nothing_twice(installation: Kind, tmp_path:
     some, all_ = tmp_path / "some.xz", tmp_path / "all.xz"
     write_recording(some, events[:10])
     write_recording(all_, events)
-    first, _ = command("import", str(some)).stdout.splitlines()
-    assert first == "10 measurements of 1 system, 10 of them new"
+    assert command("import", str(some)).stdout == (
+        "10 measurements of 1 system, 10 of them new\n"
+        "bounds follow from them for published models; say: benanza publish MODEL\n"
+    )
     done = command("import", str(all_), str(some), "--format", "json")
     assert json.loads(done.stdout) | {"schema_version": 1} == {
         "schema_version": 1,

@@ -200,8 +200,10 @@ def test_each_system_and_precision_has_a_table_of_its_own() -> None:
 
 
 def test_no_bounds_say_how_to_get_some() -> None:
-    (line,) = lines()
-    assert line.startswith("no bounds are known; say: benanza run MODEL, or benanza publish MODEL")
+    assert lines() == [
+        "no bounds are known; say: benanza run MODEL, "
+        "or benanza publish MODEL where its layers are measured already"
+    ]
 
 
 def test_precisions_of_a_system_are_in_one_unit_and_in_one_order() -> None:

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator
 
-from benanza_runner.measuring.throttling import Undisturbed, until_undisturbed
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benanza_runner.measuring.throttling import Clock, Undisturbed, until_undisturbed
 
 
 def _measured(states: list[tuple[str, ...]]) -> tuple[int, Undisturbed]:
@@ -41,6 +44,21 @@ def test_what_only_shows_at_work_disturbs_as_well() -> None:
     clocks: Iterator[tuple[str, ...]] = iter([("clock",), ()])
     _, found = until_undisturbed(lambda: None, lambda: (), lambda: next(clocks))
     assert found == Undisturbed(True, 2, ("clock",))
+
+
+def test_a_clock_is_lower_than_the_highest_before_it() -> None:
+    clock = Clock()
+    assert [clock.lower(mhz) for mhz in (1605, 1605, 1980, 1965, 1935, 1605, 1980)] == [
+        *(False, False, False, False),
+        *(True, True, False),
+    ]
+
+
+@given(st.lists(st.integers(1_950, 1_980)))
+def test_steps_of_a_clock_are_not_lower(seen_mhz: list[int]) -> None:
+    """A GPU's boost goes up and down by 15 MHz with its heat."""
+    clock = Clock()
+    assert not any(clock.lower(mhz) for mhz in seen_mhz)
 
 
 def test_what_a_disturbed_try_remembered_is_forgotten() -> None:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import cupy
 import pynvml
 
+from benanza_runner.measuring.throttling import Clock
+
 SLOWED = {
     "power": pynvml.nvmlClocksThrottleReasonSwPowerCap,
     "hardware": pynvml.nvmlClocksThrottleReasonHwSlowdown,
@@ -12,13 +14,6 @@ SLOWED = {
     "heat by hardware": pynvml.nvmlClocksThrottleReasonHwThermalSlowdown,
     "power brake": pynvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
 }
-
-
-CLOCK = "clock"
-LEAST_CLOCK = 0.98
-"""Of the highest that was seen. The library's reasons come and go: of 50 timings on an H200 whose
-clock was lower at the end, 34 had none then.
-"""
 
 
 class State(NamedTuple):
@@ -41,7 +36,7 @@ class Nvml:
         bus_id = cupy.cuda.runtime.deviceGetPCIBusId(0)
         self._device = pynvml.nvmlDeviceGetHandleByPciBusId(bus_id)
         self.uuid: str = pynvml.nvmlDeviceGetUUID(self._device)
-        self._highest_mhz = 0
+        self._clock = Clock()
 
     def slowed_by(self) -> tuple[str, ...]:
         """What makes the device run slower than it could, now."""
@@ -50,10 +45,8 @@ class Nvml:
 
     def slowed_at_work_by(self) -> tuple[str, ...]:
         """The same of a device that has just worked: then its clock says it, too."""
-        sm_mhz = self.state().sm_mhz
-        self._highest_mhz = max(self._highest_mhz, sm_mhz)
-        slower = sm_mhz < LEAST_CLOCK * self._highest_mhz
-        return self.slowed_by() or ((CLOCK,) if slower else ())
+        lower = self._clock.lower(self.state().sm_mhz)
+        return self.slowed_by() or (("clock",) if lower else ())
 
     def state(self) -> State:
         device = self._device

@@ -209,8 +209,8 @@ class Trials:
     ) -> Checked | Variant | None:
         """The candidate if it is right, or why it isn't; None if it isn't meant at all.
 
-        It runs once. Again if that is quickly done, or if it seems hopeless; otherwise the search
-        looks on, unless that once is already out of the running.
+        It runs once; twice if that is quickly done, or if it seems hopeless, as then nobody looks
+        at it again.
         """
         if isinstance(candidate, Variant):
             return candidate

@@ -7,6 +7,23 @@ T = TypeVar("T")
 
 TRIES = 3
 
+LEAST_CLOCK = 0.98
+"""Of the highest that was seen. A library's reasons come and go: of 50 timings on an H200 whose
+clock was lower at the end, 34 had none then.
+"""
+
+
+class Clock:
+    """Remembers the highest clock at which a device was seen at work."""
+
+    def __init__(self) -> None:
+        self._highest_mhz = 0
+
+    def lower(self, mhz: int) -> bool:
+        """Whether this one, of a device that has just worked, is clearly lower."""
+        self._highest_mhz = max(self._highest_mhz, mhz)
+        return mhz < LEAST_CLOCK * self._highest_mhz
+
 
 class Undisturbed(NamedTuple):
     """Whether the last try was undisturbed, how many it took, and what slowed the device."""

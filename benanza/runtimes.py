@@ -5,9 +5,9 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner import nvidia
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, Limits
 
-ONNX_RUNTIME = "benanza_runner.onnxruntime_runtime:OnnxRuntime"
+ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
 
 JOURNAL = "cuda-variants-running"

@@ -20,8 +20,8 @@ from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.onnx_schemas import numpy_dtype
-from benanza_runner.precision import retyped
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.layer import Layer
 
 SUFFIX = ".onnx.gz"

@@ -21,11 +21,11 @@ from onnx import ModelProto, TensorProto, helper
 
 from benanza_ingest.zoo import zoo_names
 from benanza_runner import nvidia
-from benanza_runner.layer_model import IR_VERSION
-from benanza_runner.onnxruntime_session import Provider
+from benanza_runner.measuring.sampling import collect
+from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.onnx_layers.layer_model import IR_VERSION
+from benanza_runner.onnxruntime.session import Provider
 from benanza_runner.reasons import one_line
-from benanza_runner.sampling import collect
-from benanza_runner.stopping import Rule, summary
 from benanza_schemas.layer import Precision
 from benchmarks.peer_attempts import GRAPHS, SINGLE_STARTS, Attempt, Configuration, Peers, Result
 from benchmarks.whole_model import Arrays

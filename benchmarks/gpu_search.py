@@ -29,7 +29,7 @@ from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.trials import HOPELESS_FACTOR, PLAN, Trials
 from benanza_runner.measuring.search import Round
-from benanza_runner.precision import retyped
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Layer, Precision
 from benchmarks.search_report import Compared, Cost, compared, markdown

@@ -36,7 +36,7 @@ from benanza_runner.cuda.graph_timer import GraphTimer
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.runtime import CudaRuntime
-from benanza_runner.precision import retyped
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.events import (
     BoundUpdated,
     LayerMeasured,

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from benanza_runner.onnxruntime_session import Provider
+from benanza_runner.onnxruntime.session import Provider
 from benanza_schemas.layer import Precision
 
 CUDA = "CUDAExecutionProvider"

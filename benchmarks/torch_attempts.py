@@ -11,10 +11,10 @@ import torch
 from torch._inductor.compile_fx import compile_fx
 
 from benanza_runner.measuring.batch import calls_for
+from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.search import Batch
+from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.reasons import one_line
-from benanza_runner.sampling import Timing, collect
-from benanza_runner.stopping import Rule, summary
 from benanza_schemas.layer import Precision
 from benchmarks.torch_report import Attempt
 

@@ -16,8 +16,8 @@ from benanza_ingest.limits import Limits
 from benanza_runner import nvidia
 from benanza_runner.core import Runner
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.isolated_runtime import IsolatedRuntime
-from benanza_runner.isolated_runtime import Limits as WorkerLimits
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime
+from benanza_runner.isolation.isolated_runtime import Limits as WorkerLimits
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Runtime
 from benanza_schemas.events import (
@@ -34,7 +34,7 @@ from benchmarks.gpu_torch import export_path, failure_path, parsed
 from benchmarks.torch_report import Bounded, Lacking, Software, append
 
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
-ONNX_RUNTIME = "benanza_runner.onnxruntime_runtime:OnnxRuntime"
+ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 LAYER_SECONDS = 60.0
 TRIES = 5
 

@@ -11,8 +11,8 @@ from benanza_ingest.layers import Layers
 from benanza_ingest.limits import Limits
 from benanza_ingest.parse import opset_imports, parse
 from benanza_ingest.resolve import resolve
-from benanza_runner.layer_model import placeholder
-from benanza_runner.random_values import random_value
+from benanza_runner.onnx_layers.layer_model import placeholder
+from benanza_runner.onnx_layers.random_values import random_value
 from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.layer import OMITTED
 

@@ -11,9 +11,9 @@ import onnxruntime as ort
 from onnx import ModelProto, numpy_helper
 
 from benanza_ingest.zoo import zoo_path
-from benanza_runner.layer_model import IR_VERSION
-from benanza_runner.onnxruntime_session import CPU, Provider
-from benanza_runner.sampling import Timing
+from benanza_runner.measuring.sampling import Timing
+from benanza_runner.onnx_layers.layer_model import IR_VERSION
+from benanza_runner.onnxruntime.session import CPU, Provider
 from benanza_schemas.layer import Precision
 from benchmarks.half import half
 from benchmarks.whole_model import Arrays, whole_model

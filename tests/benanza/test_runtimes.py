@@ -4,7 +4,7 @@ import pytest
 
 from benanza.runtimes import CUDA_TRIES, longest_job_s
 from benanza_backbone.settings import load
-from benanza_runner.isolated_runtime import Limits
+from benanza_runner.isolation.isolated_runtime import Limits
 
 
 @pytest.mark.parametrize("timeout_s", [1, 60, 900])

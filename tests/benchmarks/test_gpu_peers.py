@@ -7,8 +7,8 @@ import pytest
 from onnx import ModelProto, TensorProto, checker, helper
 
 from benanza_ingest.zoo import zoo_path
-from benanza_runner.layer_model import placeholder
-from benanza_runner.onnxruntime_session import CPU
+from benanza_runner.onnx_layers.layer_model import placeholder
+from benanza_runner.onnxruntime.session import CPU
 from benanza_schemas.layer import Precision
 from benchmarks import gpu_peers
 from benchmarks.gpu_peers import attempted

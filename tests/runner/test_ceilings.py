@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products, streams
-from benanza_runner.onnx_schemas import opsets
-from benanza_runner.precision import ELEMENT_TYPE, retyped
+from benanza_runner.onnx_layers.onnx_schemas import opsets
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE, retyped
 from benanza_runner.runtime import Outcome
 from benanza_schemas.events import WEIGHTS_COLD, Ceiling, Variant
 from benanza_schemas.layer import Layer, Precision

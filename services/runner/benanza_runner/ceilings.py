@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from benanza_runner.precision import ELEMENT_TYPE
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_runner.runtime import Runtime
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.events import WARM, Ceiling

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 
-from benanza_runner.onnx_schemas import numpy_dtype
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor, TensorValue

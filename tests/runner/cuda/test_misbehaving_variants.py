@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, Limits
 from tests.runner.layers import relu
 
 pytestmark = pytest.mark.gpu

@@ -3,7 +3,7 @@
 import pytest
 
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, Limits
 from benanza_runner.runtime import Runtime
 from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 from benanza_schemas.layer import Layer, Precision, Tensor

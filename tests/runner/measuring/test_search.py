@@ -6,9 +6,9 @@ from statistics import median
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.search import SCREENED, Batch, Plan, Round, Trial, search
-from benanza_runner.sampling import Timing
-from benanza_runner.stopping import SETTLED
+from benanza_runner.measuring.stopping import SETTLED
 
 PLAN = Plan()
 LOOK_CALLS = 20

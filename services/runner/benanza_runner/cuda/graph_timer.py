@@ -7,8 +7,8 @@ import cupy
 
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.measuring.batch import calls_for
+from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.search import Batch, Trial
-from benanza_runner.sampling import Timing
 
 LOOK_US = 150.0
 LOOK_CALLS = 50

@@ -28,16 +28,16 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
 from benanza_runner.cuda.whole_model.read_ahead import ways
 from benanza_runner.cuda.whole_model.witness import Witness
-from benanza_runner.layer_model import LayerModelError
 from benanza_runner.measuring.batch import calls_for
 from benanza_runner.measuring.canary import Canary
+from benanza_runner.measuring.sampling import collect
+from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.measuring.throttling import until_undisturbed
-from benanza_runner.onnx_schemas import UnknownVersionError
-from benanza_runner.precision import PrecisionError, retyped
+from benanza_runner.onnx_layers.layer_model import LayerModelError
+from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError
+from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime, Testimony
-from benanza_runner.sampling import collect
-from benanza_runner.stopping import Rule, summary
 from benanza_schemas.events import WARM, Ceiling, System, Variant, Witnessed, identified
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision

@@ -16,9 +16,9 @@ from benanza_runner.cuda.guard import Guard
 from benanza_runner.cuda.layout_changes import LayoutChanges
 from benanza_runner.cuda.layouts import best_by_layout, image_layout
 from benanza_runner.measuring.error import wrong
+from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.search import Batch, Found, Plan, Trial, search
-from benanza_runner.sampling import Timing
-from benanza_runner.stopping import summary
+from benanza_runner.measuring.stopping import summary
 from benanza_schemas.events import HOPELESS, IN_COMPANY, WARM, WEIGHTS_COLD, Variant
 
 SEED = 20_200_218

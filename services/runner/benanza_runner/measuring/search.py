@@ -10,8 +10,8 @@ from random import Random
 from statistics import median
 from typing import NamedTuple
 
-from benanza_runner.sampling import Timing, collect
-from benanza_runner.stopping import Rule
+from benanza_runner.measuring.sampling import Timing, collect
+from benanza_runner.measuring.stopping import Rule
 
 SCREENED = "screened"
 """Stands where the sampling ended because the variant was clearly slower than another."""

@@ -10,7 +10,7 @@ from benanza_runner.cuda.calls import Call, Convolution, Elementwise
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.precision import retyped
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.more_layers import fixed, longs, resized, version

@@ -102,7 +102,7 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
     from benanza_runner.cuda.whole_model.asks import Policy
     from benanza_runner.cuda.whole_model.chain import scaled
     from benanza_runner.cuda.whole_model.read_ahead import ReadAhead
-    from benanza_runner.precision import retyped
+    from benanza_runner.onnx_layers.precision import retyped
     from tests.runner.cuda.numpy_calls import compute
 
     assert isinstance(cuda, CudaRuntime)

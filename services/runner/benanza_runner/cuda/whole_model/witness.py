@@ -16,7 +16,7 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.arena import ALIGNMENT
 from benanza_runner.cuda.whole_model.chain import LinkedBench, Values, natural
 from benanza_runner.cuda.whole_model.streams import STREAMS, assign
-from benanza_runner.precision import retyped
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.layer import OMITTED, Precision
 from benanza_schemas.program import Program, Step
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 
-from benanza_runner.precision import ELEMENT_TYPE
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_schemas.element_types import BITS, size_bytes
 from benanza_schemas.layer import Layer, Precision
 

@@ -4,7 +4,7 @@ from bisect import insort
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benanza_runner.stopping import Rule, stopped_by
+from benanza_runner.measuring.stopping import Rule, stopped_by
 
 
 class Timing(NamedTuple):

@@ -14,9 +14,9 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
-from benanza_runner.layer_model import LayerModel, layer_model
-from benanza_runner.onnxruntime_runtime import OnnxRuntime
-from benanza_runner.onnxruntime_session import CPU, Session, session_options
+from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
+from benanza_runner.onnxruntime.runtime import OnnxRuntime
+from benanza_runner.onnxruntime.session import CPU, Session, session_options
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import SystemMeasured, Variant, event_id, identified
 from benanza_schemas.layer import Layer, Precision, Tensor

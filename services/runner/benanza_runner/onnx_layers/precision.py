@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from benanza_runner.onnx_schemas import formal_types, numpy_dtype
+from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
 from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
 from benanza_schemas.layer import Attribute, Layer, Operator, Precision, Tensor, TensorValue
 

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from benanza_runner.layer_model import LayerModelError, layer_model
+from benanza_runner.onnx_layers.layer_model import LayerModelError, layer_model
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import OMITTED, Layer, Tensor, TensorValue
 from tests.runner.layers import conv, conv_group, floats, operator, relu, single, weights

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
-from benanza_runner.layer_model import LayerModel, placeholder
-from benanza_runner.onnxruntime_session import Provider, session_options
+from benanza_runner.onnx_layers.layer_model import LayerModel, placeholder
+from benanza_runner.onnxruntime.session import Provider, session_options
 
 EXTERNAL_FROM_BYTES = 65_536
 WEIGHTS_FILE = "weights"

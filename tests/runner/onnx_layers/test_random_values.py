@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.copies import replicated
-from benanza_runner.layer_model import layer_model
-from benanza_runner.onnxruntime_session import CPU, Session
-from benanza_runner.random_values import BLOCK, RULES, STANDARD, random_value
+from benanza_runner.onnx_layers.layer_model import layer_model
+from benanza_runner.onnx_layers.random_values import BLOCK, RULES, STANDARD, random_value
+from benanza_runner.onnxruntime.copies import replicated
+from benanza_runner.onnxruntime.session import CPU, Session
 from benanza_schemas.element_types import BITS
 from benanza_schemas.layer import Layer, Tensor
 from tests.runner.layers import conv_group, floats, single, weights

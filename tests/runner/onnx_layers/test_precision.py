@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.precision import PrecisionError, retyped
+from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_schemas.layer import Attribute, Layer, Precision, Tensor, TensorValue
 from tests.runner.layers import conv, conv_group, floats, single
 

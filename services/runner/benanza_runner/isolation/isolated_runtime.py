@@ -6,9 +6,8 @@ from typing import NamedTuple, Self, TypeVar
 import msgspec
 
 from benanza_backbone.errors import BenanzaError
-from benanza_runner.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
-from benanza_runner.runtime import Outcome, Runtime, Testimony
-from benanza_runner.worker_messages import (
+from benanza_runner.isolation.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
+from benanza_runner.isolation.messages import (
     Ceilings,
     Described,
     Failed,
@@ -21,7 +20,8 @@ from benanza_runner.worker_messages import (
     Testified,
     Witness,
 )
-from benanza_runner.worker_process import WorkerError, WorkerProcess
+from benanza_runner.isolation.worker_process import WorkerError, WorkerProcess
+from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program

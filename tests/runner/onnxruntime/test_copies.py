@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.copies import (
+from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
+from benanza_runner.onnxruntime.copies import (
     CALL_US,
     MAX_CONSTANT_BYTES,
     MAX_COPIES,
     copies_for,
     replicated,
 )
-from benanza_runner.layer_model import LayerModel, layer_model
 from tests.runner.layers import conv_group, floats, relu, single
 
 

@@ -1,7 +1,7 @@
 """The process in which layers run, so that they can take nothing else along when they fail.
 
-`python -m benanza_runner.worker FD`, with a socket to the runner on file descriptor FD, and
-the end of a pipe on standard input that closes when the runner ends, however it ends.
+It is started as `python -m benanza_runner.isolation.worker FD`. FD is the file descriptor of a
+socket to the runner. Standard input is a pipe that closes when the runner ends, however it ends.
 """
 
 import importlib
@@ -12,9 +12,7 @@ import sys
 import threading
 from multiprocessing.connection import Connection
 
-from benanza_runner.reasons import one_line
-from benanza_runner.runtime import Runtime
-from benanza_runner.worker_messages import (
+from benanza_runner.isolation.messages import (
     MAX_MESSAGE_BYTES,
     Ceilings,
     Described,
@@ -30,6 +28,8 @@ from benanza_runner.worker_messages import (
     encoder,
     requests,
 )
+from benanza_runner.reasons import one_line
+from benanza_runner.runtime import Runtime
 
 
 def main(file_descriptor: int) -> None:

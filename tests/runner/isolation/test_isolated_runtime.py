@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_runner.isolated_runtime import (
+from benanza_runner.isolation.isolated_runtime import (
     MOST_SLOW,
     TRIED_EVERY,
     IsolatedRuntime,
@@ -215,7 +215,7 @@ def test_closing_ends_the_worker() -> None:
 def test_the_worker_dies_with_the_runner(op_type: str) -> None:
     """However the runner ends: here by SIGKILL, while the worker is idle, and while it hangs."""
     program = textwrap.dedent(f"""
-        from tests.runner.test_isolated_runtime import IsolatedRuntime, layer, relu
+        from tests.runner.isolation.test_isolated_runtime import IsolatedRuntime, layer, relu
         runtime = IsolatedRuntime("{HERE}:MisbehavingRuntime")
         print(runtime.measure(relu(2), "fp32").environment["process"], flush=True)
         runtime.measure(layer("{op_type}"), "fp32")

@@ -11,17 +11,17 @@ import psutil
 
 from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
-from benanza_runner.copies import copies_for, replicated
 from benanza_runner.cpu import available_cores, cpu_name
-from benanza_runner.layer_model import LayerModel, LayerModelError, layer_model
-from benanza_runner.onnx_schemas import UnknownVersionError, opsets
-from benanza_runner.onnxruntime_graph import as_run
-from benanza_runner.onnxruntime_session import CPU, Provider, Session, empty_call_us
-from benanza_runner.precision import PrecisionError, retyped
+from benanza_runner.measuring.sampling import Samples, collect
+from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
+from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, opsets
+from benanza_runner.onnx_layers.precision import PrecisionError, retyped
+from benanza_runner.onnxruntime.copies import copies_for, replicated
+from benanza_runner.onnxruntime.graph import as_run
+from benanza_runner.onnxruntime.session import CPU, Provider, Session, empty_call_us
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
-from benanza_runner.sampling import Samples, collect
-from benanza_runner.stopping import Rule, summary
 from benanza_schemas.events import Ceiling, System, Variant, identified
 from benanza_schemas.layer import Layer, Precision
 

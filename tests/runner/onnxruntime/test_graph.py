@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benanza_runner import onnxruntime_graph
-from benanza_runner.layer_model import LayerModel, layer_model
-from benanza_runner.onnxruntime_graph import as_run
-from benanza_runner.onnxruntime_session import CPU, Session
-from benanza_runner.precision import retyped
+from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
+from benanza_runner.onnx_layers.precision import retyped
+from benanza_runner.onnxruntime import graph as onnxruntime_graph
+from benanza_runner.onnxruntime.graph import as_run
+from benanza_runner.onnxruntime.session import CPU, Session
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer
 from tests.runner.layers import conv, conv_group, floats, operator, weights

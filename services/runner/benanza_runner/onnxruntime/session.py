@@ -10,8 +10,8 @@ import numpy.typing as npt
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
-from benanza_runner.layer_model import IR_VERSION
-from benanza_runner.sampling import Timing
+from benanza_runner.measuring.sampling import Timing
+from benanza_runner.onnx_layers.layer_model import IR_VERSION
 
 
 class Provider(NamedTuple):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.onnx_schemas import (
+from benanza_runner.onnx_layers.onnx_schemas import (
     OLDEST_OPSET,
     UnknownVersionError,
     formal_types,

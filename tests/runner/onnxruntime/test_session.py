@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from benanza_runner.copies import replicated
-from benanza_runner.layer_model import layer_model
-from benanza_runner.onnxruntime_session import CPU, Session, empty_call_us
+from benanza_runner.onnx_layers.layer_model import layer_model
+from benanza_runner.onnxruntime.copies import replicated
+from benanza_runner.onnxruntime.session import CPU, Session, empty_call_us
 from benanza_schemas.layer import Layer, Tensor
 from tests.runner.layers import conv, floats, gemm, relu, single
 

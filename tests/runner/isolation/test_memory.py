@@ -5,7 +5,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benanza_runner.memory import free_bytes, needed_bytes
+from benanza_runner.isolation.memory import free_bytes, needed_bytes
 from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.layers import floats, gemm, relu, single
 

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from benanza_runner.onnx_schemas import numpy_dtype
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_schemas.layer import Layer, Operator
 
 Array = npt.NDArray[Any]

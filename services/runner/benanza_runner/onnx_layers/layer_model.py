@@ -7,8 +7,8 @@ import numpy.typing as npt
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from benanza_runner.onnx_schemas import opsets, schema
-from benanza_runner.random_values import random_value
+from benanza_runner.onnx_layers.onnx_schemas import opsets, schema
+from benanza_runner.onnx_layers.random_values import random_value
 from benanza_schemas.element_types import BITS, TO_ONNX
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, TensorValue
 

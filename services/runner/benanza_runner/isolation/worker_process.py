@@ -8,9 +8,10 @@ import sys
 import tempfile
 from multiprocessing.connection import Connection
 
+from benanza_runner.isolation.messages import MAX_MESSAGE_BYTES, Reply, Request, encoder, replies
 from benanza_runner.reasons import one_line
-from benanza_runner.worker_messages import MAX_MESSAGE_BYTES, Reply, Request, encoder, replies
 
+WORKER_MODULE = "benanza_runner.isolation.worker"
 MAX_WORDS_BYTES = 2_000
 END_SECONDS = 5.0
 
@@ -20,7 +21,7 @@ class WorkerError(Exception):
 
 
 class WorkerProcess:
-    """One process of `benanza_runner.worker`, which ends when this one does.
+    """One process of `benanza_runner.isolation.worker`, which ends when this one does.
 
     What it and its libraries print goes to a file, for the reason of a failure.
     """
@@ -31,7 +32,13 @@ class WorkerProcess:
         with theirs:
             self._process = subprocess.Popen(
                 # -P: a file in the working directory must not stand in for a library.
-                [sys.executable, "-P", "-m", "benanza_runner.worker", str(theirs.fileno())],
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "benanza_runner.isolation.worker",
+                    str(theirs.fileno()),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=self._printed,
                 stderr=self._printed,

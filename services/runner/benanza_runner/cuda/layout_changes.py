@@ -9,7 +9,7 @@ from benanza_runner.cuda.bench import MOST_IMAGE_AXES, Bench
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.company import Company, NoiseError, Run
 from benanza_runner.cuda.graph_timer import FULL_CALLS, FULL_US, GraphTimer
-from benanza_runner.cuda.kernels.layout_change import Order, layout_change
+from benanza_runner.cuda.kernels.layout_conversion import Order, layout_change
 from benanza_runner.cuda.layouts import image_layouts, is_image
 from benanza_runner.measuring.batch import calls_for
 from benanza_schemas.layer import Precision

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from benanza_runner.cuda.activations import SIXTH
 from benanza_runner.cuda.calls import Product
 from benanza_runner.cuda.libraries.cudnn_activations import activated
+from benanza_runner.cuda.lowering.products.activations import SIXTH
 from benanza_runner.cuda.unsupported import UnsupportedError
 from tests.runner.cuda.numpy_calls import ACTIVATIONS
 

@@ -17,7 +17,7 @@ from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Attention
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 

@@ -15,13 +15,13 @@ from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Elementwise
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.elements import INDEX
-from benanza_runner.cuda.kernels.elementwise_source import (
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES, launch
+from benanza_runner.cuda.kernels.source.elementwise import (
     COUNTED,
     by_thread,
     reading,
     source,
 )
-from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES, launch
 from benanza_schemas.events import Variant
 
 THREADS = (128, 256)

@@ -14,7 +14,7 @@ from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Pooling
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.pooling_source import Window, source
+from benanza_runner.cuda.kernels.source.pooling import Window, source
 from benanza_schemas.events import Variant
 
 THREADS = (64, 256)

@@ -14,9 +14,9 @@ import numpy as np
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Reduction, Shape
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
-from benanza_runner.cuda.kernels.indexing import Rows, split, walk
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch, preamble
-from benanza_runner.cuda.kernels.rows import OVER_LANES, row_axes, row_parameters
+from benanza_runner.cuda.kernels.source.indexing import Rows, split, walk
+from benanza_runner.cuda.kernels.source.rows import OVER_LANES, row_axes, row_parameters
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 

@@ -11,13 +11,13 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.activations import PATTERNS, expression
 from benanza_runner.cuda.arrays import BYTES
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Product
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 

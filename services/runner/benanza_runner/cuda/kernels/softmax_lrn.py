@@ -12,8 +12,8 @@ from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Normalisation, Softmax
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.normalisation_source import source
-from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_runner.cuda.kernels.source.normalisation import source
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 

@@ -19,7 +19,7 @@ from benanza_runner.cuda.calls import (
     Shape,
 )
 from benanza_runner.cuda.elements import IN_MEMORY
-from benanza_runner.cuda.kernels.layout_change import Order, layout_change, same_memory
+from benanza_runner.cuda.kernels.layout_conversion import Order, layout_change, same_memory
 from benanza_runner.cuda.lowering.lower import Lowered
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.arena import Arena

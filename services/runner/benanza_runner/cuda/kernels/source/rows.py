@@ -1,6 +1,6 @@
 """What kernels have in common that reduce rows: rows' indices, and sums over threads."""
 
-from benanza_runner.cuda.kernels.indexing import Axis
+from benanza_runner.cuda.kernels.source.indexing import Axis
 
 
 def row_axes(side: str, rank: int, *targets: str) -> list[Axis]:

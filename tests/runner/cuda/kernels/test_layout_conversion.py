@@ -18,7 +18,7 @@ def test_an_image_turned_is_the_same_image(
     cuda: Runtime, shape: tuple[int, ...], precision: Precision, back: bool
 ) -> None:
     from benanza_runner.cuda.arrays import empty, placed
-    from benanza_runner.cuda.kernels.layout_change import layout_change
+    from benanza_runner.cuda.kernels.layout_conversion import layout_change
 
     orders = [order for _, order in image_layouts(len(shape))]
     source_order, target_order = reversed(orders) if back else orders

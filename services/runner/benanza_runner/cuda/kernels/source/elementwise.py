@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from benanza_runner.cuda.calls import Elementwise, Operand, Shape
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
-from benanza_runner.cuda.kernels.indexing import Axis, repeats, walk, walked
-from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_runner.cuda.kernels.source.indexing import Axis, repeats, walk, walked
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
 WHOLE, REPEATED, ALIKE, ALONG, STRIDED, COUNTED = "wbcasi"

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benanza_runner.cuda.activations import Activation, activation
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine
+from benanza_runner.cuda.lowering.products.activations import Activation, activation
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
 

@@ -5,7 +5,7 @@ from math import prod
 from typing import NamedTuple
 
 from benanza_runner.cuda.calls import Shape
-from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
 MOST_UNROLLED = 16

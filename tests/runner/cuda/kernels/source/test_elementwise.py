@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benanza_runner.cuda.calls import Elementwise, Operand, Shape
-from benanza_runner.cuda.kernels.elementwise_source import (
+from benanza_runner.cuda.kernels.source.elementwise import (
     ALIKE,
     ALONG,
     REPEATED,
@@ -17,7 +17,7 @@ from benanza_runner.cuda.kernels.elementwise_source import (
     reading,
     source,
 )
-from tests.runner.cuda.kernels.on_the_cpu import aligned, run
+from tests.runner.cuda.kernels.source.on_the_cpu import aligned, run
 
 IMAGES = [(2, 8, 4, 6), (1, 6, 5, 8), (2, 16, 1, 1), (3, 12, 64)]
 WIDTHS = [1, 2, 4]

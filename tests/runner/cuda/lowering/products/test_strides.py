@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.cuda.lowering.places import contiguous, reshaped, seen, steps
+from benanza_runner.cuda.lowering.products.strides import contiguous, reshaped, seen, steps
 from benanza_runner.cuda.unsupported import UnsupportedError
 from tests.runner.layers import operator
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.lowering.attributes import number, text
-from benanza_runner.cuda.lowering.expressions import literal
+from benanza_runner.cuda.lowering.elementwise.expressions import literal
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 

@@ -8,9 +8,14 @@ import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.elements import INDEX, element, variable
-from benanza_runner.cuda.lowering import expressions, integer_expressions, logic, quantisation
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine, normalisation
 from benanza_runner.cuda.lowering.attributes import integer
+from benanza_runner.cuda.lowering.elementwise import (
+    expressions,
+    integer_expressions,
+    logic,
+    quantisation,
+)
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.kernels.normalisation_source import source
-from tests.runner.cuda.kernels.on_the_cpu import aligned, run
+from benanza_runner.cuda.kernels.source.normalisation import source
+from tests.runner.cuda.kernels.source.on_the_cpu import aligned, run
 
 SHAPE = (2, 16, 3, 4)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Shape
-from benanza_runner.cuda.lowering.places import VIEWS
+from benanza_runner.cuda.lowering.products.strides import VIEWS
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from benanza_runner.cuda.calls import Attention, Shape
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.attributes import integer, integers, number
-from benanza_runner.cuda.lowering.places import VIEWS, contiguous, reshaped, seen, steps
-from benanza_runner.cuda.lowering.scores import Scores, batch_and_heads, factor
+from benanza_runner.cuda.lowering.products.scores import Scores, batch_and_heads, factor
+from benanza_runner.cuda.lowering.products.strides import VIEWS, contiguous, reshaped, seen, steps
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Convolution, TransposedConvolution
 from benanza_runner.cuda.lowering.attributes import integer
-from benanza_runner.cuda.lowering.epilogue import Epilogue
-from benanza_runner.cuda.lowering.prologue import Prologue
+from benanza_runner.cuda.lowering.products.epilogue import Epilogue
+from benanza_runner.cuda.lowering.products.prologue import Prologue
 from benanza_runner.cuda.lowering.windows import in_space, transposed_windows, windows
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.kernels.indexing import Axis, joined, repeats, split, walk, walked
+from benanza_runner.cuda.kernels.source.indexing import Axis, joined, repeats, split, walk, walked
 
 SHAPE = (2, 3, 1, 4)
 ORDERS = list(permutations(range(4)))

@@ -1,6 +1,6 @@
 """The kernel of normalisations over neighbouring channels, as CUDA C++."""
 
-from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
 THREE_QUARTERS = 0.75

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.constants import constants
-from benanza_runner.cuda.lowering.elementwise import ElementwiseKernel, Lowering
-from benanza_runner.cuda.lowering.expressions import literal
+from benanza_runner.cuda.lowering.elementwise.chains import ElementwiseKernel, Lowering
+from benanza_runner.cuda.lowering.elementwise.expressions import literal
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import FROM_ONNX
 from benanza_schemas.layer import Layer, TensorValue

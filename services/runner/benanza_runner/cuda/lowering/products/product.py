@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from benanza_runner.cuda.calls import Product, Shape
 from benanza_runner.cuda.lowering.attributes import integer, number
-from benanza_runner.cuda.lowering.epilogue import Epilogue
+from benanza_runner.cuda.lowering.products.epilogue import Epilogue
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 

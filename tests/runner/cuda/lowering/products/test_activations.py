@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.activations import PATTERNS, expression
 from benanza_runner.cuda.calls import Elementwise, Operand
+from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
 from tests.runner.cuda.numpy_calls import ACTIVATIONS, elementwise
 
 NUMBERS: dict[str, tuple[float, ...]] = {

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.kernels.pooling_source import Window, source
-from tests.runner.cuda.kernels.on_the_cpu import Array, aligned, run
+from benanza_runner.cuda.kernels.source.pooling import Window, source
+from tests.runner.cuda.kernels.source.on_the_cpu import Array, aligned, run
 
 ALL = slice(None)
 

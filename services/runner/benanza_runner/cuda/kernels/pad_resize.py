@@ -11,8 +11,8 @@ import numpy as np
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Padding, Resizing
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
-from benanza_runner.cuda.kernels.indexing import joined
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch, preamble
+from benanza_runner.cuda.kernels.source.indexing import joined
 from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 

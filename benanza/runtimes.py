@@ -5,7 +5,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner import nvidia
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, Limits
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 
 ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
@@ -23,7 +23,7 @@ def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
     `auto` is the GPU if there is one and its libraries are installed. Raises `BenanzaError`
     if there is no such runtime here.
     """
-    limits = Limits(layer_seconds=settings.benchmark_timeout_s)
+    limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s)
     unavailable = why_unavailable() if choice != "onnxruntime" else "not asked for"
     if choice == "cuda" and unavailable:
         raise BenanzaError(f"the runtime cuda {unavailable}")
@@ -40,7 +40,7 @@ def longest_job_s(settings: Settings) -> float:
     """Seconds in which a runner has measured a layer at a precision, whatever the runtime: first
     the ceilings, then each try in a worker that has to start, and all of it again where that
     worker was slow."""
-    limits = Limits(layer_seconds=settings.benchmark_timeout_s, tries=CUDA_TRIES)
+    limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s, tries=CUDA_TRIES)
     ceilings = limits.start_seconds + limits.ceilings_seconds
     return ceilings + 2 * limits.tries * (limits.start_seconds + limits.layer_seconds)
 

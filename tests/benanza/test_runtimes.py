@@ -4,12 +4,12 @@ import pytest
 
 from benanza.runtimes import CUDA_TRIES, longest_job_s
 from benanza_backbone.settings import load
-from benanza_runner.isolation.isolated_runtime import Limits
+from benanza_runner.isolation.isolated_runtime import WorkerLimits
 
 
 @pytest.mark.parametrize("timeout_s", [1, 60, 900])
 def test_a_job_has_time_for_all_that_is_tried(timeout_s: int) -> None:
     longest = longest_job_s(load({"BENANZA_BENCHMARK_TIMEOUT_S": str(timeout_s)}))
     # A slow worker's tries are made again in another.
-    assert longest > 2 * CUDA_TRIES * timeout_s + Limits().ceilings_seconds
-    assert Limits().tries <= CUDA_TRIES
+    assert longest > 2 * CUDA_TRIES * timeout_s + WorkerLimits().ceilings_seconds
+    assert WorkerLimits().tries <= CUDA_TRIES

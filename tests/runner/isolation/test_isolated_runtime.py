@@ -17,8 +17,8 @@ from benanza_runner.isolation.isolated_runtime import (
     MOST_SLOW,
     TRIED_EVERY,
     IsolatedRuntime,
-    Limits,
     RuntimeStartError,
+    WorkerLimits,
 )
 from benanza_runner.runtime import Outcome
 from benanza_schemas.layer import Layer
@@ -27,7 +27,7 @@ from tests.runner.fake_runtime import FakeRuntime, variant
 from tests.runner.layers import floats, relu, single
 
 HERE = "tests.runner.fake_runtime"
-LIMITS = Limits(start_seconds=30, layer_seconds=1.0, ceilings_seconds=5.0, tries=2)
+LIMITS = WorkerLimits(start_seconds=30, layer_seconds=1.0, ceilings_seconds=5.0, tries=2)
 
 
 def layer(op_type: str) -> Layer:

@@ -52,16 +52,16 @@ def test_the_shape_is_the_tensors(shape: list[int]) -> None:
 
 @pytest.mark.parametrize("named", [1, 2])
 def test_no_two_tuples_to_scatter_to_are_the_same(named: int) -> None:
-    image, updates = floats(6, 7, 3), floats(5, *(7, 3)[named - 1 :])
-    layer = single("ScatterND", 16, (image, integers(5, named), updates), (image,))
+    x, updates = floats(6, 7, 3), floats(5, *(7, 3)[named - 1 :])
+    layer = single("ScatterND", 16, (x, integers(5, named), updates), (x,))
     value = random_value(layer, 1)
     assert len(np.unique(value, axis=0)) == 5
     assert (value < (6, 7)[:named]).all()
 
 
 def test_no_two_elements_to_scatter_are_put_in_one_place() -> None:
-    image = floats(4, 9)
-    layer = single("ScatterElements", 16, (image, integers(4, 6), floats(4, 6)), (image,), axis=1)
+    x = floats(4, 9)
+    layer = single("ScatterElements", 16, (x, integers(4, 6), floats(4, 6)), (x,), axis=1)
     for row in random_value(layer, 1):
         assert len(set(row.tolist())) == 6
 

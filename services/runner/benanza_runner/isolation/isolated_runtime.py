@@ -8,17 +8,17 @@ import msgspec
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.isolation.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
 from benanza_runner.isolation.messages import (
-    Ceilings,
+    CeilingsMeasured,
     Described,
     Failed,
     Measure,
     MeasureCeilings,
     Measured,
+    ModelRun,
     Reply,
     Request,
+    RunModel,
     Start,
-    Testified,
-    Witness,
 )
 from benanza_runner.isolation.worker_process import WorkerError, WorkerProcess
 from benanza_runner.runtime import Outcome, Runtime, Testimony
@@ -28,11 +28,10 @@ from benanza_schemas.program import Program
 
 GIGABYTE = 1e9
 MOST_SLOW = 3
-"""After so many slow answers in a row that another worker couldn't better, the machine is at fault:
-then only now and then another worker is tried.
-"""
+"""After so many slow answers in a row the machine is at fault, as new workers are slow, too."""
 
 TRIED_EVERY = 20
+"""From then on a new worker is only tried at one in so many slow answers."""
 
 Found = TypeVar("Found", Outcome, Testimony)
 
@@ -41,8 +40,8 @@ class RuntimeStartError(BenanzaError):
     """A runtime that can't be used on this machine."""
 
 
-class Limits(NamedTuple):
-    """What a worker may take. A layer that fails to answer is tried `tries` times in all."""
+class WorkerLimits(NamedTuple):
+    """How many seconds each request may take. A layer is tried `tries` times in all."""
 
     start_seconds: float = 60.0
     layer_seconds: float = 60.0
@@ -52,10 +51,11 @@ class Limits(NamedTuple):
 
 
 class IsolatedRuntime(Runtime):
-    """Runs `MODULE:CLASS`, a runtime, in a worker process, and starts another one as needed: for
-    one that ended, and for one in which everything takes longer than when it started.
+    """Runs the runtime that `MODULE:CLASS` names in a worker process.
 
-    Close it, or use it in a `with` statement. Raises `RuntimeStartError` where the runtime
+    Another worker takes the place of one that ended, and of one in which everything takes longer
+    than when it started. Memory is limited to `memory_bytes`, by default to a share of what is
+    free. Close it, or use it in a `with` statement. Raises `RuntimeStartError` where the runtime
     can't be made.
     """
 
@@ -63,12 +63,12 @@ class IsolatedRuntime(Runtime):
         self,
         runtime: str,
         arguments: Mapping[str, str | int | bool] | None = None,
-        limits: Limits | None = None,
+        limits: WorkerLimits | None = None,
         memory_bytes: int | None = None,
     ) -> None:
         self._memory_bytes = memory_bytes or int(free_bytes() * SHARE)
         self._start_message = Start(runtime, dict(arguments or {}), self._memory_bytes)
-        self._limits = limits or Limits()
+        self._limits = limits or WorkerLimits()
         self._worker: WorkerProcess | None = None
         self._described: Described | None = None
         self._slow_answers = 0
@@ -104,9 +104,7 @@ class IsolatedRuntime(Runtime):
         return self._unslowed(lambda: self._measured(layer, precision))
 
     def _unslowed(self, ask: Callable[[], Found]) -> Found:
-        """The answer of a worker that isn't slow, as far as another one helps. A slow answer is
-        better than none.
-        """
+        """The answer of a worker that isn't slow, if a new worker helps; else the slow answer."""
         found = ask()
         tried = self._slow_answers < MOST_SLOW or self._slow_answers % TRIED_EVERY == 0
         if found.slowed and tried:
@@ -146,7 +144,7 @@ class IsolatedRuntime(Runtime):
             reply = self._ask(MeasureCeilings(precision), self._limits.ceilings_seconds)
         except WorkerError as error:
             raise RuntimeStartError(f"the system's ceilings can't be measured: {error}") from error
-        if isinstance(reply, Ceilings):
+        if isinstance(reply, CeilingsMeasured):
             return reply.ceilings
         raise RuntimeStartError(f"the system's ceilings can't be measured: {_unexpected(reply)}")
 
@@ -155,10 +153,10 @@ class IsolatedRuntime(Runtime):
 
     def _witnessed(self, program: Program, precision: Precision) -> Testimony:
         try:
-            reply = self._ask(Witness(program, precision), self._limits.witness_seconds)
+            reply = self._ask(RunModel(program, precision), self._limits.witness_seconds)
         except WorkerError as error:
             return Testimony(failure=str(error))
-        if isinstance(reply, Testified):
+        if isinstance(reply, ModelRun):
             return reply.testimony
         return Testimony(failure=_unexpected(reply))
 

@@ -1,4 +1,4 @@
-"""What goes over the pipe between a runner and its worker process, as MessagePack."""
+"""What goes over the socket between a runner and its worker process, as MessagePack."""
 
 import msgspec
 
@@ -9,8 +9,8 @@ from benanza_schemas.program import Program
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
-    """The first message: which runtime to make, `MODULE:CLASS`, with which arguments, in how
-    much memory. Answered with `Described`.
+    """The first message: which runtime to make, as `MODULE:CLASS`, with which arguments, in how
+    many bytes of memory. It is answered with `Described`.
     """
 
     runtime: str
@@ -19,20 +19,20 @@ class Start(msgspec.Struct, frozen=True, tag=True):
 
 
 class Measure(msgspec.Struct, frozen=True, tag=True):
-    """Measure this layer. Answered with `Measured`."""
+    """Measure this layer. It is answered with `Measured`."""
 
     layer: Layer
     precision: Precision
 
 
 class MeasureCeilings(msgspec.Struct, frozen=True, tag=True):
-    """Measure the system's ceilings. Answered with `Ceilings`."""
+    """Measure the system's ceilings. It is answered with `CeilingsMeasured`."""
 
     precision: Precision
 
 
-class Witness(msgspec.Struct, frozen=True, tag=True):
-    """Run this whole model. Answered with `Testified`."""
+class RunModel(msgspec.Struct, frozen=True, tag=True):
+    """Run this whole model. It is answered with `ModelRun`."""
 
     program: Program
     precision: Precision
@@ -46,19 +46,19 @@ class Described(msgspec.Struct, frozen=True, tag=True):
 
 
 class Measured(msgspec.Struct, frozen=True, tag=True):
-    """What came of it."""
+    """What came of measuring a layer."""
 
     outcome: Outcome
 
 
-class Ceilings(msgspec.Struct, frozen=True, tag=True):
-    """The ceilings."""
+class CeilingsMeasured(msgspec.Struct, frozen=True, tag=True):
+    """The system's ceilings at one precision."""
 
     ceilings: tuple[Ceiling, ...]
 
 
-class Testified(msgspec.Struct, frozen=True, tag=True):
-    """What came of it."""
+class ModelRun(msgspec.Struct, frozen=True, tag=True):
+    """What came of running a whole model."""
 
     testimony: Testimony
 
@@ -69,8 +69,8 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Request = Start | Measure | MeasureCeilings | Witness
-Reply = Described | Measured | Ceilings | Testified | Failed
+Request = Start | Measure | MeasureCeilings | RunModel
+Reply = Described | Measured | CeilingsMeasured | ModelRun | Failed
 
 MAX_MESSAGE_BYTES = 64_000_000
 

@@ -1,4 +1,4 @@
-"""The process in which layers run, so that they can take nothing else along when they fail.
+"""The process in which layers run, so that a layer that fails takes nothing else along.
 
 It is started as `python -m benanza_runner.isolation.worker FD`. FD is the file descriptor of a
 socket to the runner. Standard input is a pipe that closes when the runner ends, however it ends.
@@ -14,17 +14,17 @@ from multiprocessing.connection import Connection
 
 from benanza_runner.isolation.messages import (
     MAX_MESSAGE_BYTES,
-    Ceilings,
+    CeilingsMeasured,
     Described,
     Failed,
     Measure,
     MeasureCeilings,
     Measured,
+    ModelRun,
     Reply,
     Request,
+    RunModel,
     Start,
-    Testified,
-    Witness,
     encoder,
     requests,
 )
@@ -85,9 +85,9 @@ def _answer(runtime: Runtime, request: Request) -> Reply:
             case Measure():
                 return Measured(runtime.measure(request.layer, request.precision))
             case MeasureCeilings():
-                return Ceilings(runtime.ceilings(request.precision))
-            case Witness():
-                return Testified(runtime.witness(request.program, request.precision))
+                return CeilingsMeasured(runtime.ceilings(request.precision))
+            case RunModel():
+                return ModelRun(runtime.witness(request.program, request.precision))
             case Start():
                 raise TypeError("the worker has been started already")
     except Exception as error:  # noqa: BLE001  # a defect in one layer must not cost the others

@@ -1,33 +1,34 @@
-"""Taking samples: warm-up, then until the stopping rule says so."""
+"""Taking samples: warm-up calls, then calls until the stopping rule ends them."""
 
 from bisect import insort
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benanza_runner.measuring.stopping import Rule, stopped_by
+from benanza_runner.measuring.stopping import Rule, StoppedBy, stopped_by
 
 
 class Timing(NamedTuple):
-    """One call: what it took, and whether the system took a processor away meanwhile."""
+    """One call: how long it took, and whether the system took a processor away meanwhile."""
 
     us: float
     disturbed: bool
 
 
 class Samples(NamedTuple):
-    """Times of calls in the order taken, what ended the sampling, and how many calls it left
-    out because they were disturbed.
+    """Times of calls in the order taken, in microseconds, and what ended the sampling.
+
+    `dropped` counts the calls that were left out because they were disturbed.
     """
 
     calls_us: tuple[float, ...]
-    stopped_by: str
+    stopped_by: StoppedBy
     dropped: int
 
 
 def collect(call: Callable[[], Timing], rule: Rule) -> Samples:
-    """Calls until the rule ends it. It reads no clock: calls say how long they took.
+    """Calls until the rule ends it. It reads no clock: each call returns how long it took.
 
-    Disturbed calls count only while there are hardly any others.
+    Disturbed calls are left out as soon as there are `rule.few_samples` others.
     """
     spent_us = 0.0
     while spent_us < rule.warm_up_us:
@@ -36,8 +37,8 @@ def collect(call: Callable[[], Timing], rule: Rule) -> Samples:
     every: list[float] = []
     undisturbed: list[float] = []
     spent_us = 0.0
-    reason = ""
-    while not reason:
+    reason = None
+    while reason is None:
         timing = call()
         spent_us += timing.us
         timings.append(timing)

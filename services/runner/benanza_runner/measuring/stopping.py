@@ -1,23 +1,47 @@
 """When enough samples have been taken.
 
-The median is settled once its 95% confidence interval is narrow. McGill, Tukey and Larsen
+The median has converged once its 95% confidence interval is narrow. McGill, Tukey and Larsen
 ("Variations of box plots", 1978) give that interval as median ± 1.57 · IQR / √n.
 """
 
 from collections.abc import Sequence
+from enum import StrEnum
 from math import sqrt
 from typing import NamedTuple
 
-SETTLED = "settled"
-CAP = "cap"
+
+class StoppedBy(StrEnum):
+    """The rule that ended the sampling. Stored measurements hold these values."""
+
+    CONVERGED = "settled"
+    """The median was known well enough."""
+
+    CAP = "cap"
+    """Time or samples ran out before."""
+
+    SCREENED = "screened"
+    """The variant was clearly slower than another, so it was not timed in full."""
+
+    PRUNED = "hopeless"
+    """The variant took so much longer than others when it was checked that it was not screened.
+    Its only sample holds the start of a call as well.
+    """
+
+    FIXED = "fixed"
+    """A fixed number of samples was to be taken, whatever they showed."""
+
+    @property
+    def in_full(self) -> bool:
+        """Whether samples were taken until one of a `Rule`'s ends."""
+        return self in (StoppedBy.CONVERGED, StoppedBy.CAP)
 
 
 class Rule(NamedTuple):
     """How long to sample. Times are in microseconds.
 
-    Sampling ends when the median is known to within `tolerance`, from `samples` samples and
-    `least_us` on; and whatever the noise at `cap_us` or `max_samples`. `few_samples` are
-    taken even of what takes long, unless they take a hundred times the cap.
+    Sampling ends as soon as there are `samples` samples that took `least_us` together and the
+    median is known to within `tolerance`. It also ends, whatever the noise, at `max_samples`, and
+    at `cap_us` if there are `few_samples` by then; without these, at a hundred times the cap.
     """
 
     warm_up_us: float = 5_000
@@ -51,11 +75,11 @@ def _quantile(ordered: Sequence[float], q: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
-def stopped_by(ordered: Sequence[float], spent_us: float, rule: Rule) -> str:
-    """The name of the rule that ends the sampling now, or an empty string to go on.
+def stopped_by(ordered: Sequence[float], spent_us: float, rule: Rule) -> StoppedBy | None:
+    """What ends the sampling now, or None if it goes on.
 
-    `ordered` holds the samples so far in ascending order, at least one; `spent_us` is the
-    time that they took.
+    `ordered` holds the samples so far in ascending order, at least one; `spent_us` is the time
+    that they took together, in microseconds.
     """
     count = len(ordered)
     capped = count >= rule.max_samples or (
@@ -63,12 +87,12 @@ def stopped_by(ordered: Sequence[float], spent_us: float, rule: Rule) -> str:
     )
     enough = count >= rule.samples and spent_us >= rule.least_us
     if not (capped or enough):
-        return ""
-    if _is_settled(ordered, rule.tolerance):
-        return SETTLED
-    return CAP if capped else ""
+        return None
+    if _has_converged(ordered, rule.tolerance):
+        return StoppedBy.CONVERGED
+    return StoppedBy.CAP if capped else None
 
 
-def _is_settled(ordered: Sequence[float], tolerance: float) -> bool:
+def _has_converged(ordered: Sequence[float], tolerance: float) -> bool:
     _, median, iqr = summary(ordered)
     return 1.57 * iqr / sqrt(len(ordered)) <= tolerance * median

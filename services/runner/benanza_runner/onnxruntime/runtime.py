@@ -13,7 +13,7 @@ from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.measuring.sampling import Samples, collect
-from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, opsets
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
@@ -22,13 +22,15 @@ from benanza_runner.onnxruntime.graph import as_run
 from benanza_runner.onnxruntime.session import CPU, Provider, Session, empty_call_us
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
-from benanza_schemas.events import Ceiling, System, Variant, identified
+from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
+from benanza_schemas.events import Ceiling, System, identified
 from benanza_schemas.layer import Layer, Precision
 
 METHOD = "copies of the layer in one call, warm; 1"
 """How layers are timed. Raised by one when times change without the system changing."""
 
-LOOKS = 3
+PROBES = 3
+"""Calls of one copy, of which the fastest says how many copies a call should have."""
 
 
 class OnnxRuntime(Runtime):
@@ -108,12 +110,12 @@ class OnnxRuntime(Runtime):
         algorithm = "+".join(ran)
         failure = _not_as_asked(layer, ran)
         if failure:
-            variant = Variant(library=self._library, algorithm=layer.title(), failure=failure)
-            return Outcome(variants=(variant,), environment=environment)
+            failed = FailedVariant(library=self._library, algorithm=layer.title(), failure=failure)
+            return Outcome(variants=(failed,), environment=environment)
         session = self._session(model, 1, provider)
-        looks_us = min(session.call().us for _ in range(LOOKS))
+        probe_us = min(session.call().us for _ in range(PROBES))
         constant_bytes = sum(array.nbytes for array in model.constants.values())
-        copies = copies_for(looks_us - self._empty_call_us, constant_bytes)
+        copies = copies_for(probe_us - self._empty_call_us, constant_bytes)
         if copies > 1:
             # The threads of two sessions would wait for work on the same cores.
             del session
@@ -130,18 +132,9 @@ class OnnxRuntime(Runtime):
         proto = replicated(model.proto, copies)
         return Session(proto, model.constants, model.inputs, provider, self._threads)
 
-    def _variant(self, algorithm: str, samples: Samples, copies: int) -> Variant:
+    def _variant(self, algorithm: str, samples: Samples, copies: int) -> TimedVariant:
         times = tuple(max(us - self._empty_call_us, 0.0) / copies for us in samples.calls_us)
-        found = summary(sorted(times))
-        return Variant(
-            library=self._library,
-            algorithm=algorithm,
-            samples_us=times,
-            minimum_us=found.minimum,
-            median_us=found.median,
-            iqr_us=found.iqr,
-            stopped_by=samples.stopped_by,
-        )
+        return timed_variant(self._library, algorithm, times, samples.stopped_by)
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         return measured_ceilings(self, precision)

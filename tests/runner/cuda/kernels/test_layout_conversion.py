@@ -1,9 +1,9 @@
-"""Images are turned as NumPy would."""
+"""Layouts are converted as NumPy would."""
 
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.layouts import image_layouts, is_image
+from benanza_runner.cuda.layouts import feature_map_layouts
 from benanza_runner.runtime import Runtime
 from benanza_schemas.layer import Precision
 
@@ -14,25 +14,20 @@ from benanza_schemas.layer import Precision
     "shape", [(1, 3, 224, 224), (2, 64, 7, 7), (3, 33, 31, 1), (2, 40, 70), (1, 5, 3, 4, 6)]
 )
 @pytest.mark.parametrize("back", [False, True])
-def test_an_image_turned_is_the_same_image(
+def test_a_converted_feature_map_is_the_same_feature_map(
     cuda: Runtime, shape: tuple[int, ...], precision: Precision, back: bool
 ) -> None:
-    from benanza_runner.cuda.arrays import empty, placed
-    from benanza_runner.cuda.kernels.layout_conversion import layout_change
+    import cupy
 
-    orders = [order for _, order in image_layouts(len(shape))]
+    from benanza_runner.cuda.device_memory import DeviceMemory
+    from benanza_runner.cuda.kernels.layout_conversion import layout_conversion
+
+    orders = [order for _, order in feature_map_layouts(len(shape))]
     source_order, target_order = reversed(orders) if back else orders
-    image = np.random.default_rng(1).random(shape, np.float32)
-    source = placed(image, source_order, precision)
-    target = empty(shape, target_order, precision)
+    x = np.random.default_rng(1).random(shape, np.float32)
+    memory = DeviceMemory(cupy)
+    source = memory.copied(x, source_order, precision)
+    target = memory.empty(shape, target_order, precision)
     target.poison()
-    layout_change(source, target)()
+    layout_conversion(source, target)()
     assert (target.floats() == source.floats()).all()
-
-
-def test_where_a_layout_makes_a_difference() -> None:
-    assert is_image((1, 3, 8, 8))
-    assert is_image((4, 3, 8))
-    assert not is_image((4, 1, 8, 8))
-    assert not is_image((4, 1000, 1, 1))
-    assert not is_image((4, 1000))

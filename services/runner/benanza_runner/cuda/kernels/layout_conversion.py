@@ -1,10 +1,9 @@
-"""Images turned from one layout into the other: a kernel that goes through shared memory.
+"""Feature maps converted from one layout into the other: a kernel that goes through shared memory.
 
-The axes of space are one here, so an image is a matrix for each sample: channels by pixels, or
+The axes of space are one here, so a feature map is a matrix for each sample: channels by pixels, or
 pixels by channels.
 """
 
-from collections.abc import Callable
 from functools import cache
 from math import prod
 from typing import Any
@@ -12,13 +11,13 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.candidate import Run
+from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.layouts import Order
 
 TILE = 32
 ROWS = 8
-
-Order = tuple[int, ...]
 
 
 def same_memory(shape: Shape, one: Order, other: Order) -> bool:
@@ -26,10 +25,10 @@ def same_memory(shape: Shape, one: Order, other: Order) -> bool:
     return [a for a in one if shape[a] > 1] == [a for a in other if shape[a] > 1]
 
 
-def layout_change(source: Placed, target: Placed) -> Callable[[], None]:
-    """What turns one placed image into the other; it may be captured into a graph.
+def layout_conversion(source: DeviceTensor, target: DeviceTensor) -> Run:
+    """What converts the first feature map into the second; it may be captured into a graph.
 
-    Both have the same shape, one of them with channels before space, the other behind.
+    Both have the same shape; one has its channels first, the other last.
     """
     shape = source.shape
     channels, space = shape[1], prod(shape[2:])

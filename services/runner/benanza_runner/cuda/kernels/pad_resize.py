@@ -8,57 +8,60 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Padding, Resizing
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch, preamble
 from benanza_runner.cuda.kernels.source.indexing import joined
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 THREADS = (128, 256)
 
 
-class ImageKernels:
+class PadResizeKernels:
     """Candidates for padding and resizing: layouts, threads in a block."""
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Padding | Resizing):
             return
-        if prod(call.output) >= MOST_ELEMENTS or prod(call.image) >= MOST_ELEMENTS:
+        if prod(call.output) >= MOST_ELEMENTS or prod(call.input) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
             return
-        rank = len(call.image)
-        layouts = list(bench.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
+        rank = len(call.input)
+        layouts = list(workspace.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
         for layout, order in layouts:
-            yield from _candidates(bench, call, layout, order)
+            yield from _candidates(workspace, call, layout, order)
 
 
 def _candidates(
-    bench: Bench, call: Padding | Resizing, layout: str, order: tuple[int, ...]
+    workspace: Workspace, call: Padding | Resizing, layout: str, order: tuple[int, ...]
 ) -> Iterator[Candidate]:
-    image, result = bench.operand("image", order), bench.result(call.output, order, call.element)
+    x, result = (
+        workspace.operand("input", order),
+        workspace.result(call.output, order, call.element),
+    )
     total = prod(call.output)
     extra: tuple[Any, ...] = ()
     if isinstance(call, Padding):
-        axes = joined(call.output, call.image, call.before, 0, order)
+        axes = joined(call.output, call.input, call.before, 0, order)
         number = np.int64 if call.element else np.float32
-        kernel = _padding(bench.precision, call.element, len(axes), call.mode)
+        kernel = _padding(workspace.precision, call.element, len(axes), call.mode)
         extra = (number(call.value), *(np.int32(before) for *_, before in axes))
         what = "padding"
     else:
-        axes = joined(call.output, call.image, call.scales, 1, order)
+        axes = joined(call.output, call.input, call.scales, 1, order)
         resized = tuple(out != size or scale != 1 for out, size, scale in axes)
         how = call.mode, call.coordinates, call.rounding
-        kernel = _resizing(bench.precision, call.element, resized, *how)
+        kernel = _resizing(workspace.precision, call.element, resized, *how)
         extra = tuple(np.float32(scale) for *_, scale in axes)
         what = "resizing"
     steps = [prod(size for _, size, _ in axes[at + 1 :]) for at in range(len(axes))]
     arguments = (
-        image.array,
+        x.array,
         result.array,
         np.uint32(total),
         *(np.int32(out) for out, _, _ in axes),
@@ -84,7 +87,7 @@ MOVES = {
     " else {{ c = abs(c) % (2 * n{0} - 2); if (c >= n{0}) c = 2 * n{0} - 2 - c; }}",
     "wrap": "c = (c % n{0} + n{0}) % n{0};",
 }
-"""Where an element comes from whose place in the image is `c`."""
+"""Where an element comes from whose place in the input is `c`."""
 
 
 @cache
@@ -119,7 +122,7 @@ COORDINATES = {
     ),
     "pytorch_half_pixel": "o{0} > 1 ? (c + 0.5f) / f{0} - 0.5f : 0.0f",
 }
-"""Where in the image the element `c` of the output is."""
+"""Where in the input the element `c` of the output is."""
 
 ROUNDINGS = {
     "round_prefer_floor": "ceilf(x - 0.5f)",
@@ -138,7 +141,7 @@ def _resizing(
     coordinates: str,
     rounding: str,
 ) -> Any:
-    """Each axis that is resized gives one place in the image, or two with a weight each."""
+    """Each axis that is resized gives one place in the input, or two with a weight each."""
     rank = len(resized)
     scales = "".join(f", float f{at}" for at in range(rank))
     lines = []

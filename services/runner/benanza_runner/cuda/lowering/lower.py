@@ -12,7 +12,7 @@ from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
 from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
-from benanza_runner.cuda.lowering.pad_resize import IMAGES
+from benanza_runner.cuda.lowering.pad_resize import PAD_RESIZE
 from benanza_runner.cuda.lowering.poolings import POOLINGS
 from benanza_runner.cuda.lowering.products.attention import (
     is_attention,
@@ -77,7 +77,7 @@ _SINGLE: dict[str, Single] = (
     }
     | MOVEMENTS
     | GATHERINGS
-    | IMAGES
+    | PAD_RESIZE
     | RANKINGS
     | NORMS
     | POOLINGS

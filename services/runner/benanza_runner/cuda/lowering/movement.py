@@ -30,14 +30,14 @@ def _concatenation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dic
 
 def _partition(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     operator = layer.operators[0]
-    image = layer.tensors[operator.inputs[0]].shape
-    axis = integer(operator, "axis", 0) % len(image)
+    x = layer.tensors[operator.inputs[0]].shape
+    axis = integer(operator, "axis", 0) % len(x)
     if OMITTED in operator.outputs:
         raise UnsupportedError("a Split of which not all parts are written is not done yet")
     lengths = tuple(layer.tensors[index].shape[axis] for index in operator.outputs)
     results = tuple(operator.outputs.index(index) for index in layer.outputs)
-    call = Partition(image, axis, lengths, results, _element(layer))
-    return call, {"image": values[operator.inputs[0]]}
+    call = Partition(x, axis, lengths, results, _element(layer))
+    return call, {"input": values[operator.inputs[0]]}
 
 
 def _transpose(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
@@ -120,7 +120,7 @@ def _view(
     operator = layer.operators[0]
     cut = cut or [slice(None)] * len(shape)
     call = View(
-        image=shape,
+        input=shape,
         starts=tuple(each.start for each in cut),
         stops=tuple(each.stop for each in cut),
         steps=tuple(each.step or 1 for each in cut),
@@ -128,7 +128,7 @@ def _view(
         output=output or layer.tensors[operator.outputs[0]].shape,
         element=_element(layer),
     )
-    return call, {"image": values[operator.inputs[0]]}
+    return call, {"input": values[operator.inputs[0]]}
 
 
 def is_shuffle(layer: Layer) -> bool:
@@ -139,9 +139,9 @@ def is_shuffle(layer: Layer) -> bool:
 def lower_shuffle(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     """The call of such a layer."""
     first = layer.operators[0]
-    image, table = (layer.tensors[index] for index in (first.inputs[0], first.outputs[0]))
-    call = Shuffle(image.shape, table.shape[1], element(image.dtype))
-    return call, {"image": values[first.inputs[0]]}
+    x, table = (layer.tensors[index] for index in (first.inputs[0], first.outputs[0]))
+    call = Shuffle(x.shape, table.shape[1], element(x.dtype))
+    return call, {"input": values[first.inputs[0]]}
 
 
 MOVEMENTS: dict[str, Lower] = {

@@ -1,4 +1,4 @@
-"""Images with other borders or in another size."""
+"""Padding and resizing of feature maps."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,9 +21,9 @@ Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 def _padding(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     """Pads and value are attributes before version 11 and inputs since."""
     operator = layer.operators[0]
-    image = layer.tensors[operator.inputs[0]]
+    x = layer.tensors[operator.inputs[0]]
     mode = text(operator, "mode", "constant")
-    rank = len(image.shape)
+    rank = len(x.shape)
     if operator.version < 11:
         pads = integers(operator, "pads", (0,) * (2 * rank))
         value = number(operator, "value", 0.0)
@@ -40,14 +40,14 @@ def _padding(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     for axis, pad in zip(axes, pads[: len(axes)], strict=True):
         before[axis] = pad
     output = layer.tensors[operator.outputs[0]].shape
-    call = Padding(image.shape, tuple(before), output, mode, value, element(image.dtype))
-    return call, {"image": values[operator.inputs[0]]}
+    call = Padding(x.shape, tuple(before), output, mode, value, element(x.dtype))
+    return call, {"input": values[operator.inputs[0]]}
 
 
 def _resizing(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     """Upsample, and Resize in version 10, have neither sizes nor a way to count coordinates."""
     operator = layer.operators[0]
-    image = layer.tensors[operator.inputs[0]]
+    x = layer.tensors[operator.inputs[0]]
     output = layer.tensors[operator.outputs[0]].shape
     mode = text(operator, "mode", "nearest").replace("bilinear", "linear")
     old = operator.op_type == "Upsample" or operator.version < 11
@@ -61,28 +61,26 @@ def _resizing(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         scales = [float(s) for s in given] if isinstance(given, tuple) else []
     else:
         scales = [float(s) for s in constants(layer, values, 1 if old else 2) or ()]
-    axes = integers(operator, "axes", tuple(range(len(image.shape))))
-    ratios = [out / size for out, size in zip(output, image.shape, strict=True)]
+    axes = integers(operator, "axes", tuple(range(len(x.shape))))
+    ratios = [out / size for out, size in zip(output, x.shape, strict=True)]
     if scales:
-        ratios = [1.0] * len(image.shape)
+        ratios = [1.0] * len(x.shape)
         for axis, scale in zip(axes, scales, strict=True):
             ratios[axis] = scale
     if old:
         rounding = "ceil" if min(ratios) < 1 else "floor"
-    if mode == "linear" and element(image.dtype):
-        raise UnsupportedError(
-            f"{operator.op_type} of {image.dtype} in mode linear is not done yet"
-        )
+    if mode == "linear" and element(x.dtype):
+        raise UnsupportedError(f"{operator.op_type} of {x.dtype} in mode linear is not done yet")
     call = Resizing(
-        image=image.shape,
+        input=x.shape,
         output=output,
         scales=tuple(float(np.float32(ratio)) for ratio in ratios),
         mode=mode,
         coordinates=coordinates,
         rounding=rounding if mode == "nearest" else "",
-        element=element(image.dtype),
+        element=element(x.dtype),
     )
-    return call, {"image": values[operator.inputs[0]]}
+    return call, {"input": values[operator.inputs[0]]}
 
 
 COORDINATES = (
@@ -107,4 +105,4 @@ def _refuse(operator: Operator, mode: str, coordinates: str) -> None:
         raise UnsupportedError(f"{title} that keeps the aspect ratio is not done yet")
 
 
-IMAGES: dict[str, Lower] = {"Pad": _padding, "Resize": _resizing, "Upsample": _resizing}
+PAD_RESIZE: dict[str, Lower] = {"Pad": _padding, "Resize": _resizing, "Upsample": _resizing}

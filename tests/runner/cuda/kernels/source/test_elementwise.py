@@ -19,7 +19,7 @@ from benanza_runner.cuda.kernels.source.elementwise import (
 )
 from tests.runner.cuda.kernels.source.on_the_cpu import aligned, run
 
-IMAGES = [(2, 8, 4, 6), (1, 6, 5, 8), (2, 16, 1, 1), (3, 12, 64)]
+OUTPUTS = [(2, 8, 4, 6), (1, 6, 5, 8), (2, 16, 1, 1), (3, 12, 64)]
 WIDTHS = [1, 2, 4]
 
 
@@ -33,7 +33,7 @@ def call_with(output: Shape, shapes: list[Shape]) -> Elementwise:
     return Elementwise(output, tuple(operands), (f"float t0 = {terms};",), "t0")
 
 
-@pytest.mark.parametrize("output", IMAGES)
+@pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("channels_first", [True, False])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_operands_of_every_shape(

@@ -52,14 +52,14 @@ def test_axes_that_go_together_are_one() -> None:
 def test_rows_hold_each_element_once(order: tuple[int, ...]) -> None:
     lengths = tuple(SHAPE[axis] for axis in order)
     steps = tuple(prod(SHAPE[axis + 1 :]) for axis in order)
-    image = np.arange(prod(SHAPE)).reshape(SHAPE).transpose(order)
+    x = np.arange(prod(SHAPE)).reshape(SHAPE).transpose(order)
     for reduced in product((False, True), repeat=4):
         rows = split(lengths, steps, reduced)
         outside = [(length, step) for length, step, _ in rows.outside]
         inside = [(length, step) for length, step, _ in rows.inside]
         kept = [axis for axis in range(4) if not reduced[axis]]
         inner = [axis for axis in range(4) if reduced[axis]]
-        expected = image.transpose(*kept, *inner).reshape(prod(n for n, _ in outside), -1)
+        expected = x.transpose(*kept, *inner).reshape(prod(n for n, _ in outside), -1)
         found = [
             [offset(row, outside) + offset(at, inside) for at in range(prod(n for n, _ in inside))]
             for row in range(len(expected))

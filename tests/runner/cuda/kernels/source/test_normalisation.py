@@ -17,20 +17,20 @@ SHAPE = (2, 16, 3, 4)
 def test_sums_of_squares_of_neighbours(
     first: bool, width: int, size: int, beta: float, tmp_path: Path
 ) -> None:
-    image = np.random.default_rng(3).standard_normal(SHAPE, np.float32)
+    x = np.random.default_rng(3).standard_normal(SHAPE, np.float32)
     before, after = (size - 1) // 2, size // 2
-    squares = np.pad(image.astype(np.float64) ** 2, ((0, 0), (before, after), (0, 0), (0, 0)))
+    squares = np.pad(x.astype(np.float64) ** 2, ((0, 0), (before, after), (0, 0), (0, 0)))
     sums = sum(squares[:, at : at + SHAPE[1]] for at in range(size))
-    expected = image * (2 + 0.5 / size * sums) ** -beta
+    expected = x * (2 + 0.5 / size * sums) ** -beta
     order = (0, 1, 2, 3) if first else (0, 2, 3, 1)
     result = aligned(np.full([SHAPE[axis] for axis in order], np.nan))
     run(
         source("fp32", size, beta, width, along=width > 1 and not first),
         tmp_path,
-        image.size // width,
-        aligned(image.transpose(order)),
+        x.size // width,
+        aligned(x.transpose(order)),
         result,
-        image.size,
+        x.size,
         SHAPE[1],
         SHAPE[2] * SHAPE[3] if first else 1,
         0.5 / size,

@@ -13,7 +13,7 @@ from tests.runner.cuda.kernels.source.on_the_cpu import Array, aligned, run
 ALL = slice(None)
 
 POOLINGS = {
-    # Mode, image, output, and the window: sizes, strides, dilations, pads before.
+    # Mode, input, output, and the window: sizes, strides, dilations, pads before.
     "max": ("max", (2, 8, 1, 14, 14), (1, 6, 6), ((1, 3, 3), (1, 2, 2), (1, 1, 1), (0, 0, 0))),
     "same": ("average", (1, 8, 1, 9, 9), (1, 9, 9), ((1, 3, 3), (1, 1, 1), (1, 1, 1), (0, 1, 1))),
     "padded": (
@@ -32,9 +32,9 @@ POOLINGS = {
 }
 
 
-def pooled(mode: str, image: Array, space: tuple[int, ...], window: Window) -> Array:
+def pooled(mode: str, x: Array, space: tuple[int, ...], window: Window) -> Array:
     """By its definition."""
-    result = np.zeros((*image.shape[:2], *space))
+    result = np.zeros((*x.shape[:2], *space))
     for place in product(*map(range, space)):
         seen = []
         for step in product(*map(range, window.sizes)):
@@ -44,8 +44,8 @@ def pooled(mode: str, image: Array, space: tuple[int, ...], window: Window) -> A
                 + step[axis] * window.dilations[axis]
                 for axis in range(3)
             ]
-            if all(0 <= n < size for n, size in zip(at, image.shape[2:], strict=True)):
-                seen.append(image[ALL, ALL, at[0], at[1], at[2]])
+            if all(0 <= n < size for n, size in zip(at, x.shape[2:], strict=True)):
+                seen.append(x[ALL, ALL, at[0], at[1], at[2]])
         count = prod(window.sizes) if mode == "average_padded" else len(seen)
         found = np.max(seen, axis=0) if mode == "max" else np.sum(seen, axis=0) / count
         result[ALL, ALL, place[0], place[1], place[2]] = found
@@ -57,7 +57,7 @@ def pooled(mode: str, image: Array, space: tuple[int, ...], window: Window) -> A
 def test_windows_are_pooled(name: str, first: bool, width: int, tmp_path: Path) -> None:
     mode, shape, space, numbers = POOLINGS[name]
     window = Window(*numbers)
-    image = np.random.default_rng(5).standard_normal(shape, np.float32)
+    x = np.random.default_rng(5).standard_normal(shape, np.float32)
     order = (0, 1, 2, 3, 4) if first else (0, 2, 3, 4, 1)
     output = (*shape[:2], *space)
     result = aligned(np.full([output[axis] for axis in order], np.nan))
@@ -65,11 +65,11 @@ def test_windows_are_pooled(name: str, first: bool, width: int, tmp_path: Path) 
         source("fp32", mode, first, window, 1, width),
         tmp_path,
         prod(output) // width,
-        aligned(image.transpose(order)),
+        aligned(x.transpose(order)),
         result,
         prod(output),
         *shape[1:],
         *space,
     )
     found = result.transpose(np.argsort(order))
-    np.testing.assert_allclose(found, pooled(mode, image, space, window), 1e-5, 1e-6)
+    np.testing.assert_allclose(found, pooled(mode, x, space, window), 1e-5, 1e-6)

@@ -66,7 +66,7 @@ def test_a_sum_with_its_norm_is_one_call() -> None:
         call, operands, constants = lower(layer, random_inputs(layer, "fp16"))
         assert isinstance(call, RowNormalisation)
         assert call.residual
-        assert set(operands) == {"image", "residual", "scale", "bias"}
+        assert set(operands) == {"input", "residual", "scale", "bias"}
         fixed.append(constants - {"scale", "bias"})
     assert sorted(map(len, fixed)) == [0, 1]
 

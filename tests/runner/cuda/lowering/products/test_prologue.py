@@ -42,8 +42,8 @@ def test_it_stays_where_a_relu_or_pads_follow(name: str) -> None:
     assert call.relu_first == (types[types.index("Conv") - 1] == "Relu")
     vectors = {"scale", "shift"} if call.scaled else set()
     assert lowered.weights == {"filter", "bias"} | vectors
-    images = {"image", "residual"} if call.residual else {"image"}
-    assert reads(lowered, values).keys() == images
+    inputs = {"input", "residual"} if call.residual else {"input"}
+    assert reads(lowered, values).keys() == inputs
 
 
 def test_a_scale_alone_goes_past_pads_and_a_shift_does_not() -> None:
@@ -65,18 +65,18 @@ def test_every_operator_before_a_convolution(before: str, tmp_path: Path) -> Non
 
 
 def read_before(op_type: str, read: tuple[int, int], *after: tuple[int, int]) -> Layer:
-    """A convolution of what an operator makes of two of these: an image, a weight by channel,
-    another image, a weight within a channel. What comes after is added.
+    """A convolution of what an operator makes of two of these: an input, a weight by channel,
+    another input, a weight within a channel. What comes after is added.
     """
-    image = floats(1, 4, 5, 5)
-    given = (image, weights(4, 1, 1), image, weights(5, 5), weights(4, 4, 1, 1))
+    x = floats(1, 4, 5, 5)
+    given = (x, weights(4, 1, 1), x, weights(5, 5), weights(4, 4, 1, 1))
     nodes = [
         operator(op_type, 14, read, (5,)),
         operator("Relu", 14, (5,), (6,)),
         operator("Conv", 11, (6, 4), (7,)),
     ]
     nodes += [operator("Add", 14, pair, (8 + at,)) for at, pair in enumerate(after)]
-    tensors = (*given, *(image,) * (3 + len(after)))
+    tensors = (*given, *(x,) * (3 + len(after)))
     return Layer(tensors, tuple(nodes), (len(tensors) - 1,))
 
 

@@ -83,7 +83,7 @@ def walked(output: Shape, owned: list[tuple[int, ...]], order: tuple[int, ...]) 
 class Rows(NamedTuple):
     """Lengths and steps of the axes that tell rows apart, and of those within a row.
 
-    The steps are those of the image, and for `affine` those of scale and bias.
+    The steps are those of the input, and for `affine` those of scale and bias.
     """
 
     outside: list[tuple[int, int, int]]
@@ -113,23 +113,23 @@ def split(
 
 def joined(
     output: Shape,
-    image: Shape,
+    x: Shape,
     changes: tuple[float, ...],
     neutral: float,
     order: tuple[int, ...],
 ) -> list[tuple[int, int, float]]:
-    """Lengths in the output and in the image, and the change, of each axis in this order.
+    """Lengths in the output and in the input, and the change, of each axis in this order.
 
     Axes next to each other that stay as they are, with a neutral change, are one.
     """
     axes: list[tuple[int, int, float]] = []
     kept: list[bool] = []
     for axis in order:
-        same = output[axis] == image[axis] and changes[axis] == neutral
+        same = output[axis] == x[axis] and changes[axis] == neutral
         if same and kept and kept[-1]:
             out, size, change = axes[-1]
-            axes[-1] = (out * output[axis], size * image[axis], change)
+            axes[-1] = (out * output[axis], size * x[axis], change)
         else:
-            axes.append((output[axis], image[axis], changes[axis]))
+            axes.append((output[axis], x[axis], changes[axis]))
             kept.append(same)
     return axes

@@ -27,16 +27,16 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     kinds = [operator.op_type for operator in layer.operators]
     at = next(at for at, kind in enumerate(kinds) if kind in ("Conv", "ConvTranspose"))
     operator = layer.operators[at]
-    image = layer.tensors[operator.inputs[0]].shape
+    x = layer.tensors[operator.inputs[0]].shape
     kernel = layer.tensors[operator.inputs[1]]
     output = layer.tensors[operator.outputs[0]].shape
-    if len(image) not in (3, 4, 5):
-        raise UnsupportedError(f"convolutions of {len(image) - 2} axes of space are not done yet")
+    if len(x) not in (3, 4, 5):
+        raise UnsupportedError(f"convolutions of {len(x) - 2} axes of space are not done yet")
     if not kernel.constant and len(layer.operators) > 1:
         raise UnsupportedError("a convolution whose filter is no weight is not fused")
     transposed = operator.op_type == "ConvTranspose"
     find = transposed_windows if transposed else windows
-    moves = find(operator, image, kernel.shape[2:], output).in_space()
+    moves = find(operator, x, kernel.shape[2:], output).in_space()
     prologue = Prologue(layer, values, at)
     epilogue = Epilogue(layer, values, channels=output[1], axis=1, product=at)
     filters = values[operator.inputs[1]]
@@ -50,7 +50,7 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if kernel.constant:
         groups = integer(operator, "group", 1) if transposed else 1
         filters = _scaled(filters, epilogue.scale, groups, transposed)
-    operands = {"image": values[prologue.image], "filter": filters}
+    operands = {"input": values[prologue.input], "filter": filters}
     fixed = frozenset(("filter",) if kernel.constant else ())
     scaled = prologue.scales and not folds
     if scaled:
@@ -58,7 +58,7 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         operands["shift"] = prologue.shift.astype(np.float32)
         fixed |= {"scale", "shift"}
     call = (TransposedConvolution if transposed else Convolution)(
-        image=in_space(image),
+        input=in_space(x),
         filter=in_space(kernel.shape),
         output=in_space(output),
         strides=moves.strides,

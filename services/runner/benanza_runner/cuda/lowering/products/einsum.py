@@ -33,18 +33,18 @@ def lower_einsum(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 def _transposed(layer: Layer, values: Mapping[int, Array], term: str, output: str) -> Lowering:
     operator = layer.operators[0]
-    image = layer.tensors[operator.inputs[0]]
+    x = layer.tensors[operator.inputs[0]]
     rank = len(term)
     call = View(
-        image=image.shape,
+        input=x.shape,
         starts=(None,) * rank,
         stops=(None,) * rank,
         steps=(1,) * rank,
         order=tuple(term.index(letter) for letter in output),
         output=layer.tensors[operator.outputs[0]].shape,
-        element=element(image.dtype),
+        element=element(x.dtype),
     )
-    return call, {"image": values[operator.inputs[0]]}
+    return call, {"input": values[operator.inputs[0]]}
 
 
 def _product(

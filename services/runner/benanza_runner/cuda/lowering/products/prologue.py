@@ -21,19 +21,19 @@ def has_prologue(layer: Layer) -> bool:
 
 
 class Prologue:
-    """`scale · image + shift` by channel, and then a Relu if `relu`.
+    """`scale · input + shift` by channel, and then a Relu if `relu`.
 
     It is made of the operators before the convolution at this position of a layer, if any;
-    `image` is the position of the tensor that goes in. `scale` and `shift` are in float64;
+    `input` is the position of the tensor that goes in. `scale` and `shift` are in float64;
     `scales` says whether there is anything of them. Raises `UnsupportedError`.
     """
 
     def __init__(self, layer: Layer, values: Mapping[int, Array], convolution: int) -> None:
-        self.image = _image(layer)
-        shape = layer.tensors[self.image].shape
+        self.input = _input(layer)
+        shape = layer.tensors[self.input].shape
         affine = Affine(layer, values, shape, channels=shape[1], axis=1)
         self.scales = self.relu = False
-        value = self.image
+        value = self.input
         for operator in layer.operators[:convolution]:
             if self.relu:
                 raise UnsupportedError("nothing is fused between a Relu and a convolution")
@@ -67,7 +67,7 @@ class Prologue:
         return wide * np.expand_dims(self.scale[read], space), added
 
 
-def _image(layer: Layer) -> int:
+def _input(layer: Layer) -> int:
     """What the first operator reads that is no weight."""
     first = layer.operators[0]
     if first.op_type in OPERATORS - {"BatchNormalization"}:

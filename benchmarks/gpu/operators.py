@@ -11,13 +11,13 @@ import gzip
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
@@ -133,9 +133,9 @@ def _outcome(layer: Layer) -> LoweringOutcome:
     return LoweringOutcome(layer.title(), type(call).__name__, "")
 
 
-def _values(layer: Layer) -> dict[int, npt.NDArray[Any]]:
+def _values(layer: Layer) -> dict[int, Array]:
     """Inputs as the model fixes them, and ones, which lie nowhere, for all others."""
-    values: dict[int, npt.NDArray[Any]] = {}
+    values: dict[int, Array] = {}
     for index in layer.inputs():
         tensor = layer.tensors[index]
         dtype = numpy_dtype(tensor.dtype)

@@ -11,16 +11,16 @@ import argparse
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
 from benanza_ingest.zoo import zoo_names
 from benanza_runner import nvidia
+from benanza_runner.arrays import Array
 from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnx_layers.layer_model import IR_VERSION
@@ -60,7 +60,7 @@ def attempted(
     provider: Provider,
     model: ModelProto,
     inputs: Arrays,
-    expected: npt.NDArray[Any],
+    expected: Array,
 ) -> OrtAttempt:
     """Times the model. Whatever goes wrong is part of the attempt."""
     try:
@@ -84,7 +84,7 @@ def attempted(
         return OrtAttempt(configuration=configuration, failure=one_line(str(error)) or repr(error))
 
 
-def relative_error(result: npt.NDArray[Any], expected: npt.NDArray[Any]) -> float:
+def relative_error(result: Array, expected: Array) -> float:
     """‖result − expected‖ / ‖expected‖ in float64."""
     there = expected.astype(np.float64)
     return float(np.linalg.norm(result - there) / np.linalg.norm(there))

@@ -6,11 +6,11 @@ from math import prod, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 from onnx import ModelProto, numpy_helper
 
 from benanza_ingest.zoo import zoo_path
+from benanza_runner.arrays import Array
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import IR_VERSION
 from benanza_runner.onnxruntime.session import CPU, Provider
@@ -64,9 +64,9 @@ class WholeSession:
         self._session.run_with_iobinding(self._binding)
         return Timing((time.perf_counter_ns() - started) / 1_000, disturbed=False)
 
-    def output(self) -> npt.NDArray[Any]:
+    def output(self) -> Array:
         """What the last call wrote into the first output."""
-        found: npt.NDArray[Any] = self._outputs[0].numpy()
+        found: Array = self._outputs[0].numpy()
         return found
 
     def left_to_others(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class Whole:
         return half(self._model), halves
 
 
-def tamed(proto: ModelProto, weights: Mapping[str, npt.NDArray[Any]]) -> Arrays:
+def tamed(proto: ModelProto, weights: Mapping[str, Array]) -> Arrays:
     """Weights with which a model neither overflows float16 nor dies away: those that sums of
     products are made with are scaled as He et al. (ICCV 2015) begin to train with.
     """
@@ -119,7 +119,7 @@ def tamed(proto: ModelProto, weights: Mapping[str, npt.NDArray[Any]]) -> Arrays:
     return made
 
 
-def with_weights(proto: ModelProto, weights: Mapping[str, npt.NDArray[Any]]) -> ModelProto:
+def with_weights(proto: ModelProto, weights: Mapping[str, Array]) -> ModelProto:
     """The model with these elements in its initializers, as a file would have them."""
     made = ModelProto()
     made.CopyFrom(proto)

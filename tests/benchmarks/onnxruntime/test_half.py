@@ -1,17 +1,13 @@
 """A model in float16, against itself in float32."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from benanza_runner.arrays import Array
 from benchmarks.onnxruntime.half import half
-
-Array = npt.NDArray[Any]
 
 
 def model(*nodes: onnx.NodeProto) -> onnx.ModelProto:

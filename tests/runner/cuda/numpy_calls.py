@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
     Accumulation,
     Attention,
@@ -25,7 +25,6 @@ from benanza_runner.cuda.calls import (
     IntegerProduct,
     Normalisation,
     Padding,
-    Partition,
     Pooling,
     Product,
     Ranking,
@@ -36,13 +35,12 @@ from benanza_runner.cuda.calls import (
     Scattering,
     Shuffle,
     Softmax,
+    Splitting,
     TransposedConvolution,
     View,
 )
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
 from tests.runner.cuda import numpy_moves, numpy_recurrent, numpy_rows
-
-Array = npt.NDArray[Any]
 
 
 def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Array]:
@@ -51,7 +49,7 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
     Element-wise calls are compiled in a folder.
     """
     match call:
-        case Partition():
+        case Splitting():
             ends = np.cumsum(call.lengths)[:-1]
             parts = np.split(operands["input"], ends, axis=call.axis)
             return [parts[number] for number in call.results]

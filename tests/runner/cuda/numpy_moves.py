@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
     ElementGathering,
     ElementScattering,
@@ -15,8 +14,6 @@ from benanza_runner.cuda.calls import (
     Resizing,
     Scattering,
 )
-
-Array = npt.NDArray[Any]
 
 
 def gathering(call: Gathering, operands: Mapping[str, Array]) -> Array:

@@ -1,14 +1,11 @@
 """What calls mean that make one number of many, or of each with those beside it, in NumPy."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Accumulation, Ranking, Reduction, RowNormalisation
-
-Array = npt.NDArray[Any]
 
 REDUCTIONS: dict[str, Callable[[Array, tuple[int, ...]], Array]] = {
     "L1": lambda x, axes: np.abs(x).sum(axes),

@@ -128,14 +128,14 @@ def test_convolutions_leave_the_process_as_fast_as_it_was(layer: Layer) -> None:
     if reason is not None:
         pytest.skip(f"the GPU runtime {reason}")
     name = "benanza_runner.cuda.runtime:CudaRuntime"
-    with CountingRuntime(
+    with CloseCountingRuntime(
         name, limits=WorkerLimits(start_seconds=120, layer_seconds=120)
     ) as runtime:
         assert timed(runtime, layer, "fp32")
         assert runtime.closed == 0
 
 
-class CountingRuntime(IsolatedRuntime):
+class CloseCountingRuntime(IsolatedRuntime):
     """Counts how often its worker was closed: a slow one is, for another to take its place."""
 
     closed = 0

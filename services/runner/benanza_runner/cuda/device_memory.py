@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.device_tensor import DeviceTensor, stored_as, to_bits
 from benanza_runner.cuda.elements import IN_MEMORY
@@ -20,9 +20,7 @@ class DeviceMemory:
     def __init__(self, arrays: Any) -> None:
         self._arrays = arrays
 
-    def copied(
-        self, array: npt.NDArray[Any], order: tuple[int, ...], precision: Precision
-    ) -> DeviceTensor:
+    def copied(self, array: Array, order: tuple[int, ...], precision: Precision) -> DeviceTensor:
         """An array of the host as a tensor with this order of axes. Floats are rounded."""
         name = array.dtype.name
         if name in IN_MEMORY:
@@ -43,7 +41,7 @@ class DeviceMemory:
         """An array of so many bytes, which hold anything."""
         return self._arrays.empty(size, np.uint8)
 
-    def relative_error(self, result: Any, expected: npt.NDArray[Any]) -> float:
+    def relative_error(self, result: Any, expected: Array) -> float:
         """‖result − expected‖ / ‖expected‖ of float32 arrays; infinite if their sizes differ."""
         if result.size != expected.size:
             return float("inf")

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
@@ -16,8 +16,6 @@ from benanza_schemas.layer import Layer, Precision
 
 SCALED = frozenset({"QuantizeLinear", "DequantizeLinear"})
 """Older ones want their scales as float32; the device keeps them as it does all floats."""
-
-Array = npt.NDArray[Any]
 
 
 class Reference(NamedTuple):

@@ -8,6 +8,7 @@ import cupy
 import msgspec
 
 from benanza_runner import nvidia
+from benanza_runner.arrays import Array
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.cuda.all_libraries import all_libraries
@@ -20,7 +21,7 @@ from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
 from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.nvml import Nvml
-from benanza_runner.cuda.reference import Array, reference
+from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.search.guard import Guard
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.search.trials import Trials

@@ -1,12 +1,11 @@
 """A layer as an ONNX model that can be run."""
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy.typing as npt
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
+from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.onnx_schemas import opsets, schema
 from benanza_runner.onnx_layers.random_values import random_value
 from benanza_schemas.element_types import BITS, TO_ONNX
@@ -30,8 +29,8 @@ class LayerModel:
     """
 
     proto: ModelProto
-    constants: dict[str, npt.NDArray[Any]]
-    inputs: dict[str, npt.NDArray[Any]]
+    constants: dict[str, Array]
+    inputs: dict[str, Array]
 
 
 def layer_model(layer: Layer) -> LayerModel:
@@ -43,8 +42,8 @@ def layer_model(layer: Layer) -> LayerModel:
     as `opsets` does.
     """
     graph = onnx.GraphProto(name="layer")
-    constants: dict[str, npt.NDArray[Any]] = {}
-    inputs: dict[str, npt.NDArray[Any]] = {}
+    constants: dict[str, Array] = {}
+    inputs: dict[str, Array] = {}
     for index in layer.inputs():
         tensor = layer.tensors[index]
         if tensor.dtype not in BITS:

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_schemas.layer import Layer, Operator
-
-Array = npt.NDArray[Any]
 
 SEED = 20_200_218
 BLOCK = 1 << 16

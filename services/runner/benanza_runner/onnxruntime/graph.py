@@ -1,13 +1,12 @@
 """The nodes that ONNX Runtime makes of a layer."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
+from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import LayerModel, placeholder
 from benanza_runner.onnxruntime.session import Provider, session_options
 
@@ -54,7 +53,7 @@ def as_run(model: LayerModel, folder: Path, provider: Provider, *, optimised: bo
     return LayerModel(_with_constants(proto, unfolded), constants | unfolded, model.inputs)
 
 
-def _with_inputs(proto: ModelProto, names: dict[str, npt.NDArray[Any]]) -> ModelProto:
+def _with_inputs(proto: ModelProto, names: dict[str, Array]) -> ModelProto:
     """With these initializers as inputs."""
     changed = ModelProto()
     changed.CopyFrom(proto)
@@ -69,7 +68,7 @@ def _with_inputs(proto: ModelProto, names: dict[str, npt.NDArray[Any]]) -> Model
     return changed
 
 
-def _with_constants(proto: ModelProto, names: dict[str, npt.NDArray[Any]]) -> ModelProto:
+def _with_constants(proto: ModelProto, names: dict[str, Array]) -> ModelProto:
     """The inverse of `_with_inputs`."""
     inputs = list(proto.graph.input)
     del proto.graph.input[:]
@@ -83,7 +82,7 @@ def _with_constants(proto: ModelProto, names: dict[str, npt.NDArray[Any]]) -> Mo
     return proto
 
 
-def _read_weights(tensor: TensorProto, folder: Path) -> npt.NDArray[Any]:
+def _read_weights(tensor: TensorProto, folder: Path) -> Array:
     where = {entry.key: entry.value for entry in tensor.external_data}
     dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
     count = int(np.prod(tensor.dims, dtype=np.int64))

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
+from benanza_runner.arrays import Array
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import IR_VERSION
 
@@ -35,8 +35,8 @@ class Session:
     def __init__(
         self,
         model: ModelProto,
-        constants: Mapping[str, npt.NDArray[Any]],
-        inputs: Mapping[str, npt.NDArray[Any]],
+        constants: Mapping[str, Array],
+        inputs: Mapping[str, Array],
         provider: Provider,
         threads: int,
     ) -> None:
@@ -74,7 +74,7 @@ class Session:
 
 
 def session_options(
-    constants: Mapping[str, npt.NDArray[Any]], provider: Provider, threads: int
+    constants: Mapping[str, Array], provider: Provider, threads: int
 ) -> ort.SessionOptions:
     """Options for a session that runs the model as it stands, on this device alone."""
     options = ort.SessionOptions()
@@ -91,7 +91,7 @@ def session_options(
     return options
 
 
-def _on_cpu(array: npt.NDArray[Any]) -> Any:
+def _on_cpu(array: Array) -> Any:
     """An array as ONNX Runtime takes it, on the same memory."""
     if array.dtype.isbuiltin == 1:
         return ort.OrtValue.ortvalue_from_numpy(array)
@@ -99,7 +99,7 @@ def _on_cpu(array: npt.NDArray[Any]) -> Any:
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, onnx_type)
 
 
-def _on_device(array: npt.NDArray[Any], provider: Provider) -> Any:
+def _on_device(array: Array, provider: Provider) -> Any:
     """An array in memory of the device."""
     if provider.device == "cpu":
         return _on_cpu(array)

@@ -14,7 +14,7 @@ class Concatenation(msgspec.Struct, frozen=True):
     element: str = ""
 
 
-class Partition(msgspec.Struct, frozen=True):
+class Splitting(msgspec.Struct, frozen=True):
     """The operand `input` cut along an axis into parts of these lengths.
 
     `results` are the numbers of the parts that are results, in order.

@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.calls import Concatenation, Partition, Shuffle, View
+from benanza_runner.cuda.calls import Concatenation, Shuffle, Splitting, View
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
@@ -22,7 +22,7 @@ MOST_AXES = 8
 
 
 class MovementKernels:
-    """Candidates for concatenations, partitions, shuffles and copies with other steps."""
+    """Candidates for concatenations, splittings, shuffles and copies with other steps."""
 
     library = LIBRARY
 
@@ -34,8 +34,8 @@ class MovementKernels:
             yield from _views(workspace, call)
         elif isinstance(call, Shuffle):
             yield from _shuffles(workspace, call)
-        elif isinstance(call, Partition):
-            yield from _partitions(workspace, call)
+        elif isinstance(call, Splitting):
+            yield from _splittings(workspace, call)
 
 
 def _views(workspace: Workspace, call: View) -> Iterator[Candidate]:
@@ -158,7 +158,7 @@ def _concatenations(
             yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
 
-def _partitions(workspace: Workspace, call: Partition) -> Iterator[Candidate | FailedVariant]:
+def _splittings(workspace: Workspace, call: Splitting) -> Iterator[Candidate | FailedVariant]:
     rank = len(call.input)
     layouts = list(workspace.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
     if len(call.lengths) > MOST_PARTS or prod(call.input) >= MOST_ELEMENTS:
@@ -177,7 +177,7 @@ def _partitions(workspace: Workspace, call: Partition) -> Iterator[Candidate | F
         width = next(w for w in WORDS if all(n * inner * size % w == 0 for n in call.lengths))
         words = [length * inner * size // width for length in call.lengths]
         total = prod(call.input) * size // width
-        kernel = _partition(len(call.lengths), call.results, WORDS[width])
+        kernel = _splitting(len(call.lengths), call.results, WORDS[width])
         arguments = (
             *(result.array for result in results),
             *map(np.uint32, np.cumsum(words)),
@@ -214,7 +214,7 @@ extern "C" __global__ void concatenate({pointers}{ends}{word}* __restrict__ q, u
 
 
 @cache
-def _partition(parts: int, results: tuple[int, ...], word: str) -> Any:
+def _splitting(parts: int, results: tuple[int, ...], word: str) -> Any:
     """Parts that are no results are not written."""
     pointers = "".join(f"{word}* __restrict__ p{i}, " for i in results)
     ends = "".join(f"unsigned e{i}, " for i in range(parts))

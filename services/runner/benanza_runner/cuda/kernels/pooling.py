@@ -13,7 +13,7 @@ from benanza_runner.cuda.calls import Pooling
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.device_tensor import BYTES
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.source.pooling import Window, source
+from benanza_runner.cuda.kernels.source.pooling import PoolingWindow, source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 
@@ -35,7 +35,7 @@ class PoolingKernels:
         outputs = prod(call.output)
         # The kernel knows three axes of space, of which the first may be of one.
         one, none = ((), ()) if len(call.window) == 3 else ((1,), (0,))
-        window = Window(
+        window = PoolingWindow(
             one + call.window, one + call.strides, one + call.dilations, none + call.pads_before
         )
         for layout, order in workspace.layouts(len(call.input)):

@@ -60,7 +60,7 @@ class CublasLt:
         """The algorithms that the heuristic offers. A weight is tried either way round."""
         for product, layout, operands in _products(workspace):
             try:
-                problem = _Problem(self._handle, workspace, product, operands)
+                problem = _FloatProblem(self._handle, workspace, product, operands)
                 offered = problem.algorithms(self._most)
             except (cublasLt.cuBLASLtError, UnsupportedError) as error:
                 yield refused(LIBRARY, "heuristic", layout, error)
@@ -128,7 +128,7 @@ def is_product(call: Convolution) -> bool:
     )
 
 
-class _Problem:
+class _FloatProblem:
     """Descriptors of a product on given memory.
 
     `side_by_side` says that the matrices of a batch share rows, and so do their results.

@@ -43,7 +43,7 @@ class CublasLtIntegers:
             yield refused(LIBRARY, "heuristic", "", "it is too large for the kernels around it")
             return
         try:
-            problem = _Problem(self._handle, workspace, call)
+            problem = _IntegerProblem(self._handle, workspace, call)
             offered = problem.algorithms(self._most)
         except cublasLt.cuBLASLtError as error:
             yield refused(LIBRARY, "heuristic", "", error)
@@ -54,7 +54,7 @@ class CublasLtIntegers:
             yield problem.candidate(name, algorithm, size)
 
 
-class _Problem:
+class _IntegerProblem:
     """Descriptors of a product; by column, so with the weights first, as rows of k."""
 
     def __init__(self, handle: int, workspace: Workspace, call: IntegerProduct) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from benanza_runner.cuda.calls import Convolution
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.libraries.cudnn_convolution import (
-    Epilogue,
+    SeparateEpilogue,
     convolution_descriptor,
     filter_descriptor,
 )
@@ -117,7 +117,7 @@ class _Convolution:
         self._residual = (
             workspace.expanded("residual", call.output, order) if call.residual else None
         )
-        self._epilogue = Epilogue(
+        self._epilogue = SeparateEpilogue(
             cudnn, call, precision, self._y, self._result, self._bias, self._residual
         )
 

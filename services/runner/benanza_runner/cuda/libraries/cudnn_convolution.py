@@ -57,7 +57,7 @@ def convolution_descriptor(
     return descriptor
 
 
-class Epilogue:
+class SeparateEpilogue:
     """What follows a convolution; `run` starts it as calls of their own, in place.
 
     `described` is the descriptor of `result`, as which the residual lies, too. `bias` and

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from benanza_runner.cuda.calls import TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.libraries.cudnn_convolution import (
-    Epilogue,
+    SeparateEpilogue,
     convolution_descriptor,
     filter_descriptor,
 )
@@ -79,7 +79,7 @@ class _Transposed:
         self._w = filter_descriptor(cudnn, call.filter, layout, precision)
         self._what = convolution_descriptor(cudnn, call, precision)
         bias = workspace.operand("bias") if call.bias else None
-        self._epilogue = Epilogue(cudnn, call, precision, self._x, self._result, bias, None)
+        self._epilogue = SeparateEpilogue(cudnn, call, precision, self._x, self._result, bias, None)
 
     def candidate(self, number: int, name: str) -> Candidate:
         scratch, size = 0, 0

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
     Call,
     ElementGathering,
@@ -18,7 +16,6 @@ from benanza_runner.cuda.lowering.attributes import integer, text
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Tensor
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Call, dict[str, Array]]
 Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 

@@ -1,10 +1,9 @@
 """A layer to the one call that runs it, with the operands of that call."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.elements import FLOATS, element
 from benanza_runner.cuda.lowering.elementwise.chains import lower_elementwise
@@ -29,8 +28,6 @@ from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
-
-Array = npt.NDArray[Any]
 
 
 class Lowered(NamedTuple):

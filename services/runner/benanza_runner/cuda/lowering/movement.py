@@ -1,18 +1,15 @@
 """Operators that move runs of elements and compute nothing."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-import numpy.typing as npt
-
-from benanza_runner.cuda.calls import Call, Concatenation, Partition, Shuffle, View
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Call, Concatenation, Shuffle, Splitting, View
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer, integers, text
 from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 
-Array = npt.NDArray[Any]
 Lower = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 
 SHUFFLE = ("Reshape", "Transpose", "Reshape")
@@ -28,7 +25,7 @@ def _concatenation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dic
     return Concatenation(shapes, axis, output, _element(layer)), operands
 
 
-def _partition(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+def _splitting(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     operator = layer.operators[0]
     x = layer.tensors[operator.inputs[0]].shape
     axis = integer(operator, "axis", 0) % len(x)
@@ -36,7 +33,7 @@ def _partition(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[st
         raise UnsupportedError("a Split of which not all parts are written is not done yet")
     lengths = tuple(layer.tensors[index].shape[axis] for index in operator.outputs)
     results = tuple(operator.outputs.index(index) for index in layer.outputs)
-    call = Partition(x, axis, lengths, results, _element(layer))
+    call = Splitting(x, axis, lengths, results, _element(layer))
     return call, {"input": values[operator.inputs[0]]}
 
 
@@ -150,7 +147,7 @@ MOVEMENTS: dict[str, Lower] = {
     "Expand": _expand,
     "Slice": _slice,
     "SpaceToDepth": _space_to_depth,
-    "Split": _partition,
+    "Split": _splitting,
     "Tile": _tile,
     "Transpose": _transpose,
 }

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any
 
 import msgspec
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Normalisation, RowNormalisation, Softmax
 from benanza_runner.cuda.lowering.attributes import integer, integers, number
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Call, dict[str, Array]]
 Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 

@@ -1,11 +1,10 @@
 """Padding and resizing of feature maps."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Padding, Resizing
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer, integers, number, text
@@ -13,7 +12,6 @@ from benanza_runner.cuda.lowering.constants import constants, whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Call, dict[str, Array]]
 Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 

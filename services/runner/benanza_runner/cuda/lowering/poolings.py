@@ -1,17 +1,14 @@
 """Poolings over one to three axes of space."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Pooling
 from benanza_runner.cuda.lowering.attributes import integer, integers
 from benanza_runner.cuda.lowering.windows import Windows, in_space, windows
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
 
-Array = npt.NDArray[Any]
 Lower = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 
 

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Accumulation, Call, Ranking
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_schemas.layer import Layer
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Call, dict[str, Array]]
 Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 

@@ -1,10 +1,8 @@
 """Reductions over axes."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Reduction
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer, integers
@@ -12,7 +10,6 @@ from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
 
-Array = npt.NDArray[Any]
 Lower = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 
 OF_INTEGERS = frozenset(("Max", "Min", "Prod", "Sum"))

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, failed
 from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
 from benanza_runner.cuda.search.instruments import Timer
@@ -33,7 +32,7 @@ class Checked(NamedTuple):
 def check(
     candidate: Candidate,
     workspace: Workspace,
-    expected: Sequence[npt.NDArray[Any]],
+    expected: Sequence[Array],
     name: str,
     timer: Timer,
     guard: Guard,

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from random import Random
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.candidate import Candidate, failed, refused
 from benanza_runner.cuda.layouts import feature_map_layout
 from benanza_runner.cuda.library import Library
@@ -27,7 +25,7 @@ SEED = 20_200_218
 PRUNE_FACTOR = 10.0
 PLAN = SearchPlan()
 
-Expected = Sequence[npt.NDArray[Any]]
+Expected = Sequence[Array]
 
 
 class Trials:

@@ -1,11 +1,10 @@
 """The values of a model in memory: each call reads what an earlier one wrote."""
 
 from math import prod
-from typing import Any
 
 import cupy
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.device_memory import DeviceMemory
@@ -60,7 +59,7 @@ class Values:
         return found
 
     def read(
-        self, name: str, shape: Shape, order: Order, given: npt.NDArray[Any] | None = None
+        self, name: str, shape: Shape, order: Order, given: Array | None = None
     ) -> tuple[DeviceTensor, Run | None]:
         """A value in an order of axes, and the layout conversion that has to run first, if any.
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-Array = npt.NDArray[Any]
+from benanza_runner.arrays import Array
 
 HEAD = """
 #include <algorithm>

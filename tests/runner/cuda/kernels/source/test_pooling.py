@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.kernels.source.pooling import Window, source
-from tests.runner.cuda.kernels.source.on_the_cpu import Array, aligned, run
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.kernels.source.pooling import PoolingWindow, source
+from tests.runner.cuda.kernels.source.on_the_cpu import aligned, run
 
 ALL = slice(None)
 
@@ -32,7 +33,7 @@ POOLINGS = {
 }
 
 
-def pooled(mode: str, x: Array, space: tuple[int, ...], window: Window) -> Array:
+def pooled(mode: str, x: Array, space: tuple[int, ...], window: PoolingWindow) -> Array:
     """By its definition."""
     result = np.zeros((*x.shape[:2], *space))
     for place in product(*map(range, space)):
@@ -56,7 +57,7 @@ def pooled(mode: str, x: Array, space: tuple[int, ...], window: Window) -> Array
 @pytest.mark.parametrize(("first", "width"), [(True, 1), (False, 1), (False, 2), (False, 4)])
 def test_windows_are_pooled(name: str, first: bool, width: int, tmp_path: Path) -> None:
     mode, shape, space, numbers = POOLINGS[name]
-    window = Window(*numbers)
+    window = PoolingWindow(*numbers)
     x = np.random.default_rng(5).standard_normal(shape, np.float32)
     order = (0, 1, 2, 3, 4) if first else (0, 2, 3, 4, 1)
     output = (*shape[:2], *space)

@@ -18,7 +18,7 @@ PLACED = REPEATED + ALIKE + ALONG + COUNTED
 """Those with an `inner` and a `size`."""
 
 
-class Reading(NamedTuple):
+class OperandReadings(NamedTuple):
     """How the operands of a call are read in an order of axes: one of the above for each, the
     numbers that a kernel is told for it, and how many axes it walks for what is strided.
     """
@@ -28,7 +28,7 @@ class Reading(NamedTuple):
     axes: int
 
 
-def reading(call: Elementwise, order: tuple[int, ...]) -> Reading:
+def reading(call: Elementwise, order: tuple[int, ...]) -> OperandReadings:
     """How operands are read where the output has its axes in this order."""
     kinds = "".join(_kind(operand, call.output, order) for operand in call.operands)
     numbers: list[int] = []
@@ -39,7 +39,7 @@ def reading(call: Elementwise, order: tuple[int, ...]) -> Reading:
     walk = walked(call.output, [operand.axes for operand in apart], order)
     if apart:
         numbers += (*walk.lengths, *(step for steps in walk.steps for step in steps))
-    return Reading(kinds, tuple(numbers), len(walk.lengths))
+    return OperandReadings(kinds, tuple(numbers), len(walk.lengths))
 
 
 def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:

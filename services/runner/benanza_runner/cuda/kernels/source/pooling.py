@@ -14,7 +14,7 @@ MOST_UNROLLED = 16
 MODES = {"max": 0, "average": 1, "average_padded": 2}
 
 
-class Window(NamedTuple):
+class PoolingWindow(NamedTuple):
     """Sizes, strides, dilations and pads before, each for three axes of space."""
 
     sizes: Shape
@@ -24,7 +24,12 @@ class Window(NamedTuple):
 
 
 def source(
-    precision: Precision, mode: str, channels_first: bool, window: Window, lanes: int, width: int
+    precision: Precision,
+    mode: str,
+    channels_first: bool,
+    window: PoolingWindow,
+    lanes: int,
+    width: int,
 ) -> str:
     """A kernel `pool` in which `lanes` threads compute `width` channels of an output.
 

@@ -1,11 +1,10 @@
 """Element-wise operators, one or a whole chain, as one generated kernel."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.elements import INDEX, element, variable
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine, normalisation
@@ -19,7 +18,6 @@ from benanza_runner.cuda.lowering.elementwise import (
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Elementwise, dict[str, Array], frozenset[str]]
 
 

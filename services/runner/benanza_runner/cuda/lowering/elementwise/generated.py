@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.constants import constants
@@ -15,7 +15,6 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.element_types import FROM_ONNX
 from benanza_schemas.layer import Layer, TensorValue
 
-Array = npt.NDArray[Any]
 Write = Callable[[ElementwiseKernel, Layer, Mapping[int, Array]], str]
 
 

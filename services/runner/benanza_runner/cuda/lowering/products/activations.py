@@ -1,17 +1,16 @@
 """Activations after a product or a convolution: those that some library fuses."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.lowering.attributes import number, text
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
-Array = npt.NDArray[Any]
 LIMIT = 3.4e38
 SIXTH = float(np.float32(1 / 6))
 """As a model has it that writes HardSwish out: attributes are float32."""

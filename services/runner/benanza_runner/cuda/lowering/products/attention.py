@@ -7,11 +7,10 @@ is fixed of scales and masks is put together here.
 from collections.abc import Mapping
 from itertools import pairwise
 from math import prod, sqrt
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention, Shape
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.attributes import integer, integers, number
@@ -20,7 +19,6 @@ from benanza_runner.cuda.lowering.products.strides import VIEWS, contiguous, res
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Attention, dict[str, Array], frozenset[str]]
 
 

@@ -1,12 +1,11 @@
 """A convolution or its reverse, alone or with what comes before and follows it, as one call."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Convolution, TransposedConvolution
 from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.products.epilogue import Epilogue
@@ -15,7 +14,6 @@ from benanza_runner.cuda.lowering.windows import in_space, transposed_windows, w
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Convolution | TransposedConvolution, dict[str, Array], frozenset[str]]
 
 

@@ -2,17 +2,14 @@
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Product, View
 from benanza_runner.cuda.elements import FLOATS, element
 from benanza_runner.cuda.lowering.attributes import text
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Call, dict[str, Array]]
 
 

@@ -1,17 +1,14 @@
 """What follows a product, folded: scales and shifts by channel, a residual, an activation."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine
 from benanza_runner.cuda.lowering.products.activations import Activation, activation
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
-
-Array = npt.NDArray[Any]
 
 
 class Epilogue:

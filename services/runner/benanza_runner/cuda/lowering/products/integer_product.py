@@ -2,15 +2,11 @@
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, IntegerProduct
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
-
-Array = npt.NDArray[Any]
 
 OPERANDS = ("a", "b", "a_zero", "b_zero")
 

@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Product, Shape
 from benanza_runner.cuda.lowering.attributes import integer, number
 from benanza_runner.cuda.lowering.products.epilogue import Epilogue
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Product, dict[str, Array], frozenset[str]]
 
 

@@ -1,16 +1,13 @@
 """What comes before a convolution, folded: a scale and a shift by channel, then a Relu."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
-
-Array = npt.NDArray[Any]
 
 
 def has_prologue(layer: Layer) -> bool:

@@ -2,17 +2,14 @@
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.lowering.products.strides import VIEWS
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
-
-Array = npt.NDArray[Any]
 
 
 def batch_and_heads(shape: Shape) -> Shape:

@@ -1,16 +1,12 @@
 """Where elements are in memory, after operators that only see them otherwise."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.lowering.attributes import integers
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Operator
-
-Array = npt.NDArray[Any]
 
 VIEWS = frozenset("Cast CastLike Dropout Flatten Identity Reshape Squeeze Unsqueeze".split())
 """Operators that change nothing but the shape, or which groups hold only where that is so."""

@@ -73,7 +73,7 @@ class Trials:
         )
 
     def variants(self, workspace: Workspace, expected: Expected, name: str) -> list[AnyVariant]:
-        """All ways of running a call, those with the best times first, failures last.
+        """All ways of running a call: the timed ones first, then those pruned, then failures.
 
         `expected` are the results that they should have, as float32, and `name` tells this work
         from other work. There are none if no library knows the call.

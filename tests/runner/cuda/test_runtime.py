@@ -11,10 +11,17 @@ from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.prologue_layers import PROLOGUES
 from tests.runner.cuda.sample_layers import LAYERS
 from tests.runner.layers import conv, conv_group, floats, relu, single
+from tests.runner.runtime_contract import RuntimeContract
 
 pytestmark = pytest.mark.gpu
 
 PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
+
+
+class TestCudaRuntime(RuntimeContract):
+    @pytest.fixture
+    def runtime(self, cuda: Runtime) -> Runtime:
+        return cuda
 
 
 def timed(runtime: Runtime, layer: Layer, precision: Precision) -> list[TimedVariant]:

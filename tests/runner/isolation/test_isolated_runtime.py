@@ -20,11 +20,12 @@ from benanza_runner.isolation.isolated_runtime import (
     RuntimeStartError,
     WorkerLimits,
 )
-from benanza_runner.runtime import Outcome
-from benanza_schemas.layer import Layer
+from benanza_runner.runtime import Outcome, Runtime
+from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program, Step
 from tests.runner.fake_runtime import FakeRuntime, variant
 from tests.runner.layers import floats, relu, single
+from tests.runner.runtime_contract import RuntimeContract
 
 HERE = "tests.runner.fake_runtime"
 LIMITS = WorkerLimits(start_seconds=30, layer_seconds=1.0, ceilings_seconds=5.0, tries=2)
@@ -43,6 +44,18 @@ PROGRAM = Program(
 def isolated() -> Iterator[IsolatedRuntime]:
     with IsolatedRuntime(f"{HERE}:MisbehavingRuntime", {"threads": 3}, LIMITS) as runtime:
         yield runtime
+
+
+class TestIsolatedRuntime(RuntimeContract):
+    runs_every_model = True
+
+    @pytest.fixture
+    def runtime(self, isolated: IsolatedRuntime) -> Runtime:
+        return isolated
+
+    @pytest.fixture
+    def unmeasurable(self) -> tuple[Layer, Precision]:
+        return relu(2), "bf16"
 
 
 def worker_of(outcome: Outcome) -> int:

@@ -18,11 +18,13 @@ from benanza_runner.measuring.stopping import StoppedBy
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnxruntime.runtime import OnnxRuntime
 from benanza_runner.onnxruntime.session import CPU, Session, session_options
+from benanza_runner.runtime import Runtime
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import SystemMeasured, event_id, identified
 from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.layers import conv, conv_group, floats, gemm, operator, relu, single, weights
+from tests.runner.runtime_contract import RuntimeContract
 
 ROUNDS = 5
 
@@ -30,6 +32,12 @@ ROUNDS = 5
 @pytest.fixture(scope="module")
 def runtime() -> OnnxRuntime:
     return OnnxRuntime(threads=1)
+
+
+class TestOnnxRuntime(RuntimeContract):
+    @pytest.fixture
+    def runtime(self) -> Runtime:
+        return OnnxRuntime(threads=1)
 
 
 def only_variant(runtime: OnnxRuntime, layer: Layer, precision: Precision) -> AnyVariant:

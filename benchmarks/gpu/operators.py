@@ -3,7 +3,7 @@
     python -m benchmarks.gpu.operators tests/data/exported/*.onnx.gz > docs/gpu-operators.md
 
 It takes models apart and lowers each distinct layer and group as the runtime does, which needs no
-GPU. Whether a library then runs a call at some precision is only known when it is measured.
+GPU. Only a measurement shows whether a library then runs a call at some precision.
 """
 
 import argparse
@@ -43,9 +43,7 @@ _VALUE = re.compile(r"'.*' has (shape \[.*\]|unknown rank)")
 
 
 class CallCoverage(NamedTuple):
-    """Of one model: its layers and groups by fingerprint, each with its title, the kind of call
-    that it comes down to, and the reason where there is none.
-    """
+    """The layers and groups of one model by fingerprint, each with what lowering made of it."""
 
     name: str
     layers: "dict[str, LoweringOutcome]"
@@ -53,9 +51,9 @@ class CallCoverage(NamedTuple):
 
 
 class LoweringOutcome(NamedTuple):
-    """`call` is the name of the call's class; it is empty where there is a `reason`.
+    """What lowering made of a layer: the name of the `call`'s class, or a `reason`.
 
-    A layer that ingest `skipped` was not asked for.
+    A layer that ingest `skipped` was not lowered.
     """
 
     title: str
@@ -64,13 +62,13 @@ class LoweringOutcome(NamedTuple):
     skipped: bool = False
 
     def why(self) -> str:
-        """The reason without names and shapes, in which layers that are skipped alike differ."""
+        """The reason without names and shapes, in which layers skipped alike differ."""
         why = self.reason.removeprefix(f"{self.title}: ")
         return _VALUE.sub("a size of what it reads or writes is not known", why)
 
 
 def coverage(name: str, model: ExtractedModel) -> CallCoverage:
-    """What the runner would ask for, for each distinct layer and group; views take no time."""
+    """What lowering makes of each distinct layer and group, except views, which take no time."""
     layers = {
         layer.fingerprint or layer.name: _outcome(layer.layer)
         if layer.layer is not None
@@ -83,7 +81,7 @@ def coverage(name: str, model: ExtractedModel) -> CallCoverage:
 
 
 def markdown(models: Sequence[CallCoverage]) -> str:
-    """A table of the models, one of the operators by call, and what has none."""
+    """Tables of the models, of the operators by call, and of layers without a call."""
     lines = [HEAD]
     lines += ["| model | layers | have a call | skipped | groups | have a call |"]
     lines += ["|---|---|---|---|---|---|"]
@@ -134,7 +132,7 @@ def _outcome(layer: Layer) -> LoweringOutcome:
 
 
 def _values(layer: Layer) -> dict[int, Array]:
-    """Inputs as the model fixes them, and ones, which lie nowhere, for all others."""
+    """Inputs as the model fixes them, and ones for all others."""
     values: dict[int, Array] = {}
     for index in layer.inputs():
         tensor = layer.tensors[index]
@@ -147,6 +145,7 @@ def _values(layer: Layer) -> dict[int, Array]:
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
+    """Prints the document for the models."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="+", type=Path)
     options = parser.parse_args(None if arguments is None else list(arguments))

@@ -2,9 +2,9 @@
 
     python -m benchmarks.gpu.prefetch RECORDING OUT.json --models inception_v1,resnet50
 
-On a machine with the GPU of the recording. One number of the policy after another is varied, the
-others as they did best so far, from each of the witness's own policies on; every time is the median
-of many runs of the whole model.
+It runs on a machine with the GPU of the recording. It begins with each of the witness's own
+policies, and varies one number of the policy after another, with the others as they did best so
+far. Every time is the median of many runs of the whole model.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 class Tries:
-    """What runs of one whole model take, by policy."""
+    """How long runs of one whole model take, by policy."""
 
     def __init__(self, runtime: CudaRuntime, program: PreparedProgram) -> None:
         self._runtime = runtime
@@ -78,14 +78,14 @@ class Tries:
         self.known: dict[PrefetchPolicy, float] = {}
 
     def us(self, policy: PrefetchPolicy) -> float:
-        """What a run takes; the same policy is tried once."""
+        """How long a run takes in microseconds; the same policy is tried once."""
         if policy not in self.known:
             with PrefetchedRun(self._program, policy).persisting() as run:
                 self.known[policy] = self._runtime.timed(run).median_us
         return self.known[policy]
 
     def improved(self, policy: PrefetchPolicy) -> PrefetchPolicy:
-        """The best that changes of one number after another lead to."""
+        """The best policy that changes of one number after another lead to."""
         for name, numbers in chain.from_iterable(GRID.items() for _ in range(PASSES)):
             if policy.persistent_bytes or name != "persistent_bytes":
                 policy = min((policy, *_varied(policy, name, numbers)), key=self.us)

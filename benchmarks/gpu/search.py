@@ -39,7 +39,7 @@ from benchmarks.gpu.search_report import Compared, Cost, compared, markdown
 
 MODEL = "resnet50"
 ALL = 1_000
-"""More than there are of anything."""
+"""More than there are plans or algorithms of any call."""
 
 EVERYTHING = PLAN._replace(rounds=(ScreeningRound(1, inf),), finalists=sys.maxsize)
 SECONDS = 240

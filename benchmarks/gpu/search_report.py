@@ -7,15 +7,15 @@ import msgspec
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
 
 NEAR = 1.02
-"""What the search chooses may take so many times as long as the best of all."""
+"""The search's choice may take so many times as long as the best of all."""
 
 SHARE = 0.2
-"""Of the time that it takes to time everything in full, the search may take so much."""
+"""The search may take this share of the time that timing everything in full takes."""
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """Seconds: `all` from the first candidate to the last sample, with building and checking
-    them; `gpu` what the GPU was timed at work in these.
+    """Seconds: `all` from the first candidate to the last sample, with building and checking;
+    `gpu` is how long the GPU was timed at work meanwhile.
     """
 
     all: float
@@ -37,9 +37,9 @@ class SearchResult(msgspec.Struct, frozen=True):
 class Compared(msgspec.Struct, frozen=True):
     """A layer whose variants were searched in both ways.
 
-    `chosen_us` is what the exhaustive run measured of what the search chose, if it has timed it:
-    both times that are compared come from one run, so that noise between runs doesn't count.
-    `fate` is what became in the search of the best of all.
+    `chosen_us` is the exhaustive run's time of what the search chose, if it has one: both times
+    that are compared come from one run, so that noise between runs doesn't count. `fate` is what
+    the search did with the best of all.
     """
 
     layer: str
@@ -53,13 +53,13 @@ class Compared(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> float | None:
-        """How many times as long the search's choice takes as the best of all."""
+        """How many times as long as the best of all the search's choice takes."""
         return None if self.chosen_us is None else self.chosen_us / self.exhaustive.best_us
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """Over layers: the worst ratio and the share of those that are near, and what the search
-    cost as a share of timing everything. A layer without a ratio is not near.
+    """The worst ratio of some layers, the share of layers that are near, and the search's cost as a
+    share of timing everything. A layer without a ratio is not near.
     """
 
     worst: float
@@ -91,7 +91,7 @@ def compared(
 
 
 def totals(rows: Sequence[Compared]) -> Totals:
-    """Over at least one layer."""
+    """The totals of at least one layer."""
     ratios = [row.ratio for row in rows if row.ratio is not None]
     costs = [(row.search.cost, row.exhaustive.cost) for row in rows]
     return Totals(

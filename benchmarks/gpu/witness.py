@@ -1,11 +1,11 @@
-"""Whole models run as their bounds say, against the bound and the attainable estimate:
+"""Witnesses: whole models run as their bounds say, against bound and attainable estimate:
 
     python -m benchmarks.gpu.witness RECORDING OUT.json --precision fp32,fp16 --batch 1
 
-On a machine with the GPU of the recording; it needs neither an event log nor a store. The bound's
-variants are timed once more, so that what the recording says can be told from what they take
-now. Writes after each model, and what the file holds already is not measured again. Where
-everything takes longer in the process than when it started, another one takes its place.
+It runs on a machine with the GPU of the recording, and needs neither an event log nor a store. The
+bound's variants are timed once more, so that differences between the recording and now are seen. It
+writes after each model; models that the file holds already are not measured again. If everything
+takes longer in the process than when it started, another process takes its place.
 """
 
 import argparse
@@ -85,8 +85,8 @@ def main() -> None:
 
 
 class Recorded:
-    """What follows from a recording for these models of the zoo: bounds, by model and precision,
-    and programs that run as they say.
+    """The bounds that follow from a recording for these models of the zoo, by model and precision,
+    and programs that run as the bounds say.
     """
 
     def __init__(self, path: Path, names: list[str], batch_sizes: tuple[int, ...]) -> None:
@@ -111,7 +111,7 @@ class Recorded:
     def program(
         self, model: ModelIngested, content: bytes, precision: Precision
     ) -> tuple[Covered, Program]:
-        """What the bound adds up, and that as a program."""
+        """What the bound adds up, and the same as a program."""
         bound = self.bounds[model.model_id, precision]
         covered = self._analyzer.covered(model.model_id, bound.system_id, precision)
         measured = self._measured[precision]
@@ -181,11 +181,12 @@ class OneLayout(Workspace):
     layout = ""
 
     def layouts(self, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """The one layout."""
         return ((name, order) for name, order in super().layouts(rank) if name == self.layout)
 
 
 class Again:
-    """Times variants once more; the same call once."""
+    """Times variants once more, and each call only once."""
 
     def __init__(self, runtime: CudaRuntime) -> None:
         self._runtime = runtime

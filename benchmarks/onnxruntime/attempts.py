@@ -9,7 +9,7 @@ CUDA = "CUDAExecutionProvider"
 
 
 class OrtConfiguration(msgspec.Struct, frozen=True):
-    """The options of the CUDA provider that aren't better one way for every model."""
+    """Those options of the CUDA provider for which no one value is best for every model."""
 
     nhwc: bool
     graph: bool
@@ -36,11 +36,11 @@ class OrtConfiguration(msgspec.Struct, frozen=True):
 GRAPHS, SINGLE_STARTS = (
     tuple(OrtConfiguration(nhwc, graph) for nhwc in (False, True)) for graph in (True, False)
 )
-"""Each model as a CUDA graph, and where that can't be had with each kernel started by itself."""
+"""Each model as a CUDA graph; if that fails, with each kernel started by itself."""
 
 
 class OrtAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one configuration: what a call takes, from its start to its end as the host
+    """What came of one configuration: how long a call takes from its start to its end, as the host
     sees it, or why there is no time.
 
     `error` is ‖result − expected‖ / ‖expected‖, and `on_cpu` names operators that the
@@ -66,7 +66,7 @@ class OrtResult(msgspec.Struct, frozen=True):
     failure: str = ""
 
     def key(self) -> tuple[str, Precision, int]:
-        """What tells it from others."""
+        """What tells the result from others."""
         return self.model, self.precision, self.batch
 
     def best(self) -> OrtAttempt | None:
@@ -89,8 +89,8 @@ class OrtResult(msgspec.Struct, frozen=True):
 
 
 class Peers(msgspec.Struct):
-    """The file. `tiny` are calls of a model with one kernel that does nothing much: what the
-    host takes of each call.
+    """The file. `tiny` are calls of a model with one tiny kernel: they show the host's share of
+    each call.
     """
 
     system: dict[str, str] = {}
@@ -98,12 +98,12 @@ class Peers(msgspec.Struct):
     results: list[OrtResult] = []
 
     def holds(self, model: str, precision: Precision, batch: int) -> bool:
-        """Whether this was timed; what failed is to be tried again."""
+        """Whether this was timed. What failed is tried again."""
         wanted = (model, precision, batch)
         return any(result.key() == wanted and result.best() for result in self.results)
 
     def add(self, result: OrtResult) -> None:
-        """Takes a result in, in the place of an earlier one of the same."""
+        """Adds a result, in the place of an earlier one with the same key."""
         self.results = [each for each in self.results if each.key() != result.key()]
         self.results.append(result)
 

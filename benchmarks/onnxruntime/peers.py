@@ -2,9 +2,9 @@
 
     python -m benchmarks.onnxruntime.peers FILE --precision fp32,tf32,fp16 --batch 1,32
 
-It needs `onnxruntime-gpu` in the place of `onnxruntime`. Each model is tried with images in both
-layouts as a CUDA graph, without one where that fails, and the best of these with fused biases as
-well. What the JSON file holds already is kept, and not timed again unless it failed.
+It needs `onnxruntime-gpu` in the place of `onnxruntime`. Each model is tried with feature maps in
+both layouts as a CUDA graph, or without one if that fails; the best of these also with fused
+biases. What the JSON file holds already is kept, and not timed again unless it failed.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from benchmarks.onnxruntime.session import Whole, WholeSession
 from benchmarks.whole_model import Arrays
 
 FIRST_CALLS = 3
-"""In these algorithms are searched for, and graphs captured."""
+"""In these calls, ONNX Runtime searches for algorithms and captures graphs."""
 
 RULE = Rule(
     warm_up_us=100_000,
@@ -50,8 +50,8 @@ RULE = Rule(
     max_samples=2_000,
 )
 MOST_ERROR = 0.05
-"""Of the norm of the result, against float32 on the CPU. Rounding to fp16 took resnet50 to 0.037,
-with every configuration alike.
+"""The largest error of a right result, relative to its norm, against float32 on the CPU. Rounding
+to fp16 took resnet50 to 0.037, with every configuration alike.
 """
 
 
@@ -110,7 +110,7 @@ def timed(name: str, precision: Precision, batch: int, whole: Whole) -> OrtResul
 
 
 def tiny(configuration: OrtConfiguration) -> OrtAttempt:
-    """What a call takes that has one element to look at."""
+    """How long a call of a model with one tiny kernel takes."""
     info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1]) for n in ("from", "to")]
     node = helper.make_node("Relu", ["from"], ["to"])
     graph = helper.make_graph([node], "tiny", info[:1], info[1:])

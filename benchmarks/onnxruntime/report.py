@@ -32,7 +32,7 @@ class WitnessRow(msgspec.Struct, frozen=True):
 
 def markdown(peers: Peers, witnesses: Iterable[WitnessRow]) -> str:
     """A row for each model, precision and batch size that either side has, in the order of the
-    bounds; below it, why something is not there, and what a call takes that does nothing.
+    bounds; below it, why a figure is missing, and how long a tiny call takes.
     """
     bounds = {(each.model, each.precision, each.batch): each for each in witnesses}
     results = {result.key(): result for result in peers.results}
@@ -61,7 +61,7 @@ def _bound(bound: WitnessRow | None) -> tuple[str, str, str]:
 
 
 def _best(best: OrtAttempt | None, bound: WitnessRow | None) -> tuple[str, ...]:
-    """The fastest configuration and how many times as long as the bound it takes."""
+    """The fastest configuration, and its time as a multiple of the bound."""
     if best is None:
         return "–", "", "", ""
     shown = _us(best.median_us), best.configuration.title()

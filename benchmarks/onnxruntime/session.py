@@ -1,4 +1,4 @@
-"""A model of the zoo as one session of ONNX Runtime, with what it reads and what that comes to."""
+"""A model of the zoo as one session of ONNX Runtime, with its inputs and expected outputs."""
 
 import time
 from collections.abc import Mapping
@@ -82,7 +82,7 @@ class WholeSession:
 
 
 class Whole:
-    """A model with its weights, its inputs, and what they come to."""
+    """A model with its weights, its inputs, and its expected first output."""
 
     def __init__(self, name: str, batch: int) -> None:
         proto, weights, self._inputs = whole_model(zoo_path(name).read_bytes(), batch)
@@ -103,8 +103,9 @@ class Whole:
 
 
 def tamed(proto: ModelProto, weights: Mapping[str, Array]) -> Arrays:
-    """Weights with which a model neither overflows float16 nor dies away: those that sums of
-    products are made with are scaled as He et al. (ICCV 2015) begin to train with.
+    """Weights with which a model's values neither overflow float16 nor vanish.
+
+    Weights of products are scaled as He et al. (ICCV 2015) initialise them for training.
     """
     made = dict(weights)
     for node in proto.graph.node:

@@ -28,14 +28,14 @@ DTYPES = {
     "bf16": torch.bfloat16,
 }
 FIRST_CALLS = 3
-"""In these algorithms are searched for."""
+"""In these calls, PyTorch searches for algorithms."""
 
 RULE = Rule(warm_up_us=25_000)
 """The device may have been idle before."""
 
 REPLAY_US = 2_000.0
 MOST_CALLS = 20
-"""A graph holds a model a few times, as that of a bound's witness does."""
+"""A graph holds a model a few times, as a witness's does."""
 
 
 class TorchConfiguration(NamedTuple):
@@ -51,7 +51,7 @@ class TorchConfiguration(NamedTuple):
         return f"{way}{', max-autotune' * self.max_autotune}, {'NHWC' if self.nhwc else 'NCHW'}"
 
     def options(self) -> dict[str, Any]:
-        """What the compiler is told beyond its defaults: it keeps images as they are given."""
+        """Options of the compiler beyond its defaults: it keeps the layout of feature maps."""
         options: dict[str, Any] = {"layout_optimization": self.nhwc}
         if self.max_autotune:
             options |= torch._inductor.list_mode_options("max-autotune-no-cudagraphs")
@@ -65,7 +65,7 @@ AUTOTUNED = TorchConfiguration(nhwc=True, compiled=True, max_autotune=True)
 
 
 class NotYetError(Exception):
-    """What was compiled is not to run now."""
+    """Something compiled was to run, and may not yet."""
 
 
 class Prepared:
@@ -87,7 +87,7 @@ class Prepared:
             self._model = torch.compile(self._model, backend=self._backend, dynamic=False)
 
     def compile(self) -> None:
-        """Compiles, if that is to be done."""
+        """Compiles the model if the configuration says so."""
         if self._configuration.compiled:
             self._may_run = False
             with suppress(NotYetError):
@@ -95,7 +95,7 @@ class Prepared:
             self._may_run = True
 
     def run(self) -> Any:
-        """Runs the model once; what it returns is the result, maybe not computed yet."""
+        """Runs the model once. The result may not be computed yet when this returns."""
         with torch.no_grad():
             return self._model(self._x)
 
@@ -111,7 +111,7 @@ class Prepared:
 
 
 def replayed(run: Callable[[], Any], calls: int) -> tuple[Batch, Any]:
-    """One CUDA graph of so many calls, and where the last of them leaves its result."""
+    """One CUDA graph of so many calls, and the tensor in which the last one leaves its result."""
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for _ in range(calls):
@@ -140,7 +140,7 @@ def called(run: Callable[[], Any]) -> tuple[Batch, Any]:
 
 
 def batched(run: Callable[[], Any], device: str) -> tuple[Batch, Any]:
-    """What is timed of a model that has run before, and its result once that is done."""
+    """The batch that is timed of a model that has run before, and its result after that."""
     if device == "cpu":
         return called(run)
     once, _ = replayed(run, 1)
@@ -172,7 +172,7 @@ def attempted(
 
 
 def _first_calls(run: Callable[[], Any], device: str) -> None:
-    """Calls on a stream of their own, as what is captured afterwards."""
+    """Calls on a stream of their own, as captured calls are."""
     if device == "cpu":
         run()
         return
@@ -198,7 +198,7 @@ def _failed(title: str, error: Exception) -> TorchAttempt:
 def prepared(
     configuration: TorchConfiguration, model: Any, x: Any, device: str, dtype: Any
 ) -> Prepared | TorchAttempt:
-    """A model that is compiled, if it is to be, or why it isn't."""
+    """A model, compiled if the configuration says so, or why that failed."""
     try:
         made = Prepared(configuration, model, x, device, dtype)
         made.compile()

@@ -38,7 +38,7 @@ LAYER_SECONDS = 60.0
 TRIES = 5
 
 Measured = dict[tuple[str, Precision], LayerMeasured]
-"""By fingerprint and precision: what models share is measured once."""
+"""By fingerprint and precision. Layers that models share are measured once."""
 
 
 def main() -> None:
@@ -67,8 +67,10 @@ def main() -> None:
 
 
 def opened(journal: Path) -> IsolatedRuntime:
-    """The GPU's runtime without interleaved times, in a process of its own; where there is no
-    GPU, the CPU's, to try the rest out. Raises `SystemExit` where a GPU can't be used.
+    """The GPU's runtime without interleaved times, in a process of its own.
+
+    If there is no GPU, it is the CPU's, to try the rest out. Raises `SystemExit` if there is a GPU
+    that can't be used.
     """
     unavailable = why_unavailable()
     if unavailable and nvidia.gpu().name:
@@ -88,7 +90,7 @@ def bounds(
     batch: int,
     left: Callable[[], bool],
 ) -> Iterator[Bounded]:
-    """The bound of a model at each precision; what is measured for it is added to `measured`.
+    """The bound of a model at each precision. Its measurements are added to `measured`.
 
     Once no time is left, nothing more is measured, and the bounds say what they lack.
     """
@@ -170,7 +172,7 @@ def _failure(name: str, precision: Precision, batch: int, reason: str) -> Bounde
 
 
 def _countdown(seconds: float) -> Callable[[], bool]:
-    """Whether time is left, from now on."""
+    """A function that says whether these seconds, from now on, are not over."""
     until = time.monotonic() + seconds
     return lambda: time.monotonic() < until
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.pytorch.compare OUT.jsonl --models resnet50,vgg19 --precision fp32,fp16
 
-Exports the models whose exports aren't in the folder of `--exports`, times PyTorch, measures the
-bounds, and prints tables in Markdown. Each of these is a process of its own, one after the other:
-PyTorch brings its own cuDNN. The file takes a line after each result, and keeps what it has.
+It exports the models whose exports aren't in the folder of `--exports`, times PyTorch, measures the
+bounds, and prints tables in Markdown. Each of these is a process of its own, one after the other,
+because PyTorch brings its own cuDNN. Each result adds a line to the file.
 """
 
 import argparse
@@ -32,7 +32,7 @@ class Arguments(NamedTuple):
 
 
 def parsed() -> Arguments:
-    """What this process was asked for."""
+    """The arguments of this process."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--models", required=True)
@@ -64,12 +64,12 @@ def export_path(folder: Path, name: str, batch: int) -> Path:
 
 
 def failure_path(export: Path) -> Path:
-    """Where it says why there is no export."""
+    """The file that says why there is no export."""
     return export.with_suffix(".failure")
 
 
 def main() -> None:
-    """Runs the parts, and shows what the file holds then."""
+    """Runs the parts, and prints what the file holds then."""
     asked = parsed()
     lacking = [
         name for name in asked.models if not export_path(asked.exports, name, asked.batch).exists()
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def _run(module: str, *arguments: str | Path, **environment: str) -> None:
-    """Runs a module to its end. If it fails, the others still have something to say."""
+    """Runs a module to its end. If it fails, the others run all the same."""
     command = [sys.executable, "-m", f"benchmarks.pytorch.{module}", *map(str, arguments)]
     ended = subprocess.run(command, env=os.environ | environment, check=False)
     if ended.returncode:
@@ -97,8 +97,9 @@ def _run(module: str, *arguments: str | Path, **environment: str) -> None:
 
 
 def _shared(processes: int, cache: str) -> dict[str, str]:
-    """Settings with which so many processes share the processors; the largest model compiles
-    longest, and has half of them in the end.
+    """Settings with which so many processes share the processors.
+
+    The largest model compiles longest; then it has half of the processors.
     """
     cores = os.cpu_count() or 1
     return {

@@ -2,7 +2,7 @@
 
     python -m benchmarks.pytorch.models FOLDER --models resnet50,vgg19 --batch 1
 
-writes what `benchmarks.pytorch.compare` would export itself, for machines whose minutes are dear.
+writes what `benchmarks.pytorch.compare` would export itself, so that a costly machine need not.
 """
 
 import argparse
@@ -24,14 +24,15 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "googlenet": {"aux_logits": False, "init_weights": True},
     "inception_v3": {"aux_logits": False, "init_weights": True},
 }
-"""Arguments that leave the heads for training out."""
+"""Arguments without which models have further heads for training."""
 
 MOST_PROCESSES = 8
 
 
 def architecture(name: str) -> Any:
-    """A model of torchvision's as it is run, the same weights each time. Those of its batch
-    normalisations are random too: fresh ones change nothing, and might be left out.
+    """A model of torchvision's for inference, with the same random weights each time.
+
+    Batch normalisations are random, too: fresh ones change nothing, so a compiler might drop them.
     """
     torch.manual_seed(0)
     model = torchvision.models.get_model(name, weights=None, **WITHOUT.get(name, {})).eval()
@@ -62,15 +63,16 @@ def export(name: str, batch: int, target: Path) -> None:
             verbose=False,
         )
         model = onnx.load(path, load_external_data=False)
-    for node in model.graph.node:  # Stack traces, the better part of the file.
+    for node in model.graph.node:  # Stack traces are most of the file.
         node.ClearField("metadata_props")
         node.ClearField("doc_string")
     target.write_bytes(model.SerializeToString())
 
 
 def main() -> None:
-    """Exports the models whose files aren't there yet, some at a time. Why one could not be
-    goes into a file in its stead.
+    """Exports the models whose files aren't there yet, several at a time.
+
+    If one can't be exported, a file says why.
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)

@@ -1,9 +1,8 @@
-"""How long PyTorch takes for a whole model at its best, on the device; `benchmarks.pytorch.compare`
-starts it.
+"""How long PyTorch takes for a whole model at its best, on the device.
 
-Each model at each precision has a process of its own. All compile at the same time, without
-running anything; then they run in turns, so that nothing runs on the device beside what is timed,
-or beside what cuDNN and Triton time to choose an algorithm.
+`benchmarks.pytorch.compare` starts it. Each model at each precision has a process of its own. All
+compile at the same time, without running anything. Then they run in turns, so that nothing else
+runs on the device while a model is timed, or while cuDNN and Triton time algorithms to choose one.
 """
 
 import time
@@ -30,8 +29,8 @@ AUTOTUNED_SECONDS = 1_800.0
 def work(
     name: str, precision: Precision, batch: int, max_autotune: bool, connection: Connection
 ) -> None:
-    """A process: compiles and says `READY`, and when it is told to, times and sends a `Timed`;
-    or it sends why it can't.
+    """What a process does: it compiles and sends `READY`; when told to, it times its model and
+    sends a `Timed`. If it can't, it sends why.
     """
     try:
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -75,11 +74,11 @@ class Worker:
         self._failure = ""
 
     def compiled(self, seconds: float) -> None:
-        """Waits until it has compiled, at most so long; then it is ended."""
+        """Waits until it has compiled. After so many seconds, it is ended."""
         self._answer(seconds, "it was not compiled in time")
 
     def turn(self, seconds: float) -> Timed:
-        """Lets it time its model, ends it, and gives its result, a failure if there is none."""
+        """Lets it time its model, then ends it. Returns its result, or a failure without one."""
         with suppress(OSError):  # It may have ended meanwhile, or have been ended.
             self._connection.send("go")
         found = self._answer(seconds, f"it was not timed in {seconds:.0f} s")
@@ -97,7 +96,7 @@ class Worker:
         return self.turn(0)
 
     def _answer(self, seconds: float, too_late: str) -> Timed | None:
-        """What it sends if that is a result; else `_failure` says why not, if it should be one."""
+        """The result, if it sends one. Unless it sends `READY`, `_failure` then says why not."""
         if self._failure:
             return None
         try:

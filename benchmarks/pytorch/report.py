@@ -54,8 +54,8 @@ class Lacking(msgspec.Struct, frozen=True):
 class Bounded(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     """A model's sequential bound under the accounting `full`, with fusion.
 
-    `counted` layers take time, of which `lacking` are not in it. `failure` says why there is
-    none at all.
+    `counted` is how many layers take time; those in `lacking` are not in the bound. `failure` says
+    why there is no bound at all.
     """
 
     model: str
@@ -99,8 +99,8 @@ def read(paths: Iterable[Path]) -> list[Row]:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """Bounds beside the best of PyTorch, then what each configuration took, then what failed or
-    is not in a bound.
+    """Tables: bounds beside the best of PyTorch, how long each configuration took, and what failed
+    or is missing in a bound.
     """
     timed = {_key(row): row for row in rows if isinstance(row, Timed)}
     bounded = {_key(row): row for row in rows if isinstance(row, Bounded)}
@@ -155,7 +155,7 @@ def _compared(
 
 
 def _configurations(timed: dict[Key, Timed]) -> list[str]:
-    """A column for each configuration that was timed; a wrong result has no time there."""
+    """A column for each configuration. One with a wrong result has no time there."""
     names = list(
         dict.fromkeys(each.configuration for row in timed.values() for each in row.attempts)
     )

@@ -1,1 +1,1 @@
-"""Jobs to measurements: what each layer takes on this machine. Start at `core.Runner`."""
+"""Jobs to measurements: how long each layer takes on this machine. Start at `core.Runner`."""

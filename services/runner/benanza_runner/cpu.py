@@ -14,9 +14,9 @@ QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def cpu_name() -> str:
-    """The processor's name as it tells it, `AMD EPYC 7763 64-Core Processor`.
+    """The processor's own name, such as `AMD EPYC 7763 64-Core Processor`.
 
-    Where the kernel doesn't say, py-cpuinfo asks the processor, which takes a second.
+    If the kernel doesn't say it, py-cpuinfo asks the processor, which takes a second.
     """
     if PROCESSORS.exists():
         for line in PROCESSORS.read_text(encoding="utf-8").splitlines():
@@ -28,7 +28,7 @@ def cpu_name() -> str:
 
 
 def available_cores() -> int:
-    """Physical cores that this process may use: within its affinity and its control group."""
+    """How many physical cores this process may use, within its affinity and its control group."""
     if not hasattr(os, "sched_getaffinity"):
         return psutil.cpu_count(logical=False) or 1
     cores = {_core_of(cpu) for cpu in os.sched_getaffinity(0)}
@@ -36,13 +36,13 @@ def available_cores() -> int:
 
 
 def _core_of(cpu: int) -> str:
-    """What hardware threads of one core have in common."""
+    """A text that all hardware threads of one core have in common."""
     path = CPU_FOLDER / f"cpu{cpu}" / "topology" / "thread_siblings_list"
     return path.read_text(encoding="ascii").strip() if path.exists() else str(cpu)
 
 
 def _quota_cores(path: Path) -> int:
-    """Processors that the control group grants, rounded up; all of them without a quota."""
+    """How many processors the control group grants, rounded up; all of them without a quota."""
     if path.exists():
         quota, period = path.read_text(encoding="ascii").split()
         if quota != "max":

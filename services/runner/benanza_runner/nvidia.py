@@ -1,7 +1,7 @@
 """The NVIDIA GPU that this process measures on, its driver, and the CUDA libraries it has loaded.
 
-It is the one that `CUDA_VISIBLE_DEVICES` names first, as it is for CUDA: a machine with several
-has a runner for each.
+It is the GPU that `CUDA_VISIBLE_DEVICES` names first, which is CUDA's first GPU. A machine with
+several GPUs has a runner for each.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ NAME_BYTES = 96
 
 
 class Gpu(NamedTuple):
-    """What isn't known is an empty string."""
+    """The GPU's name, and versions. What isn't known is an empty string."""
 
     name: str = ""
     driver: str = ""
@@ -32,17 +32,17 @@ NO_GPU = Gpu()
 def gpu() -> Gpu:
     """The GPU, as the driver's management library (NVML) names it.
 
-    Versions are those of the libraries in this process: CUDA's are loaded when a session is
-    first made on the GPU.
+    Versions are those of the libraries that this process has loaded. ONNX Runtime loads CUDA's when
+    it makes its first session on the GPU.
     """
     name, driver = _name_and_driver()
     return Gpu(name, driver, _cuda_version(), _cudnn_version(), _cublas_version())
 
 
 def busy_ratio() -> float:
-    """The share of the last moments (up to a second) in which the GPU ran something.
+    """The share of the last moment (up to a second) in which the GPU ran something, from 0 to 1.
 
-    Not a number where there is none to ask, or where the driver doesn't say.
+    It is not a number if there is no GPU, or if the driver doesn't say.
     """
 
     class Utilization(ctypes.Structure):
@@ -59,8 +59,10 @@ def busy_ratio() -> float:
 
 
 def visible() -> str:
-    """What CUDA counts as its first GPU: a number in the order of the PCI bus, the beginning of a
-    UUID, or the UUID of a part of a GPU (`MIG-…`); empty where it is to see none.
+    """What names CUDA's first GPU; empty if CUDA is to see none.
+
+    It is a number in the order of the PCI bus, the beginning of a UUID, or the UUID of a part of a
+    GPU (`MIG-…`).
 
     Source: CUDA Programming Guide, environment variables.
     """
@@ -70,7 +72,7 @@ def visible() -> str:
 
 @contextmanager
 def _asked() -> Iterator[tuple[ctypes.CDLL | None, ctypes.c_void_p]]:
-    """The management library, and its handle of the GPU; None where there is none."""
+    """The management library, and its handle of the GPU. The library is None if there is no GPU."""
     device = ctypes.c_void_p()
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
@@ -87,7 +89,7 @@ def _asked() -> Iterator[tuple[ctypes.CDLL | None, ctypes.c_void_p]]:
 
 
 def _found(nvml: ctypes.CDLL, device: ctypes.c_void_p) -> bool:
-    """Makes `device` the handle of the GPU, if there is such a one."""
+    """Makes `device` the handle of the visible GPU. Returns whether there is one."""
     wanted = visible()
     if wanted.isdecimal():
         return bool(nvml.nvmlDeviceGetHandleByIndex_v2(int(wanted), ctypes.byref(device)) == 0)
@@ -115,7 +117,7 @@ def _name_and_driver() -> tuple[str, str]:
 
 
 def loaded_library(prefix: str) -> ctypes.CDLL | None:
-    """The library in this process whose file's name starts so."""
+    """The library of this process whose file name starts with `prefix`, or None."""
     for line in MAPS.read_text(encoding="utf-8").splitlines():
         path = Path(line.split(maxsplit=5)[-1])
         if path.name.startswith(prefix):

@@ -1,4 +1,4 @@
-"""Reasons for people: one line, of bounded length."""
+"""Reasons for people: one line of bounded length."""
 
 import re
 
@@ -10,8 +10,10 @@ _SOURCE = re.compile(r"^/\S+:\d+ [^()]*\([^()]*\)(?: const)? ")
 
 
 def one_line(text: str) -> str:
-    """A library's message without line ends, and without ONNX Runtime's codes, the names of
-    its nodes (which are ours), and places in its source.
+    """A library's message in one line of at most `MAX_CHARACTERS` characters.
+
+    ONNX Runtime's codes, the names of its nodes (which are ours) and places in its source are left
+    out.
     """
     line = _WHILE_RUNNING.sub("", _CODE.sub("", text))
     line = _SOURCE.sub("", " ".join(line.split()))

@@ -1,4 +1,4 @@
-"""All that offers candidates for calls: libraries, and kernels of this package."""
+"""All adapters that offer candidates: of libraries, and of the kernels of this package."""
 
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
@@ -26,7 +26,10 @@ from benanza_runner.cuda.library import Library
 
 
 def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> tuple[Library, ...]:
-    """They are asked in this order; cuBLASLt for so many `algorithms` of a call."""
+    """The adapters, in the order in which they are asked.
+
+    cuBLASLt is asked for at most so many `algorithms` of a call.
+    """
     return (
         graph,
         CudnnAlgorithms(legacy),

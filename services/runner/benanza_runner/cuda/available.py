@@ -1,4 +1,4 @@
-"""Whether layers can be timed on a GPU here, found out without loading what that takes."""
+"""Whether layers can be timed on a GPU here. It loads none of the libraries for that."""
 
 import os
 from importlib.util import find_spec
@@ -9,7 +9,7 @@ MODULES = ("cuda.bindings", "cupy", "cudnn", "nvmath", "pynvml")
 
 
 def why_unavailable() -> str | None:
-    """What is missing, and how to mend it, or None."""
+    """What the GPU runtime lacks here, and how to mend it; None if it lacks nothing."""
     if not nvidia.gpu().name:
         reason = "needs an NVIDIA GPU and its driver, and there is none here"
         chosen = os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -1,6 +1,6 @@
-"""Element types: the float of a precision, or an integer or bool as the layer has it.
+"""Element types: the float of the precision, or an integer or bool as the layer has it.
 
-An empty name stands for the float: which type it has in memory is the precision's matter.
+An empty name stands for the float, whose type in memory follows from the precision.
 """
 
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -18,14 +18,14 @@ IN_MEMORY = {
     "int64": "long long",
     "uint64": "unsigned long long",
 }
-"""C's types of elements, by ONNX's names, of all but floats."""
+"""The types of C in memory, by ONNX's names, of all elements but floats."""
 
 INDEX = "index"
-"""The element type of an operand that lies nowhere: each element is its own index."""
+"""The element type of an operand that is not in memory: each element is its own index."""
 
 
 def element(dtype: str) -> str:
-    """The element type for ONNX's name of one. Raises `UnsupportedError`."""
+    """The element type for ONNX's name of a type. Raises `UnsupportedError`."""
     if dtype in FLOATS:
         return ""
     if dtype not in IN_MEMORY:
@@ -34,7 +34,7 @@ def element(dtype: str) -> str:
 
 
 def variable(name: str) -> str:
-    """The type of C in which elements of this type are computed."""
+    """The type of C in which elements of the named type are computed."""
     if not name:
         return "float"
     return "int" if name == "bool" else "long long"

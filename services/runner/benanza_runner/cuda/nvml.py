@@ -1,4 +1,4 @@
-"""What the device's management library says while layers are timed. It is only ever asked."""
+"""What the device's management library (NVML) says while layers are timed. Nothing is set."""
 
 from typing import NamedTuple
 
@@ -26,9 +26,9 @@ class State(NamedTuple):
 
 
 class Nvml:
-    """The GPU that is CUDA's first; `uuid` tells it from all others.
+    """CUDA's first GPU; `uuid` tells it from all others.
 
-    Raises `pynvml.NVMLError` or CuPy's `CUDARuntimeError` where there is none.
+    Raises `pynvml.NVMLError` or CuPy's `CUDARuntimeError` if there is none.
     """
 
     def __init__(self) -> None:
@@ -44,11 +44,12 @@ class Nvml:
         return tuple(name for name, bit in SLOWED.items() if reasons & bit)
 
     def slowed_at_work_by(self) -> tuple[str, ...]:
-        """The same of a device that has just worked: then its clock says it, too."""
+        """The same of a device that has just worked; then a lower clock is a reason, too."""
         lower = self._clock.lower(self.state().sm_mhz)
         return self.slowed_by() or (("clock",) if lower else ())
 
     def state(self) -> State:
+        """Clocks, power and temperature now."""
         device = self._device
         return State(
             pynvml.nvmlDeviceGetClockInfo(device, pynvml.NVML_CLOCK_SM),

@@ -1,4 +1,4 @@
-"""What a layer's result should be: computed in float32 by ONNX Runtime on the CPU."""
+"""What a layer's results should be: ONNX Runtime computes them in float32 on the CPU."""
 
 from typing import Any, NamedTuple
 
@@ -15,22 +15,22 @@ from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_schemas.layer import Layer, Precision
 
 SCALED = frozenset({"QuantizeLinear", "DequantizeLinear"})
-"""Older ones want their scales as float32; the device keeps them as it does all floats."""
+"""Their older versions want scales as float32; the device keeps them at the precision."""
 
 
 class Reference(NamedTuple):
-    """A layer's inputs by position, weights among them, and the outputs that it should have."""
+    """A layer's inputs by position, weights among them, and its expected outputs in order."""
 
     values: dict[int, Array]
     outputs: list[Array]
 
 
 def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
-    """Random inputs, rounded to the precision, and what float32 makes of them.
+    """Random inputs, rounded to the precision, and the outputs that float32 gives for them.
 
-    Float tensors are float32 arrays. Constants of known values are rounded too, as the device
-    keeps them, but for those that an operator wants as float32, such as the scales of a Resize.
-    Raises what `layer_model` and ONNX Runtime raise.
+    Float tensors are float32 arrays. Constants of known values are rounded too, as the device keeps
+    them, except those that an operator wants as float32, such as the scales of a Resize. ONNX
+    Runtime uses so many `threads`. Raises what `layer_model` and ONNX Runtime raise.
     """
     layer = _rounded_constants(layer, precision)
     model = _rounded_model(layer, precision)
@@ -42,7 +42,7 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
 
 
 def random_inputs(layer: Layer, precision: Precision) -> dict[int, Array]:
-    """The same inputs by position, without computing anything. Raises what `layer_model` does."""
+    """The same inputs by position, without the outputs. Raises what `layer_model` raises."""
     layer = _rounded_constants(layer, precision)
     return _values(layer, _rounded_model(layer, precision))
 

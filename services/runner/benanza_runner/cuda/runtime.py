@@ -59,10 +59,11 @@ VARIANT_SECONDS = 30
 """A variant that takes longer hangs."""
 
 REST_S = 1.0
-"""Seconds that a GPU is left idle after something slowed it down."""
+"""How many seconds a GPU is left idle after something slowed it down."""
 
 WITNESS_US = 2_000.0
 WITNESS_CALLS = 20
+"""A replay holds a whole model so often that it takes 2 ms, at most 20 times."""
 
 REFUSALS = (UnsupportedError, LayerModelError, UnknownVersionError, PrecisionError)
 
@@ -114,6 +115,7 @@ class CudaRuntime(Runtime):
         return self._libraries
 
     def system(self) -> System:
+        """The GPU, its driver and libraries, and the method."""
         gpu = nvidia.gpu()
         found = versions()
         return identified(
@@ -133,6 +135,10 @@ class CudaRuntime(Runtime):
         )
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        """All variants that the libraries offer, with times or failures.
+
+        Ends the process with `SystemExit` after an error after which the device is unusable.
+        """
         self._use(self._stream)
         try:
             return self._measured(layer, precision)
@@ -199,17 +205,25 @@ class CudaRuntime(Runtime):
         return msgspec.structs.replace(known, environment=environment)
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
-        # Nobody else is at work on a GPU, and times are known after the first round.
+        """The highest rates that the microbenchmarks reach, in one round.
+
+        Nobody else is at work on the GPU, and later rounds would share the first one's times.
+        """
         return measured_ceilings(self, precision, rounds=1)
 
     def cache_bytes(self) -> int:
+        """The size of the L2, in bytes."""
         return self._spaced_timer.cache_bytes
 
     def slowed(self) -> bool:
-        """Whether everything takes longer by now than when this process started."""
+        """Whether the launch overhead is longer now than when this process started."""
         return self._canary.check()
 
     def witness(self, program: Program, precision: Precision) -> Testimony:
+        """The model's times: calls in order, with prefetching, and in parallel.
+
+        Of the ways of prefetching, the fastest counts.
+        """
         try:
             in_order = self.prepared(program, precision, parallel=False)
             sequential = self.timed(in_order.run)
@@ -247,7 +261,7 @@ class CudaRuntime(Runtime):
     def _use(self, stream: Any) -> None:
         """Makes all libraries start what follows on this stream.
 
-        A thread has one stream that is current, whatever runtime used it last.
+        A thread has one current stream, which another runtime may have changed.
         """
         stream.use()
         self._graph.use(stream.ptr)

@@ -1,5 +1,5 @@
-"""What no library here can run."""
+"""Layers and calls that no library here can run."""
 
 
 class UnsupportedError(ValueError):
-    """A layer, or a call, that can't be run; the text is a reason for people."""
+    """A layer or a call can't be run; the text is a reason for people."""

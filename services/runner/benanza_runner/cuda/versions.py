@@ -1,4 +1,4 @@
-"""Versions of what runs the layers, as they are in this process."""
+"""Versions of the libraries that run the layers, as loaded in this process."""
 
 from importlib.metadata import version
 from typing import NamedTuple
@@ -20,7 +20,9 @@ class Versions(NamedTuple):
 
 
 def versions() -> Versions:
-    """CUDA writes 13.1 as 13010, cuDNN 9.19.0 as 91900, cuBLASLt 13.1.0 as 130100."""
+    """The versions, decoded: CUDA writes 13.1 as 13010, cuDNN 9.19.0 as 91900, cuBLASLt 13.1.0 as
+    130100.
+    """
     cuda = cupy.cuda.runtime.runtimeGetVersion()
     dnn, blas = int(cudnn.backend_version()), int(cublasLt.get_version())
     return Versions(

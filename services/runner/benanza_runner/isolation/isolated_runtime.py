@@ -86,9 +86,11 @@ class IsolatedRuntime(Runtime):
             self._worker = None
 
     def system(self) -> System:
+        """The runtime's system. Raises `RuntimeStartError`."""
         return self._description().system
 
     def cache_bytes(self) -> int:
+        """The runtime's cache, in bytes. Raises `RuntimeStartError`."""
         return self._description().cache_bytes
 
     def _description(self) -> Described:
@@ -98,6 +100,11 @@ class IsolatedRuntime(Runtime):
         return self._described
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        """What the runtime says of the layer, or how the worker ended.
+
+        A layer that needs more memory than the worker has is not tried. Raises
+        `RuntimeStartError`.
+        """
         too_large = self._too_large(layer, precision)
         if too_large is not None:
             return Outcome(failure=too_large)
@@ -139,7 +146,7 @@ class IsolatedRuntime(Runtime):
         return Outcome(failure=reason, environment={"attempts": str(len(failures))})
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
-        """Raises `RuntimeStartError` where the worker doesn't survive it."""
+        """The runtime's ceilings. Raises `RuntimeStartError` if the worker ends meanwhile."""
         try:
             reply = self._ask(MeasureCeilings(precision), self._limits.ceilings_seconds)
         except WorkerError as error:
@@ -149,6 +156,10 @@ class IsolatedRuntime(Runtime):
         raise RuntimeStartError(f"the system's ceilings can't be measured: {_unexpected(reply)}")
 
     def witness(self, program: Program, precision: Precision) -> Testimony:
+        """What the runtime says of the model, or how the worker ended.
+
+        Raises `RuntimeStartError`.
+        """
         return self._unslowed(lambda: self._witnessed(program, precision))
 
     def _witnessed(self, program: Program, precision: Precision) -> Testimony:

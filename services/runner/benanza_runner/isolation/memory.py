@@ -1,4 +1,4 @@
-"""How much memory a layer takes, and how much there is."""
+"""How much memory a layer takes, and how much is free."""
 
 from math import prod
 from pathlib import Path
@@ -10,18 +10,18 @@ from benanza_schemas.element_types import BITS, size_bytes
 from benanza_schemas.layer import Layer, Precision
 
 SHARE = 0.8
-"""Of the memory that is free, what a benchmark may take."""
+"""The share of the free memory that a benchmark may take."""
 
 PROCESS_BYTES = 600_000_000
-"""What a process with its libraries takes before it reads a layer."""
+"""How many bytes a process with its libraries takes before it reads a layer."""
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def needed_bytes(layer: Layer, precision: Precision) -> int:
-    """About what it takes to run the layer: each tensor once, weights twice.
+    """About how many bytes it takes to run the layer: each tensor once, and weights twice.
 
-    Libraries keep weights in an order of their own beside the original.
+    Libraries keep a copy of weights in an order of their own.
     """
     total = 0
     for tensor in layer.tensors:
@@ -35,7 +35,7 @@ _FLOATS = frozenset(ELEMENT_TYPE.values())
 
 
 def free_bytes(control_groups: Path = CONTROL_GROUPS) -> int:
-    """Memory that this process could still get: of the machine's and of its control group's."""
+    """How many bytes this process could still get, of the machine's and of its control group's."""
     available = int(psutil.virtual_memory().available)
     limit = control_groups / "memory.max"
     used = control_groups / "memory.current"

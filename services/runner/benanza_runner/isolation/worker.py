@@ -64,7 +64,7 @@ def _die_with_the_runner() -> None:
 
 
 def _limit_memory(memory_bytes: int) -> None:
-    """Makes allocations fail before the system has to choose a process to kill."""
+    """Makes allocations fail before the system has to kill a process to free memory."""
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     limit = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

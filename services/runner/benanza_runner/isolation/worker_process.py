@@ -1,4 +1,4 @@
-"""A worker process, seen from the runner: started, asked, ended."""
+"""A worker process, as the runner sees it: started, asked, ended."""
 
 import os
 import signal
@@ -17,13 +17,13 @@ END_SECONDS = 5.0
 
 
 class WorkerError(Exception):
-    """The worker gave no answer. The text says what became of it; it has ended by now."""
+    """The worker gave no answer, and has ended. The text says what became of it."""
 
 
 class WorkerProcess:
-    """One process of `benanza_runner.isolation.worker`, which ends when this one does.
+    """A process that runs `WORKER_MODULE`, and ends when this one does.
 
-    What it and its libraries print goes to a file, for the reason of a failure.
+    Its output goes to a file, so that the last line can be part of a failure's reason.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class WorkerProcess:
         self._connection = Connection(ours.detach())
 
     def ask(self, request: Request, seconds: float) -> Reply:
-        """The worker's answer. Raises `WorkerError` if it dies or takes longer."""
+        """The worker's answer. Raises `WorkerError` if it ends, or takes longer than `seconds`."""
         self._printed.truncate(0)
         try:
             self._connection.send_bytes(encoder.encode(request))
@@ -86,7 +86,7 @@ class WorkerProcess:
         return f": {one_line(lines[-1])}" if lines else ""
 
     def close(self) -> None:
-        """Ends the process, at once if it is busy. May be called again."""
+        """Ends the process at once, even if it is busy. It may be called again."""
         self._connection.close()
         if self._process.stdin is not None:
             self._process.stdin.close()

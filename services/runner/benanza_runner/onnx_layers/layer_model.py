@@ -12,20 +12,20 @@ from benanza_schemas.element_types import BITS, TO_ONNX
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, TensorValue
 
 IR_VERSION = 10
-"""Of the models made here: known to every ONNX Runtime since 1.18."""
+"""The IR version of the models made here, which every ONNX Runtime knows since 1.18."""
 
 
 class LayerModelError(ValueError):
-    """A layer that no model can be made of; the text says why."""
+    """No model can be made of a layer; the text says why."""
 
 
 @dataclass(frozen=True)
 class LayerModel:
     """A model, and the tensors that it is run with.
 
-    `constants` are weights: the model names them as initializers with external data, and the
-    session gets the arrays themselves, so that no weight is copied or serialised. `inputs`
-    are the graph's inputs.
+    `constants` are weights. The model names them as initializers with external data, and the
+    session gets the arrays themselves, so that no weight is copied or serialised. `inputs` are the
+    graph's inputs.
     """
 
     proto: ModelProto
@@ -34,12 +34,11 @@ class LayerModel:
 
 
 def layer_model(layer: Layer) -> LayerModel:
-    """The layer as a model with random inputs and weights, each not zero.
+    """The layer as a model with random inputs and weights, none of them zero.
 
-    Constants whose values decide what the layer does have these values. The model's outputs
-    are all tensors that no operator of the layer reads: what a session has to write anyway
-    can then be bound to memory of ours. Raises `LayerModelError`, and `UnknownVersionError`
-    as `opsets` does.
+    Constants whose values decide what the layer does keep these values. The model's outputs are all
+    tensors that no operator of the layer reads: a session writes them anyway, and so they can be
+    bound to memory of ours. Raises `LayerModelError`, and `UnknownVersionError` as `opsets` does.
     """
     graph = onnx.GraphProto(name="layer")
     constants: dict[str, Array] = {}
@@ -77,7 +76,7 @@ def layer_model(layer: Layer) -> LayerModel:
 
 
 def placeholder(name: str, onnx_type: int, shape: tuple[int, ...]) -> TensorProto:
-    """An initializer whose elements the session is handed."""
+    """An initializer whose elements are handed to the session."""
     tensor = TensorProto(
         name=name, data_type=onnx_type, dims=shape, data_location=TensorProto.EXTERNAL
     )

@@ -16,7 +16,7 @@ _TYPE_NAMES = {"float": "float32", "double": "float64"}
 
 
 class UnknownVersionError(ValueError):
-    """Operators of versions that no opset has together; the text says which."""
+    """No opset has these versions of operators together; the text says which."""
 
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
@@ -66,8 +66,8 @@ def _formal_types(
 def opsets(layer: Layer) -> dict[str, int]:
     """The smallest opset of each domain in which all operators have their versions.
 
-    Raises `UnknownVersionError` if there is none. What the standard doesn't define is taken
-    at its word: the runtime knows it or refuses it by name.
+    Raises `UnknownVersionError` if there is none. Operators that the standard doesn't define are
+    not checked: the runtime knows them, or refuses them by name.
     """
     versions: dict[str, int] = {"": OLDEST_OPSET}
     for operator in layer.operators:

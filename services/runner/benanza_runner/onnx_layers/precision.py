@@ -13,22 +13,22 @@ ELEMENT_TYPE: dict[Precision, str] = {
     "fp16": "float16",
     "bf16": "bfloat16",
 }
-"""The type in which a layer's floating-point tensors are kept at a precision."""
+"""The type of a layer's floating-point tensors at a precision."""
 
 _RETYPED = frozenset(ELEMENT_TYPE.values())
 _ATTRIBUTES_OF_TYPE = frozenset({"to", "dtype", "output_dtype"})
 
 
 class PrecisionError(ValueError):
-    """A layer that has no such precision; the text says why."""
+    """A layer can't be had at a precision; the text says why."""
 
 
 def retyped(layer: Layer, precision: Precision) -> Layer:
     """The layer with its tensors of 16- and 32-bit floats in the type of the precision.
 
-    Integers, bool and float64 stay, and so do tensors for which the operator knows one
-    floating-point type only, such as the scales of a Resize. Raises `PrecisionError` where
-    an operator knows several, and the one wanted is not among them.
+    Integers, bool and float64 stay. So do tensors for which the operator knows only one
+    floating-point type, such as the scales of a Resize. Raises `PrecisionError` if an operator
+    knows several types, and the precision's is not among them.
     """
     target = ELEMENT_TYPE[precision]
     change = {i for i, t in enumerate(layer.tensors) if t.dtype in _RETYPED and t.dtype != target}

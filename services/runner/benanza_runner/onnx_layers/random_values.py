@@ -1,6 +1,6 @@
 """Random inputs for layers: never zero, and valid for the operator that reads them.
 
-Zeros run faster than what a model computes with, and an index out of range doesn't run.
+Zeros run faster than the numbers of a real model, and an index out of range doesn't run at all.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,11 +17,11 @@ from benanza_schemas.layer import Layer, Operator
 
 SEED = 20_200_218
 BLOCK = 1 << 16
-"""So many elements are drawn and then repeated: drawing a weight of 10^8 takes a second."""
+"""Only so many elements are drawn, and then repeated: drawing 10^8 of them takes a second."""
 
 
 class Draw(NamedTuple):
-    """Uniform between two numbers, both possible for integers; `signed` flips every other."""
+    """Uniform between two numbers, both included for integers; `signed` negates half of them."""
 
     low: float
     high: float
@@ -37,9 +37,9 @@ Rule = Callable[[Layer, Operator], Draw | Array]
 
 
 def random_value(layer: Layer, index: int) -> Array:
-    """Elements for one of the layer's inputs, of its shape and type, the same each time.
+    """Elements for one of the layer's inputs, in its shape and type, the same at each call.
 
-    Types that NumPy lacks come as those of ml_dtypes, one element in each item.
+    Types that NumPy lacks are those of ml_dtypes, with one element in each item.
     """
     tensor = layer.tensors[index]
     dtype = numpy_dtype(tensor.dtype)
@@ -235,4 +235,4 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "TopK": {1: _size_on_axis(-1)},
     "Trilu": {1: _always(ZERO)},
 }
-"""For operators that don't take every number: what each input, by its place, may hold."""
+"""What each input may hold, by its place, for operators that don't take every number."""

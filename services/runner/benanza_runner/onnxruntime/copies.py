@@ -1,8 +1,8 @@
-"""Many copies of a layer in one model: what one more copy adds to a call is the layer's time.
+"""Many copies of a layer in one model: the layer's time is a call's, divided by the copies.
 
-A call into a runtime costs microseconds, which is more than a small layer takes. Copies read
-the same inputs and weights, and their outputs are bound to the same memory, so that all but
-the first find everything in the caches.
+A call into a runtime costs microseconds, which is more than a small layer takes. Copies read the
+same inputs and weights, and their outputs are bound to the same memory, so that all but the first
+find everything in the caches.
 """
 
 from math import ceil
@@ -10,15 +10,19 @@ from math import ceil
 from onnx import GraphProto, ModelProto
 
 CALL_US = 1_000.0
-"""A call should last this long: then a call's overhead is lost in it."""
+"""A call should take this long, so that its overhead weighs little."""
 
 MAX_COPIES = 256
 MAX_CONSTANT_BYTES = 64_000_000
-"""Of all copies' weights together: a runtime may keep a rearranged copy of them for each."""
+"""The most that the weights of all copies may take: a runtime may rearrange them for each copy."""
 
 
 def copies_for(layer_us: float, constant_bytes: int) -> int:
-    """How many copies make a call of a layer that takes about so long worth timing."""
+    """How many copies of a layer make a call long enough to be timed.
+
+    `layer_us` is about how long one copy takes, in microseconds, and `constant_bytes` is the size
+    of its weights.
+    """
     by_time = ceil(CALL_US / max(layer_us, CALL_US / MAX_COPIES))
     by_weight = MAX_CONSTANT_BYTES // max(constant_bytes, 1)
     return max(1, min(by_time, by_weight, MAX_COPIES))

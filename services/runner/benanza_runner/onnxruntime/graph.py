@@ -16,15 +16,15 @@ UNFOLDED_FROM_BYTES = 64_000_000
 
 
 def as_run(model: LayerModel, folder: Path, provider: Provider, *, optimised: bool) -> LayerModel:
-    """The model that ONNX Runtime makes of this one, which it would run node by node.
+    """The model that ONNX Runtime makes of this one, and would run node by node.
 
-    `optimised` with fused nodes, but without layouts of the library's own, since a layer has
-    to hand on its result as ONNX says; otherwise only with the casts and the functions'
-    bodies that missing kernels make necessary. Files are written in `folder`, which should
-    be empty. Raises whatever ONNX Runtime raises when it refuses a model.
+    If `optimised`, its nodes are fused, but keep ONNX's layout, because a layer has to hand on its
+    result as ONNX says. Otherwise only casts and the bodies of functions are added, where kernels
+    are missing. Files are written in `folder`, which should be empty. Raises whatever ONNX Runtime
+    raises when it refuses a model.
     """
-    # It writes the weights down with the model, which takes seconds for the largest ones.
-    # As inputs they stay out of it; no fusion folds others into weights of that size.
+    # It writes weights into the file, which takes seconds for the largest ones. As inputs they
+    # stay out of it; no fusion folds anything into weights of that size.
     unfolded = {
         name: array
         for name, array in model.constants.items()

@@ -27,7 +27,7 @@ from benanza_schemas.events import Ceiling, System, identified
 from benanza_schemas.layer import Layer, Precision
 
 METHOD = "copies of the layer in one call, warm; 1"
-"""How layers are timed. Raised by one when times change without the system changing."""
+"""How layers are timed. Raise the number by one when times change without the system changing."""
 
 PROBES = 3
 """Calls of one copy, of which the fastest says how many copies a call should have."""
@@ -36,10 +36,10 @@ PROBES = 3
 class OnnxRuntime(Runtime):
     """ONNX Runtime on one device.
 
-    `threads` is what an operator may use; by default the physical cores that this process
-    may use. A layer of one operator is run as it stands. A group is run as the one node that
-    ONNX Runtime fuses it to; what it doesn't fuse is a failed variant. Either way many copies
-    of the node go into one call, which is timed.
+    `threads` is how many an operator may use; by default as many as there are physical cores for
+    this process. A layer of one operator is run as it stands. A group is run as the one node that
+    ONNX Runtime fuses it to; a group that it doesn't fuse is a failed variant. Either way, many
+    copies of the node go into one call, which is timed.
     """
 
     def __init__(self, device: Literal["cpu", "cuda"] = "cpu", threads: int | None = None) -> None:
@@ -57,6 +57,7 @@ class OnnxRuntime(Runtime):
         return Provider("CUDAExecutionProvider", "cuda", options)
 
     def system(self) -> System:
+        """The CPU, or the GPU with its libraries, and the version of ONNX Runtime."""
         gpu = nvidia.gpu() if self._device == "cuda" else nvidia.NO_GPU
         return identified(
             System(
@@ -85,6 +86,7 @@ class OnnxRuntime(Runtime):
         return None
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        """One variant, timed as METHOD says, or why there is none."""
         refusal = self._refusal(layer, precision)
         if refusal is not None:
             return Outcome(failure=refusal)
@@ -137,6 +139,7 @@ class OnnxRuntime(Runtime):
         return timed_variant(self._library, algorithm, times, samples.stopped_by)
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
+        """The highest rates that the microbenchmarks reach."""
         return measured_ceilings(self, precision)
 
 

@@ -1,4 +1,4 @@
-"""Sessions of ONNX Runtime whose calls are timed from outside."""
+"""Sessions of ONNX Runtime, whose calls are timed here."""
 
 import resource
 import time
@@ -15,7 +15,7 @@ from benanza_runner.onnx_layers.layer_model import IR_VERSION
 
 
 class Provider(NamedTuple):
-    """An execution provider, and the device on which inputs and outputs lie."""
+    """An execution provider with its options, and the device on which inputs and outputs lie."""
 
     name: str
     device: str
@@ -131,7 +131,7 @@ def _identity(onnx_type: int, shape: Sequence[int]) -> ModelProto:
 
 
 def empty_call_us(provider: Provider, threads: int, calls: int = 200) -> float:
-    """What a call takes that has nothing to do, the median of so many."""
+    """How long a call with nothing to do takes, in microseconds: the median of `calls`."""
     model = _identity(TensorProto.FLOAT, [1])
     session = Session(model, {}, {"from": np.ones(1, np.float32)}, provider, threads)
     times = sorted(session.call().us for _ in range(calls))

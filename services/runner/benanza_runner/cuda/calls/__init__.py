@@ -1,7 +1,7 @@
-"""What a library is asked to run, in plain numbers. Layers that ask for the same are one call.
+"""Calls: what a library is asked to run, in plain numbers. Layers that ask for the same are equal.
 
-Which layout tensors have in memory is the choice of whoever runs the call. Types of elements are
-named as in `elements`.
+The library chooses which layout tensors have in memory. Types of elements are named as in
+`elements`.
 """
 
 from benanza_runner.cuda.calls.attention import Attention

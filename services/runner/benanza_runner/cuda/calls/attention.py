@@ -10,12 +10,13 @@ class Attention(msgspec.Struct, frozen=True):
 
     Operands: `query` has matrices of `queries` rows of `size` elements, `key` of `keys` rows of
     `size`, `value` of `keys` rows of `width`; the result has `queries` rows of `width`. All are
-    contiguous, and may have their axes in any order: `…_steps` are those in memory, in elements,
-    from one batch, head, row and column to the next. `key` has `key_heads`, each of which
-    serves as many heads that follow each other, and `value` has `value_heads`. The operand
-    `mask`, where there is one, has the shape `mask`: batch, heads, queries and keys, or one of
-    each. Where `causal`, a query sees the keys up to its own place alone. `output` is the shape
-    that the layer gives the result.
+    contiguous, and may have their axes in any order: `…_steps` are their strides in elements, by
+    batch, head, row and column. `key` has `key_heads`, each of which serves equally many heads that
+    follow each other; the same holds for `value` and `value_heads`.
+
+    The operand `mask`, if there is one, has the shape `mask`: batch, heads, queries and keys, each
+    of which may be one. If `causal`, a query sees only the keys up to its own place. `output` is
+    the shape that the layer gives the result.
     """
 
     output: Shape

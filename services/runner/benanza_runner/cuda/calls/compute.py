@@ -6,15 +6,17 @@ from benanza_runner.cuda.calls.shape import Shape
 
 
 class Convolution(msgspec.Struct, frozen=True):
-    """`activation(convolution + bias + residual)`; operands `input`, `filter`, and `bias` and
-    `residual` where they are. Groups follow from the channels of the filter.
+    """`activation(convolution + bias + residual)`.
+
+    The operands are `input` and `filter`, and `bias` and `residual` if they are set. The number of
+    groups follows from the channels of the filter.
 
     Feature maps with one axis of space have another of one here. `numbers` belong to the
     activation; PRelu has an operand `slope` instead, with one element for each channel of the
     output.
 
-    Before it is padded with zeros and convolved, the input is multiplied by `scale`, and
-    `shift` is added, by channel, if `scaled`; and then its Relu is taken, if `relu_first`.
+    Before the input is padded with zeros and convolved, it is multiplied by `scale` and `shift` is
+    added to it, by channel, if `scaled`; and then its Relu is taken, if `relu_first`.
     """
 
     input: Shape
@@ -33,6 +35,7 @@ class Convolution(msgspec.Struct, frozen=True):
 
     @property
     def groups(self) -> int:
+        """How many groups the channels are in."""
         return self.input[1] // self.filter[1]
 
     @property
@@ -62,18 +65,18 @@ class TransposedConvolution(msgspec.Struct, frozen=True):
 
     @property
     def groups(self) -> int:
+        """How many groups the channels are in."""
         return self.output[1] // self.filter[1]
 
 
 class Product(msgspec.Struct, frozen=True):
     """`activation(alpha · a · b + bias + beta · residual)` for `batch` pairs of matrices.
 
-    Operands: `a` is m×k, or k×m where `a_transposed`; `b` is k×n, or n×k where
-    `b_transposed`; `bias` and PRelu's `slope` have n elements; `residual` is m×n. Where
-    `a_repeated`, there is one `a` for all pairs. All is done in so many `rounds`, each with its
-    own `a`, `residual` and result, and with the same `b`. Where `b` is a weight (`b_constant`),
-    whoever runs the call may keep it either way. `output` is the shape that the layer gives the
-    result.
+    Operands: `a` is m×k, or k×m if `a_transposed`; `b` is k×n, or n×k if `b_transposed`; `bias` and
+    PRelu's `slope` have n elements; `residual` is m×n. If `a_repeated`, there is one `a` for all
+    pairs. All is done in so many `rounds`, each with its own `a`, `residual` and result, and with
+    the same `b`. If `b` is a weight (`b_constant`), the library may keep it transposed or not.
+    `output` is the shape that the layer gives the result.
     """
 
     output: Shape
@@ -97,9 +100,9 @@ class Product(msgspec.Struct, frozen=True):
 class IntegerProduct(msgspec.Struct, frozen=True):
     """`(a - a_zero) · (b - b_zero)` of 8-bit integers, in int32.
 
-    Operands: `a` is m×k and the weight `b` k×n, of these types of elements; where it is,
-    `a_zero` has one, and `b_zero` so many elements: one, or one for each column. `output` is
-    the shape that the layer gives the result.
+    Operands: `a` is m×k and the weight `b` k×n, of these types of elements. If `a_zero`, there is
+    an operand of that name with one element; if `b_zeros`, `b_zero` has so many: one, or one for
+    each column. `output` is the shape that the layer gives the result.
     """
 
     output: Shape
@@ -151,8 +154,8 @@ class Normalisation(msgspec.Struct, frozen=True):
 class Operand(msgspec.Struct, frozen=True):
     """What an element-wise call reads, repeated along the axes of the output that it lacks.
 
-    `axes` are those that it has, without axes of one. An operand of `elements.INDEX` lies
-    nowhere: its elements are 0, 1, … along its one axis.
+    `axes` are those that it has, without axes of one. An operand of `elements.INDEX` is not in
+    memory: its elements are 0, 1, … along its one axis.
     """
 
     shape: Shape

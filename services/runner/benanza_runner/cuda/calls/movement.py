@@ -6,7 +6,7 @@ from benanza_runner.cuda.calls.shape import Shape
 
 
 class Concatenation(msgspec.Struct, frozen=True):
-    """Operands `in0`, … next to each other along an axis."""
+    """The operands `in0`, `in1`, … joined along an axis."""
 
     shapes: tuple[Shape, ...]
     axis: int
@@ -28,8 +28,8 @@ class Splitting(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True):
-    """A copy of the operand `input` seen with other steps: slices, then axes in another order,
-    then repeated to the shape of the output.
+    """A copy of a view of the operand `input`: sliced, then with its axes in another order, then
+    repeated to the shape of the output.
 
     `input` may be another shape of as many elements. `starts`, `stops` and `steps` are as in
     Python's slices, one for each axis; a stop of `None` is the end on either side.
@@ -58,7 +58,7 @@ class Gathering(msgspec.Struct, frozen=True):
     """Runs of `inner` elements of the operand `input`, chosen by tuples of the operand `indices`.
 
     The input is `batch` arrays of the axes `named`, of runs. Each batch has `rows` tuples of
-    one number for each named axis, of its own unless they are `shared`. Negative numbers
+    one number for each named axis. If `shared`, all batches have the same tuples. Negative numbers
     count from the end.
     """
 
@@ -88,7 +88,7 @@ class Scattering(msgspec.Struct, frozen=True):
 
 
 class ElementGathering(msgspec.Struct, frozen=True):
-    """Elements of `input` where the output is, but on one axis where `indices` says."""
+    """Elements of `input` at the places of the output, except on one axis, where `indices` says."""
 
     input: Shape
     axis: int
@@ -98,8 +98,9 @@ class ElementGathering(msgspec.Struct, frozen=True):
 
 
 class ElementScattering(msgspec.Struct, frozen=True):
-    """A copy of `input` with elements of `updates` where they are themselves, but on one axis
-    where `indices` says, which has the shape of `updates`. No two go to the same place.
+    """A copy of `input` in which elements of `updates` are written to their own places, except on
+    one axis, where `indices` says. `indices` has the shape of `updates`. No two elements go to the
+    same place.
     """
 
     output: Shape
@@ -110,9 +111,9 @@ class ElementScattering(msgspec.Struct, frozen=True):
 
 
 class Padding(msgspec.Struct, frozen=True):
-    """The operand `input` with `before` elements more at the start of each axis, or fewer.
+    """The operand `input` with `before` more elements at the start of each axis; fewer if negative.
 
-    `mode` says what they are, as in ONNX: `constant`, which is `value`, `edge`, `reflect` or
+    `mode` says what they are, as in ONNX: `constant` (then they are `value`), `edge`, `reflect` or
     `wrap`.
     """
 
@@ -125,7 +126,7 @@ class Padding(msgspec.Struct, frozen=True):
 
 
 class Resizing(msgspec.Struct, frozen=True):
-    """The operand `input` in another size; one of `scales` for each axis.
+    """The operand `input` in another size, with a factor for each axis in `scales`.
 
     `mode` is `nearest` or `linear`; `coordinates` and `rounding` are ONNX's
     `coordinate_transformation_mode` and `nearest_mode`.

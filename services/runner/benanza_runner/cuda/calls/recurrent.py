@@ -10,9 +10,9 @@ class Recurrence(msgspec.Struct, frozen=True):
 
     `cell` is `LSTM`, `GRU` (whose reset gate comes after the product), `Tanh` or `Relu`;
     `direction` is ONNX's: `forward`, `reverse` or `bidirectional`. Operands have ONNX's shapes
-    and its order of gates: `sequence`, `input_weights`, `recurrent_weights`, and where they are
+    and its order of gates: `sequence`, `input_weights`, `recurrent_weights`, and if they are set
     `bias`, `initial` and `initial_cell`. Results are `outputs`: the hidden states of `all`
-    steps, the `last` ones, and the `last_cell` states.
+    steps, the `last` hidden states, and the `last_cell` states.
     """
 
     cell: str
@@ -28,9 +28,10 @@ class Recurrence(msgspec.Struct, frozen=True):
 
     @property
     def directions(self) -> int:
+        """How many directions the network goes."""
         return 2 if self.direction == "bidirectional" else 1
 
     def shape(self, output: str) -> Shape:
-        """Of a result."""
+        """The shape of a result, one of `outputs`."""
         state = self.directions, self.batch, self.hidden
         return (self.length, *state) if output == "all" else state

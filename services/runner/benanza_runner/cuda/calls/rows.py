@@ -6,7 +6,11 @@ from benanza_runner.cuda.calls.shape import Shape
 
 
 class Accumulation(msgspec.Struct, frozen=True):
-    """Sums of what comes before, over the middle one of three axes of the operand `input`."""
+    """Running sums over the middle one of three axes of the operand `input`.
+
+    If `exclusive`, a sum leaves out the element at its own place; if `reverse`, sums begin at the
+    end.
+    """
 
     output: Shape
     outer: int
@@ -20,8 +24,8 @@ class Accumulation(msgspec.Struct, frozen=True):
 class Ranking(msgspec.Struct, frozen=True):
     """The `count` largest or smallest elements on the middle one of three axes of `input`.
 
-    Results are `outputs`, each `values` or `indices` (int64) or both, of shape `output`. Of
-    equal elements the first one wins, or the `last`.
+    Results are `outputs`, `values` or `indices` (int64) or both, each of shape `output`. Of equal
+    elements the first one wins, or the last one if `last`.
     """
 
     output: Shape
@@ -53,11 +57,11 @@ class RowNormalisation(msgspec.Struct, frozen=True):
 
     `x` is the operand `input`, or its sum with the operand `residual`, which lies as it does.
 
-    The input has axes of these `lengths`, of which a row has those that are `reduced`, and
-    `scale` and `bias`, where they are, those that are `affine`. `kind` says what a row is
-    brought to: `variance` to a mean of 0 and a variance of 1, `rms` to a mean square of 1,
-    `l1` and `l2` to a norm of 1. With `by_channel` the lengths are those of the batch, of
-    groups, of channels in a group, and of space.
+    The input has axes of these `lengths`. A row has the axes that are `reduced`; `scale` and
+    `bias`, if they are set, have those that are `affine`. `kind` says what a row is brought to:
+    `variance` to a mean of 0 and a variance of 1, `rms` to a mean square of 1, `l1` and `l2` to a
+    norm of 1. If `by_channel`, the lengths are those of the batch, of groups, of channels in a
+    group, and of space.
     """
 
     kind: str

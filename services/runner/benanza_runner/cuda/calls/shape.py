@@ -1,4 +1,4 @@
 """Shapes of tensors."""
 
 Shape = tuple[int, ...]
-"""Those of ONNX: batch, channels, then space."""
+"""In ONNX's order of axes: batch, channels, then space."""

@@ -1,1 +1,1 @@
-"""Kernels generated here, for calls that no library has, or that it does slowly."""
+"""Kernels generated here, for calls that libraries lack or do slowly."""

@@ -1,8 +1,8 @@
-"""Attention as a kernel: for what no library runs, such as float32 or keys that lie transposed.
+"""Attention as a kernel, for what no library runs, such as float32 or keys that lie transposed.
 
-A block has a few queries and goes through the keys, as many at a time as it has threads. It
-keeps the largest score so far and the sums that belong to it, and makes these smaller where a
-larger score comes: scores are never in memory.
+A block has a few queries and goes through the keys, as many at a time as it has threads. It keeps
+the largest score so far and the sums that belong to it, and scales these down when a larger score
+comes. So scores are never in memory.
 """
 
 from collections.abc import Iterator
@@ -22,21 +22,22 @@ from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 SHAPES = ((64, 1), (256, 1), (64, 4), (128, 4), (64, 16), (128, 16))
-"""Threads of a block, and its queries."""
+"""How many threads and how many queries a block has."""
 
 MOST_SUMS = 64
-"""Elements of the result that a thread may keep in registers."""
+"""How many elements of the result a thread may keep in registers."""
 
 MOST_SHARED_BYTES = 48 * 1024
-"""Of a block, without asking for more."""
+"""What a block has without asking for more."""
 
 
 class AttentionKernels:
-    """Candidates for attention of any precision, wherever its operands are."""
+    """Candidates for attention of any precision, with operands of any strides."""
 
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each shape of a block that the heads fit into."""
         call = workspace.call
         if not isinstance(call, Attention):
             return
@@ -74,14 +75,14 @@ class AttentionKernels:
 
 
 def fits(call: Attention, threads: int, rows: int) -> bool:
-    """Whether a block of so many threads can have so many queries, and they are not mostly idle."""
+    """Whether a block of so many threads has room for so many queries, and use for most of them."""
     shared = 4 * (rows * call.size + rows * threads + threads)
     sums = rows * -(-call.width // threads)
     return shared <= MOST_SHARED_BYTES and sums <= MOST_SUMS and rows < 2 * call.queries
 
 
 def mask_steps(call: Attention) -> tuple[int, ...]:
-    """Of the mask: 0 on axes where it is repeated."""
+    """The strides of the mask in elements: 0 on axes where it is repeated."""
     shape = call.mask or (1, 1, 1, 1)
     return tuple(0 if n == 1 else prod(shape[at + 1 :]) for at, n in enumerate(shape))
 

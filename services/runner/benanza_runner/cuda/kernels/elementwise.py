@@ -1,6 +1,6 @@
-"""Element-wise calls: one generated kernel, compiled through CuPy.
+"""Element-wise calls as one generated kernel, compiled through CuPy.
 
-Sizes are arguments, so calls of the same statements share a compiled kernel.
+Sizes are arguments, so calls with the same statements share a compiled kernel.
 """
 
 from collections.abc import Iterator
@@ -33,6 +33,7 @@ class ElementwiseKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each layout, width of access and number of threads."""
         call = workspace.call
         if not isinstance(call, Elementwise):
             return

@@ -32,6 +32,7 @@ class GatheringKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each number of threads."""
         call = workspace.call
         if not isinstance(call, Gathering | Scattering | ElementGathering | ElementScattering):
             return
@@ -44,7 +45,7 @@ class GatheringKernels:
 
 
 def _runs(workspace: Workspace, call: Gathering | Scattering) -> Iterator[Candidate]:
-    """A thread moves one word of a run, the widest that a run is made of."""
+    """Kernels in which a thread moves one word of a run, the widest that runs are made of."""
     x, indices = workspace.operand("input"), workspace.operand("indices")
     result = workspace.result(call.output, None, call.element)
     size = x.element_bytes

@@ -1,8 +1,8 @@
-"""Products of 8-bit integers as a kernel, and what they take before and after a library's.
+"""Products of 8-bit integers as a kernel, and kernels before and after a library's product.
 
-Libraries multiply signed integers and know no zero points. So unsigned ones are shifted by
-`shift` before, and what the zero points then amount to is taken off after: with a and b as
-shifted, and their zero points likewise, (a - p)·(b - q) = a·b - p Σb - q Σa + k p q.
+Libraries multiply signed integers and know no zero points. So unsigned integers are shifted by
+`shift` before the product, and a correction for the zero points is subtracted after it. With a and
+b as shifted, and their zero points p and q likewise, (a - p)·(b - q) = a·b - p Σb - q Σa + k p q.
 """
 
 from collections.abc import Iterator
@@ -29,6 +29,7 @@ class IntegerProducts:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """The one kernel, unless the product is too large."""
         call = workspace.call
         if not isinstance(call, IntegerProduct):
             return
@@ -45,24 +46,24 @@ class IntegerProducts:
 
 
 def too_large(call: IntegerProduct) -> bool:
-    """Whether the kernels can't count the elements."""
+    """Whether the result has more elements than the kernels can count."""
     return call.m * call.n >= MOST_ELEMENTS
 
 
 def shift(element: str) -> int:
-    """What is subtracted from integers of a type, so that they are signed ones of 8 bits."""
+    """What is subtracted from integers of a type so that they fit into signed 8 bits."""
     return 128 if element == "uint8" else 0
 
 
 def zero_points(workspace: Workspace, call: IntegerProduct) -> tuple[Any, Any]:
-    """Those of both operands; an operand itself stands for one that isn't there."""
+    """The zero points of both operands. Where there is none, the operand itself fills its place."""
     a = workspace.operand("a_zero" if call.a_zero else "a").array
     b = workspace.operand("b_zero" if call.b_zeros else "b").array
     return a, b
 
 
 def shifting(a: Any, call: IntegerProduct, shifted: Any, sums: Any) -> Run:
-    """Writes `a` as int8, and the sum of each of its rows, in int32."""
+    """What writes `a` as int8 to `shifted`, and the sum of each of its rows in int32 to `sums`."""
     arguments = (a, shifted, sums, np.int32(call.k))
     return launch(_shifting(call.a_element), call.m, THREADS, arguments)
 
@@ -70,9 +71,9 @@ def shifting(a: Any, call: IntegerProduct, shifted: Any, sums: Any) -> Run:
 def correction(
     workspace: Workspace, call: IntegerProduct, a_sums: Any, b_sums: Any, result: Any
 ) -> Run:
-    """Takes what the zero points amount to off a product of shifted operands.
+    """What subtracts the correction for zero points from the product of shifted operands.
 
-    `a_sums` are those of rows of the first and `b_sums` those of columns of the second.
+    `a_sums` are sums of rows of the first operand, and `b_sums` of columns of the second.
     """
     kernel = _correction(call.a_element, call.b_element, call.a_zero, call.b_zeros)
     numbers = map(np.int32, (call.m * call.n, call.n, call.k))

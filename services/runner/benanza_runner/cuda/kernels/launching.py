@@ -10,20 +10,20 @@ from benanza_schemas.layer import Precision
 LIBRARY = "cupy"
 
 MOST_ELEMENTS = 2**31
-"""Kernels count with 32 bits: they take fewer."""
+"""Kernels count elements with 32 bits, so they take fewer than this."""
 
 WIDE_BYTES = 16
-"""The widest access that a thread makes at once."""
+"""The widest access of a thread, in bytes."""
 
 
 def launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Run:
-    """What starts a kernel of CuPy's in so many blocks."""
+    """What starts a kernel of CuPy's in so many blocks of so many threads."""
     return lambda: kernel((blocks,), (threads,), arguments)
 
 
 def preamble(precision: Precision, element: str) -> str:
-    """The beginning of a source: `E`, an element in memory; `V`, the variable for it; `read`
-    and `write`, which turn one into the other.
+    """The beginning of a source. It defines `E`, the type of an element in memory; `V`, the type
+    of a variable for it; and `read` and `write`, which convert between them.
     """
     if not element:
         names = "typedef T E; typedef float V;\n#define read load\n#define write store\n"

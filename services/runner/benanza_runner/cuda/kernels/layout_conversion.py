@@ -21,7 +21,7 @@ ROWS = 8
 
 
 def same_memory(shape: Shape, one: Order, other: Order) -> bool:
-    """Whether a tensor looks the same in memory in both orders of axes."""
+    """Whether a tensor of this shape lies alike in memory in both orders of axes."""
     return [a for a in one if shape[a] > 1] == [a for a in other if shape[a] > 1]
 
 

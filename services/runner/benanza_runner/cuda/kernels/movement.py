@@ -27,6 +27,7 @@ class MovementKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """Kernels; for views and shuffles CuPy's `copyto` as well."""
         call = workspace.call
         if isinstance(call, Concatenation):
             yield from _concatenations(workspace, call)
@@ -95,7 +96,7 @@ def _copies(x: DeviceTensor, view: Any, result: DeviceTensor, layout: str) -> It
 
 
 def merged(shape: tuple[int, ...], steps: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Length and step of each axis, those that run on into the next one joined with it."""
+    """Length and stride of each axis. Axes that continue into the next one are joined with it."""
     axes: list[tuple[int, int]] = []
     for length, step in zip(shape, steps, strict=True):
         if length == 1:
@@ -215,7 +216,7 @@ extern "C" __global__ void concatenate({pointers}{ends}{word}* __restrict__ q, u
 
 @cache
 def _splitting(parts: int, results: tuple[int, ...], word: str) -> Any:
-    """Parts that are no results are not written."""
+    """A kernel that writes the parts that are results."""
     pointers = "".join(f"{word}* __restrict__ p{i}, " for i in results)
     ends = "".join(f"unsigned e{i}, " for i in range(parts))
     writes = [f"{place} = v;" for place in _places(parts)]
@@ -233,7 +234,7 @@ extern "C" __global__ void divide({pointers}{ends}const {word}* __restrict__ q, 
 
 
 def _places(parts: int) -> list[str]:
-    """Where in each part a column of the whole is, if it is in that part."""
+    """Expressions for where in each part a column of the whole is, if it is in that part."""
     later = [f"p{i}[row * (e{i} - e{i - 1}) + column - e{i - 1}]" for i in range(1, parts)]
     return ["p0[row * e0 + column]", *later]
 

@@ -1,6 +1,6 @@
 """Normalisations of rows, as kernels compiled through CuPy.
 
-A row is what shares a mean or a norm; its elements need not lie next to each other.
+A row is the elements that share a mean or a norm. They need not lie next to each other.
 """
 
 from collections.abc import Iterator
@@ -31,6 +31,7 @@ class NormKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each layout and number of threads, with a row held in registers or not."""
         call = workspace.call
         if not isinstance(call, RowNormalisation):
             return
@@ -82,7 +83,7 @@ def _normalisations(workspace: Workspace, call: RowNormalisation) -> Iterator[Ca
 
 
 def _steps(lengths: Shape, channels_last: bool) -> Shape:
-    """Of each axis in memory; with channels last, of batch, groups, channels and space."""
+    """The stride of each axis in elements: of batch, groups, channels, space with channels last."""
     if channels_last:
         _, groups, channels, space = lengths
         return groups * channels * space, channels, 1, groups * channels
@@ -95,7 +96,7 @@ FACTORS = {
     "l1": ("fabsf(v)", "1.0f / sum"),
     "l2": ("v * v", "rsqrtf(sum)"),
 }
-"""What is summed up in a row, and what its elements are multiplied with."""
+"""What is summed up over a row, and the factor of its elements."""
 
 
 @cache
@@ -109,7 +110,10 @@ def _normalisation(
     inside: int,
     held: int,
 ) -> Any:
-    """`held` elements a thread are read once; with 0, rows are read as often as they are used."""
+    """A kernel in which each thread keeps `held` elements in registers.
+
+    With 0, elements are read again each time that they are used.
+    """
     each, factor = FACTORS[kind]
     find = f"""unsigned part = i, mine = first_mine;
     long long at = first;

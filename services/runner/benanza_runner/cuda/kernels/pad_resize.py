@@ -25,6 +25,7 @@ class PadResizeKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each layout and number of threads."""
         call = workspace.call
         if not isinstance(call, Padding | Resizing):
             return
@@ -141,7 +142,7 @@ def _resizing(
     coordinates: str,
     rounding: str,
 ) -> Any:
-    """Each axis that is resized gives one place in the input, or two with a weight each."""
+    """A kernel in which each resized axis has one place in the input, or two with a weight each."""
     rank = len(resized)
     scales = "".join(f", float f{at}" for at in range(rank))
     lines = []
@@ -179,7 +180,7 @@ extern "C" __global__ void resize({_parameters(rank)}{scales}) {{
 
 
 def _taps(axes: list[int]) -> list[str]:
-    """The sum over the corners of the cell, each with the product of its weights."""
+    """Statements that add up the corners of a cell, each times the product of its weights."""
     lines = []
     for corner in range(1 << len(axes)):
         upper = [bool(corner >> bit & 1) for bit in range(len(axes))]

@@ -20,7 +20,7 @@ from benanza_runner.variants import FailedVariant
 THREADS = (64, 256)
 WARP = 32
 FEW_OUTPUTS = 1 << 18
-"""Up to so many, a warp for each output is tried too: its threads share the window."""
+"""Up to so many outputs, a warp for each is tried as well; its threads share the window."""
 
 
 class PoolingKernels:
@@ -29,6 +29,7 @@ class PoolingKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each layout, width of access and number of threads."""
         call = workspace.call
         if not isinstance(call, Pooling):
             return

@@ -18,7 +18,7 @@ SHAPES = ((1, 128), (32, 128), (128, 128), (256, 256), (1024, 1024))
 """Threads that share a row, and threads in a block."""
 
 MOST_SORTED = 4096
-"""So many elements with their places fit into the shared memory of a block; of integers half."""
+"""How many floats with their places fit into a block's shared memory; half as many integers do."""
 
 SCAN_SHAPES = ((1, 64), (1, 256), (128, 128), (512, 512))
 
@@ -29,6 +29,7 @@ class RankingKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """Rankings by selection and, if a row fits into shared memory, by sorting."""
         call = workspace.call
         if isinstance(call, Ranking):
             yield from _rankings(workspace, call)

@@ -1,6 +1,6 @@
 """Reductions over axes, as kernels compiled through CuPy.
 
-A row is what is reduced to one number; its elements need not lie next to each other.
+A row is the elements that are reduced to one number. They need not lie next to each other.
 """
 
 from collections.abc import Iterator
@@ -32,6 +32,7 @@ class ReductionKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each layout and number of threads that share a row."""
         call = workspace.call
         if not isinstance(call, Reduction):
             return
@@ -42,7 +43,7 @@ class ReductionKernels:
 
 
 def _reductions(workspace: Workspace, call: Reduction) -> Iterator[Candidate]:
-    """Results that have no axes of one where they were reduced are written in ONNX's order."""
+    """Results without the reduced axes are written in ONNX's order."""
     rank = len(call.input)
     kept = len(call.output) == rank
     layouts = [("", tuple(range(rank)))]

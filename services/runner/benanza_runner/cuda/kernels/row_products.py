@@ -1,7 +1,7 @@
-"""Products of one row with a matrix, as a kernel: threads share a row of weights.
+"""Products of one row with a matrix, as a kernel in which threads share a row of weights.
 
-Such a product reads each weight once, so it is bound by memory, for which a library's tiles
-are not made.
+Such a product reads each weight once, so it is bound by memory. A library's tiles are made for
+products that are bound by arithmetic.
 """
 
 from collections.abc import Iterator
@@ -31,6 +31,7 @@ class RowProducts:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each number of threads that share a row."""
         call = workspace.call
         if not isinstance(call, Product) or call.m != 1 or call.batch * call.rounds != 1:
             return

@@ -27,6 +27,7 @@ class SoftmaxLrnKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each number of threads; of normalisations also for each layout."""
         call = workspace.call
         if isinstance(call, Softmax):
             x, result = workspace.operand("input"), workspace.result(call.output)

@@ -1,6 +1,6 @@
 """Transposed convolutions as one kernel, a thread for each output, compiled through CuPy.
 
-It is slow where there are many channels, but takes any pads and any epilogue.
+It is slow if there are many channels, but takes any pads and any epilogue.
 """
 
 from collections.abc import Iterator
@@ -29,6 +29,7 @@ class TransposedKernels:
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each layout and number of threads."""
         call = workspace.call
         if not isinstance(call, TransposedConvolution):
             return

@@ -1,8 +1,8 @@
 """Matrix products through cuBLASLt (`nvmath.bindings.cublasLt`).
 
-cuBLASLt takes matrices by column, so a product of matrices by row is asked for the other way
-round: dᵀ = bᵀ · aᵀ, with n rows and m columns. Read: the cuBLAS documentation, section "Using
-the cuBLASLt API".
+cuBLASLt takes matrices by column, so a product of matrices by row is asked for transposed:
+dᵀ = bᵀ · aᵀ, with n rows and m columns. Source: the cuBLAS documentation, section "Using the
+cuBLASLt API".
 """
 
 import math
@@ -40,15 +40,18 @@ EPILOGUES = {
     (False, "GeluTanh"): cublasLt.Epilogue.GELU,
     (True, "GeluTanh"): cublasLt.Epilogue.GELU_BIAS,
 }
-"""By bias and activation. The documentation says GELU without saying which one; what XLA asks
-of it is the approximation by tanh (openxla/xla#7751)."""
+"""By bias and activation. The documentation doesn't say which GELU it means; XLA uses it for the
+approximation by tanh (openxla/xla#7751)."""
 
 KNOBS = ("ID", "TILE_ID", "STAGES_ID", "SPLITK_NUM", "REDUCTION_SCHEME", "CTA_SWIZZLING")
 KNOBS_OF_HOPPER = ("INNER_SHAPE_ID", "CLUSTER_SHAPE_ID", "CUSTOM_OPTION")
 
 
 class CublasLt:
-    """A handle, and how many algorithms at most are asked for."""
+    """Candidates for products and for convolutions that are products.
+
+    The heuristic is asked for at most so many algorithms of a call.
+    """
 
     library = LIBRARY
 
@@ -57,7 +60,7 @@ class CublasLt:
         self._most = most_algorithms
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
-        """The algorithms that the heuristic offers. A weight is tried either way round."""
+        """The algorithms that the heuristic offers, for a weight as it lies and transposed."""
         for product, layout, operands in _products(workspace):
             try:
                 problem = _FloatProblem(self._handle, workspace, product, operands)
@@ -72,7 +75,10 @@ class CublasLt:
 
 
 def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, DeviceTensor]]]:
-    """The call as products: itself; or a convolution that is one, as its pixels are rows."""
+    """The call as products, each with its layout and operands.
+
+    A convolution is a product if its pixels are rows.
+    """
     call = workspace.call
     names = [name for name in ("bias", "residual") if getattr(call, name, False)]
     if isinstance(call, Product):
@@ -117,7 +123,7 @@ def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, De
 
 
 def is_product(call: Convolution) -> bool:
-    """Whether each output pixel is a product of one input pixel, as it is, with the filter."""
+    """Whether each output pixel is the product of one input pixel with the filter."""
     ones = (1,) * len(call.strides)
     return (
         not call.has_prologue
@@ -131,7 +137,7 @@ def is_product(call: Convolution) -> bool:
 class _FloatProblem:
     """Descriptors of a product on given memory.
 
-    `side_by_side` says that the matrices of a batch share rows, and so do their results.
+    The matrices of a batch are groups of a convolution if the call is one; then they share rows.
     """
 
     def __init__(
@@ -192,10 +198,11 @@ class _FloatProblem:
         return layout
 
     def algorithms(self, most: int) -> list[tuple[str, Any, int]]:
-        """Name, algorithm and bytes of scratch memory, the most promising first."""
+        """Name, algorithm and bytes of scratch memory of each, the most promising first."""
         return heuristic(self._handle, self._what, (self._b, self._a, self._d), most)
 
     def candidate(self, name: str, algorithm: Any, size: int, layout: str) -> Candidate:
+        """The product by this algorithm, with `size` bytes of scratch memory."""
         operands = self._operands
         a, b, result = operands["a"].pointer, operands["b"].pointer, operands["result"]
         added, written = operands.get("residual", result).pointer, result.pointer
@@ -242,10 +249,10 @@ class _FloatProblem:
 def heuristic(
     handle: int, what: int, matrices: tuple[int, int, int], most: int
 ) -> list[tuple[str, Any, int]]:
-    """The algorithms that cuBLASLt's heuristic offers for a product, the most promising first.
+    """Name, algorithm and bytes of scratch memory of what cuBLASLt's heuristic offers.
 
-    `matrices` are the layouts of both factors and of the result. Name, algorithm and bytes of
-    scratch memory of each.
+    The most promising algorithm comes first, and there are at most so many. `what` describes the
+    product; `matrices` are the layouts of both factors and of the result.
     """
     preference = cublasLt.matmul_preference_create()
     data = np.array([SCRATCH_BYTES], np.uint64)
@@ -276,7 +283,7 @@ def heuristic(
 
 
 def _name(algorithm: Any) -> str:
-    """`algorithm 66 (TILE_ID=20, …)`: what cuBLASLt needs to find it again."""
+    """Number and configuration, by which it is found again: `algorithm 66 (TILE_ID=20, …)`."""
     values = {}
     for knob in KNOBS + KNOBS_OF_HOPPER:
         kind = getattr(cublasLt.MatmulAlgoConfigAttribute, knob)

@@ -1,7 +1,7 @@
-"""Products of 8-bit integers through cuBLASLt, which sums them up in int32.
+"""Products of 8-bit integers through cuBLASLt, which adds them up in int32.
 
-Of regular matrices it takes the first transposed and the second not, of signed integers, with
-sizes that are multiples of 4: the cuBLAS documentation, `cublasLtMatmul()`, on IMMA kernels.
+It takes signed integers, the first matrix transposed and the second not, and sizes that are
+multiples of 4. Source: the cuBLAS documentation, `cublasLtMatmul()`, on IMMA kernels.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,10 @@ MULTIPLE = 4
 
 
 class CublasLtIntegers:
-    """A handle, and how many algorithms at most are asked for."""
+    """Candidates for products of 8-bit integers.
+
+    The heuristic is asked for at most so many algorithms of a call.
+    """
 
     library = LIBRARY
 
@@ -33,6 +36,7 @@ class CublasLtIntegers:
         self._most = most_algorithms
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """The algorithms that the heuristic offers."""
         call = workspace.call
         if not isinstance(call, IntegerProduct):
             return
@@ -55,7 +59,10 @@ class CublasLtIntegers:
 
 
 class _IntegerProblem:
-    """Descriptors of a product; by column, so with the weights first, as rows of k."""
+    """Descriptors of a product, and the kernels before and after it.
+
+    cuBLASLt counts by column, so the weights come first, as rows of k.
+    """
 
     def __init__(self, handle: int, workspace: Workspace, call: IntegerProduct) -> None:
         self._handle, self._workspace, self._call = handle, workspace, call
@@ -77,7 +84,7 @@ class _IntegerProblem:
         self._matrix = given
         self._before: list[Run] = []
         self._after: list[Run] = []
-        # Sums of rows count where the weights have a zero point, or get one by the shift.
+        # Sums of rows are needed if the weights have a zero point, or get one by the shift.
         if shift(call.a_element) or call.b_zeros or shift(call.b_element):
             self._matrix = cupy.empty((call.m, call.k), cupy.int8)
             sums = cupy.empty(call.m, cupy.int32)
@@ -93,10 +100,11 @@ class _IntegerProblem:
         return self._layouts[-1]
 
     def algorithms(self, most: int) -> list[tuple[str, Any, int]]:
-        """Name, algorithm and bytes of scratch memory, the most promising first."""
+        """Name, algorithm and bytes of scratch memory of each, the most promising first."""
         return heuristic(self._handle, self._what, (self._b, self._a, self._d), most)
 
     def candidate(self, name: str, algorithm: Any, size: int) -> Candidate:
+        """The product by this algorithm, with `size` bytes of scratch memory."""
         scratch = 0
 
         def prepare() -> int:

@@ -1,8 +1,8 @@
 """Activations of the last value of a cuDNN graph, as one or a few pointwise operations.
 
-Read: the Python sources of nvidia-cudnn-frontend 1.32. `cudnn/_pygraph.py` names the operations
-and their arguments; it gives Elu no alpha. `cudnn/gemm/ops/swiglu_mlp.py` multiplies products
-by numbers, and by functions of themselves.
+Sources: nvidia-cudnn-frontend 1.32. `cudnn/_pygraph.py` names the operations and their arguments;
+its Elu has no alpha. `cudnn/gemm/ops/swiglu_mlp.py` multiplies products by numbers, and by
+functions of themselves.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _POINTWISE = {
     "Softplus": "softplus",
     "Tanh": "tanh",
 }
-"""Operations without numbers of their own, by the names of activations."""
+"""Operations that take no numbers, by the names of activations."""
 
 
 def activated(
@@ -67,7 +67,7 @@ def activated(
 def _bent(ir: Any, value: Any, curve: Any, slope: Any) -> Any:
     """The value where it is positive, and elsewhere a slope times a curve.
 
-    Where the value is positive, the curve is the value, so that nothing is left of it.
+    The curve is to equal the value where that is positive, so that their difference is zero there.
     """
     positive = ir.relu(value)
     return ir.add(positive, ir.mul(ir.sub(curve, positive), slope))

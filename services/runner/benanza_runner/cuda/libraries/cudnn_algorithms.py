@@ -36,7 +36,7 @@ ALGORITHMS = (
 """In the order of `cudnnConvolutionFwdAlgo_t`."""
 
 ONLY_WITHOUT_ACTIVATION = ALGORITHMS.index("IMPLICIT_PRECOMP_GEMM")
-"""The one that takes CUDNN_ACTIVATION_IDENTITY, says the API reference."""
+"""Only this one takes CUDNN_ACTIVATION_IDENTITY, as the API reference says."""
 
 
 class _Performance(ctypes.Structure):
@@ -56,10 +56,10 @@ class _Performance(ctypes.Structure):
 class CudnnAlgorithms:
     """Candidates for convolutions: each algorithm in both layouts.
 
-    One of each layout is what cuDNN's heuristic would choose, whatever scratch memory it takes.
-    With a bias and an activation, they are one call, `cudnnConvolutionBiasActivationForward`; one
-    algorithm also without an activation. Else they are `cudnnConvolutionForward`, and what
-    follows it as calls of their own.
+    In each layout, the one that cuDNN's heuristic would choose is marked, whatever scratch memory
+    it takes. With a bias and an activation, a candidate is one call of
+    `cudnnConvolutionBiasActivationForward`; one algorithm can do without the activation. Otherwise
+    it is `cudnnConvolutionForward`, and a call of its own for each part of the epilogue.
     """
 
     library = LIBRARY
@@ -68,6 +68,7 @@ class CudnnAlgorithms:
         self._cudnn = library
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """The eight algorithms in each layout."""
         call = workspace.call
         if not isinstance(call, Convolution):
             return
@@ -122,7 +123,7 @@ class _Convolution:
         )
 
     def chosen(self) -> int | None:
-        """The number of the algorithm that cuDNN's heuristic puts first, if it knows one."""
+        """The number of the algorithm that cuDNN's heuristic puts first, or None."""
         found = (_Performance * len(ALGORITHMS))()
         count = ctypes.c_int()
         try:
@@ -143,6 +144,7 @@ class _Convolution:
         return next(able, None)
 
     def candidate(self, number: int, name: str) -> Candidate:
+        """The convolution by the algorithm of this number and name."""
         scratch, size = 0, 0
 
         def prepare() -> int:

@@ -1,4 +1,4 @@
-"""What convolutions and their gradients have in common in cuDNN's legacy API."""
+"""Descriptors and epilogues of convolutions and their gradients in cuDNN's legacy API."""
 
 import ctypes
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from benanza_schemas.layer import Precision
 def filter_descriptor(
     cudnn: CudnnLibrary, shape: Sequence[int], layout: str, precision: Precision
 ) -> Descriptor:
-    """Of weights that lie in this layout."""
+    """A descriptor of weights of this shape that lie in this layout."""
     descriptor = Descriptor(cudnn, "Filter")
     cudnn.call(
         "cudnnSetFilterNdDescriptor",
@@ -40,7 +40,7 @@ def filter_descriptor(
 def convolution_descriptor(
     cudnn: CudnnLibrary, call: Convolution | TransposedConvolution, precision: Precision
 ) -> Descriptor:
-    """Of strides, dilations, groups, and pads that are alike on both sides."""
+    """A descriptor of strides, dilations, groups, and pads that are alike on both sides."""
     descriptor = Descriptor(cudnn, "Convolution")
     cudnn.call(
         "cudnnSetConvolutionNdDescriptor",
@@ -58,10 +58,10 @@ def convolution_descriptor(
 
 
 class SeparateEpilogue:
-    """What follows a convolution; `run` starts it as calls of their own, in place.
+    """Bias, residual and activation after a convolution, each as a call of its own, in place.
 
-    `described` is the descriptor of `result`, as which the residual lies, too. `bias` and
-    `activation` are descriptors that calls which fuse them take as well.
+    `described` is the descriptor of `result`, and of the residual, which lies alike. `bias` and
+    `activation` are descriptors, which calls that fuse them take as well.
     """
 
     def __init__(
@@ -90,12 +90,13 @@ class SeparateEpilogue:
 
     @property
     def steps(self) -> str:
-        """The calls that `run` starts, in words; empty if there are none."""
+        """Names of the calls that `run` starts; empty if there are none."""
         bias = "bias" if self._bias is not None else ""
         residual = "residual" if self._residual is not None else ""
         return ", ".join(filter(None, (bias, residual, self._name)))
 
     def run(self) -> None:
+        """Starts the calls."""
         if self._bias is not None:
             self._add(self.bias, self._bias)
         if self._residual is not None:

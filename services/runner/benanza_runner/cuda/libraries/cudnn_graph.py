@@ -1,14 +1,15 @@
 """Convolutions, attention, and products that cuBLASLt lacks, through cuDNN's graph API.
 
-One call is one graph; its plans, which the heuristics and the fallback offer, are the
-candidates. A plan's index means nothing later, so a plan is known by its engine and knobs.
-Read: the Python sources of nvidia-cudnn-frontend 1.32 (`cudnn/_pygraph.py`): its operations,
-that a number may be a tensor (`tensor_scalar`; in `cudnn/gemm/ops/swiglu_mlp.py` what cuDNN
-that wants), and that a transposed convolution has to be told its output's shape; and in its headers
-(`scaled_dot_product_flash_attention.h`, `sdpa_support_surface.h`) that attention wants the
-columns of all operands next to each other, and other steps in multiples of 16 bytes. Of
-convolutions whose input is computed, it only takes those where the last value before them has the
-type of the filter, with channels last (asked of cuDNN 9.19 with the properties of an H200).
+One call is one graph. Its plans, which the heuristics and the fallback offer, are the candidates. A
+plan's index means nothing later, so a plan is named by its engine and knobs.
+
+Sources: nvidia-cudnn-frontend 1.32. `cudnn/_pygraph.py` has the operations; a number may be a
+tensor (`tensor_scalar`; `cudnn/gemm/ops/swiglu_mlp.py` shows which cuDNN that needs), and a
+transposed convolution has to be told the shape of its output. The headers
+`scaled_dot_product_flash_attention.h` and `sdpa_support_surface.h` say that attention wants the
+columns of all operands next to each other, and its other strides in multiples of 16 bytes. A
+convolution whose input is computed wants that input in the type of the filter, with channels last:
+cuDNN 9.19 said so, asked with the properties of an H200.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ TYPES: dict[Precision, Any] = {
     "bf16": cudnn.data_type.BFLOAT16,
 }
 DESELECTED = "Deselecting execution plan"
-"""What building a plan says that has one of the notes deselected."""
+"""How the error begins that building a plan raises if it has a deselected note."""
 
 FUSED_BY_CUBLASLT = frozenset(("", "Relu", "GeluTanh"))
 
@@ -48,11 +49,11 @@ Built = tuple[Any, Shape, Shape]
 """The last value of a graph, its shape and its strides."""
 
 Build = Callable[["_Graph", Any], Built]
-"""Adds operations to a graph, given with the frontend's object for it."""
+"""Adds operations to a graph; its second argument is the frontend's object for the graph."""
 
 
 class CudnnGraph:
-    """A handle on one stream."""
+    """Candidates of cuDNN's graph API, on one stream; at most so many plans for each layout."""
 
     library = LIBRARY
 
@@ -67,7 +68,7 @@ class CudnnGraph:
         cudnn.set_stream(self._handle, stream)
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
-        """All plans in both layouts, the most promising first."""
+        """Plans in both layouts, the most promising first."""
         call = workspace.call
         if isinstance(call, Convolution | TransposedConvolution):
             for layout, order in workspace.layouts(len(call.input)):
@@ -91,7 +92,7 @@ class CudnnGraph:
             return
         most, more = self._most_plans, list[dict[str, int]]()
         if isinstance(workspace.call, Convolution) and workspace.call.has_prologue:
-            # Each takes a second to compile, and what is offered is alike.
+            # Each takes a second to compile, and those that are offered are alike.
             most, more = 1, configurations(workspace.call, self._multiprocessors)
         for index in range(graph.count):
             if graph.built < most:
@@ -101,7 +102,7 @@ class CudnnGraph:
 
 
 class _Graph:
-    """A convolution or a product with what surrounds it, or attention, planned."""
+    """A convolution or a product with its prologue and epilogue, or attention, with its plans."""
 
     def __init__(
         self, handle: Any, workspace: Workspace, result: DeviceTensor, build: Build
@@ -130,10 +131,12 @@ class _Graph:
         self._graph.create_execution_plans(list(MODES))
         self.count = int(self._graph.get_execution_plan_count())
 
-    def input(self, placed: DeviceTensor) -> Any:
-        return self.tensor(placed.pointer, placed.shape, placed.strides)
+    def input(self, operand: DeviceTensor) -> Any:
+        """The graph's tensor for an operand."""
+        return self.tensor(operand.pointer, operand.shape, operand.strides)
 
     def tensor(self, pointer: int, shape: Sequence[int], strides: Sequence[int]) -> Any:
+        """The graph's tensor at this address; strides count elements."""
         uid = len(self._pack) + 1
         self._pack[uid] = pointer
         return self._graph.tensor(
@@ -144,19 +147,20 @@ class _Graph:
         )
 
     def scalar(self, number: float) -> Any:
-        """A number that the graph owns, as float32: what needs a double was read as zero.
+        """A number that the graph owns.
 
-        As a constant of the compiler it wants cuDNN 9.22.
+        It is rounded to float32, because a number that needs a double was read as zero. As a
+        constant of the compiler it would need cuDNN 9.22.
         """
         return self._graph.tensor_scalar(float(np.float32(number)), cudnn.scalar_type.RUNTIME_PARAM)
 
     def candidate(self, index: int, layout: str) -> Candidate:
-        """A plan that was offered."""
+        """The plan that was offered at this index."""
         engine, knobs = self._graph.get_engine_and_knobs_at_index(index)
         return self._candidate(_name(engine, knobs), layout, lambda: index)
 
     def configured(self, knobs: Mapping[str, int], layout: str) -> Candidate:
-        """A plan that was not: one of `cudnn_tiles`."""
+        """A plan that was not offered: one of `cudnn_tiles`."""
         chosen = {getattr(cudnn.knob_type, name): value for name, value in knobs.items()}
 
         def add() -> int:
@@ -191,7 +195,7 @@ class _Graph:
 
 
 def _name(engine: int, knobs: Mapping[Any, int]) -> str:
-    """Engine and knobs: `engine 5 (TILE_SIZE=3, SPLIT_K=1)`."""
+    """Engine and knobs, by which a plan is found again: `engine 5 (TILE_SIZE=3, SPLIT_K=1)`."""
     parts = sorted((getattr(kind, "name", str(kind)), value) for kind, value in knobs.items())
     return f"engine {engine} ({', '.join(f'{kind}={value}' for kind, value in parts)})"
 
@@ -233,7 +237,7 @@ def _convolution(
 
 
 def _prepared(graph: _Graph, ir: Any, workspace: Workspace, call: Convolution, x: Any) -> Any:
-    """What is convolved: computed in float32, and rounded."""
+    """The input as it is convolved: after the prologue, computed in float32 and rounded."""
     value = x
     if call.scaled:
         value = ir.scale(value, _vector(graph, workspace, "scale", call.input))
@@ -296,7 +300,7 @@ def _attention(workspace: Workspace, call: Attention) -> Build:
 
 
 def _vector(graph: _Graph, workspace: Workspace, name: str, x: Shape) -> Any:
-    """An operand by channel of a feature map; cuDNN wants these steps on its axes of one."""
+    """An operand by channel of a feature map. cuDNN wants these strides on its axes of one."""
     ones = (1,) * (len(x) - 2)
     pointer = workspace.operand(name).pointer
     return graph.tensor(pointer, (1, x[1], *ones), (x[1], 1, *ones))

@@ -26,7 +26,10 @@ ACROSS_CHANNELS = 0
 
 
 class CudnnLegacy:
-    """Candidates for calls that cuDNN's graph API lacks in Python."""
+    """Candidates for poolings, softmax and local response normalisation.
+
+    cuDNN's graph API lacks these in Python.
+    """
 
     library = LIBRARY
 
@@ -34,6 +37,7 @@ class CudnnLegacy:
         self._cudnn = library
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each layout; of softmax for each algorithm."""
         call = workspace.call
         if isinstance(call, Softmax):
             shape = (call.outer, call.size, call.inner, 1)
@@ -156,7 +160,7 @@ class CudnnLegacy:
 
 
 def _is_symmetric(call: Pooling) -> bool:
-    """Whether the output is what cuDNN makes of pads that are the same on both sides."""
+    """Whether the output has the shape that cuDNN gives it with the same pads on both sides."""
     sizes = zip(
         call.input[2:], call.output[2:], call.window, call.strides, call.pads_before, strict=True
     )

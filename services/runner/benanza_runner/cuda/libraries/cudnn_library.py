@@ -1,4 +1,4 @@
-"""cuDNN's legacy API, which no maintained Python package binds: the few calls used here.
+"""cuDNN's legacy API, through ctypes: no maintained Python package binds it.
 
 Names and numbers are those of `cudnn_ops.h` and `cudnn_cnn.h` of cuDNN 9.
 """
@@ -18,12 +18,12 @@ ACTIVATION = {"": 5, "Relu": 1}
 FILTER_FORMAT = {"NCHW": 0, "NHWC": 1, "NCDHW": 0, "NDHWC": 1}
 
 MATH: dict[Precision, int] = {"fp32": 3, "tf32": 0, "fp16": 1, "bf16": 1}
-"""CUDNN_FMA_MATH, which shuts Tensor Cores out; CUDNN_DEFAULT_MATH, which takes TF32 for
-float32; CUDNN_TENSOR_OP_MATH."""
+"""CUDNN_FMA_MATH, which uses no Tensor Cores; CUDNN_DEFAULT_MATH, which multiplies float32 in TF32;
+CUDNN_TENSOR_OP_MATH."""
 
 
 class CudnnError(RuntimeError):
-    """A call that cuDNN refused; the text is cuDNN's."""
+    """cuDNN refused a call; the text is cuDNN's."""
 
 
 class CudnnLibrary:
@@ -68,7 +68,7 @@ class CudnnLibrary:
 
 
 class Descriptor:
-    """What cuDNN calls a descriptor of this kind, `Tensor` or `Pooling`; destroyed with it."""
+    """A descriptor of cuDNN's of this kind, such as `Tensor`. It is destroyed with this object."""
 
     def __init__(self, library: CudnnLibrary, kind: str) -> None:
         self._library = library
@@ -82,7 +82,7 @@ class Descriptor:
 
 
 def integers(numbers: Sequence[int]) -> Any:
-    """As an array of C's `int`."""
+    """The numbers as an array of C's `int`."""
     return (ctypes.c_int * len(numbers))(*numbers)
 
 

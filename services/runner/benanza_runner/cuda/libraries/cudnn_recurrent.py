@@ -36,7 +36,7 @@ INFERENCE = 0
 
 
 class _Data(NamedTuple):
-    """How cuDNN is told that sequences lie: `cudnnRNNDataLayout_t` and the flag for it."""
+    """How sequences lie, for cuDNN: `cudnnRNNDataLayout_t` and the flag that belongs to it."""
 
     name: str
     layout: int
@@ -44,7 +44,7 @@ class _Data(NamedTuple):
 
 
 DATA = (_Data("packed", 1, 0), _Data("unpacked", 0, 1))
-"""Step by step. Where all sequences are as long, both are the same in memory."""
+"""Both go step by step. If all sequences have the same length, both are the same in memory."""
 
 
 class CudnnRecurrent:
@@ -56,6 +56,7 @@ class CudnnRecurrent:
         self._cudnn = library
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """Each algorithm, on packed and on unpacked sequences."""
         call = workspace.call
         if not isinstance(call, Recurrence):
             return
@@ -70,9 +71,9 @@ class CudnnRecurrent:
 class _Network:
     """A network of one layer, to be run by one algorithm.
 
-    cuDNN has both directions' states next to each other at each step, ONNX one direction after
-    the other. It has no network that only goes backwards: then the sequence is turned around,
-    and so is what comes of it. These copies are part of a run.
+    At each step, cuDNN has both directions' states next to each other, and ONNX one direction after
+    the other. cuDNN has no network that only goes backwards: then the sequence is reversed before,
+    and the result after it. These copies are part of a run.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class _Network:
         self._weights: Any = None
 
     def candidate(self, name: str) -> Candidate:
+        """The network under this name."""
         scratch, size = 0, 0
 
         def prepare() -> int:
@@ -128,13 +130,13 @@ class _Network:
                 cupy.copyto(self._read, self._given[::-1])
             self._forward(scratch, size)
             if "all" in self._results and self._written is not self._results["all"]:
-                self._turn()
+                self._reorder()
 
         first, *more = self._results.values()
         return Candidate(LIBRARY, name, "", prepare, run, first, tuple(more))
 
     def _states(self) -> DeviceTensor:
-        """Memory for the states of all steps as cuDNN writes them: the result's, if it can be."""
+        """Memory for the states of all steps in cuDNN's order: the result itself, if possible."""
         call = self._call
         same = not self._backwards and (call.directions == 1 or call.batch == 1)
         if same and "all" in self._results:
@@ -145,8 +147,8 @@ class _Network:
         self._copies_bytes += found.array.nbytes
         return found
 
-    def _turn(self) -> None:
-        """States of all steps from cuDNN's order into ONNX's."""
+    def _reorder(self) -> None:
+        """Copies the states of all steps from cuDNN's order into ONNX's."""
         call = self._call
         states = self._written.array.reshape(call.length, call.batch, call.directions, call.hidden)
         if self._backwards:
@@ -154,7 +156,7 @@ class _Network:
         cupy.copyto(self._results["all"].array, states.transpose(0, 2, 1, 3))
 
     def _sequences(self, size: int) -> Descriptor:
-        """A descriptor of sequences which are all as long, of vectors of this size."""
+        """A descriptor of sequences of the same length, of vectors of this size."""
         call = self._call
         found = Descriptor(self._cudnn, "RNNData")
         self._cudnn.call(
@@ -171,7 +173,7 @@ class _Network:
         return found
 
     def _descriptor(self) -> Descriptor:
-        """Only the standard algorithm takes networks without bias; others get zeros."""
+        """The network's descriptor. Only the standard algorithm takes one without bias."""
         call = self._call
         without = self._algorithm == STANDARD and not call.bias
         found = Descriptor(self._cudnn, "RNN")
@@ -209,7 +211,7 @@ class _Network:
         return scratch.value
 
     def _packed_weights(self) -> Any:
-        """All weights where cuDNN says that they belong; biases that there aren't are zero."""
+        """All weights at the places that cuDNN says; missing biases are zero."""
         needed = ctypes.c_size_t()
         self._cudnn.call(
             "cudnnGetRNNWeightSpaceSize",

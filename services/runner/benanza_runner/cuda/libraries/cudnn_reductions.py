@@ -36,6 +36,7 @@ class CudnnReductions:
         self._cudnn = library
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each layout."""
         call = workspace.call
         if not isinstance(call, Reduction) or call.element or call.kind not in OPERATIONS:
             return
@@ -43,7 +44,7 @@ class CudnnReductions:
         if rank > MOST_AXES:
             yield refused(LIBRARY, "cudnnReduceTensor", "", f"it takes no {rank} axes")
             return
-        # A result that lacks the axes that were reduced is one that has them in ONNX's order.
+        # A result without the reduced axes lies as one with them in ONNX's order does.
         kept = len(call.output) == rank
         layouts = [("", tuple(range(rank)))]
         if rank >= 4 and kept:

@@ -1,6 +1,6 @@
 """Transposed convolutions through cuDNN's legacy API: the gradient of a convolution's input.
 
-Bias and activation are further calls, in place: this API fuses nothing with a gradient.
+Bias and activation are further calls, in place, because this API fuses nothing with a gradient.
 """
 
 import ctypes
@@ -39,6 +39,7 @@ class CudnnTransposed:
         self._cudnn = library
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """The six algorithms in each layout."""
         call = workspace.call
         if not isinstance(call, TransposedConvolution):
             return
@@ -59,7 +60,7 @@ class CudnnTransposed:
 
 
 class _Transposed:
-    """Descriptors of a transposed convolution in one layout: `x` is what it makes."""
+    """Descriptors of a transposed convolution in one layout; `x` is its result."""
 
     def __init__(
         self,
@@ -82,6 +83,7 @@ class _Transposed:
         self._epilogue = SeparateEpilogue(cudnn, call, precision, self._x, self._result, bias, None)
 
     def candidate(self, number: int, name: str) -> Candidate:
+        """The convolution by the algorithm of this number and name."""
         scratch, size = 0, 0
 
         def prepare() -> int:

@@ -1,6 +1,6 @@
-"""Where cuDNN wants the weights of recurrent cells that ONNX has in an order of its own.
+"""Where cuDNN wants the weights of recurrent cells, which ONNX has in another order.
 
-cuDNN counts linear layers: those from the input by gate, then those from the hidden state. See
+cuDNN counts linear layers: those from the input by gate, then those from the hidden state. Source:
 `cudnnGetRNNWeightParams` in its API reference.
 """
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from benanza_runner.cuda.calls import Recurrence
 
 GATES = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "Tanh": (0,), "Relu": (0,)}
-"""For each gate in cuDNN's order its place in ONNX's.
+"""For each gate in cuDNN's order, its place in ONNX's order.
 
 cuDNN has input, forget, cell and output where ONNX has input, output, forget and cell; and
 reset, update and new where ONNX has update, reset and new.
@@ -20,8 +20,8 @@ reset, update and new where ONNX has update, reset and new.
 class LinearLayer(NamedTuple):
     """A linear layer of cuDNN's, and its rows in the operands.
 
-    Rows from `row` of the operand `matrix` of this direction, as many as there are hidden
-    states; and as many elements of `bias`, from `bias_row`.
+    It has as many rows as there are hidden states: those from `row` of the operand `matrix` of this
+    direction, and the elements from `bias_row` of `bias`.
     """
 
     direction: int
@@ -32,7 +32,7 @@ class LinearLayer(NamedTuple):
 
 
 def linear_layers(call: Recurrence) -> Iterator[LinearLayer]:
-    """All linear layers of a call; directions are what cuDNN calls pseudo-layers."""
+    """All linear layers of a call. A direction is what cuDNN calls a pseudo-layer."""
     gates = GATES[call.cell]
     for direction in range(call.directions):
         for side, matrix in enumerate(("input_weights", "recurrent_weights")):

@@ -1,1 +1,1 @@
-"""Layers turned into calls: what a library is asked for, in plain numbers."""
+"""Layers to calls: what a library is asked for, in plain numbers. It needs no GPU."""

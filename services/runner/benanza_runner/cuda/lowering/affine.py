@@ -1,4 +1,4 @@
-"""Operators that scale and shift a value by channel, with weights, folded into one step."""
+"""Operators that scale and shift a value by channel with weights, folded into one."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,8 @@ OPERATORS = frozenset("BatchNormalization Add Sub Mul Div Sum".split())
 class Affine:
     """`scale · x + shift` for an `x` of this shape, in float64.
 
-    `channels` numbers of each lie on one axis of it. `shifts` says whether anything was added.
+    `scale` and `shift` have `channels` numbers, along this axis of `x`. `shifts` says whether
+    anything was added.
     """
 
     def __init__(
@@ -32,14 +33,14 @@ class Affine:
         self.shifts = False
 
     def add(self, vector: Array) -> None:
-        """Adds one number, or one for each channel."""
+        """Adds one number to all channels, or one to each."""
         self.shift = self.shift + vector
         self.shifts = True
 
     def follow(self, operator: Operator, value: int) -> None:
-        """Takes in one of `OPERATORS`, which reads the value of this position.
+        """Folds one of `OPERATORS` in, which reads the value at this position of the layer.
 
-        Raises `UnsupportedError`.
+        Raises `UnsupportedError` where it can't be folded.
         """
         if operator.op_type == "BatchNormalization":
             factor, mean, shift = normalisation(operator, self._values)
@@ -66,7 +67,10 @@ class Affine:
                 raise UnsupportedError("a weight that is divided is not fused")
 
     def by_channel(self, index: int) -> Array:
-        """A weight as one number for each channel. Raises `UnsupportedError`."""
+        """A weight as one number for each channel.
+
+        Raises `UnsupportedError` if it is computed, or differs within a channel.
+        """
         tensor = self._layer.tensors[index]
         if not tensor.constant:
             raise UnsupportedError(f"no library runs {self._layer.title()} as one call")
@@ -81,9 +85,9 @@ class Affine:
 
 
 def normalisation(operator: Operator, values: Mapping[int, Array]) -> tuple[Array, Array, Array]:
-    """Factor, mean and shift by channel: `(x - mean) · factor + shift`.
+    """Factor, mean and shift of a BatchNormalization by channel: `(x - mean) · factor + shift`.
 
-    Raises `UnsupportedError` for a normalisation in training, which has other statistics.
+    Raises `UnsupportedError` for one in training, which has other statistics.
     """
     if len(operator.outputs) > 1:
         raise UnsupportedError("batch normalisation in training is not done")

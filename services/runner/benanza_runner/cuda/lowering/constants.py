@@ -1,4 +1,4 @@
-"""Inputs of operators which say what to do, and which the model has to fix."""
+"""Inputs that decide what an operator does, and that the model has to fix."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ def constants(
 ) -> tuple[int | float, ...] | None:
     """The numbers of the first operator's input at this place; None if it is left out.
 
-    Raises `UnsupportedError` where they are computed.
+    Raises `UnsupportedError` if they are computed.
     """
     operator = layer.operators[0]
     if slot >= len(operator.inputs) or operator.inputs[slot] == OMITTED:
@@ -26,6 +26,6 @@ def constants(
 
 
 def whole_constants(layer: Layer, values: Mapping[int, Array], slot: int) -> tuple[int, ...] | None:
-    """The same, of integers."""
+    """The same as integers."""
     found = constants(layer, values, slot)
     return None if found is None else tuple(map(int, found))

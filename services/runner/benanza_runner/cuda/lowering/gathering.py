@@ -1,4 +1,4 @@
-"""Operators that move elements to or from where indices say."""
+"""Operators that move elements to or from the places that indices name."""
 
 from collections.abc import Callable, Mapping
 from math import prod
@@ -21,7 +21,7 @@ Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 
 
 def _gather(layer: Layer, values: Mapping[int, Array]) -> Lowering:
-    """Each of what lies before the axis is a batch; all of them use the same indices."""
+    """The axes before the gathered one are the batch, of which all items use the same indices."""
     x, indices, output = _tensors(layer)
     axis = integer(layer.operators[0], "axis", 0) % len(x.shape)
     call = Gathering(
@@ -91,7 +91,7 @@ def _refuse_reduction(layer: Layer) -> None:
 
 
 def _tensors(layer: Layer) -> tuple[Tensor, Tensor, Tensor]:
-    """What is read, the indices, and what is written."""
+    """The input, the indices, and the output."""
     operator = layer.operators[0]
     x, indices = (layer.tensors[index] for index in operator.inputs[:2])
     return x, indices, layer.tensors[operator.outputs[0]]

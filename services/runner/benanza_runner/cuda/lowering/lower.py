@@ -1,4 +1,4 @@
-"""A layer to the one call that runs it, with the operands of that call."""
+"""A layer to the one call that runs it, with the operands of the call."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -33,7 +33,7 @@ from benanza_schemas.layer import Layer
 class Lowered(NamedTuple):
     """A call, and its operands by the names that the call gives them, in ONNX's layout.
 
-    `weights` names those that the model fixes.
+    `weights` names the operands that the model fixes.
     """
 
     call: Call
@@ -42,9 +42,9 @@ class Lowered(NamedTuple):
 
 
 def reads(lowered: Lowered, values: Mapping[int, Array]) -> dict[str, int]:
-    """Which of the layer's inputs, by position, each operand is that is no weight.
+    """By name, the position of the layer's input that an operand is, for all but weights.
 
-    Raises `UnsupportedError` where an operand was computed from an input.
+    Raises `UnsupportedError` if an operand was computed from an input.
     """
     positions = {id(array): position for position, array in values.items()}
     found = {}
@@ -87,9 +87,9 @@ _WITH_SEVERAL_OUTPUTS = frozenset(("Split", "TopK", *RECURRENT))
 def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     """The call for a layer whose inputs have these values, by their positions.
 
-    What is computed from weights alone is computed here: batch normalisations after a
-    convolution go into its filter and bias, and so do those before it where that is exact.
-    Raises `UnsupportedError`.
+    Whatever follows from weights alone is computed here: batch normalisations after a convolution
+    are folded into its filter and bias, and so are those before it where that is exact. Raises
+    `UnsupportedError`, whose text says why no call runs the layer.
     """
     first = layer.operators[0]
     if any(operator.domain for operator in layer.operators):
@@ -135,7 +135,7 @@ def _refuse_integers(layer: Layer) -> None:
 def _weights(
     layer: Layer, values: Mapping[int, Array], operands: dict[str, Array]
 ) -> frozenset[str]:
-    """The operands that are constants of the layer."""
+    """The names of the operands that are constants of the layer."""
     fixed = [values[i] for i in layer.inputs() if layer.tensors[i].constant and i in values]
     return frozenset(
         name for name, array in operands.items() if any(array is each for each in fixed)

@@ -1,4 +1,4 @@
-"""Operators that move runs of elements and compute nothing."""
+"""Operators that only move elements, in runs."""
 
 from collections.abc import Callable, Mapping
 
@@ -71,7 +71,7 @@ def _slice(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, A
 
 
 def _tile(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
-    """Each axis with one before it that is repeated."""
+    """A Tile, as a view in which an axis of one before each axis is repeated."""
     operator = layer.operators[0]
     shape = layer.tensors[operator.inputs[0]].shape
     output = layer.tensors[operator.outputs[0]].shape
@@ -129,12 +129,12 @@ def _view(
 
 
 def is_shuffle(layer: Layer) -> bool:
-    """Whether a layer is the group of a shuffle of channels."""
+    """Whether a layer is a group of operators that shuffles channels."""
     return tuple(operator.op_type for operator in layer.operators) == SHUFFLE
 
 
 def lower_shuffle(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
-    """The call of such a layer."""
+    """The call for such a layer, and its operands."""
     first = layer.operators[0]
     x, table = (layer.tensors[index] for index in (first.inputs[0], first.outputs[0]))
     call = Shuffle(x.shape, table.shape[1], element(x.dtype))

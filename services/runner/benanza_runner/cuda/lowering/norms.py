@@ -1,4 +1,4 @@
-"""What brings rows to a mean, a variance or a norm; softmax; normalisation over channels."""
+"""Normalisations of rows; softmax; local response normalisation."""
 
 from collections.abc import Callable, Mapping
 from math import prod
@@ -16,7 +16,7 @@ Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 
 
 def is_norm_of_sum(layer: Layer) -> bool:
-    """Whether a layer is a group of an Add and the normalisation of its result."""
+    """Whether a layer is an Add and the normalisation of its result."""
     names = [operator.op_type for operator in layer.operators]
     return names in (["Add", "LayerNormalization"], ["Add", "RMSNormalization"])
 
@@ -78,7 +78,7 @@ def _groups(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 
 def _affine(layer: Layer, values: Mapping[int, Array], size: int) -> dict[str, Array]:
-    """The operands. Raises `UnsupportedError` unless scale and bias have so many elements."""
+    """The operands. Raises `UnsupportedError` unless scale and bias have `size` elements."""
     operator = layer.operators[0]
     operands = {}
     for name, index in zip(("input", "scale", "bias"), operator.inputs, strict=False):
@@ -122,7 +122,7 @@ def _over(kind: str, shape: tuple[int, ...], axes: frozenset[int]) -> RowNormali
 
 
 def _softmax(layer: Layer, values: Mapping[int, Array]) -> Lowering:
-    """Before version 13 it reaches from the axis to the end, since then over the axis alone."""
+    """Before version 13 it is over all axes from this one on, since then over this one alone."""
     operator = layer.operators[0]
     shape = layer.tensors[operator.outputs[0]].shape
     logarithm = operator.op_type == "LogSoftmax"

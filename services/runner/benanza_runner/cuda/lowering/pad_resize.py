@@ -43,7 +43,7 @@ def _padding(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 
 def _resizing(layer: Layer, values: Mapping[int, Array]) -> Lowering:
-    """Upsample, and Resize in version 10, have neither sizes nor a way to count coordinates."""
+    """Upsample, and Resize in version 10, have no sizes and no choice of coordinates."""
     operator = layer.operators[0]
     x = layer.tensors[operator.inputs[0]]
     output = layer.tensors[operator.outputs[0]].shape

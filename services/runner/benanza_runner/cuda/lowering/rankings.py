@@ -29,7 +29,7 @@ def _accumulation(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 
 def _best(layer: Layer, values: Mapping[int, Array]) -> Lowering:
-    """TopK, of which not all outputs have to be used. Version 10 knows the largest only."""
+    """TopK. Only one of its outputs may be used; version 10 knows the largest only."""
     operator = layer.operators[0]
     x = layer.tensors[operator.inputs[0]]
     output = layer.tensors[layer.outputs[0]].shape
@@ -65,7 +65,7 @@ def _place_of_best(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 
 def _around(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
-    """Elements before an axis, on it and after it."""
+    """How many elements are before an axis, on it and after it."""
     return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
 
 

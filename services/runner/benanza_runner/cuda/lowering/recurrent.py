@@ -1,4 +1,4 @@
-"""Recurrent operators. What cuDNN's cells differ in from ONNX's is refused here."""
+"""Recurrent operators. Those that cuDNN's cells don't compute are refused here."""
 
 from collections.abc import Callable, Mapping
 from math import inf
@@ -28,7 +28,7 @@ WEIGHTS = (1, 2, 3)
 OUTPUTS = ("all", "last", "last_cell")
 
 ACTIVATIONS = {"GRU": ("sigmoid", "tanh"), "LSTM": ("sigmoid", "tanh", "tanh")}
-"""Of cells that know no others, for one direction."""
+"""Of cells that have no others, for one direction."""
 
 PLAIN_CELLS = {"relu": "Relu", "tanh": "Tanh"}
 """Of RNN, by its activation."""
@@ -57,7 +57,7 @@ def _recurrence(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 
 def _refuse(layer: Layer, operator: Operator, used: set[int]) -> None:
-    """Raises `UnsupportedError` for what neither cuDNN nor the runner does."""
+    """Raises `UnsupportedError` for networks that neither cuDNN nor the runner runs."""
     op = operator.op_type
     element(layer.tensors[operator.inputs[0]].dtype)
     if integer(operator, "layout", 0):
@@ -77,7 +77,7 @@ def _refuse(layer: Layer, operator: Operator, used: set[int]) -> None:
 
 
 def _cell(operator: Operator, directions: int) -> str:
-    """The call's cell. ONNX names activations in any case, one after the other by direction."""
+    """The call's cell. ONNX names activations in upper or lower case, direction by direction."""
     op = operator.op_type
     given = tuple(name.lower() for name in texts(operator, "activations"))
     if op in ACTIVATIONS:

@@ -16,7 +16,7 @@ OF_INTEGERS = frozenset(("Max", "Min", "Prod", "Sum"))
 
 
 def _reduction(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
-    """Axes are an attribute or an input, by version; none at all are all."""
+    """Axes are an attribute or an input, by version. Without any, all axes are reduced."""
     operator = layer.operators[0]
     x = layer.tensors[operator.inputs[0]]
     kind = operator.op_type.removeprefix("Reduce")

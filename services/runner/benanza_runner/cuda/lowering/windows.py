@@ -1,4 +1,4 @@
-"""Windows that move over a feature map: what convolutions and poolings have in common."""
+"""Windows that move over a feature map, of convolutions and poolings."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from benanza_schemas.layer import Operator
 
 
 class Windows(NamedTuple):
-    """One number for each axis of space."""
+    """Sizes, strides, dilations and pads: one number for each axis of space."""
 
     window: tuple[int, ...]
     strides: tuple[int, ...]
@@ -16,7 +16,7 @@ class Windows(NamedTuple):
     pads_after: tuple[int, ...]
 
     def in_space(self) -> "Windows":
-        """With an axis of one, on which nothing moves, before an only axis of space."""
+        """The same with two axes of space: an only one gets an axis of one before it."""
         if len(self.window) != 1:
             return self
         return Windows(
@@ -29,17 +29,18 @@ class Windows(NamedTuple):
 
 
 def in_space(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a feature map or filter with an axis of one before an only axis of space."""
+    """The shape of a feature map or filter; an only axis of space gets an axis of one before it."""
     return (*shape[:2], 1, shape[2]) if len(shape) == 3 else shape
 
 
 def windows(
     operator: Operator, x: tuple[int, ...], window: tuple[int, ...], output: tuple[int, ...]
 ) -> Windows:
-    """The windows of an operator that makes an output of this shape from an input of that one.
+    """The windows of size `window` of an operator that makes this `output` of an input.
 
-    SAME_UPPER and SAME_LOWER are resolved as ONNX says: what is odd goes to the end, or to
-    the start. What an output needs beyond the pads given (`ceil_mode`) is added at the end.
+    `x` and `output` are shapes. SAME_UPPER and SAME_LOWER are resolved as ONNX says: an odd pad
+    goes to the end, or to the start. Pads that the output needs beyond those given (`ceil_mode`)
+    are added at the end.
     """
     rank = len(window)
     strides = integers(operator, "strides", (1,) * rank)
@@ -67,10 +68,10 @@ def windows(
 def transposed_windows(
     operator: Operator, x: tuple[int, ...], window: tuple[int, ...], output: tuple[int, ...]
 ) -> Windows:
-    """The windows of the convolution that a transposed one is the reverse of.
+    """The windows of the convolution that a transposed one reverses.
 
-    Its pads follow from the shapes where `auto_pad` or `output_shape` ask for them: half at
-    each side, and what is odd at the end for SAME_UPPER and at the start else.
+    `x` and `output` are shapes. If `auto_pad` or `output_shape` asks for it, pads follow from the
+    shapes: half on each side, and an odd one at the end for SAME_UPPER, else at the start.
     """
     rank = len(window)
     strides = integers(operator, "strides", (1,) * rank)

@@ -1,1 +1,1 @@
-"""Whole models, each call reading what another wrote."""
+"""Whole models, in which each call reads what another wrote."""

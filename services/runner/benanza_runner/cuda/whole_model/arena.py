@@ -1,16 +1,16 @@
-"""Places in a block of memory, given out and taken back: the lowest one that is wide enough."""
+"""Gives out places in a block of memory, and takes them back: first fit, lowest place first."""
 
 from bisect import insort
 
 ALIGNMENT = 512
-"""Bytes; what CUDA's own allocations are aligned to."""
+"""In bytes, as CUDA aligns its own allocations."""
 
 
 class Arena:
-    """Hands out offsets. It grows as needed: `size` is how many bytes it takes in all.
+    """Gives out offsets. It grows as needed; `size` is how many bytes it takes in all.
 
-    As the lowest free place is taken, what was freed last is soon used again: so do the
-    allocators of frameworks, and memory that is still in a cache is written anew.
+    The lowest free place that is wide enough is taken, so that freed memory is soon used again
+    while it is still in a cache. The allocators of frameworks do so, too.
     """
 
     def __init__(self) -> None:

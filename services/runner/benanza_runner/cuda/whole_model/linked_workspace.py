@@ -55,15 +55,18 @@ class LinkedWorkspace(Workspace):
         self.first: list[Run] = []
 
     def layouts(self, rank: int) -> Iterator[tuple[str, Order]]:
+        """The one layout that is offered; none if it is no layout of so many axes."""
         return ((name, order) for name, order in super().layouts(rank) if name == self._layout)
 
     def operand(self, name: str, order: Order | None = None) -> DeviceTensor:
+        """A weight, or the value of the model that the operand reads."""
         if name not in self._reads:
             return super().operand(name, order)
         shape = self._lowered.operands[name].shape
         return self._read(name, shape, self._actual(shape, order))
 
     def expanded(self, name: str, shape: Shape, order: Order) -> DeviceTensor:
+        """The same as if it had this shape. Raises `UnsupportedError`."""
         if name not in self._reads:
             return super().expanded(name, shape, order)
         own = self._lowered.operands[name].shape
@@ -78,12 +81,14 @@ class LinkedWorkspace(Workspace):
     def result(
         self, shape: Shape, order: Order | None = None, element: str = "", number: int = 0
     ) -> DeviceTensor:
+        """The value of the model that the call writes as its result of this number."""
         if number not in self._written:
             actual = self._actual(shape, order)
             self._written[number] = self._values.write(self._writes[number], shape, actual, element)
         return self._written[number]
 
     def scratch(self, size: int) -> int:
+        """The device address of scratch memory, which calls of a model share."""
         return self._shared_scratch(size)
 
     def weights(self) -> list[DeviceTensor]:

@@ -1,17 +1,17 @@
-"""Which stream each step of a program runs on, when several may run at once."""
+"""Which stream each step of a program runs on, when several steps may run at once."""
 
 from collections.abc import Sequence
 
 STREAMS = 4
-"""More would seldom have anything to do: models branch four ways at most, nearly all."""
+"""More would seldom have anything to do: nearly all models branch four ways at most."""
 
 
 def assign(reads: Sequence[Sequence[int]], streams: int = STREAMS) -> list[int]:
-    """A stream for each step, from 0.
+    """A stream for each step, counted from 0.
 
-    `reads` holds for each step the earlier ones that it reads from. A step goes on where one of
-    these was the last to run, the latest of them, so that it need not wait for another stream;
-    else to the stream that has been left alone longest.
+    `reads` holds for each step the earlier ones that it reads from. A step runs on the stream on
+    which the latest of these was the last to run, so that it need not wait for another stream. If
+    there is none, it runs on the stream that has been idle longest.
     """
     last = [-1] * streams
     found: list[int] = []

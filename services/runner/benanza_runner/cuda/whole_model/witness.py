@@ -139,7 +139,7 @@ class PreparedProgram:
         return calls
 
     def _view(self, step: Step, name: str, of: str) -> Run | None:
-        """Makes the view; what has to run first where its elements don't lie as ONNX counts."""
+        """Makes the view. Returns the layout conversion that has to run first, if any."""
         tensors = dict(zip(step.names, step.layer.tensors, strict=True))
         shape, given = tensors[name].shape, tensors[of].shape
         order = self.values.order(of)
@@ -151,7 +151,10 @@ class PreparedProgram:
         return conversion
 
     def _found(self, step: Step) -> tuple[LinkedWorkspace, Candidate, list[str]]:
-        """The step's variant on the values that it reads, made ready."""
+        """The step's workspace, its variant made ready, and the values that it reads.
+
+        Raises `UnsupportedError` if no library offers the variant any more.
+        """
         assert step.choice is not None
         layer = retyped(step.layer, "fp32")
         given = random_inputs(layer, self._precision)
@@ -192,7 +195,7 @@ def _written(step: Step) -> list[str]:
 
 
 def _viewed(step: Step) -> tuple[str, str]:
-    """The value that a view makes, and the one that it is made of."""
+    """The names of the value that a view makes, and of the one that it is made of."""
     first = step.layer.operators[0].inputs[0]
     if first == OMITTED:
         raise UnsupportedError(f"{step.layer.title()} views nothing")
@@ -200,7 +203,7 @@ def _viewed(step: Step) -> tuple[str, str]:
 
 
 def _last_readers(program: Program) -> dict[int, list[str]]:
-    """After which step each value is no longer needed. Views live as long as what they view."""
+    """By step, the values that no later step needs. Views live as long as what they view."""
     root: dict[str, str] = {}
     last: dict[str, int] = {}
     for index, step in enumerate(program.steps):
@@ -226,7 +229,7 @@ def _all_names(steps: Iterable[Step]) -> Iterator[str]:
 
 
 def _memory_bytes(program: Program, precision: Precision) -> int:
-    """Enough for each value twice, in case it is needed in both layouts."""
+    """Memory for each value twice, in case it is needed in both layouts."""
     sizes: dict[str, int] = {}
     for step in program.steps:
         for name, tensor in zip(step.names, step.layer.tensors, strict=True):

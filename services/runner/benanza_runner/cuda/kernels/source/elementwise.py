@@ -10,17 +10,25 @@ from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
 WHOLE, REPEATED, ALIKE, ALONG, STRIDED, COUNTED = "wbcasi"
-"""How an operand is read: as it lies; the element `(i // inner) % size` at output index `i`, which
-may be the same for all elements of a thread, or lie next to each other as they do; by where `i`
-is on each axis; or not at all, as it is the number `(i // inner) % size`."""
+"""How an operand is read at output index `i`, in this order:
+
+- whole: the element `i`;
+- repeated: the element `(i // inner) % size`;
+- alike: the same, which is one element for all outputs of a thread;
+- along: the same, which lie next to each other as the outputs of a thread do;
+- strided: the element at the place of `i` on each axis;
+- counted: not at all, because it is the number `(i // inner) % size` itself.
+"""
 
 PLACED = REPEATED + ALIKE + ALONG + COUNTED
-"""Those with an `inner` and a `size`."""
+"""The ways that have an `inner` and a `size`."""
 
 
 class OperandReadings(NamedTuple):
-    """How the operands of a call are read in an order of axes: one of the above for each, the
-    numbers that a kernel is told for it, and how many axes it walks for what is strided.
+    """How the operands of a call are read in an order of axes.
+
+    `kinds` has one of the above for each operand, `numbers` are arguments of the kernel, and `axes`
+    is how many axes it walks for strided operands.
     """
 
     kinds: str
@@ -29,7 +37,7 @@ class OperandReadings(NamedTuple):
 
 
 def reading(call: Elementwise, order: tuple[int, ...]) -> OperandReadings:
-    """How operands are read where the output has its axes in this order."""
+    """How operands are read if the output has its axes in this order."""
     kinds = "".join(_kind(operand, call.output, order) for operand in call.operands)
     numbers: list[int] = []
     for operand, kind in zip(call.operands, kinds, strict=True):
@@ -51,7 +59,7 @@ def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:
 
 
 def by_thread(call: Elementwise, kinds: str, order: tuple[int, ...], width: int) -> str:
-    """The same for threads that compute `width` elements each, in which more is known."""
+    """The kinds for threads that compute `width` elements each: then more is known of some."""
     return "".join(
         _repeated(operand, call.output, order, width) if kind == REPEATED else kind
         for operand, kind in zip(call.operands, kinds, strict=True)

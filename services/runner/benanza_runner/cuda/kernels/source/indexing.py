@@ -1,4 +1,4 @@
-"""Indices of kernels: from one number to offsets by way of axes, as few of them as will do."""
+"""Indices of kernels: from one number to offsets along as few axes as possible."""
 
 from collections.abc import Sequence
 from math import prod
@@ -8,17 +8,17 @@ from benanza_runner.cuda.calls import Shape
 
 
 class Axis(NamedTuple):
-    """The name of an axis's length, and what a step along it adds to each target."""
+    """The name of an axis's length, and for each target what a step along the axis adds to it."""
 
     length: str
     steps: Sequence[tuple[str, str]]
 
 
 def walk(rest: str, axes: Sequence[Axis]) -> str:
-    """Statements that add to the targets what the index `rest` stands for, and use it up.
+    """Statements that add the offsets of the index `rest` to the targets, and change `rest`.
 
-    The last of the axes is the fastest. Targets and steps are names of C; steps that are `1`
-    or `0` cost nothing.
+    The last of the axes is the fastest. Targets and steps are names of C; steps of `1` and `0` need
+    no multiplication.
     """
     lines = []
     for at, axis in reversed(list(enumerate(axes))):
@@ -36,8 +36,10 @@ def _add(target: str, step: str) -> str:
 
 
 def repeats(output: Shape, axes: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, int] | None:
-    """`inner` and `size`: at index i of the output lies the element `(i // inner) % size` of
-    what has these of its axes. None where they are apart in this order.
+    """`inner` and `size` of an operand that has these axes of the output.
+
+    At index i of the output it has the element `(i // inner) % size`. It is None if its axes are
+    apart in this order.
     """
     sizes = [(output[axis], axis in axes) for axis in order if output[axis] != 1]
     places = [at for at, (_, mine) in enumerate(sizes) if mine]
@@ -50,14 +52,14 @@ def repeats(output: Shape, axes: tuple[int, ...], order: tuple[int, ...]) -> tup
 
 
 class Walk(NamedTuple):
-    """Lengths of axes, the slowest first, and for each operand the step on each of them."""
+    """Lengths of axes, the slowest first, and for each operand its stride on each of them."""
 
     lengths: tuple[int, ...]
     steps: tuple[tuple[int, ...], ...]
 
 
 def walked(output: Shape, owned: list[tuple[int, ...]], order: tuple[int, ...]) -> Walk:
-    """How operands that own some of the axes each are read; axes that go together are joined."""
+    """How operands are read that each own some axes; axes with the same owners are joined."""
     lengths: list[int] = []
     owners: list[tuple[bool, ...]] = []
     for axis in order:
@@ -81,23 +83,24 @@ def walked(output: Shape, owned: list[tuple[int, ...]], order: tuple[int, ...]) 
 
 
 class Rows(NamedTuple):
-    """Lengths and steps of the axes that tell rows apart, and of those within a row.
-
-    The steps are those of the input, and for `affine` those of scale and bias.
-    """
+    """Length, stride, and stride of scale and bias of each axis, outside rows and inside them."""
 
     outside: list[tuple[int, int, int]]
     inside: list[tuple[int, int, int]]
 
     def numbers(self) -> list[int]:
-        """As kernels take them: length and steps of each axis, outside first."""
+        """As kernels take them: length and strides of each axis, those outside first."""
         return [number for axis in (*self.outside, *self.inside) for number in axis]
 
 
 def split(
     lengths: Shape, steps: Shape, reduced: tuple[bool, ...], affine_steps: Shape | None = None
 ) -> Rows:
-    """Axes in the order in which they are counted; those that run on into the next are one."""
+    """The axes of rows. Axes that continue into the next one are joined with it.
+
+    `lengths` and `steps` (strides in elements) are in the order in which axes are counted;
+    `reduced` says which of them are inside rows.
+    """
     sides: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] = ([], [])
     affine_steps = affine_steps or (0,) * len(lengths)
     for length, step, inside, affine in zip(lengths, steps, reduced, affine_steps, strict=True):
@@ -118,9 +121,9 @@ def joined(
     neutral: float,
     order: tuple[int, ...],
 ) -> list[tuple[int, int, float]]:
-    """Lengths in the output and in the input, and the change, of each axis in this order.
+    """Length in the output, length in the input, and change of each axis, in this order.
 
-    Axes next to each other that stay as they are, with a neutral change, are one.
+    Neighbouring axes that stay as they are, with a neutral change, are joined.
     """
     axes: list[tuple[int, int, float]] = []
     kept: list[bool] = []

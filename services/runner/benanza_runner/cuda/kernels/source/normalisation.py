@@ -4,14 +4,14 @@ from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
 THREE_QUARTERS = 0.75
-"""Beta in most models: two roots give that power faster than the power of any number."""
+"""Beta in most models. Two roots give that power faster than `powf` does."""
 
 
 def source(precision: Precision, size: int, beta: float, width: int, *, along: bool) -> str:
-    """A kernel `normalise` over so many channels, in which a thread has `width` elements.
+    """A kernel `normalise` over `size` channels, in which a thread has `width` elements.
 
-    These lie next to each other, as channels of a pixel if `along`: then what they need lies in
-    three packs. All is read at once; what is outside is read at the border.
+    These lie next to each other; if `along`, they are channels of a pixel, and all that they need
+    lies in three packs. All is read at once; instead of what is outside, the border is read.
     """
     return f"""{PREAMBLE[precision]}
 #define BEFORE {(size - 1) // 2}

@@ -9,7 +9,7 @@ from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
 MOST_UNROLLED = 16
-"""Elements of a window that are asked for before the first of them is needed."""
+"""How many elements of a window are loaded before the first of them is needed."""
 
 MODES = {"max": 0, "average": 1, "average_padded": 2}
 
@@ -33,7 +33,7 @@ def source(
 ) -> str:
     """A kernel `pool` in which `lanes` threads compute `width` channels of an output.
 
-    The window is known when it is compiled, so that all of a small one is asked for at once.
+    The window is known when the kernel is compiled, so that a small one is loaded at once.
     """
     names = "Q R S SD SH SW DD DH DW PD PH PW".split()
     numbers = "".join(

@@ -1,10 +1,10 @@
-"""What kernels have in common that reduce rows: rows' indices, and sums over threads."""
+"""Parts of kernels that reduce rows: the indices of rows, and sums over threads."""
 
 from benanza_runner.cuda.kernels.source.indexing import Axis
 
 
 def row_axes(side: str, rank: int, *targets: str) -> list[Axis]:
-    """The axes that tell rows apart (`o`), or those within a row (`i`), for the targets."""
+    """The axes outside rows (side `o`), or those inside (side `i`), for the targets."""
     letters = "st"[: len(targets)]
     return [
         Axis(f"{side}n{at}", [(t, f"{side}{s}{at}") for t, s in zip(targets, letters, strict=True)])
@@ -13,7 +13,7 @@ def row_axes(side: str, rank: int, *targets: str) -> list[Axis]:
 
 
 def row_parameters(outside: int, inside: int) -> str:
-    """Parameters of a kernel for the numbers of `Rows`, after others."""
+    """Parameters of a kernel for `Rows.numbers`, to follow others."""
     return "".join(
         f", unsigned {side}n{at}, unsigned {side}s{at}, unsigned {side}t{at}"
         for side, rank in (("o", outside), ("i", inside))

@@ -1,4 +1,4 @@
-"""How kernels read and write elements of a precision: the beginning of their sources."""
+"""The beginning of kernels' sources: how they read and write floats of a precision."""
 
 from benanza_schemas.layer import Precision
 
@@ -30,4 +30,4 @@ _BFLOAT = _SIXTEEN_BITS.replace("LOAD", "f = __uint_as_float((unsigned)v << 16);
 )
 
 PREAMBLE: dict[Precision, str] = {"fp32": _FLOAT, "tf32": _FLOAT, "fp16": _HALF, "bf16": _BFLOAT}
-"""`T`, the type in memory, and `load` and `store`, which turn it into `float` and back."""
+"""`T` is the type in memory; `load` and `store` convert it to `float` and back."""

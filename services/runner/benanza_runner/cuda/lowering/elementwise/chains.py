@@ -1,4 +1,4 @@
-"""Element-wise operators, one or a whole chain, as one generated kernel."""
+"""One element-wise operator, or a whole chain of them, as one generated kernel."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,9 +24,8 @@ Lowering = tuple[Elementwise, dict[str, Array], frozenset[str]]
 def lower_elementwise(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     """The call, its operands, and the names of those that are weights.
 
-    A batch normalisation is a factor and a shift, folded here, as are several operators in a
-    row that scale and shift by channel. Raises `UnsupportedError` where an operator isn't
-    element-wise.
+    A batch normalisation is folded into a factor and a shift, and so are several operators in a row
+    that scale and shift by channel. Raises `UnsupportedError` if an operator isn't element-wise.
     """
     if len(layer.outputs) != 1:
         raise UnsupportedError(f"{layer.title()} with several outputs is not done yet")
@@ -41,7 +40,7 @@ def lower_elementwise(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 
 class ElementwiseKernel:
-    """An element-wise call in the making, for the only output of a layer."""
+    """An element-wise call under construction, for the only output of a layer."""
 
     def __init__(self, layer: Layer, values: Mapping[int, Array]) -> None:
         self._layer = layer
@@ -54,6 +53,7 @@ class ElementwiseKernel:
         self._statements: list[str] = []
 
     def lowered(self) -> Lowering:
+        """The call, its operands, and the names of those that are weights."""
         call = Elementwise(
             output=self._output,
             operands=tuple(self._operands),
@@ -64,8 +64,8 @@ class ElementwiseKernel:
         return call, self._arrays, frozenset(self._weights)
 
     def fold(self, operators: Sequence[Operator]) -> int:
-        """Adds one statement for the operators at the beginning that scale and shift a value by
-        channel, with weights, if there are several. How many they are.
+        """Adds one statement for the first operators if several of them scale and shift a value by
+        channel, with weights. Returns how many they are; zero if there are fewer than two.
         """
         first = value = self._only_value(operators[0])
         if value == OMITTED or self._layer.tensors[value].shape != self._output:
@@ -95,7 +95,7 @@ class ElementwiseKernel:
         return count
 
     def _only_value(self, operator: Operator) -> int:
-        """The input that is no weight, if there is just one."""
+        """The input that is no weight, if there is only one; else `OMITTED`."""
         found = [i for i in operator.inputs if i != OMITTED and not self._layer.tensors[i].constant]
         return found[0] if len(found) == 1 else OMITTED
 
@@ -117,7 +117,7 @@ class ElementwiseKernel:
         return self._names[index]
 
     def operand(self, array: Array, *, constant: bool, shape: tuple[int, ...] = ()) -> str:
-        """The variable that holds an element of an operand, seen as if it had this shape."""
+        """The variable that holds an element of an operand, read as if it had this shape."""
         name = f"in{len(self._operands)}"
         kind = element(array.dtype.name)
         shape = shape or array.shape
@@ -134,7 +134,7 @@ class ElementwiseKernel:
         return name
 
     def index(self, axis: int) -> str:
-        """The variable that holds where on this axis of the output an element is."""
+        """The variable that holds an element's place on this axis of the output."""
         name = f"in{len(self._operands)}"
         self._operands.append(Operand((self._output[axis],), (axis,), INDEX))
         return name
@@ -171,7 +171,7 @@ class ElementwiseKernel:
         return integer_expressions.expression(operator, [self.name(index) for index in inputs])
 
     def _is_fixed(self, operator: Operator) -> bool:
-        """Whether all that a batch normalisation is told are weights."""
+        """Whether all parameters of a batch normalisation are weights."""
         return all(self._layer.tensors[index].constant for index in operator.inputs[1:5])
 
     def _normalised(self, operator: Operator) -> str:
@@ -193,7 +193,7 @@ class ElementwiseKernel:
         return quantisation.quantised(value, scale, zero, kind)
 
     def _along(self, index: int, axis: int) -> str:
-        """The variable that holds a number, or that of the place on this axis of the output."""
+        """The variable that holds a number, or the one for the place on this axis of the output."""
         if index == OMITTED or self._layer.tensors[index].shape in ((), (1,)):
             return self.name(index)
         array = self._values[index]
@@ -214,7 +214,7 @@ class ElementwiseKernel:
 
 
 def _fits(scale: Array, shift: Array) -> bool:
-    """Whether float16 holds both as well as it holds what they were made of."""
+    """Whether both are in the range of float16, and no factor is subnormal there."""
     most, least = (float(each) for each in (np.finfo(np.float16).max, np.finfo(np.float16).tiny))
     sizes = np.abs(scale[scale != 0])
     largest = max(np.abs(scale).max(), np.abs(shift).max())

@@ -14,12 +14,12 @@ def is_elementwise(operator: Operator) -> bool:
 
 
 def expression(operator: Operator, inputs: Sequence[str]) -> str:
-    """An element-wise operator applied to variables; an empty name is an input left out."""
+    """An element-wise operator applied to variables. An empty name is an omitted input."""
     return _WRITERS[operator.op_type](operator, inputs)
 
 
 def literal(value: float) -> str:
-    """A constant of C; what is beyond the range of `float` is its end."""
+    """A constant of C, limited to the range of `float`."""
     return f"{min(max(value, -3.4e38), 3.4e38):.9e}f"
 
 
@@ -61,7 +61,7 @@ def _gelu(operator: Operator, inputs: Sequence[str]) -> str:
 
 
 def _clip(operator: Operator, inputs: Sequence[str]) -> str:
-    """Its limits are attributes in old versions and inputs in new ones, any left out."""
+    """Limits are attributes in old versions and inputs in new ones; either may be omitted."""
     x, *limits = inputs
     low, high = (*limits, "", "")[:2] if operator.version >= 11 else ("", "")
     if operator.version < 11:
@@ -84,7 +84,7 @@ def _shrink(operator: Operator, inputs: Sequence[str]) -> str:
 
 
 def _remainder(operator: Operator, inputs: Sequence[str]) -> str:
-    """With the sign of the dividend, or since floats may do without `fmod`, of the divisor."""
+    """With `fmod` it has the sign of the dividend, without it that of the divisor."""
     x, y = inputs
     return f"fmodf({x}, {y})" if integer(operator, "fmod", 0) else f"{x} - {y} * floorf({x} / {y})"
 

@@ -1,4 +1,4 @@
-"""Operators whose elements follow from where they are, as element-wise kernels."""
+"""Operators whose elements follow from their places, as element-wise kernels."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -53,7 +53,7 @@ def _dtype(name: str) -> np.dtype[Any]:
 
 
 def _triangle(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array]) -> str:
-    """What lies on the diagonal `k` or above it is kept, or with `upper=0` what lies below."""
+    """Keeps elements on the diagonal `k` or above it; with `upper=0`, on it or below."""
     operator = layer.operators[0]
     rank = len(layer.tensors[operator.outputs[0]].shape)
     diagonal = int((constants(layer, values, 1) or (0,))[0])

@@ -14,7 +14,7 @@ def is_known(op_type: str) -> bool:
 
 
 def expression(operator: Operator, inputs: Sequence[str]) -> str:
-    """An operator applied to variables; an empty name is an input left out."""
+    """An operator applied to variables. An empty name is an omitted input."""
     return _WRITERS[operator.op_type](operator, inputs)
 
 
@@ -37,7 +37,7 @@ def _best(comparison: str) -> Write:
 
 
 def _remainder(operator: Operator, inputs: Sequence[str]) -> str:
-    """With the sign of the divisor, or with `fmod` that of the dividend, as C's."""
+    """It has the sign of the divisor; with `fmod` that of the dividend, as in C."""
     a, b = inputs
     return f"{a} % {b}" if integer(operator, "fmod", 0) else f"({a} % {b} + {b}) % {b}"
 

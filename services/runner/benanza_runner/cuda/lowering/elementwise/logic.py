@@ -22,13 +22,16 @@ _PATTERNS = {
 }
 
 CONVERSIONS = frozenset(("Cast", "CastLike"))
-"""Which read their first input alone."""
+"""These read only their first input."""
 
 OPERATORS = frozenset((*_PATTERNS, *CONVERSIONS, "IsInf"))
 
 
 def expression(operator: Operator, inputs: Sequence[str], read: str, written: str) -> str:
-    """An operator applied to variables; the first input has elements of the type `read`."""
+    """An operator applied to variables.
+
+    The first input has elements of the type `read`, and the output of the type `written`.
+    """
     if operator.op_type in CONVERSIONS:
         return _converted(inputs[0], read, written)
     if operator.op_type == "IsInf":
@@ -39,7 +42,7 @@ def expression(operator: Operator, inputs: Sequence[str], read: str, written: st
 
 
 def _converted(value: str, read: str, written: str) -> str:
-    """From float to integer towards zero; to fewer bits as C does."""
+    """A float is rounded towards zero, and bits are dropped as in C."""
     if read == written:
         return value
     if not written:

@@ -1,7 +1,7 @@
 """Floats to integers of few bits and back, as expressions of C.
 
-`scale` and `zero` are variables like `value`; an empty `zero` is a zero point of 0. Sources: ONNX's
-`QuantizeLinear` and `DequantizeLinear`.
+`value`, `scale` and `zero` are names of variables; an empty `zero` is a zero point of 0. Sources:
+ONNX's `QuantizeLinear` and `DequantizeLinear`.
 """
 
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -12,13 +12,13 @@ QUANTISED = {
     "int16": (-32768, 32767),
     "uint16": (0, 65535),
 }
-"""The least and the greatest number of the integers that floats are turned into."""
+"""The least and the greatest number of each integer type."""
 
 
 def quantised(value: str, scale: str, zero: str, dtype: str) -> str:
-    """To the nearest integer, of two to the even one; what is beyond the range is its end.
+    """The nearest integer, ties to even, limited to the range of the type.
 
-    Raises `UnsupportedError`.
+    Raises `UnsupportedError` for types without a range here.
     """
     if dtype not in QUANTISED:
         raise UnsupportedError(f"QuantizeLinear to {dtype} is not done yet")

@@ -1,4 +1,4 @@
-"""Activations after a product or a convolution: those that some library fuses."""
+"""Activations that some library fuses with a product or a convolution."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -13,11 +13,11 @@ from benanza_schemas.layer import OMITTED, Layer, Operator
 
 LIMIT = 3.4e38
 SIXTH = float(np.float32(1 / 6))
-"""As a model has it that writes HardSwish out: attributes are float32."""
+"""The factor of HardSwish as models write it out: attributes are float32."""
 
 
 class Activation(NamedTuple):
-    """ONNX's name, or `GeluTanh` for the approximation, and the numbers that belong to it."""
+    """ONNX's name of an activation, or `GeluTanh` for the approximation, and its numbers."""
 
     name: str
     numbers: tuple[float, ...] = ()
@@ -42,19 +42,20 @@ PATTERNS = {
     "Swish": "{x} / (1.0f + expf(-{0} * {x}))",
     "Tanh": "tanhf({x})",
 }
-"""All but PRelu, whose slopes are an operand."""
+"""Activations as expressions of C, except PRelu, whose slopes are an operand."""
 
 GATES = {("Sigmoid",): "Swish", ("HardSigmoid",): "HardSwish", ("Softplus", "Tanh"): "Mish"}
-"""What a value times a function of itself is called, by the operators of that function."""
+"""Names of activations that are a value times a function of it, by the function's operators."""
 
 
 def activation(
     operators: Sequence[Operator], value: int, layer: Layer, values: Mapping[int, Array]
 ) -> Activation:
-    """The activation of a value that operators are together: one, or a gate written out.
+    """The activation that these operators are together, applied to the value at this position.
 
-    PRelu has no numbers; its slopes are the second input. Raises `UnsupportedError` where no
-    activation is known.
+    They are one operator, or a gate written out: a function of the value and the product of both.
+    PRelu has no numbers; its slopes are the second input. Raises `UnsupportedError` if they are no
+    known activation.
     """
     first, *others = operators
     if not others:
@@ -71,7 +72,7 @@ def activation(
 
 
 def _is_gated(operators: Sequence[Operator], value: int) -> bool:
-    """Whether these are a known function of a value, and the product of both."""
+    """Whether these operators are a known function of a value, and the product of both."""
     *gate, last = operators
     if tuple(operator.op_type for operator in gate) not in GATES or last.op_type != "Mul":
         return False
@@ -112,7 +113,7 @@ def _hard_sigmoid(operator: Operator) -> tuple[float, float]:
 
 
 def _limits(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> tuple[float, float]:
-    """Attributes in old versions, and inputs in new ones; either may be left out."""
+    """The limits of a Clip: attributes in old versions, inputs in new ones, any omitted."""
     if operator.version < 11:
         return number(operator, "min", -LIMIT), number(operator, "max", LIMIT)
     given = (*operator.inputs[1:], OMITTED, OMITTED)[:2]
@@ -125,5 +126,5 @@ def _limits(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> tu
 
 
 def expression(name: str, numbers: tuple[float, ...], x: str) -> str:
-    """One of the activations in `PATTERNS` of a variable, as C."""
+    """An activation in `PATTERNS` of the variable `x`, as an expression of C."""
     return PATTERNS[name].format(*(f"({literal(each)})" for each in numbers), x=x)

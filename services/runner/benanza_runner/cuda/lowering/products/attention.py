@@ -1,7 +1,7 @@
 """Attention as one call: a group of operators, or ONNX's own operator.
 
-In a group keys come transposed, as a product wants them, unless their Transpose is in it; what
-is fixed of scales and masks is put together here.
+In a group, keys come transposed, as a product wants them, unless their Transpose is part of it.
+Constant scales and masks are combined here.
 """
 
 from collections.abc import Mapping
@@ -78,7 +78,7 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 
 def _check(layer: Layer, first: int, softmax: int, last: int) -> None:
-    """Raises `UnsupportedError` unless the operators are the chain that ingest looks for."""
+    """Raises `UnsupportedError` unless the operators are wired as attention."""
     operators = layer.operators
     for at, (before, after) in enumerate(pairwise(operators), start=1):
         places = [slot for slot, index in enumerate(after.inputs) if index in before.outputs]
@@ -147,7 +147,7 @@ def _call(
     layer: Layer, query: Array, key: Array, value: Array, result: Array, *,
     scale: float, mask: Shape, causal: bool = False,
 ) -> Attention:  # fmt: skip
-    """Of four arrays by batch, head, row and column; heads that are repeated are one."""
+    """The call for arrays by batch, head, row and column; repeated heads count as one."""
     batch, heads, queries, size = query.shape
     key, value = (
         each[:, :1] if heads > 1 and each.strides[1] == 0 else each for each in (key, value)
@@ -173,7 +173,7 @@ def _call(
 
 
 def _by_head(array: Array, heads: int) -> Array:
-    """By batch, head, row and column: with three axes, columns of all heads lie in one row."""
+    """By batch, head, row and column. With three axes, a row holds the columns of all heads."""
     if array.ndim == 4:
         return array
     batch, rows, columns = array.shape
@@ -187,7 +187,7 @@ def _placed(array: Array, product: Shape, lead: Shape) -> Array:
 
 
 def _source(operator: Operator, layer: Layer) -> int:
-    """What an operator reads that prepares keys: a scale may come before them."""
+    """The input of an operator that prepares keys; a scale may be its first input."""
     first = operator.inputs[0]
     if operator.op_type == "Mul" and layer.tensors[first].constant:
         return operator.inputs[1]
@@ -197,7 +197,7 @@ def _source(operator: Operator, layer: Layer) -> int:
 def _prepared(
     layer: Layer, values: Mapping[int, Array], operators: tuple[Operator, ...], key: int
 ) -> tuple[Array, float]:
-    """Where the keys are in memory, and what they are multiplied with."""
+    """Where the keys are in memory, and the factor that they are multiplied with."""
     array, scale, value = contiguous(layer.tensors[key].shape), 1.0, key
     for operator in operators:
         shape = layer.tensors[operator.outputs[0]].shape

@@ -1,4 +1,4 @@
-"""A convolution or its reverse, alone or with what comes before and follows it, as one call."""
+"""A convolution or a transposed one, with its prologue and epilogue, as one call."""
 
 from collections.abc import Mapping
 
@@ -74,7 +74,7 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 
 def _scaled(filters: Array, scale: Array, groups: int, transposed: bool) -> Array:
-    """A filter whose channels of the output are multiplied, each with its number."""
+    """A filter of which each channel of the output is multiplied with its number in `scale`."""
     shape = filters.shape
     seen = (groups, shape[0] // groups, *shape[1:]) if transposed else (1, *shape)
     factors = (groups, 1, shape[1]) if transposed else (1, shape[0], 1)

@@ -47,7 +47,7 @@ def _transposed(layer: Layer, values: Mapping[int, Array], term: str, output: st
 def _product(
     layer: Layer, values: Mapping[int, Array], terms: tuple[str, str], output: str
 ) -> Lowering:
-    """Axes that both have and the output too make pairs; the output's others are m, then n."""
+    """The product. Axes of both terms and the output are the batch; its others are m, then n."""
     operator = layer.operators[0]
     tensors = [layer.tensors[index] for index in operator.inputs]
     sizes: dict[str, int] = {}

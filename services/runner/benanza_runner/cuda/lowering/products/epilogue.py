@@ -14,9 +14,9 @@ from benanza_schemas.layer import Layer, Operator
 class Epilogue:
     """`activation(scale · product + shift + residual)`, with a scale and a shift by channel.
 
-    `channels` of them lie on this axis of the product, which is the layer's operator at the
-    position `product`. The scale is one in which the weights of the product are to be
-    multiplied; the name of the `activation` may be empty.
+    There are `channels` of them, along this axis of the product, which is the layer's operator at
+    the position `product`. The weights of the product are to be multiplied with the scale. The name
+    of the `activation` is empty if there is none.
     """
 
     def __init__(
@@ -37,10 +37,12 @@ class Epilogue:
 
     @property
     def scale(self) -> Array:
+        """The scale by channel, in float64."""
         return self._affine.scale
 
     @property
     def has_bias(self) -> bool:
+        """Whether there is an operand `bias`."""
         return self._affine.shifts or self._computed_bias is not None
 
     def add_vector(self, vector: Array) -> None:
@@ -50,7 +52,7 @@ class Epilogue:
     def add(self, index: int, factor: float = 1.0) -> None:
         """Adds a bias of the product itself, which has one element or one for each channel.
 
-        Raises `UnsupportedError` for one that is computed, unless it is used as it is.
+        Raises `UnsupportedError` if it is computed and can't be used as it is.
         """
         bias = self._values[index]
         if self._layer.tensors[index].constant:
@@ -69,14 +71,14 @@ class Epilogue:
             self.constant_residual = True
 
     def weights(self) -> frozenset[str]:
-        """Those of the operands that are."""
+        """The names of the operands that are weights."""
         fixed = {"bias"} if self._computed_bias is None else set()
         if self._slope is not None:
             fixed.add("slope")
         return frozenset(fixed | ({"residual"} if self.constant_residual else set()))
 
     def follow(self) -> None:
-        """Takes in all operators after the product. Raises `UnsupportedError`."""
+        """Folds all operators after the product in. Raises `UnsupportedError`."""
         value = self._layer.operators[self._product].outputs[0]
         rest = self._layer.operators[self._product + 1 :]
         for at, operator in enumerate(rest):
@@ -95,7 +97,7 @@ class Epilogue:
             value = operator.outputs[0]
 
     def operands(self) -> dict[str, Array]:
-        """`bias`, `residual` and `slope`, where they are."""
+        """Those of `bias`, `residual` and `slope` that there are."""
         found: dict[str, Array] = {}
         if self.has_bias:
             computed = self._computed_bias
@@ -113,7 +115,7 @@ class Epilogue:
         self._slope = np.ascontiguousarray(self._affine.by_channel(index), np.float32)
 
     def _added(self, operator: Operator, value: int) -> int | None:
-        """What an operator adds to a value, if that is another value and no weight."""
+        """The computed value that an operator adds to a value; None if it adds none."""
         if operator.op_type not in ("Add", "Sum") or len(operator.inputs) != 2:
             return None
         first, second = operator.inputs

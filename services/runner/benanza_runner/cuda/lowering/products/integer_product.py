@@ -14,7 +14,10 @@ OPERANDS = ("a", "b", "a_zero", "b_zero")
 def lower_integer_product(
     layer: Layer, values: Mapping[int, Array]
 ) -> tuple[Call, dict[str, Array]]:
-    """MatMulInteger with one matrix of weights. Raises `UnsupportedError`."""
+    """The call for MatMulInteger with one matrix of weights, and its operands.
+
+    Raises `UnsupportedError`.
+    """
     inputs = layer.operators[0].inputs
     operands = {
         name: values[index]

@@ -1,4 +1,4 @@
-"""Gemm and MatMul, alone or with what follows them, as one call."""
+"""Gemm and MatMul, alone or with an epilogue, as one call."""
 
 from collections.abc import Mapping
 from math import prod
@@ -33,7 +33,7 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         raise UnsupportedError("nothing is fused with the product of a matrix and a vector")
     epilogue = Epilogue(layer, values, channels=sizes.n, axis=-1)
     third_factor = number(operator, "beta", 1.0)
-    # Of what is added to the product afterwards, if its C isn't.
+    # The factor of a residual: that of the Gemm's C, or 1 for one that is added later.
     beta = 1.0
     if is_gemm and len(operator.inputs) > 2 and operator.inputs[2] != OMITTED and third_factor:
         beta = _add_third(layer, epilogue, sizes, third_factor)
@@ -69,7 +69,7 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 
 def _add_third(layer: Layer, epilogue: Epilogue, sizes: "_Sizes", beta: float) -> float:
-    """Takes in the C of a Gemm, a row or a whole matrix, and gives the factor left for it."""
+    """Adds the C of a Gemm, a row or a whole matrix. Returns the factor that is left for it."""
     index = layer.operators[0].inputs[2]
     tensor = layer.tensors[index]
     if prod(tensor.shape) in (1, sizes.n) and prod(tensor.shape[:-1]) == 1:
@@ -94,9 +94,9 @@ class _Sizes(NamedTuple):
 
 
 def _sizes(a: Shape, b: Shape, a_transposed: bool, b_transposed: bool) -> _Sizes:
-    """A vector is a matrix of one row, or of one column where it comes second.
+    """The sizes of the product. A vector is a matrix of one row, or of one column if it is `b`.
 
-    One matrix `b` for matrices `a` that follow each other is a taller product with them all.
+    If matrices `a` that follow each other have the same `b`, they are one taller matrix.
     """
     a = a if len(a) > 1 else (1, *a)
     b = b if len(b) > 1 else (*b, 1)

@@ -11,7 +11,7 @@ from benanza_schemas.layer import Layer
 
 
 def has_prologue(layer: Layer) -> bool:
-    """Whether a layer has a convolution with nothing before it but what may be its prologue."""
+    """Whether a layer has a convolution, and before it only operators of a prologue."""
     types = [operator.op_type for operator in layer.operators]
     before = types[: types.index("Conv")] if "Conv" in types else []
     return bool(before) and OPERATORS.issuperset(set(before) - {"Relu"})
@@ -20,9 +20,9 @@ def has_prologue(layer: Layer) -> bool:
 class Prologue:
     """`scale · input + shift` by channel, and then a Relu if `relu`.
 
-    It is made of the operators before the convolution at this position of a layer, if any;
-    `input` is the position of the tensor that goes in. `scale` and `shift` are in float64;
-    `scales` says whether there is anything of them. Raises `UnsupportedError`.
+    It folds the operators before the convolution at this position of a layer, if any. `input` is
+    the position of the tensor that the first of them reads. `scale` and `shift` are in float64;
+    `scales` says whether there are any. Raises `UnsupportedError`.
     """
 
     def __init__(self, layer: Layer, values: Mapping[int, Array], convolution: int) -> None:
@@ -47,13 +47,15 @@ class Prologue:
         self.scale, self.shift, self._shifts = affine.scale, affine.shift, affine.shifts
 
     def folds(self, *, padded: bool) -> bool:
-        """Whether the filter and the bias can do the scaling and shifting: where no Relu follows
-        it, and the convolution pads no zeros, which the shift would have to leave out.
+        """Whether scale and shift can be folded into the filter and the bias.
+
+        They can if no Relu follows them, and if the convolution doesn't pad, or nothing is shifted:
+        padded zeros are not shifted.
         """
         return self.scales and not self.relu and not (padded and self._shifts)
 
     def folded(self, filters: Array) -> tuple[Array, Array]:
-        """A convolution's filter that scales, and what its result lacks then, by channel."""
+        """The filter with the scale folded in, and the shift's bias by channel."""
         outputs, mine = filters.shape[:2]
         groups = self.scale.size // mine
         group = np.arange(outputs) * groups // outputs
@@ -65,7 +67,7 @@ class Prologue:
 
 
 def _input(layer: Layer) -> int:
-    """What the first operator reads that is no weight."""
+    """The input of the first operator that is no weight."""
     first = layer.operators[0]
     if first.op_type in OPERATORS - {"BatchNormalization"}:
         values = [index for index in first.inputs if not layer.tensors[index].constant]

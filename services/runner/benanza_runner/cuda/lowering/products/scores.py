@@ -1,4 +1,4 @@
-"""What happens to the scores of attention before their softmax."""
+"""The scores of attention before their softmax: scaled, and masked."""
 
 from collections.abc import Mapping
 from math import prod
@@ -13,12 +13,12 @@ from benanza_schemas.layer import Layer, Operator
 
 
 def batch_and_heads(shape: Shape) -> Shape:
-    """Two numbers for the axes before those of the matrices."""
+    """The sizes of batch and heads: two numbers for all axes before those of the matrices."""
     return (prod(shape[:-3]), shape[-3]) if len(shape) > 2 else (1, 1)
 
 
 def factor(layer: Layer, values: Mapping[int, Array], operator: Operator, value: int) -> float:
-    """What an operator multiplies a value with. Raises `UnsupportedError`."""
+    """The constant that an operator multiplies a value with. Raises `UnsupportedError`."""
     first = operator.inputs[0] == value
     other = operator.inputs[1] if first else operator.inputs[0]
     divides = operator.op_type == "Div"
@@ -29,7 +29,7 @@ def factor(layer: Layer, values: Mapping[int, Array], operator: Operator, value:
 
 
 class Scores:
-    """What happens to scores before their softmax: `scale · scores + fixed + computed`."""
+    """`scale · scores + mask`, where the mask is constant or computed."""
 
     def __init__(
         self, layer: Layer, values: Mapping[int, Array], scale: float, scores: Shape
@@ -42,7 +42,7 @@ class Scores:
         self._computed: int | None = None
 
     def follow(self, operator: Operator) -> None:
-        """Takes in the next operator. Raises `UnsupportedError`."""
+        """Folds the next operator in. Raises `UnsupportedError`."""
         shape = self._layer.tensors[operator.outputs[0]].shape
         if operator.op_type in ("Mul", "Div"):
             self._multiply(operator)
@@ -58,7 +58,7 @@ class Scores:
         self._shape = shape
 
     def operand(self, lead: Shape) -> tuple[Array | None, Shape, bool]:
-        """The mask, if there is one, its shape by batch and head, and whether it is fixed."""
+        """The mask if there is one, its shape by batch and head, and whether it is constant."""
         if self._computed is not None:
             shape = self._layer.tensors[self._computed].shape
             full = (1,) * (len(self._shape) - len(shape)) + shape
@@ -97,6 +97,6 @@ class Scores:
             raise UnsupportedError("an attention with a fixed and a computed mask is not done yet")
 
     def _scores(self, operator: Operator) -> int:
-        """Which input of an operator the scores are: what is written within the group."""
+        """The input of an operator that is the scores: the one that the group itself writes."""
         written = {index for each in self._layer.operators for index in each.outputs}
         return next(index for index in operator.inputs if index in written)

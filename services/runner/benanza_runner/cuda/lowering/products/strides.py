@@ -1,4 +1,4 @@
-"""Where elements are in memory, after operators that only see them otherwise."""
+"""Where elements are in memory after operators that move none, as strides of arrays."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Operator
 
 VIEWS = frozenset("Cast CastLike Dropout Flatten Identity Reshape Squeeze Unsqueeze".split())
-"""Operators that change nothing but the shape, or which groups hold only where that is so."""
+"""Operators that only change the shape. Ingest puts casts into a group only where they do so."""
 
 
 def contiguous(shape: Shape) -> Array:
-    """An array whose strides are steps in elements. What it holds means nothing."""
+    """An array of bytes, so that its strides count elements. Its elements mean nothing."""
     return np.empty(shape, np.int8)
 
 
@@ -30,7 +30,7 @@ def seen(array: Array, operator: Operator, shape: Shape) -> Array:
 
 
 def reshaped(array: Array, shape: Shape) -> Array:
-    """The same memory in another shape. Raises `UnsupportedError` where that would be a copy."""
+    """The same memory in another shape. Raises `UnsupportedError` if that would be a copy."""
     found = array.reshape(shape)
     if array.size and not np.may_share_memory(found, array):
         raise UnsupportedError("axes that do not lie so in memory are joined")
@@ -38,7 +38,7 @@ def reshaped(array: Array, shape: Shape) -> Array:
 
 
 def steps(array: Array) -> Shape:
-    """From one element to the next on each axis; on an axis of one, over all that follows."""
+    """The stride of each axis in elements; on an axis of one, the size of all that follows."""
     found: list[int] = []
     over = 1
     for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.results import LayerCounts
-from benanza.steps import records
 from benanza_analyzer.measurements import bests
 from benanza_backbone.event_log import EventLog, Partition
 from benanza_schemas.codec import decode
@@ -36,7 +35,7 @@ def count_layers(
     known: set[tuple[str, Precision]] = set()
     now: set[tuple[str, Precision]] = set()
     failed: set[tuple[str, Precision]] = set()
-    for record in records(log, RESULTS):
+    for record in log.records(RESULTS):
         event = decode(record.value) if record.key in keys else None
         if not isinstance(event, LayerMeasured) or event.system.system_id != system_id:
             continue

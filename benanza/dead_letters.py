@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from benanza.embedded import now
 from benanza.event_logs import configured_log
 from benanza.operator_results import (
     DeadLetterContent,
@@ -21,7 +20,7 @@ from benanza.operator_results import (
     UnsettledDeadLetter,
 )
 from benanza.services import is_of
-from benanza.steps import records
+from benanza_backbone.clock import now
 from benanza_backbone.dead_letter import MAX_KEPT_BYTES, MAX_KEPT_KEY_BYTES
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Message, Partition, Record
@@ -99,7 +98,7 @@ def settle_dead_letters(
                 errors.append(UnsettledDeadLetter(id=identity, reason=reason))
             else:
                 places.add((filed[identity].partition, filed[identity].offset))
-        chosen = (r for r in records(log, DEAD_LETTERS) if (r.partition, r.offset) in places)
+        chosen = (r for r in log.records(DEAD_LETTERS) if (r.partition, r.offset) in places)
         while letters := [_letter(record) for record in islice(chosen, AT_ONCE)]:
             if action == "replayed":
                 log.append([Message(each.topic, each.key, each.value) for each in letters])
@@ -112,7 +111,7 @@ def _filed(log: EventLog) -> tuple[dict[str, _Filed], int]:
     """The dead letters by id, oldest first, and how many records of the topic are none."""
     filed: dict[str, _Filed] = {}
     unreadable = 0
-    for record in records(log, DEAD_LETTERS):
+    for record in log.records(DEAD_LETTERS):
         try:
             event = decode(record.value)
         except DecodeError:

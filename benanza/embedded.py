@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from filelock import FileLock, Timeout
 
-from benanza.inspection import limits_of
 from benanza.steps import analyzer_step, dedupe_step, ingest_step, store_step
+from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.settings import Settings
 from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Step
 from benanza_backbone.store import Store
+from benanza_ingest.limits import limits_of
 
 LOCK_FILE = "benanza.lock"
 
@@ -83,8 +83,3 @@ def drain(step: Step) -> None:
     """Processes all that waits for the step."""
     while step.turn(AT_ONCE) or step.waiting():
         pass
-
-
-def now() -> datetime:
-    """The time, in UTC."""
-    return datetime.now(UTC)

@@ -7,7 +7,6 @@ from pathlib import Path
 from benanza.event_logs import configured_log
 from benanza.operator_results import Imported
 from benanza.recording import read_recording
-from benanza.steps import records
 from benanza_backbone.event_log import Message
 from benanza_backbone.settings import Settings
 from benanza_schemas.events import LayerMeasured
@@ -26,7 +25,7 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
     systems: set[str] = set()
     layers = new = 0
     with configured_log(settings) as log:
-        known = {_digest(record.value) for record in records(log, RESULTS)}
+        known = {_digest(record.value) for record in log.records(RESULTS)}
         lacking: set[bytes] = set()
         for file in files:
             for encoded, event in read_recording(file):

@@ -6,22 +6,12 @@ from typing import Any
 
 from benanza.errors import about
 from benanza.results import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
-from benanza_backbone.settings import Settings
 from benanza_ingest.core import model_id
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
 from benanza_ingest.limits import Limits
 from benanza_ingest.source import FetchedModel, fetch
 from benanza_schemas.layer import OMITTED, AttributeValue
-
-
-def limits_of(settings: Settings) -> Limits:
-    """How large a model may be, as the settings say."""
-    return Limits(
-        model_bytes=settings.max_model_bytes,
-        nodes=settings.max_nodes,
-        tensor_elements=settings.max_tensor_elements,
-    )
 
 
 def inspect_model(

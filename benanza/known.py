@@ -5,13 +5,13 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 
 from benanza.embedded import current_store
-from benanza.inspection import limits_of
 from benanza.request import Policy
 from benanza.results import Bound, Bounds, BoundVersion, History
 from benanza.stored import model_ids, stored_bounds, stored_history
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
+from benanza_ingest.limits import limits_of
 
 
 def known_bounds(

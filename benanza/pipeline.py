@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from benanza.counting import benchmarked_layers, count_layers
-from benanza.embedded import analyze, drain, fill, now, opened_log
+from benanza.embedded import analyze, drain, fill, opened_log
 from benanza.errors import about_model
-from benanza.inspection import limits_of
 from benanza.progress import RunProgress, Silent
 from benanza.publication import Publication, publications_of
 from benanza.request import Policy, RunRequest
@@ -22,18 +21,18 @@ from benanza.steps import (
     analyzer_step,
     dedupe_step,
     ingest_step,
-    records,
     runner_group,
 )
 from benanza.stopwatch import Stopwatch
 from benanza.stored import stored_bounds
 from benanza.system_description import describe_system
+from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Record
 from benanza_backbone.processor import Processor, as_message
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
-from benanza_ingest.limits import Limits
+from benanza_ingest.limits import Limits, limits_of
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, ModelIngested
@@ -111,7 +110,7 @@ def _ingested(log: EventLog, asked: Iterable[Asked]) -> list[ModelIngested]:
     """What ingest found in the models asked for, in that order."""
     publications = [each.publication for each in asked]
     keys = {publication.model_id.encode() for publication in publications}
-    events = (decode(record.value) for record in records(log, GRAPHS) if record.key in keys)
+    events = (decode(record.value) for record in log.records(GRAPHS) if record.key in keys)
     found = {event.event_id: event for event in events if isinstance(event, ModelIngested)}
     ids = [publication.ingested_id for publication in publications]
     return [found[identity] for identity in ids if identity in found]
@@ -158,7 +157,7 @@ def _benchmark(
 def _jobs(log: EventLog, models: Iterable[ModelIngested], benchmarks: Benchmarks) -> list[Record]:
     """What is to be measured of these models, the last job of each layer."""
     layers = {layer.encode() for model in models for layer in benchmarked_layers(model)}
-    last = {record.key: record for record in records(log, JOBS) if record.key in layers}
+    last = {record.key: record for record in log.records(JOBS) if record.key in layers}
     return [record for record in last.values() if _waits(record, benchmarks)]
 
 
@@ -207,7 +206,7 @@ def _without_bounds(
 def _reasons(log: EventLog) -> dict[str, str]:
     """Why events are among the dead letters, by their ids."""
     reasons = {}
-    for record in records(log, DEAD_LETTERS):
+    for record in log.records(DEAD_LETTERS):
         letter = decode(record.value)
         if isinstance(letter, DeadLetter):
             try:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from benanza.errors import about_model
 from benanza.event_logs import configured_log
-from benanza.inspection import limits_of
 from benanza.listing import ListedModel, is_listing, read_listing
 from benanza.operator_results import Published, PublishedModel, UnpublishedModel
 from benanza.publication import model_published, zoo_of
@@ -16,7 +15,7 @@ from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.bind import bind
 from benanza_ingest.errors import ModelError
-from benanza_ingest.limits import Limits
+from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.parse import parse
 from benanza_ingest.source import fetch
 from benanza_schemas.codec import DecodeError, decode, encode

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from benanza.event_logs import configured_log
 from benanza.operator_results import MovedOffset, Replay
 from benanza.services import RUNNER, SERVICES, SINK
-from benanza.steps import records, runner_group
+from benanza.steps import runner_group
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import Consumer, EventLog, Partition
 from benanza_backbone.settings import Settings
@@ -105,7 +105,7 @@ def _seek(consumer: Consumer, origin: Origin) -> None:
 def _runners_group(log: EventLog, group: str | None) -> str:
     """The group named, if a runner under that name has published a result."""
     known = set()
-    for record in records(log, RESULTS):
+    for record in log.records(RESULTS):
         try:
             event = decode(record.value)
         except DecodeError:

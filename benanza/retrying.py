@@ -7,7 +7,6 @@ import msgspec
 from benanza.event_logs import configured_log
 from benanza.known import known_store
 from benanza.operator_results import RetriedLayers
-from benanza.steps import records
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
@@ -53,7 +52,7 @@ def _jobs(
     keys = {fingerprint.encode() for fingerprint in fingerprints}
     found: dict[str, BenchmarkRequested] = {}
     there: set[str] = set()
-    for record in records(log, JOBS):
+    for record in log.records(JOBS):
         job = decode(record.value) if record.key in keys else None
         if isinstance(job, BenchmarkRequested):
             found.setdefault(job.fingerprint, job)

@@ -1,9 +1,8 @@
 """`seed-known-layers`: tells dedupe of the layers that the store has jobs of."""
 
 from benanza.operator_results import SeededLayers
-from benanza.serving import kafka_of
 from benanza_backbone.processor import as_message
-from benanza_backbone.settings import Settings
+from benanza_backbone.settings import Settings, kafka_of
 from benanza_backbone.store import Store
 from benanza_schemas.events import LayerKnown, event_id
 

@@ -4,22 +4,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 
-from benanza.embedded import now
 from benanza.ingesting import LONGEST_S, TRIES, IsolatedIngest
-from benanza.inspection import limits_of
 from benanza.progress import Silent
 from benanza.runtimes import longest_job_s
 from benanza.services import SERVICES, SINK
 from benanza.steps import analyzer_step, ingest_step, runner_group, runner_step, store_step
 from benanza.system_description import describe_system
-from benanza_backbone.errors import BenanzaError
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.clock import now
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.service import Service
-from benanza_backbone.settings import Settings
+from benanza_backbone.settings import Settings, kafka_of
 from benanza_backbone.step import Step
 from benanza_backbone.store import Store
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN, GPU_BUSY
+from benanza_ingest.limits import limits_of
 from benanza_runner.nvidia import busy_ratio
 from benanza_runner.runtime import Runtime
 from benanza_schemas.layer import Precision
@@ -37,16 +35,6 @@ LONGEST_INSERT_S = 600.0
 
 Started = Callable[[Sequence[str], str], None]
 """Told the consumer groups, and the address of the status pages, when a service starts."""
-
-
-def kafka_of(settings: Settings) -> KafkaConnection:
-    """Where Kafka is. Raises `BenanzaError` if the settings don't say."""
-    if settings.kafka is None:
-        raise BenanzaError(
-            "a service needs Kafka: set BENANZA_KAFKA to its brokers, as host:port,host:port; "
-            "`benanza run` does without"
-        )
-    return settings.kafka
 
 
 def serve_ingest(settings: Settings, started: Started) -> int:

@@ -1,17 +1,17 @@
 """The services as steps over an event log: each core with what it reads and remembers."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime
 
 from benanza.ingesting import Ingest, ingest_published
 from benanza.measured_layers import MeasuredLayers
 from benanza.services import RUNNER, SERVICES, SINK, service_of
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.model_check import InvalidModelError
+from benanza_backbone.clock import Clock
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Partition, Record
+from benanza_backbone.event_log import EventLog, Partition
 from benanza_backbone.step import Offsets, Step
 from benanza_backbone.store import Store
 from benanza_backbone.telemetry import BENCHMARK_DURATION, BOUNDS_RECOMPUTED, DEAD_LETTERS_OPEN
@@ -37,10 +37,6 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import GRAPHS, JOBS, RESULTS
 
-Clock = Callable[[], datetime]
-
-READ_AT_ONCE = 1000
-
 
 def ingest_step(
     log: EventLog, limits: Limits, clock: Clock, ingest: Ingest = ingest_published
@@ -59,7 +55,7 @@ def dedupe_step(log: EventLog, clock: Clock) -> Step:
     The jobs in the log say which layers are known: what was written before a crash is there,
     and what wasn't is written when its layer comes again.
     """
-    owners = {record.key.decode(): "" for record in records(log, JOBS)}
+    owners = {record.key.decode(): "" for record in log.records(JOBS)}
     return Step(log, *SERVICES["dedupe"], TAKES, Dedupe(owners).handle, clock)
 
 
@@ -143,7 +139,7 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
             )
         analyzer = Analyzer()
         for topic in topics:
-            for record in records(log, topic, offsets):
+            for record in log.records(topic, offsets):
                 try:
                     event = decode(record.value)
                     if isinstance(event, AnalyzerEvent):
@@ -220,15 +216,3 @@ def _show(dead_letters: Mapping[tuple[str, str], int]) -> None:
             DEAD_LETTERS_OPEN.remove(*labels)
     for labels, letters in found.items():
         DEAD_LETTERS_OPEN.labels(*labels).set(letters)
-
-
-def records(
-    log: EventLog, topic: str, until: Mapping[Partition, int] | None = None
-) -> Iterator[Record]:
-    """The records of a topic, those of a partition in order; all, or those before an offset."""
-    for partition, end in log.end_offsets(topic).items():
-        stop = end if until is None else until.get(partition, 0)
-        offset = 0
-        while offset < stop and (found := log.read(partition, offset, READ_AT_ONCE)):
-            yield from (record for record in found if record.offset < stop)
-            offset = found[-1].offset + 1

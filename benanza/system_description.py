@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from benanza.progress import RunProgress
-from benanza.steps import Clock, records
+from benanza_backbone.clock import Clock
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
 from benanza_runner.core import Runner, description_id
@@ -45,7 +45,7 @@ def describe_system(
 
 
 def _descriptions(log: EventLog, system_id: str) -> Iterator[SystemMeasured]:
-    for record in records(log, RESULTS):
+    for record in log.records(RESULTS):
         if record.key == system_id.encode():
             try:
                 event = decode(record.value)

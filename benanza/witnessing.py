@@ -4,23 +4,22 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from benanza.bound_program import program_of
-from benanza.embedded import fill, now, opened_log
-from benanza.inspection import limits_of
+from benanza.embedded import fill, opened_log
 from benanza.pipeline import run
 from benanza.progress import RunProgress
 from benanza.publication import publications_of
 from benanza.request import RunRequest
 from benanza.results import Bound, FailedModel, Witness, Witnesses
 from benanza.runtimes import open_runtime
-from benanza.steps import records
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.model_check import InvalidModelError
+from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
-from benanza_ingest.limits import Limits
+from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.source import fetch
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.runtime import Runtime, Testimony
@@ -77,7 +76,7 @@ class _Known(NamedTuple):
     def of(cls, log: EventLog) -> "_Known":
         known = cls(Analyzer(), {}, defaultdict(lambda: defaultdict(list)), {})
         for topic in (GRAPHS, RESULTS, BOUNDS):
-            for record in records(log, topic):
+            for record in log.records(topic):
                 try:
                     known.take(decode(record.value))
                 except (DecodeError, InvalidModelError):

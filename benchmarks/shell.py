@@ -19,12 +19,12 @@ from kafka import KafkaConsumer, KafkaProducer
 from rich.console import Console
 from rich.table import Table
 
-from benanza.embedded import now
 from benanza.ingesting import IsolatedIngest, ingest_published
 from benanza.publication import publications_of
 from benanza.request import RunRequest
 from benanza.serving import ANALYZED_AT_ONCE, ONE
 from benanza.steps import ingest_step
+from benanza_backbone.clock import now
 from benanza_backbone.event_log import Message, Record
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benanza.embedded import now
 from benanza.serving import STORED_AT_ONCE
 from benanza.steps import store_step
 from benanza_backbone.clickhouse import connected, parse_address
+from benanza_backbone.clock import now
 from benanza_backbone.processor import as_message
 from benanza_backbone.rows import Row, rows
 from benanza_backbone.sqlite_log import SqliteEventLog

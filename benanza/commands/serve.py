@@ -45,7 +45,7 @@ def ingest(ctx: click.Context) -> None:
 @click.pass_context
 def dedupe(ctx: click.Context) -> None:
     """Layers to jobs, each unique layer once."""
-    from benanza.serving import kafka_of
+    from benanza_backbone.settings import kafka_of
     from benanza_dedupe.app import serve as serve_dedupe
 
     settings = settings_of_service()
@@ -78,7 +78,8 @@ def runner(
     ever was.
     """
     from benanza.runtimes import open_runtime
-    from benanza.serving import kafka_of, serve_runner
+    from benanza.serving import serve_runner
+    from benanza_backbone.settings import kafka_of
 
     settings = settings_of_service()
     kafka_of(settings)

@@ -22,8 +22,8 @@ def topics(output: Format) -> None:
     """
     from benanza.kafka_check import check_kafka
     from benanza.operator_results import MadeTopics
-    from benanza.serving import kafka_of
     from benanza_backbone.kafka_topics import create_topics
+    from benanza_backbone.settings import kafka_of
 
     connection = kafka_of(settings_of(None))
     made = create_topics(connection)

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benanza.steps import records
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
@@ -45,7 +44,7 @@ def test_what_it_publishes_is_decoded_strictly_and_ingested(
     arguments = [",".join(kafka.bootstrap), kafka.topic(MODELS), "squeezenet.onnx"]
     subprocess.run([sys.executable, "publish_model.py", *arguments], cwd=tmp_path, check=True)
     with KafkaEventLog(kafka) as log:
-        (record,) = records(log, MODELS)
+        (record,) = log.records(MODELS)
     event = decode(record.value)
     assert isinstance(event, ModelPublished)
     assert record.key == event.sha256.encode() == _sha256(model).encode()

@@ -9,7 +9,6 @@ import pytest
 
 from benanza.publication import publications_of
 from benanza.request import RunRequest
-from benanza.steps import records
 from benanza_backbone.event_log import Message
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
@@ -103,7 +102,7 @@ def test_ingesting_a_model_again_is_harmless(
         until(lambda: count(store, "models") == 2)
         (model_id,) = [r["model_id"] for r in store.query(MODELS, {"name": "squeezenet"})]
         assert len(store.query(LAYERS, {"model": model_id})) == layers
-        assert list(records(log, DEAD_LETTERS)) == []
+        assert list(log.records(DEAD_LETTERS)) == []
 
 
 LAYERS = "SELECT position FROM model_layers FINAL WHERE model_id = {model:String}"
@@ -127,8 +126,8 @@ def test_a_model_that_cannot_be_fetched_is_a_dead_letter(
     )
     with KafkaEventLog(installation.kafka) as log:
         log.append([as_message(event)])
-        until(lambda: len(list(records(log, DEAD_LETTERS))) == 1)
-        (record,) = records(log, DEAD_LETTERS)
+        until(lambda: len(list(log.records(DEAD_LETTERS))) == 1)
+        (record,) = log.records(DEAD_LETTERS)
     letter = decode(record.value)
     assert isinstance(letter, DeadLetter)
     assert (letter.service, decode(letter.value)) == ("ingest", event)
@@ -140,7 +139,7 @@ def recorded(installation: Installation, folder: Path, models: list[str]) -> lis
     embedded_bounds(models, folder)
     with SqliteEventLog(load({"BENANZA_DATA": str(folder)}).event_log) as log:
         return [
-            [Message(topic, record.key, record.value) for record in records(log, topic)]
+            [Message(topic, record.key, record.value) for record in log.records(topic)]
             for topic in (GRAPHS, JOBS, RESULTS)
         ]
 
@@ -171,10 +170,10 @@ def test_the_sink_loses_and_doubles_nothing_whatever_dies(
         with Store.open(installation.clickhouse) as store:
             until(lambda: comparable(store) == expected)
             assert count(store, "measurements") == count_measurements(results)
-            bounds = [decode(record.value) for record in records(log, BOUNDS)]
+            bounds = [decode(record.value) for record in log.records(BOUNDS)]
             stored = store.query("SELECT event_id, computed_at FROM bounds FINAL")
             assert {row["event_id"] for row in stored} == {event.event_id for event in bounds}
-        assert list(records(log, DEAD_LETTERS)) == []
+        assert list(log.records(DEAD_LETTERS)) == []
     until(analyzer.ready)
     assert analyzer.stop() == 0
 
@@ -194,7 +193,7 @@ def test_without_clickhouse_the_analyzer_waits_and_says_so(
     analyzer = running.enter_context(installation.start("analyzer"))
     with KafkaEventLog(installation.kafka) as log:
         log.append(graphs + jobs + results)
-        until(lambda: len(list(records(log, BOUNDS))) > 0)
+        until(lambda: len(list(log.records(BOUNDS))) > 0)
         status, document = analyzer.page("/readyz")
         assert status == 503
         (sink,) = [check for check in document["checks"] if check["name"] == "sink"]
@@ -204,7 +203,7 @@ def test_without_clickhouse_the_analyzer_waits_and_says_so(
         until(analyzer.ready)
         with Store.open(installation.clickhouse) as store:
             until(lambda: comparable(store) == expected)
-        assert list(records(log, DEAD_LETTERS)) == []
+        assert list(log.records(DEAD_LETTERS)) == []
 
 
 def test_of_two_analyzers_one_stands_by_and_takes_over(
@@ -220,7 +219,7 @@ def test_of_two_analyzers_one_stands_by_and_takes_over(
             until(analyzer.ready)
         log.append(graphs + jobs + results[: len(results) // 2])
         until(lambda: held(analyzers[0]) + held(analyzers[1]) == 2)
-        until(lambda: len(list(records(log, BOUNDS))) > 0)
+        until(lambda: len(list(log.records(BOUNDS))) > 0)
         active = analyzers[0] if held(analyzers[0]) else analyzers[1]
         active.kill()
         log.append(results[len(results) // 2 :])
@@ -243,10 +242,10 @@ def test_runners_of_one_system_share_the_work_and_repeat_none(
     with KafkaEventLog(installation.kafka) as log:
         until(lambda: measured(log) == jobs_of(log) != set())
         time.sleep(1)
-        again = [Message(JOBS, r.key, r.value) for r in records(log, JOBS)]
+        again = [Message(JOBS, r.key, r.value) for r in log.records(JOBS)]
         log.append(again)
         until(lambda: sum(repeated(runner) for runner in runners) == len(again))
-        results = [decode(record.value) for record in records(log, RESULTS)]
+        results = [decode(record.value) for record in log.records(RESULTS)]
         layers = [event for event in results if isinstance(event, LayerMeasured)]
         assert len(layers) == len(again)
         assert any(isinstance(event, SystemMeasured) for event in results)
@@ -254,12 +253,12 @@ def test_runners_of_one_system_share_the_work_and_repeat_none(
 
 
 def measured(log: KafkaEventLog) -> set[str]:
-    events = [decode(record.value) for record in records(log, RESULTS)]
+    events = [decode(record.value) for record in log.records(RESULTS)]
     return {event.fingerprint for event in events if isinstance(event, LayerMeasured)}
 
 
 def jobs_of(log: KafkaEventLog) -> set[str]:
-    return {record.key.decode() for record in records(log, JOBS)}
+    return {record.key.decode() for record in log.records(JOBS)}
 
 
 def repeated(runner: ServiceProcess) -> float:
@@ -280,7 +279,7 @@ def test_without_a_broker_a_service_waits_and_goes_on(tmp_path: Path, running: E
     ingest = running.enter_context(installation.start("ingest"))
     publish(installation, ["zoo:alexnet"])
     with KafkaEventLog(installation.kafka) as log:
-        until(lambda: len(list(records(log, GRAPHS))) == 1)
+        until(lambda: len(list(log.records(GRAPHS))) == 1)
     until(ingest.ready)
     broker.kill()
     until(lambda: not ingest.ready())
@@ -288,7 +287,7 @@ def test_without_a_broker_a_service_waits_and_goes_on(tmp_path: Path, running: E
     broker.start()
     publish(installation, ["zoo:squeezenet"])
     with KafkaEventLog(installation.kafka) as log:
-        until(lambda: len(list(records(log, GRAPHS))) == 2)
-        assert list(records(log, DEAD_LETTERS)) == []
+        until(lambda: len(list(log.records(GRAPHS))) == 2)
+        assert list(log.records(DEAD_LETTERS)) == []
     until(ingest.ready)
     assert ingest.stop() == 0

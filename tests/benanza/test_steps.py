@@ -14,7 +14,6 @@ from benanza.steps import (
     analyzer_step,
     dedupe_step,
     ingest_step,
-    records,
     runner_step,
 )
 from benanza_backbone.errors import BenanzaError
@@ -74,7 +73,7 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 
 def written(log: EventLog, topic: str) -> list[AnyEvent]:
-    return [decode(record.value) for record in records(log, topic)]
+    return [decode(record.value) for record in log.records(topic)]
 
 
 def append(log: EventLog, *events: AnyEvent) -> None:
@@ -107,16 +106,6 @@ def measurement(job: BenchmarkRequested, time_us: float) -> LayerMeasured:
         measured_at=NOW,
         variants=(variant,),
     )
-
-
-def test_records_are_all_there_across_reads(log: EventLog) -> None:
-    ingested(log, "zoo:densenet121")
-    count = log.end_offsets(LAYERS)[Partition(LAYERS, 0)]
-    found = list(records(log, LAYERS))
-    assert found == log.read(Partition(LAYERS, 0), 0, count)
-    middle = found[len(found) // 2].offset
-    assert list(records(log, LAYERS, {Partition(LAYERS, 0): middle})) == found[: len(found) // 2]
-    assert list(records(log, LAYERS, {})) == []
 
 
 def test_ingest_refuses_content_that_was_changed_on_the_way(log: EventLog) -> None:
@@ -203,7 +192,7 @@ def test_the_analyzer_gives_the_same_bounds_however_often_it_starts(
 
 
 def last_bounds(log: EventLog) -> dict[bytes, AnyEvent]:
-    return {record.key: decode(record.value) for record in records(log, BOUNDS)}
+    return {record.key: decode(record.value) for record in log.records(BOUNDS)}
 
 
 def test_the_analyzer_starts_though_a_model_was_refused(log: EventLog) -> None:

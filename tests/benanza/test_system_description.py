@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from benanza.progress import Silent
-from benanza.steps import records
 from benanza.system_description import describe_system
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.sqlite_log import SqliteEventLog
@@ -40,7 +39,7 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 def described(log: EventLog, runtime: Runtime, *precisions: Precision) -> SystemMeasured:
     """The last description, after one was asked for."""
     describe_system(log, runtime, precisions, lambda: NOW, Silent())
-    *_, last = (decode(record.value) for record in records(log, RESULTS))
+    *_, last = (decode(record.value) for record in log.records(RESULTS))
     assert isinstance(last, SystemMeasured)
     return last
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from benanza.services import SERVICES, is_of
-from benanza.steps import records
 from benanza_backbone.event_log import EventLog
 from benanza_schemas.codec import decode
 from benanza_schemas.events import DeadLetter
@@ -24,7 +23,7 @@ def wrong_dead_letters(log: EventLog) -> list[str]:
 
 
 def _dead_letters(log: EventLog) -> Iterator[tuple[Place, str]]:
-    for record in records(log, DEAD_LETTERS):
+    for record in log.records(DEAD_LETTERS):
         letter = decode(record.value)
         assert isinstance(letter, DeadLetter)
         (service,) = [name for name in SERVICES if is_of(letter.service, name)]
@@ -36,7 +35,7 @@ def _poisoned(log: EventLog) -> Iterator[Place]:
     values = {message.value for message in POISON}
     for topic in sorted({message.topic for message in POISON}):
         readers = [name for name, service in SERVICES.items() if topic in service.topics]
-        for record in records(log, topic):
+        for record in log.records(topic):
             if record.value in values:
                 for reader in readers:
                     yield reader, topic, record.partition.number, record.offset

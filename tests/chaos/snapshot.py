@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from benanza.steps import records
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.store import Store
 from benanza_schemas.codec import DecodeError, decode
@@ -122,7 +121,7 @@ def _timeless(event: AnyEvent) -> tuple[str, str]:
 def _events(log: EventLog, topic: str) -> list[AnyEvent]:
     """All there are; what is no event belongs to the dead letters."""
     events = []
-    for record in records(log, topic):
+    for record in log.records(topic):
         with suppress(DecodeError):
             events.append(decode(record.value))
     return events

@@ -12,7 +12,6 @@ import benanza
 from benanza.cli import cli
 from benanza.publication import publications_of
 from benanza.request import RunRequest
-from benanza.steps import records
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits
 from benanza_ingest.zoo import zoo_path
@@ -27,7 +26,7 @@ from tests.ingest.model_server import MODEL, model_server
 def published() -> list[ModelPublished]:
     """What is in the topic, decoded strictly as the services do."""
     with opened_log() as log:
-        events = [decode(record.value) for record in records(log, MODELS)]
+        events = [decode(record.value) for record in log.records(MODELS)]
     return [event for event in events if isinstance(event, ModelPublished)]
 
 

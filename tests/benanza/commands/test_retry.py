@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
-from benanza.embedded import drain, now
-from benanza.steps import records, runner_step, store_step
+from benanza.embedded import drain
+from benanza.steps import runner_step, store_step
+from benanza_backbone.clock import now
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import load
 from benanza_backbone.store import Store
@@ -96,9 +97,9 @@ def test_what_fails_again_may_be_asked_for_again(requested: Kind) -> None:
         assert retried("--reason", REASON)["layers"] == len(REQUESTED)
         benchmarked(FailingRuntime())
     with opened_log() as log:
-        results = [decode(record.value) for record in records(log, RESULTS)]
+        results = [decode(record.value) for record in log.records(RESULTS)]
         assert len({result.event_id for result in results}) == 3 * len(REQUESTED)
-        jobs = [decode(record.value) for record in records(log, JOBS)]
+        jobs = [decode(record.value) for record in log.records(JOBS)]
         assert len({job.event_id for job in jobs}) == 3 * len(REQUESTED)
 
 

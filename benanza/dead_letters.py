@@ -19,7 +19,6 @@ from benanza.operator_results import (
     SettledDeadLetters,
     UnsettledDeadLetter,
 )
-from benanza.services import is_of
 from benanza_backbone.clock import now
 from benanza_backbone.dead_letter import MAX_KEPT_BYTES, MAX_KEPT_KEY_BYTES
 from benanza_backbone.errors import BenanzaError
@@ -27,6 +26,7 @@ from benanza_backbone.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.consumer_groups import is_of
 from benanza_schemas.events import DeadLetter, DeadLetterSettled, event_id
 from benanza_schemas.topics import DEAD_LETTERS, TOPICS
 

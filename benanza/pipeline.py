@@ -21,7 +21,6 @@ from benanza.steps import (
     analyzer_step,
     dedupe_step,
     ingest_step,
-    runner_group,
 )
 from benanza.stopwatch import Stopwatch
 from benanza.stored import stored_bounds
@@ -35,6 +34,7 @@ from benanza_backbone.store import Store
 from benanza_ingest.limits import Limits, limits_of
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.consumer_groups import runner_group
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, ModelIngested
 from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, JOBS, RESULTS
 
@@ -135,7 +135,7 @@ def _benchmark(
             benchmarks = Benchmarks(log, runtime, precision, now)
             jobs = _jobs(log, models, benchmarks)
             processor = Processor(
-                runner_group(system_id, precision),
+                runner_group(system_id, precision).name,
                 BenchmarkRequested,
                 benchmarks.handle,
                 now,

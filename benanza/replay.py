@@ -6,12 +6,17 @@ from typing import NamedTuple
 
 from benanza.event_logs import configured_log
 from benanza.operator_results import MovedOffset, Replay
-from benanza.services import RUNNER, SERVICES, SINK
-from benanza.steps import runner_group
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import Consumer, EventLog, Partition
 from benanza_backbone.settings import Settings
 from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.consumer_groups import (
+    ANALYZER,
+    CONSUMER_GROUPS,
+    RUNNER,
+    SINK,
+    runner_group,
+)
 from benanza_schemas.events import LayerMeasured
 from benanza_schemas.topics import RESULTS
 
@@ -35,7 +40,7 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
     runner's `group` has to be named. Raises `BenanzaError` if the group is at work, if there is
     no such group or place, or if the log can't be reached; then nothing was moved.
     """
-    topics = SERVICES[service].topics
+    name, topics = CONSUMER_GROUPS[service]
     if isinstance(origin, Place) and origin.partition.topic not in topics:
         raise BenanzaError(
             f"{service} doesn't read {origin.partition.topic}; it reads {', '.join(topics)}"
@@ -43,11 +48,11 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
     if group is not None and service != RUNNER:
         raise BenanzaError(f"--group is for runners alone; {service} has one group")
     with configured_log(settings) as log:
-        group = _runners_group(log, group) if service == RUNNER else SERVICES[service].group
+        group = _runners_group(log, group) if service == RUNNER else name
         with log.consumer(group, topics) as consumer:
             before = consumer.position()
             if before.keys() != {p for topic in topics for p in log.end_offsets(topic)}:
-                process = "analyzer" if service == SINK else service  # The sink is a part of it.
+                process = ANALYZER if service == SINK else service  # The sink is a part of it.
                 raise BenanzaError(
                     f"the group {group} has members at work: stop `benanza serve {process}` first; "
                     "if it was killed, wait a minute until its session has run out"
@@ -111,7 +116,7 @@ def _runners_group(log: EventLog, group: str | None) -> str:
         except DecodeError:
             continue  # It is the analyzer's to report.
         if isinstance(event, LayerMeasured):
-            known.add(runner_group(event.system.system_id, event.precision))
+            known.add(runner_group(event.system.system_id, event.precision).name)
     if group in known:
         return str(group)
     named = f"no runner of group {group} has published a result" if group else "name the group"

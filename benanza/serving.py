@@ -7,8 +7,7 @@ from threading import Lock
 from benanza.ingesting import LONGEST_S, TRIES, IsolatedIngest
 from benanza.progress import Silent
 from benanza.runtimes import longest_job_s
-from benanza.services import SERVICES, SINK
-from benanza.steps import analyzer_step, ingest_step, runner_group, runner_step, store_step
+from benanza.steps import analyzer_step, ingest_step, runner_step, store_step
 from benanza.system_description import describe_system
 from benanza_backbone.clock import now
 from benanza_backbone.kafka_log import KafkaEventLog
@@ -20,6 +19,7 @@ from benanza_backbone.telemetry import DEAD_LETTERS_OPEN, GPU_BUSY
 from benanza_ingest.limits import limits_of
 from benanza_runner.nvidia import busy_ratio
 from benanza_runner.runtime import Runtime
+from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, INGEST, SINK, runner_group
 from benanza_schemas.layer import Precision
 
 ONE = 1
@@ -58,7 +58,7 @@ def serve_ingest(settings: Settings, started: Started) -> int:
                 yield step
 
         service.add("ingest", opened, limit=ONE, longest_turn_s=longest)
-        return service.run(lambda address: started([SERVICES["ingest"].group], address))
+        return service.run(lambda address: started([CONSUMER_GROUPS[INGEST].name], address))
 
 
 def serve_runner(
@@ -87,7 +87,7 @@ def serve_runner(
         add(precision)
     if accelerator := runtime.system().accelerator:
         GPU_BUSY.labels(accelerator).set_function(busy_ratio)
-    groups = [runner_group(system_id, precision) for precision in precisions]
+    groups = [runner_group(system_id, precision).name for precision in precisions]
     return service.run(lambda address: started(groups, address))
 
 
@@ -117,5 +117,5 @@ def serve_analyzer(settings: Settings, started: Started) -> int:
 
     service.add("analyzer", analyzer, limit=ANALYZED_AT_ONCE, longest_turn_s=LONGEST_REBUILD_S)
     service.add(SINK, sink, limit=STORED_AT_ONCE, longest_turn_s=LONGEST_INSERT_S)
-    groups = [SERVICES["analyzer"].group, SERVICES[SINK].group]
+    groups = [CONSUMER_GROUPS[ANALYZER].name, CONSUMER_GROUPS[SINK].name]
     return service.run(lambda address: started(groups, address))

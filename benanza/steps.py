@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, nullcontext
 
 from benanza.ingesting import Ingest, ingest_published
 from benanza.measured_layers import MeasuredLayers
-from benanza.services import RUNNER, SERVICES, SINK, service_of
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.model_check import InvalidModelError
 from benanza_backbone.clock import Clock
@@ -21,6 +20,15 @@ from benanza_ingest.limits import Limits
 from benanza_runner.core import Runner
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.consumer_groups import (
+    ANALYZER,
+    CONSUMER_GROUPS,
+    DEDUPE,
+    INGEST,
+    SINK,
+    runner_group,
+    service_of,
+)
 from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
@@ -46,7 +54,7 @@ def ingest_step(
     def handle(published: ModelPublished) -> list[ModelIngested | LayerSeen]:
         return ingest(published, limits)
 
-    return Step(log, *SERVICES["ingest"], ModelPublished, handle, clock)
+    return Step(log, *CONSUMER_GROUPS[INGEST], ModelPublished, handle, clock)
 
 
 def dedupe_step(log: EventLog, clock: Clock) -> Step:
@@ -56,7 +64,7 @@ def dedupe_step(log: EventLog, clock: Clock) -> Step:
     and what wasn't is written when its layer comes again.
     """
     owners = {record.key.decode(): "" for record in log.records(JOBS)}
-    return Step(log, *SERVICES["dedupe"], TAKES, Dedupe(owners).handle, clock)
+    return Step(log, *CONSUMER_GROUPS[DEDUPE], TAKES, Dedupe(owners).handle, clock)
 
 
 def runner_step(
@@ -74,7 +82,7 @@ def runner_step(
     benchmarks = Benchmarks(log, runtime, precision, clock, device)
     handle, stops_on = benchmarks.handle, BENCHMARK_STOPS_ON
     group = runner_group(runtime.system().system_id, precision)
-    return Step(log, group, [JOBS], BenchmarkRequested, handle, clock, stops_on=stops_on)
+    return Step(log, *group, BenchmarkRequested, handle, clock, stops_on=stops_on)
 
 
 BENCHMARK_STOPS_ON = (BenanzaError,)
@@ -119,11 +127,6 @@ class Benchmarks:
         return results
 
 
-def runner_group(system_id: str, precision: Precision) -> str:
-    """The consumer group of the runners of one system: they share its jobs."""
-    return f"{SERVICES[RUNNER].group}.{system_id}.{precision}"
-
-
 def analyzer_step(log: EventLog, clock: Clock) -> Step:
     """Graphs and results to bounds, knowing what was handled before, by whichever process."""
     analyzer = Analyzer()
@@ -155,7 +158,7 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
         return moved
 
     takes = (ModelIngested, SystemMeasured, LayerMeasured)
-    return Step(log, *SERVICES["analyzer"], takes, handle, clock, recover=recover)
+    return Step(log, *CONSUMER_GROUPS[ANALYZER], takes, handle, clock, recover=recover)
 
 
 def store_step(log: EventLog, store: Store, clock: Clock) -> Step:
@@ -165,7 +168,7 @@ def store_step(log: EventLog, store: Store, clock: Clock) -> Step:
     what it lacks; and where it is ahead of what the group has committed, it is told again what
     it knows, which does no harm. It is asked now and then, too, which dead letters are open.
     """
-    group, topics = SERVICES[SINK]
+    group, topics = CONSUMER_GROUPS[SINK]
     batch: list[AnyEvent] = []
     stored: dict[Partition, int] = {}
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from filelock import FileLock, Timeout
 
-from benanza.steps import analyzer_step, dedupe_step, ingest_step, store_step
+from benanza.steps import analyzer_step, dedupe_step, store_step
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
@@ -14,6 +14,7 @@ from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Step
 from benanza_backbone.store import Store
 from benanza_ingest.limits import limits_of
+from benanza_ingest.step import ingest_step
 
 LOCK_FILE = "benanza.lock"
 

@@ -15,13 +15,7 @@ from benanza.publication import Publication, publications_of
 from benanza.request import Policy, RunRequest
 from benanza.results import Bound, FailedModel, LowerBounds
 from benanza.runtimes import open_runtime
-from benanza.steps import (
-    BENCHMARK_STOPS_ON,
-    Benchmarks,
-    analyzer_step,
-    dedupe_step,
-    ingest_step,
-)
+from benanza.steps import BENCHMARK_STOPS_ON, Benchmarks, analyzer_step, dedupe_step
 from benanza.stopwatch import Stopwatch
 from benanza.stored import stored_bounds
 from benanza.system_description import describe_system
@@ -32,6 +26,7 @@ from benanza_backbone.processor import Processor, as_message
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 from benanza_ingest.limits import Limits, limits_of
+from benanza_ingest.step import ingest_step
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import runner_group

@@ -1,25 +1,23 @@
 """The services over Kafka: steps that a process runs until it is told to stop."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 
-from benanza.ingesting import LONGEST_S, TRIES, IsolatedIngest
 from benanza.progress import Silent
 from benanza.runtimes import longest_job_s
-from benanza.steps import analyzer_step, ingest_step, runner_step, store_step
+from benanza.steps import analyzer_step, runner_step, store_step
 from benanza.system_description import describe_system
 from benanza_backbone.clock import now
 from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.service import Service
+from benanza_backbone.service import Service, Started
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_backbone.step import Step
 from benanza_backbone.store import Store
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN, GPU_BUSY
-from benanza_ingest.limits import limits_of
 from benanza_runner.nvidia import busy_ratio
 from benanza_runner.runtime import Runtime
-from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, INGEST, SINK, runner_group
+from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, SINK, runner_group
 from benanza_schemas.layer import Precision
 
 ONE = 1
@@ -32,33 +30,6 @@ LONGEST_REBUILD_S = 1800.0
 """Seconds in which the analyzer must have read again all results there ever were."""
 
 LONGEST_INSERT_S = 600.0
-
-Started = Callable[[Sequence[str], str], None]
-"""Told the consumer groups, and the address of the status pages, when a service starts."""
-
-
-def serve_ingest(settings: Settings, started: Started) -> int:
-    """Models to graphs and layers; the exit status.
-
-    Like all of these functions, raises `BenanzaError` if the service can't be started, and is
-    to be called in the process's main thread.
-    """
-    kafka = kafka_of(settings)
-    limits = limits_of(settings)
-    service = Service("ingest", settings)
-    with IsolatedIngest() as ingest:
-        longest = TRIES * LONGEST_S
-
-        @contextmanager
-        def opened() -> Iterator[Step]:
-            with (
-                KafkaEventLog(kafka, longest) as log,
-                ingest_step(log, limits, now, ingest) as step,
-            ):
-                yield step
-
-        service.add("ingest", opened, limit=ONE, longest_turn_s=longest)
-        return service.run(lambda address: started([CONSUMER_GROUPS[INGEST].name], address))
 
 
 def serve_runner(

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 
-from benanza.ingesting import Ingest, ingest_published
 from benanza.measured_layers import MeasuredLayers
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.model_check import InvalidModelError
@@ -16,7 +15,6 @@ from benanza_backbone.store import Store
 from benanza_backbone.telemetry import BENCHMARK_DURATION, BOUNDS_RECOMPUTED, DEAD_LETTERS_OPEN
 from benanza_backbone.telemetry import JOBS as JOBS_DONE
 from benanza_dedupe.core import TAKES, Dedupe
-from benanza_ingest.limits import Limits
 from benanza_runner.core import Runner
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
@@ -24,7 +22,6 @@ from benanza_schemas.consumer_groups import (
     ANALYZER,
     CONSUMER_GROUPS,
     DEDUPE,
-    INGEST,
     SINK,
     runner_group,
     service_of,
@@ -36,25 +33,12 @@ from benanza_schemas.events import (
     DeadLetter,
     DeadLetterSettled,
     LayerMeasured,
-    LayerSeen,
     ModelIngested,
-    ModelPublished,
     ModelWitnessed,
     SystemMeasured,
 )
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import GRAPHS, JOBS, RESULTS
-
-
-def ingest_step(
-    log: EventLog, limits: Limits, clock: Clock, ingest: Ingest = ingest_published
-) -> Step:
-    """Models to graphs and layers."""
-
-    def handle(published: ModelPublished) -> list[ModelIngested | LayerSeen]:
-        return ingest(published, limits)
-
-    return Step(log, *CONSUMER_GROUPS[INGEST], ModelPublished, handle, clock)
 
 
 def dedupe_step(log: EventLog, clock: Clock) -> Step:

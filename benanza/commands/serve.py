@@ -35,7 +35,7 @@ def serve() -> None:
 @click.pass_context
 def ingest(ctx: click.Context) -> None:
     """Models to graphs and layers."""
-    from benanza.serving import serve_ingest
+    from benanza_ingest.service import serve as serve_ingest
 
     settings = settings_of_service()
     ctx.exit(serve_ingest(settings, say("ingest", settings)))

@@ -6,8 +6,8 @@ import signal
 import time
 from pathlib import Path
 
-from benanza.ingesting import ingest_published
 from benanza_ingest.limits import Limits
+from benanza_ingest.published import ingest_published
 from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
 
 

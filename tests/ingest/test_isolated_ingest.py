@@ -13,14 +13,15 @@ import psutil
 import pytest
 from pebble import ProcessPool
 
-from benanza import ingesting
-from benanza.ingesting import IsolatedIngest, ingest_published
 from benanza.publication import publications_of
 from benanza.request import RunRequest
+from benanza_ingest import isolated_ingest
 from benanza_ingest.errors import ModelError
+from benanza_ingest.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits
+from benanza_ingest.published import ingest_published
 from benanza_schemas.events import ModelPublished
-from tests.benanza.misbehaving_ingest import misbehave, process_id
+from tests.ingest.misbehaving_ingest import misbehave, process_id
 
 LIMITS = Limits()
 
@@ -124,14 +125,17 @@ def test_a_process_that_can_not_be_had_is_tried_again_with_the_next_model(
     with IsolatedIngest(work=process_id) as ingest:
         kill_idle(ingest, pid_of(ingest, model))
         with monkeypatch.context() as patch:
-            patch.setattr(ingesting, "ProcessPool", refused)
+            patch.setattr(isolated_ingest, "ProcessPool", refused)
             with pytest.raises(OSError, match="no room"):
                 ingest(model, LIMITS)
         assert pid_of(ingest, model)
 
 
 def test_the_process_ends_with_the_one_that_started_it() -> None:
-    code = "from benanza.ingesting import *; i = IsolatedIngest(); print('up', flush=True); input()"
+    code = (
+        "from benanza_ingest.isolated_ingest import *; i = IsolatedIngest(); "
+        "print('up', flush=True); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -1,47 +1,22 @@
-"""From a published model to its layers: in this process, or in one of its own."""
+"""Ingest in a process of its own, which a model may crash or hang."""
 
-import hashlib
 import multiprocessing
-from collections.abc import Callable
 from concurrent.futures import TimeoutError as TookTooLongError
 from concurrent.futures.process import BrokenProcessPool
 
 from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
 from benanza_backbone.closing import Closing
-from benanza_ingest.core import ingest
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
+from benanza_ingest.published import Ingest, ingest_published
 from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
 
 LONGEST_S = 600.0
 """Seconds in which a model must have been fetched and ingested."""
 
-Ingest = Callable[[ModelPublished, Limits], list[ModelIngested | LayerSeen]]
-
 TRIES = 2
 """How often a model is tried whose process dies: the first time it may have been an accident."""
-
-
-def ingest_published(published: ModelPublished, limits: Limits) -> list[ModelIngested | LayerSeen]:
-    """What a model contains, read from the event or from where it says.
-
-    Raises `ModelError` if it can't be fetched, was changed on the way, or is no model.
-    """
-    return ingest(published, _content(published, limits), limits)
-
-
-def _content(published: ModelPublished, limits: Limits) -> bytes:
-    if published.content is None:
-        return fetch(published.uri, limits, published.sha256).content
-    found = hashlib.sha256(published.content).hexdigest()
-    if found != published.sha256:
-        raise ModelError(
-            f"the content of {published.name} has the SHA-256 {found}, not {published.sha256}; "
-            "publish it again"
-        )
-    return published.content
 
 
 class IsolatedIngest(Closing):

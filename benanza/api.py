@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 
 from benanza import arguments
 from benanza.operator_results import Published
-from benanza.request import Policy, RunRequest, RuntimeChoice
+from benanza.request import Policy, RunRequest
 from benanza.results import Inspection, LowerBounds
 from benanza.settings import load
 from benanza_backbone.errors import BenanzaError
+from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
 ModelSource = str | os.PathLike[str]

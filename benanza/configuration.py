@@ -6,12 +6,12 @@ from importlib.util import find_spec
 
 from benanza.render.units import plural
 from benanza.results import Check, ConfigReport, Setting
-from benanza.runtimes import open_runtime
 from benanza_backbone.clickhouse import connected, errors_mended, parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.migrations import lacking, shipped
 from benanza_backbone.settings import Settings
+from benanza_runner.runtimes import open_runtime
 
 TIMEOUT_S = 5.0
 """How long a server may take to answer."""

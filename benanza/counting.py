@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.results import LayerCounts
-from benanza_analyzer.measurements import bests
 from benanza_backbone.event_log import EventLog, Partition
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.layer import Precision
+from benanza_schemas.times import is_timed
 from benanza_schemas.topics import RESULTS
 
 
@@ -41,8 +41,7 @@ def count_layers(
             continue
         if event.precision in precisions:
             old = record.offset < run_began[record.partition]
-            timed = not isinstance(bests(event), str)
-            what = (known if old else now) if timed else failed
+            what = (known if old else now) if is_timed(event) else failed
             what.add((event.fingerprint, event.precision))
     return LayerCounts(
         total=len(layers) * len(precisions),

@@ -5,6 +5,7 @@ causes. So a run may be stopped at any point, and the next one goes on from ther
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from benanza.counting import benchmarked_layers, count_layers
@@ -14,11 +15,9 @@ from benanza.progress import RunProgress, Silent
 from benanza.publication import Publication, publications_of
 from benanza.request import Policy, RunRequest
 from benanza.results import Bound, FailedModel, LowerBounds
-from benanza.runtimes import open_runtime
-from benanza.steps import BENCHMARK_STOPS_ON, Benchmarks, analyzer_step, dedupe_step
+from benanza.steps import analyzer_step, dedupe_step
 from benanza.stopwatch import Stopwatch
 from benanza.stored import stored_bounds
-from benanza.system_description import describe_system
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Record
@@ -28,6 +27,9 @@ from benanza_backbone.store import Store
 from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.step import ingest_step
 from benanza_runner.runtime import Runtime
+from benanza_runner.runtimes import open_runtime
+from benanza_runner.step import BENCHMARK_STOPS_ON, Benchmarks
+from benanza_runner.system_description import describe_system
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import runner_group
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, ModelIngested
@@ -122,7 +124,9 @@ def _benchmark(
     """Does the models' jobs, and moves the bounds after each; the id of this system."""
     system_id = runtime.system().system_id
     with watch.stage("benchmark"):
-        describe_system(log, runtime, request.policy.precisions, now, progress)
+        measuring = partial(progress.stage, "measuring what this system can reach", 1)
+        if describe_system(log, runtime, request.policy.precisions, now, measuring):
+            progress.advance()
     with watch.stage("analyze"):
         analyzer = analyzer_step(log, now)
     with analyzer:

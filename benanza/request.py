@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
-
-RuntimeChoice = Literal["auto", "cuda", "onnxruntime"]
 
 
 class Policy(NamedTuple):

@@ -1,24 +1,17 @@
 """The services over Kafka: steps that a process runs until it is told to stop."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 
-from benanza.progress import Silent
-from benanza.runtimes import longest_job_s
-from benanza.steps import analyzer_step, runner_step, store_step
-from benanza.system_description import describe_system
+from benanza.steps import analyzer_step, store_step
 from benanza_backbone.clock import now
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.service import Service, Started
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_backbone.step import Step
 from benanza_backbone.store import Store
-from benanza_backbone.telemetry import DEAD_LETTERS_OPEN, GPU_BUSY
-from benanza_runner.nvidia import busy_ratio
-from benanza_runner.runtime import Runtime
-from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, SINK, runner_group
-from benanza_schemas.layer import Precision
+from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
+from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, SINK
 
 ONE = 1
 """Models and jobs take long: what is committed after each is not done again."""
@@ -30,36 +23,6 @@ LONGEST_REBUILD_S = 1800.0
 """Seconds in which the analyzer must have read again all results there ever were."""
 
 LONGEST_INSERT_S = 600.0
-
-
-def serve_runner(
-    settings: Settings, runtime: Runtime, precisions: Sequence[Precision], started: Started
-) -> int:
-    """Jobs to results on this system, at each of the precisions; the exit status."""
-    kafka = kafka_of(settings)
-    system_id = runtime.system().system_id
-    service = Service("runner", settings)
-    device = Lock()
-    longest = longest_job_s(settings) * len(precisions)
-
-    def add(precision: Precision) -> None:
-        @contextmanager
-        def opened() -> Iterator[Step]:
-            with KafkaEventLog(kafka, longest) as log:
-                with device:
-                    describe_system(log, runtime, [precision], now, Silent())
-                    step = runner_step(log, runtime, precision, now, device)
-                with step:
-                    yield step
-
-        service.add(f"runner {precision}", opened, limit=ONE, longest_turn_s=longest)
-
-    for precision in precisions:
-        add(precision)
-    if accelerator := runtime.system().accelerator:
-        GPU_BUSY.labels(accelerator).set_function(busy_ratio)
-    groups = [runner_group(system_id, precision).name for precision in precisions]
-    return service.run(lambda address: started(groups, address))
 
 
 def serve_analyzer(settings: Settings, started: Started) -> int:

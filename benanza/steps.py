@@ -2,9 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 
-from benanza.measured_layers import MeasuredLayers
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.model_check import InvalidModelError
 from benanza_backbone.clock import Clock
@@ -12,18 +10,14 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Partition
 from benanza_backbone.step import Offsets, Step
 from benanza_backbone.store import Store
-from benanza_backbone.telemetry import BENCHMARK_DURATION, BOUNDS_RECOMPUTED, DEAD_LETTERS_OPEN
-from benanza_backbone.telemetry import JOBS as JOBS_DONE
+from benanza_backbone.telemetry import BOUNDS_RECOMPUTED, DEAD_LETTERS_OPEN
 from benanza_dedupe.core import TAKES, Dedupe
-from benanza_runner.core import Runner
-from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import (
     ANALYZER,
     CONSUMER_GROUPS,
     DEDUPE,
     SINK,
-    runner_group,
     service_of,
 )
 from benanza_schemas.events import (
@@ -37,7 +31,6 @@ from benanza_schemas.events import (
     ModelWitnessed,
     SystemMeasured,
 )
-from benanza_schemas.layer import Precision
 from benanza_schemas.topics import GRAPHS, JOBS, RESULTS
 
 
@@ -49,66 +42,6 @@ def dedupe_step(log: EventLog, clock: Clock) -> Step:
     """
     owners = {record.key.decode(): "" for record in log.records(JOBS)}
     return Step(log, *CONSUMER_GROUPS[DEDUPE], TAKES, Dedupe(owners).handle, clock)
-
-
-def runner_step(
-    log: EventLog,
-    runtime: Runtime,
-    precision: Precision,
-    clock: Clock,
-    device: AbstractContextManager[object] | None = None,
-) -> Step:
-    """Jobs to results on one system at one precision, from the first job on.
-
-    `device`, if given, is entered for each benchmark, so that steps which share a device take
-    turns.
-    """
-    benchmarks = Benchmarks(log, runtime, precision, clock, device)
-    handle, stops_on = benchmarks.handle, BENCHMARK_STOPS_ON
-    group = runner_group(runtime.system().system_id, precision)
-    return Step(log, *group, BenchmarkRequested, handle, clock, stops_on=stops_on)
-
-
-BENCHMARK_STOPS_ON = (BenanzaError,)
-"""Whatever is wrong with a layer is a result: an error is the runtime's or the log's."""
-
-
-class Benchmarks:
-    """Jobs to results on one system at one precision, each layer once.
-
-    What the system has measured before is not measured again, unless it failed and another job
-    asks for it. Raises `BenanzaError` if the log can't be reached.
-    """
-
-    def __init__(
-        self,
-        log: EventLog,
-        runtime: Runtime,
-        precision: Precision,
-        clock: Clock,
-        device: AbstractContextManager[object] | None = None,
-    ) -> None:
-        self._runner = Runner(runtime, [precision], clock)
-        self._measured = MeasuredLayers(log, self._runner.system.system_id, precision)
-        self._device = device or nullcontext()
-
-    def wait(self, job: BenchmarkRequested) -> bool:
-        """Whether the job is still to be done."""
-        self._measured.catch_up()
-        return not self._measured.has_done(job)
-
-    def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:
-        """Its results; none if it is done."""
-        if not self.wait(job):
-            JOBS_DONE.labels("repeated").inc()
-            return []
-        with self._device, BENCHMARK_DURATION.time():
-            results = self._runner.handle(job)
-        for result in results:
-            self._measured.add(result)
-            timed = any(variant.samples_us for variant in result.variants)
-            JOBS_DONE.labels("measured" if timed else "failed").inc()
-        return results
 
 
 def analyzer_step(log: EventLog, clock: Clock) -> Step:

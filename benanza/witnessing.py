@@ -10,7 +10,6 @@ from benanza.progress import RunProgress
 from benanza.publication import publications_of
 from benanza.request import RunRequest
 from benanza.results import Bound, FailedModel, Witness, Witnesses
-from benanza.runtimes import open_runtime
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.model_check import InvalidModelError
 from benanza_backbone.clock import now
@@ -23,6 +22,7 @@ from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.source import fetch
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.runtime import Runtime, Testimony
+from benanza_runner.runtimes import open_runtime
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import (
     BoundUpdated,

@@ -22,7 +22,8 @@ from benanza.commands.startup import settings_of
 from benanza.progress import TerminalProgress
 from benanza.render.bounds import print_lower_bounds
 from benanza.render.table import console
-from benanza.request import Policy, RunRequest, RuntimeChoice
+from benanza.request import Policy, RunRequest
+from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
 

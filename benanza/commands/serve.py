@@ -7,10 +7,10 @@ from typing import get_args
 import click
 
 from benanza.commands.options import Precisions
-from benanza.request import RuntimeChoice
 from benanza.settings import load
 from benanza_backbone.log import configure
 from benanza_backbone.settings import Settings
+from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Precision
 
 log = logging.getLogger(__name__)
@@ -77,14 +77,16 @@ def runner(
     Runners of one system share its jobs. One of a new system begins with the first job there
     ever was.
     """
-    from benanza.runtimes import open_runtime
-    from benanza.serving import serve_runner
     from benanza_backbone.settings import kafka_of
+    from benanza_runner.runtimes import open_runtime
+    from benanza_runner.service import serve as serve_runner
 
     settings = settings_of_service()
     kafka_of(settings)
     with open_runtime(runtime, settings) as opened:
-        ctx.exit(serve_runner(settings, opened, precisions, say("runner", settings)))
+        ctx.exit(
+            serve_runner(settings, say("runner", settings), runtime=opened, precisions=precisions)
+        )
 
 
 @serve.command()

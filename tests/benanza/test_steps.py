@@ -10,7 +10,7 @@ import pytest
 from benanza.embedded import drain
 from benanza.publication import publications_of
 from benanza.request import RunRequest
-from benanza.steps import analyzer_step, dedupe_step, runner_step
+from benanza.steps import analyzer_step, dedupe_step
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Partition, Record
 from benanza_backbone.processor import as_message
@@ -19,6 +19,7 @@ from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step
 from benanza_runner.core import Runner
 from benanza_runner.runtime import Outcome
+from benanza_runner.step import runner_step
 from benanza_schemas.codec import decode
 from benanza_schemas.events import (
     AnyEvent,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benanza.embedded import drain
-from benanza.steps import analyzer_step, dedupe_step, runner_step, store_step
+from benanza.steps import analyzer_step, dedupe_step, store_step
 from benanza_backbone.event_log import EventLog, Message
 from benanza_backbone.processor import as_message
 from benanza_backbone.rows import TABLES
@@ -17,6 +17,7 @@ from benanza_backbone.store import Store
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
 from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step
+from benanza_runner.step import runner_step
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
 from benanza_schemas.events import DeadLetter, DeadLetterSettled, event_id
 from benanza_schemas.topics import DEAD_LETTERS, MODELS

@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from benanza_schemas.events import HOPELESS, IN_COMPANY, WARM, WEIGHTS_COLD, LayerMeasured, Variant
+from benanza_schemas.events import IN_COMPANY, WEIGHTS_COLD, LayerMeasured, Variant
+from benanza_schemas.times import has_time, has_warm_time
 
 NOT_MEASURED = "not measured yet on this system"
 MAX_REASON = 8192
@@ -83,7 +84,7 @@ def _times(event: LayerMeasured) -> Iterable[Variant]:
     """
     winners: dict[tuple[str, float | None], Variant] = {}
     for variant in event.variants:
-        if variant.cache == WARM and variant.stopped_by != HOPELESS and _has_time(variant):
+        if has_warm_time(variant):
             wants = variant.layout, variant.layout_change_us
             known = winners.get(wants)
             if known is None or _time(variant) < _time(known):
@@ -124,10 +125,6 @@ def layout_of(variant: Variant) -> int:
     return LAST if len(name) > 2 and name.startswith("N") and name.endswith("C") else WHICHEVER
 
 
-def _has_time(variant: Variant) -> bool:
-    return not variant.failure and all(map(math.isfinite, _time(variant)))
-
-
 def _time(variant: Variant) -> tuple[float, float]:
     """Median and spread; infinite where there is none."""
     median_us, iqr_us = variant.median_us, variant.iqr_us
@@ -145,7 +142,7 @@ def _under(event: LayerMeasured, variant: Variant, cache: str) -> Variant:
         if other.cache == cache
         and other.algorithm == variant.algorithm
         and (other.library, other.layout) == (variant.library, variant.layout)
-        and _has_time(other)
+        and has_time(other)
     )
     untimed = msgspec.structs.replace(
         variant, median_us=None, iqr_us=None, layout_change_us=None, write_change_us=None

@@ -10,12 +10,13 @@ from click.testing import CliRunner, Result
 
 from benanza.cli import cli
 from benanza.embedded import drain
-from benanza.steps import runner_step, store_step
+from benanza.steps import store_step
 from benanza_backbone.clock import now
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import load
 from benanza_backbone.store import Store
 from benanza_runner.runtime import Outcome
+from benanza_runner.step import runner_step
 from benanza_schemas.codec import decode
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.topics import JOBS, RESULTS

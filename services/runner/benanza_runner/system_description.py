@@ -1,10 +1,9 @@
 """What is published of a system before its layers are measured."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from benanza.progress import RunProgress
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
@@ -21,11 +20,14 @@ def describe_system(
     runtime: Runtime,
     precisions: Iterable[Precision],
     clock: Clock,
-    progress: RunProgress,
-) -> None:
+    measuring: Callable[[], None] = lambda: None,
+) -> bool:
     """Publishes a system with its ceilings, those that are known at other precisions too.
 
     Measures nothing where the log has them all; those measured in another way count as lacking.
+    `measuring` is called before anything is measured, which takes a while. Returns whether
+    anything was. Raises `BenanzaError`
+    if the log can't be reached or the ceilings can't be measured.
     """
     system_id = runtime.system().system_id
     events = list(_descriptions(log, system_id))
@@ -35,13 +37,13 @@ def describe_system(
     wanted = dict.fromkeys((*precisions, *before))
     lacking = [p for p in wanted if p not in {precision for _, precision in known}]
     if not lacking:
-        return
-    progress.stage("measuring what this system can reach", 1)
+        return False
+    measuring()
     found = Runner(runtime, lacking, clock).describe()
     if found.ceilings or not described:
         ceilings = (*known.values(), *found.ceilings)
         log.append([as_message(msgspec.structs.replace(found, ceilings=ceilings))])
-    progress.advance()
+    return True
 
 
 def _descriptions(log: EventLog, system_id: str) -> Iterator[SystemMeasured]:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benanza.progress import Silent
-from benanza.system_description import describe_system
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_runner.runtime import Runtime
+from benanza_runner.system_description import describe_system
 from benanza_schemas.codec import decode
 from benanza_schemas.events import Ceiling, SystemMeasured
 from benanza_schemas.layer import Precision
@@ -38,7 +37,7 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 def described(log: EventLog, runtime: Runtime, *precisions: Precision) -> SystemMeasured:
     """The last description, after one was asked for."""
-    describe_system(log, runtime, precisions, lambda: NOW, Silent())
+    describe_system(log, runtime, precisions, lambda: NOW)
     *_, last = (decode(record.value) for record in log.records(RESULTS))
     assert isinstance(last, SystemMeasured)
     return last

@@ -1,11 +1,11 @@
-"""The runtime that a run measures with."""
+"""Opens the runtime that measures layers."""
 
-from benanza.request import RuntimeChoice
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner import nvidia
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
+from benanza_runner.runtime import RuntimeChoice
 
 ONNX_RUNTIME = "benanza_runner.onnxruntime_runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"

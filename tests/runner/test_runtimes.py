@@ -2,9 +2,9 @@
 
 import pytest
 
-from benanza.runtimes import CUDA_TRIES, longest_job_s
 from benanza_backbone.settings import load
 from benanza_runner.isolated_runtime import Limits
+from benanza_runner.runtimes import CUDA_TRIES, longest_job_s
 
 
 @pytest.mark.parametrize("timeout_s", [1, 60, 900])

@@ -4,14 +4,12 @@ A layer that failed may have another job, which asks for it again (`benanza retr
 time needs no other.
 """
 
-from benanza_analyzer.measurements import bests
-from benanza_backbone.event_log import EventLog, Record
+from benanza_backbone.event_log import READ_AT_ONCE, EventLog, Record
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import BenchmarkRequested, LayerMeasured
 from benanza_schemas.layer import Precision
+from benanza_schemas.times import is_timed
 from benanza_schemas.topics import RESULTS
-
-READ_AT_ONCE = 1000
 
 
 class MeasuredLayers:
@@ -42,10 +40,10 @@ class MeasuredLayers:
 
     def add(self, result: LayerMeasured) -> None:
         """What is measured now, and is in the log with the next commit."""
-        if isinstance(bests(result), str):
-            self._failed.setdefault(result.fingerprint, set()).add(result.event_id)
-        else:
+        if is_timed(result):
             self._timed.add(result.fingerprint)
+        else:
+            self._failed.setdefault(result.fingerprint, set()).add(result.event_id)
 
     def has_done(self, job: BenchmarkRequested) -> bool:
         """Whether the layer has a time, or failed here in a way that the job doesn't know of."""

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 from filelock import FileLock, Timeout
 
-from benanza.steps import analyzer_step, dedupe_step, store_step
+from benanza_analyzer.sink import sink_step
+from benanza_analyzer.step import analyzer_step
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
@@ -13,6 +14,7 @@ from benanza_backbone.settings import Settings
 from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Step
 from benanza_backbone.store import Store
+from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import limits_of
 from benanza_ingest.step import ingest_step
 
@@ -70,7 +72,7 @@ def current_store(settings: Settings) -> Iterator[Store]:
 
 def fill(store: Store, log: EventLog) -> None:
     """Puts into the store what it doesn't have of the event log."""
-    with store_step(log, store, now) as step:
+    with sink_step(log, store, now) as step:
         drain(step)
 
 

@@ -15,15 +15,16 @@ from benanza.progress import RunProgress, Silent
 from benanza.publication import Publication, publications_of
 from benanza.request import Policy, RunRequest
 from benanza.results import Bound, FailedModel, LowerBounds
-from benanza.steps import analyzer_step, dedupe_step
 from benanza.stopwatch import Stopwatch
 from benanza.stored import stored_bounds
+from benanza_analyzer.step import analyzer_step
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Record
 from benanza_backbone.processor import Processor, as_message
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
+from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.step import ingest_step
 from benanza_runner.runtime import Runtime

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from benanza.publication import publications_of
 from benanza.request import RunRequest
-from benanza.serving import ANALYZED_AT_ONCE
+from benanza_analyzer.service import ANALYZED_AT_ONCE
 from benanza_backbone.clock import now
 from benanza_backbone.event_log import Message, Record
 from benanza_backbone.kafka_connection import KafkaConnection

@@ -96,7 +96,7 @@ def analyzer(ctx: click.Context) -> None:
 
     Of several analyzers one is at work, and the others stand by for it.
     """
-    from benanza.serving import serve_analyzer
+    from benanza_analyzer.service import serve as serve_analyzer
 
     settings = settings_of_service()
     ctx.exit(serve_analyzer(settings, say("analyzer", settings)))

@@ -10,11 +10,12 @@ import pytest
 from benanza.embedded import drain
 from benanza.publication import publications_of
 from benanza.request import RunRequest
-from benanza.steps import analyzer_step, dedupe_step
+from benanza_analyzer.step import analyzer_step
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Partition, Record
 from benanza_backbone.processor import as_message
 from benanza_backbone.sqlite_log import SqliteEventLog
+from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step
 from benanza_runner.core import Runner

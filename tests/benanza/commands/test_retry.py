@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from benanza.cli import cli
 from benanza.embedded import drain
-from benanza.steps import store_step
+from benanza_analyzer.sink import sink_step
 from benanza_backbone.clock import now
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import load
@@ -68,7 +68,7 @@ def benchmarked(runtime: FakeRuntime, precision: Precision = "fp32") -> None:
             drain(runner)
         with (
             Store.open(load(os.environ).clickhouse) as store,
-            store_step(log, store, now) as sink,
+            sink_step(log, store, now) as sink,
         ):
             drain(sink)
 

@@ -1,25 +1,14 @@
-"""The services as steps over an event log: each core with what it reads and remembers."""
+"""The sink: a step that puts what people ask for into the store. It runs beside the analyzer."""
 
 from collections import Counter
 from collections.abc import Mapping
 
-from benanza_analyzer.core import Analyzer, AnalyzerEvent
-from benanza_analyzer.model_check import InvalidModelError
 from benanza_backbone.clock import Clock
-from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Partition
 from benanza_backbone.step import Offsets, Step
 from benanza_backbone.store import Store
-from benanza_backbone.telemetry import BOUNDS_RECOMPUTED, DEAD_LETTERS_OPEN
-from benanza_dedupe.core import TAKES, Dedupe
-from benanza_schemas.codec import DecodeError, decode
-from benanza_schemas.consumer_groups import (
-    ANALYZER,
-    CONSUMER_GROUPS,
-    DEDUPE,
-    SINK,
-    service_of,
-)
+from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK, service_of
 from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
@@ -31,54 +20,9 @@ from benanza_schemas.events import (
     ModelWitnessed,
     SystemMeasured,
 )
-from benanza_schemas.topics import GRAPHS, JOBS, RESULTS
 
 
-def dedupe_step(log: EventLog, clock: Clock) -> Step:
-    """Layers to jobs.
-
-    The jobs in the log say which layers are known: what was written before a crash is there,
-    and what wasn't is written when its layer comes again.
-    """
-    owners = {record.key.decode(): "" for record in log.records(JOBS)}
-    return Step(log, *CONSUMER_GROUPS[DEDUPE], TAKES, Dedupe(owners).handle, clock)
-
-
-def analyzer_step(log: EventLog, clock: Clock) -> Step:
-    """Graphs and results to bounds, knowing what was handled before, by whichever process."""
-    analyzer = Analyzer()
-
-    def recover(offsets: Offsets) -> Offsets:
-        nonlocal analyzer
-        topics = sorted(partition.topic for partition in offsets)
-        if topics not in ([], [GRAPHS, RESULTS]):
-            raise BenanzaError(
-                f"the analyzer was given partitions of {', '.join(topics)}: it needs all of "
-                f"{GRAPHS} and {RESULTS}, which have one partition each; make them again with "
-                "`benanza topics`"
-            )
-        analyzer = Analyzer()
-        for topic in topics:
-            for record in log.records(topic, offsets):
-                try:
-                    event = decode(record.value)
-                    if isinstance(event, AnalyzerEvent):
-                        analyzer.restore(event)
-                except (DecodeError, InvalidModelError):
-                    # It went to the dead letters when it was handled.
-                    continue
-        return {}
-
-    def handle(event: AnalyzerEvent) -> list[BoundUpdated]:
-        moved = analyzer.handle(event, clock())
-        BOUNDS_RECOMPUTED.inc(len(moved))
-        return moved
-
-    takes = (ModelIngested, SystemMeasured, LayerMeasured)
-    return Step(log, *CONSUMER_GROUPS[ANALYZER], takes, handle, clock, recover=recover)
-
-
-def store_step(log: EventLog, store: Store, clock: Clock) -> Step:
+def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
     """What people ask for, into the store, a batch of records at a time.
 
     The store remembers how far it is. So one that was restored from a copy, or is new, gets

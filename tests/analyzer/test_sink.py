@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from benanza.embedded import drain
-from benanza.steps import analyzer_step, dedupe_step, store_step
+from benanza_analyzer.sink import sink_step
+from benanza_analyzer.step import analyzer_step
 from benanza_backbone.event_log import EventLog, Message
 from benanza_backbone.processor import as_message
 from benanza_backbone.rows import TABLES
 from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.store import Store
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
+from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step
 from benanza_runner.step import runner_step
@@ -45,7 +47,7 @@ def measured_everything(log: EventLog, *models: str) -> None:
 
 
 def fill(log: EventLog, store: Store) -> None:
-    with store_step(log, store, clock) as step:
+    with sink_step(log, store, clock) as step:
         drain(step)
 
 
@@ -106,7 +108,7 @@ def test_a_store_that_fails_before_its_offsets_are_stored_is_told_again(
     with Store.open(f"chdb://{tmp_path}/store") as store:
         for method in ("set_offsets", "insert"):
             with (
-                store_step(log, store, clock) as step,
+                sink_step(log, store, clock) as step,
                 pytest.MonkeyPatch.context() as patch,
             ):
                 patch.setattr(store, method, stop)
@@ -127,7 +129,7 @@ def test_open_dead_letters_are_shown_until_they_are_settled(log: EventLog, tmp_p
         drain(step)
     (letter,) = written(log, DEAD_LETTERS)
     assert isinstance(letter, DeadLetter)
-    with Store.open(f"chdb://{tmp_path}/store") as store, store_step(log, store, clock) as step:
+    with Store.open(f"chdb://{tmp_path}/store") as store, sink_step(log, store, clock) as step:
         drain(step)
         step.check()
         assert shown() == {("ingest", "models"): 1.0}

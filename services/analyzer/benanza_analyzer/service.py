@@ -1,9 +1,10 @@
-"""The services over Kafka: steps that a process runs until it is told to stop."""
+"""The analyzer as a service over Kafka, with the sink beside it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from benanza.steps import analyzer_step, store_step
+from benanza_analyzer.sink import sink_step
+from benanza_analyzer.step import analyzer_step
 from benanza_backbone.clock import now
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.service import Service, Started
@@ -13,23 +14,25 @@ from benanza_backbone.store import Store
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
 from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, SINK
 
-ONE = 1
-"""Models and jobs take long: what is committed after each is not done again."""
-
 ANALYZED_AT_ONCE = 200
 STORED_AT_ONCE = 2000
+"""Records that a turn of the analyzer, and one of the sink, takes."""
 
 LONGEST_REBUILD_S = 1800.0
 """Seconds in which the analyzer must have read again all results there ever were."""
 
 LONGEST_INSERT_S = 600.0
+"""Seconds in which the sink must have stored what a turn takes."""
 
 
-def serve_analyzer(settings: Settings, started: Started) -> int:
-    """Graphs and results to bounds, and all that people ask for into ClickHouse; the exit
-    status."""
+def serve(settings: Settings, started: Started) -> int:
+    """Runs the service until a signal ends it; the exit status.
+
+    To be called in the process's main thread. Raises `BenanzaError` if the service can't be
+    started.
+    """
     kafka = kafka_of(settings)
-    service = Service("analyzer", settings)
+    service = Service(ANALYZER, settings)
 
     @contextmanager
     def analyzer() -> Iterator[Step]:
@@ -42,14 +45,14 @@ def serve_analyzer(settings: Settings, started: Started) -> int:
             with (
                 KafkaEventLog(kafka, LONGEST_INSERT_S) as log,
                 Store.open(settings.clickhouse) as store,
-                store_step(log, store, now) as step,
+                sink_step(log, store, now) as step,
             ):
                 yield step
         finally:
-            # Who looks no longer knows no more; other copies do.
+            # While nobody looks, the metric is not known here; other copies know it.
             DEAD_LETTERS_OPEN.clear()
 
-    service.add("analyzer", analyzer, limit=ANALYZED_AT_ONCE, longest_turn_s=LONGEST_REBUILD_S)
+    service.add(ANALYZER, analyzer, limit=ANALYZED_AT_ONCE, longest_turn_s=LONGEST_REBUILD_S)
     service.add(SINK, sink, limit=STORED_AT_ONCE, longest_turn_s=LONGEST_INSERT_S)
-    groups = [CONSUMER_GROUPS[ANALYZER].name, CONSUMER_GROUPS[SINK].name]
+    groups = [CONSUMER_GROUPS[name].name for name in (ANALYZER, SINK)]
     return service.run(lambda address: started(groups, address))

@@ -23,8 +23,8 @@ from benanza_runner.step import runner_step
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
 from benanza_schemas.events import DeadLetter, DeadLetterSettled, event_id
 from benanza_schemas.topics import DEAD_LETTERS, MODELS
-from tests.benanza.test_steps import clock, ingested, written
 from tests.runner.fake_runtime import FakeRuntime
+from tests.steps import clock, ingested, written
 
 _, SINKED = CONSUMER_GROUPS[SINK]
 

@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 from benanza.event_logs import configured_log
 from benanza.operator_results import MovedOffset, Replay
+from benanza.services import SERVICES
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import Consumer, EventLog, Partition
 from benanza_backbone.settings import Settings
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import (
-    ANALYZER,
-    CONSUMER_GROUPS,
     RUNNER,
     SINK,
     runner_group,
@@ -40,7 +39,8 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
     runner's `group` has to be named. Raises `BenanzaError` if the group is at work, if there is
     no such group or place, or if the log can't be reached; then nothing was moved.
     """
-    name, topics = CONSUMER_GROUPS[service]
+    parts = SERVICES[service]
+    name, topics = parts.group
     if isinstance(origin, Place) and origin.partition.topic not in topics:
         raise BenanzaError(
             f"{service} doesn't read {origin.partition.topic}; it reads {', '.join(topics)}"
@@ -52,10 +52,9 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
         with log.consumer(group, topics) as consumer:
             before = consumer.position()
             if before.keys() != {p for topic in topics for p in log.end_offsets(topic)}:
-                process = ANALYZER if service == SINK else service  # The sink is a part of it.
                 raise BenanzaError(
-                    f"the group {group} has members at work: stop `benanza serve {process}` first; "
-                    "if it was killed, wait a minute until its session has run out"
+                    f"the group {group} has members at work: stop `benanza serve {parts.process}` "
+                    "first; if it was killed, wait a minute until its session has run out"
                 )
             if isinstance(origin, Place):
                 _check_place(service, origin, before)

@@ -17,7 +17,7 @@ from benanza.commands.options import (
 from benanza.commands.startup import settings_of
 from benanza.render.dead_letters import print_dead_letter, print_dead_letters
 from benanza.render.table import console
-from benanza_schemas.consumer_groups import CONSUMER_GROUPS
+from benanza.services import SERVICES
 
 if TYPE_CHECKING:
     from benanza.dead_letters import Action
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 def service_option(command: Command) -> Command:
     """--service S."""
-    return click.option(
-        "--service", type=click.Choice(list(CONSUMER_GROUPS)), help="Those of one."
-    )(command)
+    return click.option("--service", type=click.Choice(list(SERVICES)), help="Those of one.")(
+        command
+    )
 
 
 @click.group("dead-letters")

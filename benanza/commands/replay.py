@@ -12,8 +12,8 @@ from benanza.commands.options import Format, Time, data_option, format_option, p
 from benanza.commands.startup import settings_of
 from benanza.render.replay import print_replay
 from benanza.render.table import console
+from benanza.services import SERVICES
 from benanza_backbone.event_log import Partition
-from benanza_schemas.consumer_groups import CONSUMER_GROUPS
 
 if TYPE_CHECKING:
     from benanza.replay import Origin
@@ -50,7 +50,7 @@ class From(click.ParamType):
 
 
 @click.command()
-@click.option("--service", type=click.Choice(list(CONSUMER_GROUPS)), required=True)
+@click.option("--service", type=click.Choice(list(SERVICES)), required=True)
 @click.option("--from", "origin", type=From(), required=True, help="Where it goes on.")
 @click.option("--group", help="Which runner: runner.SYSTEM.PRECISION; an error lists them.")
 @data_option

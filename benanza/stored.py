@@ -77,8 +77,6 @@ def _ids(store: Store, model: str) -> list[str]:
 
 
 def _bound(found: queries.Bound) -> Bound:
-    # Where nothing is measured the store has zero, which would read as a figure.
-    known = bool(found.measured) or not found.partial
     return Bound(
         model=found.model,
         model_id=found.model_id,
@@ -91,10 +89,10 @@ def _bound(found: queries.Bound) -> Bound:
         accounting=found.accounting,
         fusion=found.fusion,
         layout=found.layout,
-        sequential_us=found.sequential_us if known else None,
-        sequential_spread_us=found.sequential_spread_us if known else None,
-        parallel_us=found.parallel_us if known else None,
-        parallel_spread_us=found.parallel_spread_us if known else None,
+        sequential_us=found.sequential_us,
+        sequential_spread_us=found.sequential_spread_us,
+        parallel_us=found.parallel_us,
+        parallel_spread_us=found.parallel_spread_us,
         roofline_us=found.roofline_us,
         attainable_us=found.attainable_us,
         partial=found.partial,

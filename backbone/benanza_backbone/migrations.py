@@ -77,7 +77,8 @@ def migrate(
     """Runs the migrations that the client's database lacks, in order, while holding `lock`.
 
     Where it lacks none, the lock isn't taken. Raises `BenanzaError` if a migration was changed
-    after it was run, or if the database was made by a newer version of benanza.
+    after it was run, or if the database was made by a newer version of benanza, or before the
+    first release.
     """
     client.command(_MIGRATIONS_TABLE)
     if not _pending(client, migrations):
@@ -129,10 +130,19 @@ def statements(sql: str) -> list[str]:
 
 
 def _pending(client: "Client", migrations: Sequence[Migration]) -> list[Migration]:
-    applied = client.query("SELECT version, name, checksum FROM schema_migrations FINAL")
+    applied = client.query(
+        "SELECT version, name, checksum FROM schema_migrations FINAL ORDER BY version"
+    )
     known = {migration.version: migration for migration in migrations}
     done = set()
     for version, name, checksum in applied.result_rows:
+        if version in known and name != known[version].name:
+            raise BenanzaError(
+                f"the store was made before the first release of benanza (by migration {name}) "
+                "and can't be brought up to date; make it anew: delete its folder (clickhouse "
+                f"under BENANZA_DATA), or on a server say DROP DATABASE {client.database}; the "
+                "next start fills it from the event log"
+            )
         if version not in known:
             raise BenanzaError(
                 f"the store was made by a newer version of benanza (it has migration {name}); "

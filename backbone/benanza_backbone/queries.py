@@ -38,10 +38,10 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     precision: Precision
     accounting: Accounting
     fusion: bool
-    sequential_us: float
-    sequential_spread_us: float
-    parallel_us: float
-    parallel_spread_us: float
+    sequential_us: float | None
+    sequential_spread_us: float | None
+    parallel_us: float | None
+    parallel_spread_us: float | None
     roofline_us: float | None
     attainable_us: float | None
     partial: bool
@@ -200,11 +200,8 @@ WITH
         SELECT
             *,
             length(arrayFlatten(missing.layers)) AS lacking,
-            -- Where nothing is measured there is zero, which would read as a figure.
-            if(empty(measured) AND lacking > 0, NULL, sequential_us) AS known_sequential_us,
-            if(empty(measured) AND lacking > 0, NULL, parallel_us) AS known_parallel_us,
-            lagInFrame(known_sequential_us) OVER former AS sequential_before_us,
-            lagInFrame(known_parallel_us) OVER former AS parallel_before_us,
+            lagInFrame(sequential_us) OVER former AS sequential_before_us,
+            lagInFrame(parallel_us) OVER former AS parallel_before_us,
             lagInFrame(toNullable(lacking)) OVER former AS missing_before
         FROM
         (
@@ -289,9 +286,9 @@ SELECT
     measured.median_us AS layer_us,
     measured.failure AS failure,
     version.sequential_before_us AS sequential_before_us,
-    version.known_sequential_us AS sequential_us,
+    version.sequential_us AS sequential_us,
     version.parallel_before_us AS parallel_before_us,
-    version.known_parallel_us AS parallel_us,
+    version.parallel_us AS parallel_us,
     version.missing_before AS missing_before,
     version.lacking AS missing
 FROM versions AS version

@@ -13,10 +13,10 @@ import msgspec
 from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 
-SCHEMA_VERSION = 4
-"""Version 3 had no `after`; version 2 had no `write_change_us`, `chosen_by_heuristic` and
-`read_ahead` either; version 1 had no `layout_change_us`, `cache_bytes` and `layout` either, and no
-ModelWitnessed.
+SCHEMA_VERSION = 5
+"""Version 4 had zero where a bound has no figure. Version 3 had no `after` either; version 2 had no
+`write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`,
+`cache_bytes` and `layout`, and no ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -299,7 +299,9 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     faster than their layers. `cover` lists the fingerprints that the sequential bound adds up,
     in topological order. `critical_path` holds positions of layers. `layout` is the one that
     most calls keep their images in, empty where that makes no difference.
-    A figure that cannot be had is null.
+    `roofline_us` and `attainable_us` are null where they can't be computed. The sequential and the
+    parallel bound and their spreads are null where layers are missing and none is measured; zeros
+    that an older version wrote there are read as null.
     """
 
     model_id: Hash
@@ -310,10 +312,10 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     fusion: bool
     cause: Hash
     computed_at: Time
-    sequential_us: Microseconds
-    sequential_spread_us: Microseconds
-    parallel_us: Microseconds
-    parallel_spread_us: Microseconds
+    sequential_us: Microseconds | None
+    sequential_spread_us: Microseconds | None
+    parallel_us: Microseconds | None
+    parallel_spread_us: Microseconds | None
     roofline_us: Microseconds | None
     attainable_us: Microseconds | None
     measured: tuple[Whole, ...]
@@ -323,6 +325,15 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     cover: tuple[Hash, ...]
     critical_path: tuple[Whole, ...]
     layout: Name = ""
+
+    def __post_init__(self) -> None:
+        if self.missing and not self.measured:
+            for name in _FIGURES:
+                if getattr(self, name) == 0:
+                    msgspec.structs.force_setattr(self, name, None)
+
+
+_FIGURES = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")
 
 
 class Witnessed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

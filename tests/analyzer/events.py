@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from benanza_analyzer.bound import Bound
 from benanza_analyzer.measurements import LAYOUTS, Best
 from benanza_schemas.events import (
     BoundUpdated,
@@ -34,6 +35,19 @@ KINDS: dict[str, Kind] = {
 """An operator of each kind; cuDNN and cuBLAS run the first two."""
 
 IN_PAPER = ("Conv", "Relu")
+
+FIGURES = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")
+"""What a bound has no figure for where layers are missing and none is measured."""
+
+
+def is_available(bound: Bound) -> bool:
+    """Whether the bound counts anything, or there is nothing that it would have to count."""
+    return bool(bound.measured) or not bound.missing
+
+
+def figure(us: float | None) -> float:
+    """A figure of a bound, to compare it with another's: nothing where it has none."""
+    return 0.0 if us is None else us
 
 
 def system(runtime: str = "test") -> System:

@@ -14,7 +14,7 @@ from benanza_analyzer.measurements import Best, Measurements
 from benanza_analyzer.plan import cheapest_plans
 from benanza_schemas.events import ModelIngested
 from benanza_schemas.layer import Accounting
-from tests.analyzer.events import NOW, fingerprint, group, model, summary
+from tests.analyzer.events import NOW, figure, fingerprint, group, model, summary
 from tests.analyzer.graphs import all_fingerprints, models, times
 
 Bests = Mapping[str, Sequence[Best]]
@@ -116,20 +116,20 @@ def test_a_bound_that_lacks_layers_never_exceeds_the_one_that_has_them(
     }
     less = {of: bests for of, bests in found.items() if of not in lacking}
     partial, whole = (bound_of(event, each, fusion=fusion) for each in (less, found))
-    assert partial.sequential_us <= whole.sequential_us
+    assert figure(partial.sequential_us) <= figure(whole.sequential_us)
 
 
 @settings(max_examples=300)
 @given(measured_models(turning_is_known=False))
 def test_fusion_never_makes_a_whole_bound_larger(case: Case) -> None:
     fused, alone = (bound_of(*case, fusion=fusion) for fusion in (True, False))
-    assert fused.sequential_us <= alone.sequential_us
+    assert figure(fused.sequential_us) <= figure(alone.sequential_us)
 
 
 @given(measured_models(turning_is_known=False), st.booleans())
 def test_parallel_never_exceeds_sequential(case: Case, fusion: bool) -> None:
     bound = bound_of(*case, fusion=fusion)
-    assert bound.parallel_us <= bound.sequential_us
+    assert figure(bound.parallel_us) <= figure(bound.sequential_us)
 
 
 def test_what_stands_in_both_layouts_and_minds_neither_is_one_measurement() -> None:

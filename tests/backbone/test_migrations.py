@@ -93,6 +93,20 @@ def test_a_database_of_a_newer_version_is_an_error(client: "Client") -> None:
         migrate(client, [FIRST], nullcontext())
 
 
+def test_a_database_from_before_the_baseline_is_an_error_that_says_how_to_mend(
+    client: "Client",
+) -> None:
+    migrate(client, [FIRST, SECOND], nullcontext())
+    baseline = Migration(1, "0001_baseline.sql", FIRST.sql)
+    for opened in (
+        lambda: migrate(client, [baseline], nullcontext()),
+        lambda: lacking(client, [baseline]),
+    ):
+        with pytest.raises(BenanzaError, match=r"before the first release .*0001_a\.sql") as error:
+            opened()
+        assert re.search("delete its folder .* DROP DATABASE benanza", str(error.value))
+
+
 def test_a_migration_that_was_broken_off_is_run_again_from_its_start(client: "Client") -> None:
     broken = Migration(1, "0001_a.sql", f"{FIRST.sql} {SECOND.sql} CREATE TABLE oops;")
     with pytest.raises(Exception, match="Incorrect CREATE query"):
@@ -129,16 +143,14 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
     }
 
 
-def test_what_slowed_a_device_down_is_told_of_older_measurements_too(client: "Client") -> None:
-    before = [each for each in shipped() if each.version < 15]
-    migrate(client, before, nullcontext())
+def test_what_slowed_a_device_down_is_read_from_the_environment(client: "Client") -> None:
+    migrate(client, shipped(), nullcontext())
     client.command(
         "INSERT INTO measurements (fingerprint, variant, environment) VALUES "
         "('a', 0, {'stable': 'no', 'slowed_by': 'power'}), "
         "('b', 1, {'stable': 'yes', 'slowed_by': 'heat'}), "
         "('c', 2, {'load_average': '0.1'})"
     )
-    migrate(client, shipped(), nullcontext())
     client.command("INSERT INTO measurements (fingerprint, variant) VALUES ('d', 3)")
     found = client.query("SELECT slowed_by FROM measurements ORDER BY variant").result_rows
     assert found == [("power",), ("",), ("",), ("",)]

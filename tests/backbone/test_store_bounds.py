@@ -58,8 +58,19 @@ def test_missing_layers_are_listed_each_with_its_reason(store: Store) -> None:
 def test_a_bound_without_its_model_and_system_is_shown_without_names(store: Store) -> None:
     store.insert([BOUNDS[0]])
     (found,) = store.bounds()
-    assert (found.model, found.system, found.sequential_us) == ("", "", 0.0)
+    assert (found.model, found.system, found.sequential_us) == ("", "", None)
     assert [layer.position for layer in found.missing] == [0, 1, 2, 4]
+
+
+def test_where_nothing_is_measured_the_figures_are_null_in_tables_and_views(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    figures = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")
+    for source in ("bounds", f"bounds_at(at = '{BOUNDS[0].computed_at:%Y-%m-%d %H:%M:%S.%f}')"):
+        first, *_ = store.query(f"SELECT * FROM {source} ORDER BY computed_at")
+        assert first["event_id"] == BOUNDS[0].event_id
+        assert [first[figure] for figure in figures] == [None] * 4
+    (now,) = store.query("SELECT * FROM current_bounds")
+    assert [now[figure] for figure in figures] == [15.25, 0.1525, 15.25, 0.1525]
 
 
 def test_bounds_are_found_by_name_and_by_id(store: Store) -> None:
@@ -104,8 +115,8 @@ def test_bounds_as_they_were(store: Store) -> None:
         for time in (0.5, 1.4, 1.5, 2.4, 2.5, 1000)
     ]
     assert figures == [
-        (0.5, [0.0]),
-        (1.4, [0.0]),
+        (0.5, [None]),
+        (1.4, [None]),
         (1.5, [10.25]),
         (2.4, [10.25]),
         (2.5, [15.25]),

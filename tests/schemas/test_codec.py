@@ -20,6 +20,7 @@ from benanza_schemas.events import (
     Event,
     LayerMeasured,
     LayerSeen,
+    Missing,
     ModelPublished,
 )
 from benanza_schemas.json_schema import EVENTS
@@ -43,10 +44,13 @@ def written(version: int) -> list[str]:
 
 OLDER = [(name, version) for version in range(1, SCHEMA_VERSION) for name in written(version)]
 
+FIGURES = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")
+
 NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
     2: {"SystemMeasured": {"cache_bytes": 0}, "BoundUpdated": {"layout": ""}},
     3: {"ModelWitnessed": {"read_ahead": None}},
     4: {"BenchmarkRequested": {"after": ()}},
+    5: {},
 }
 NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     2: {"layout_change_us": None},
@@ -67,8 +71,11 @@ def as_of(event: AnyEvent, version: int) -> AnyEvent:
         changes |= NEW_IN[later].get(type(event).__name__, {})
         lacking |= NEW_VARIANT_FIELDS_IN.get(later, {})
     if isinstance(event, LayerMeasured):
+        timed, failed = event.variants
+        if version < 5:
+            timed = msgspec.structs.replace(timed, cache="cold", stopped_by="stdrel")
         changes["variants"] = tuple(
-            msgspec.structs.replace(variant, **lacking) for variant in event.variants
+            msgspec.structs.replace(variant, **lacking) for variant in (timed, failed)
         )
     return msgspec.structs.replace(event, **changes)
 
@@ -98,9 +105,9 @@ def test_there_is_a_sample_of_every_kind_of_event() -> None:
 
 
 def test_there_are_bytes_of_every_event_that_older_versions_had() -> None:
-    assert [len(written(version)) for version in range(1, SCHEMA_VERSION)] == [10, 11, 11]
+    assert [len(written(version)) for version in range(1, SCHEMA_VERSION)] == [10, 11, 11, 11]
     assert set(BY_NAME) - set(written(1)) == {"ModelWitnessed"}
-    assert written(2) == written(3) == sorted(BY_NAME)
+    assert written(2) == written(3) == written(4) == sorted(BY_NAME)
 
 
 @pytest.mark.parametrize(("name", "version"), OLDER)
@@ -108,10 +115,35 @@ def test_an_event_written_by_an_older_version_stays_readable(name: str, version:
     assert decode(golden(name, version)) == as_of(BY_NAME[name], version)
 
 
+@pytest.mark.parametrize("version", range(1, 5))
+def test_zeros_of_a_bound_without_a_measured_layer_are_read_as_null(version: int) -> None:
+    """Older versions wrote zero there, which reads as a figure."""
+    fields = msgpack.unpackb(golden("BoundUpdated", version))
+    zeros = dict.fromkeys(FIGURES, 0.0)
+    missing = [{"reason": "not measured", "layers": [0]}]
+
+    def read(**changes: object) -> list[float | None]:
+        event = decode(msgpack.packb(fields | zeros | changes))
+        return [getattr(event, name) for name in FIGURES]
+
+    assert read(measured=[], missing=missing) == [None] * 4
+    assert read(measured=[], missing=[]) == [0.0] * 4, "a model of views alone takes no time"
+    assert read(measured=[0], missing=missing) == [0.0] * 4
+
+
+def test_a_bound_without_figures_is_written_as_null() -> None:
+    missing = (Missing("not measured", (0,)),)
+    event = msgspec.structs.replace(
+        BY_NAME["BoundUpdated"], measured=(), missing=missing, **dict.fromkeys(FIGURES)
+    )
+    assert [fields_of(event)[name] for name in FIGURES] == [None] * 4
+    assert decode(encode(event)) == event
+
+
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_todays_bytes_are_those_of_version_4(name: str) -> None:
+def test_todays_bytes_are_those_of_version_5(name: str) -> None:
     """If this fails, consumers of the version before can't read what is written now."""
-    assert SCHEMA_VERSION == 4
+    assert SCHEMA_VERSION == 5
     assert encode(BY_NAME[name]) == golden(name)
 
 
@@ -258,7 +290,7 @@ def test_an_unknown_kind_of_event_is_refused() -> None:
 def test_a_newer_schema_version_says_to_upgrade() -> None:
     """Before anything else: what else is new in the event can't be told."""
     newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
-    with pytest.raises(DecodeError, match=r"schema version 5 is newer than 4.*upgrade"):
+    with pytest.raises(DecodeError, match=r"schema version 6 is newer than 5.*upgrade"):
         decode(newer)
 
 

@@ -66,7 +66,8 @@ def test_every_event_fits_its_schema(event: AnyEvent) -> None:
         ("LayerMeasured", {"precision": "fp8"}),
         ("LayerMeasured", {"variants": [{"library": "x"}]}),
         ("ModelIngested", {"edges": [[1]]}),
-        ("BoundUpdated", {"sequential_us": None}),
+        ("BoundUpdated", {"sequential_us": -1.0}),
+        ("BoundUpdated", {"batch": None}),
     ],
 )
 def test_what_the_codec_refuses_the_schema_refuses(name: str, changes: dict[str, Any]) -> None:

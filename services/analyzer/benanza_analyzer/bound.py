@@ -22,10 +22,10 @@ from benanza_schemas.layer import Accounting, Precision
 class Bound(msgspec.Struct, frozen=True):
     """What `BoundUpdated` says of a model, without its ids; the fields mean the same."""
 
-    sequential_us: float
-    sequential_spread_us: float
-    parallel_us: float
-    parallel_spread_us: float
+    sequential_us: float | None
+    sequential_spread_us: float | None
+    parallel_us: float | None
+    parallel_spread_us: float | None
     roofline_us: float | None
     attainable_us: float | None
     measured: tuple[int, ...]
@@ -74,20 +74,23 @@ def lower_bound(
     # A layer that keeps another layout elsewhere is another measurement, if it minds.
     times = np.where(measurements.alike(blocks.numbers), WHICHEVER, plan.layouts), blocks.numbers
     iqr_us = measurements.iqr_us[times]
-    measured = np.ravel_multi_index(times, measurements.iqr_us.shape)
+    taken = np.ravel_multi_index(times, measurements.iqr_us.shape)
+    measured = tuple(np.flatnonzero(is_counted & known).tolist())
+    missing = _missing(model, counted, lacking, measurements)
+    available = bool(measured) or not missing
     return Bound(
-        sequential_us=plan.sequential_us,
-        sequential_spread_us=spread_us(measured, iqr_us),
-        parallel_us=_path_us(plan, path),
-        parallel_spread_us=spread_us(measured[path], iqr_us[path]),
+        sequential_us=plan.sequential_us if available else None,
+        sequential_spread_us=spread_us(taken, iqr_us) if available else None,
+        parallel_us=_path_us(plan, path) if available else None,
+        parallel_spread_us=spread_us(taken[path], iqr_us[path]) if available else None,
         roofline_us=(
             roofline_us(blocks.numbers, catalogue, ceilings, precision) if ceilings else None
         ),
         attainable_us=attainable_us(model, plan, measurements, precision, cache_bytes),
-        measured=tuple(np.flatnonzero(is_counted & known).tolist()),
+        measured=measured,
         free=model.free,
         not_counted=counted.not_counted,
-        missing=_missing(model, counted, lacking, measurements),
+        missing=missing,
         cover=tuple([catalogue.fingerprints[number] for number in cover]),
         critical_path=_layers_of(path, blocks),
         layout=plan.layout(measurements),

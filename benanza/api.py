@@ -5,15 +5,20 @@ What takes long to import is imported where it is used, so that `import benanza`
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from benanza import arguments
-from benanza.operator_results import Published
-from benanza.request import Policy, RunRequest
-from benanza.results import Inspection, LowerBounds
+from benanza.request import BoundPolicy, RunRequest
+from benanza.results.bounds import LowerBounds
+from benanza.results.inspection import Inspection
+from benanza.results.publishing import Published
+from benanza.results.result import Result
 from benanza.settings import load
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
+
+Given = TypeVar("Given", bound=Result)
 
 ModelSource = str | os.PathLike[str]
 """A path, a `file:`, `http:` or `https:` address, or `zoo:NAME`."""
@@ -31,12 +36,13 @@ def inspect(
     from benanza.inspection import inspect_model
     from benanza_ingest.limits import limits_of
 
-    return inspect_model(
+    found = inspect_model(
         arguments.model_text("model", model),
         arguments.batch_size("batch", batch),
         arguments.dimensions("dims", dims),
         limits_of(load(None)),
     )
+    return _shown(found)
 
 
 def lower_bound(
@@ -63,7 +69,7 @@ def lower_bound(
         models=arguments.model_texts("model", model),
         batch_sizes=arguments.batch_sizes("batch", batch),
         dims=arguments.dimensions("dims", dims),
-        policy=Policy(
+        policy=BoundPolicy(
             precisions=arguments.precisions("precision", precision),
             fusion=arguments.switch("fusion", fusion),
             accounting=arguments.accounting_choice("accounting", accounting),
@@ -73,7 +79,7 @@ def lower_bound(
     found = run(request, load(arguments.folder("data", data)))
     if found.errors:
         raise BenanzaError("; ".join(failed.reason for failed in found.errors))
-    return found
+    return _shown(found)
 
 
 def publish(
@@ -105,4 +111,12 @@ def publish(
     )
     if published.errors:
         raise BenanzaError("; ".join(failed.reason for failed in published.errors))
-    return published
+    return _shown(published)
+
+
+def _shown(result: Given) -> Given:
+    """The result, of which a notebook shows a table."""
+    from benanza.render.notebook import show_tables
+
+    show_tables()
+    return result

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from benanza.render.units import plural
-from benanza.results import Check, ConfigReport, Setting
+from benanza.results.configuration import ConfigCheck, ConfigReport, ConfigSetting
 from benanza_backbone.clickhouse import connected, errors_mended, parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection
@@ -37,7 +37,7 @@ def check(settings: Settings) -> ConfigReport:
     checks = [_check(name, attempt, over_kafka) for name, attempt in attempts.items()]
     return ConfigReport(
         settings=tuple(
-            Setting(
+            ConfigSetting(
                 name=setting.variable,
                 value=setting.value,
                 source=setting.source,
@@ -50,13 +50,13 @@ def check(settings: Settings) -> ConfigReport:
     )
 
 
-def _check(name: str, attempt: Callable[[], str], over_kafka: bool) -> Check:
+def _check(name: str, attempt: Callable[[], str], over_kafka: bool) -> ConfigCheck:
     try:
-        return Check(name=name, ok=True, detail=attempt())
+        return ConfigCheck(name=name, ok=True, detail=attempt())
     except _NotInstalledError as error:
-        return Check(name=name, ok=over_kafka, detail=str(error))
+        return ConfigCheck(name=name, ok=over_kafka, detail=str(error))
     except BenanzaError as error:
-        return Check(name=name, ok=False, detail=str(error))
+        return ConfigCheck(name=name, ok=False, detail=str(error))
 
 
 def _data_folder(settings: Settings) -> str:

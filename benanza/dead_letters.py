@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from benanza.event_logs import configured_log
-from benanza.operator_results import (
+from benanza.installation.configured import configured_log
+from benanza.results.dead_letters import (
     DeadLetterContent,
     DeadLetters,
     DeadLetterSummary,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benanza.errors import about
-from benanza.results import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
+from benanza.results.inspection import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
 from benanza_ingest.core import model_id
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel

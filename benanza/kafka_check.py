@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType
 
-from benanza.event_logs import quieten_kafka
+from benanza.installation.configured import quieten_kafka
 from benanza.render.units import plural
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_clients import AdminClient

@@ -9,15 +9,15 @@ from functools import partial
 from typing import NamedTuple
 
 from benanza.counting import benchmarked_layers, count_layers
-from benanza.embedded import analyze, drain, fill, opened_log
 from benanza.errors import about_model
+from benanza.installation.embedded import analyze, drain, fill, opened_log
 from benanza.progress import RunProgress, Silent
 from benanza.publication import Publication, publications_of
-from benanza.request import Policy, RunRequest
-from benanza.results import Bound, FailedModel, LowerBounds
+from benanza.request import BoundPolicy, RunRequest
+from benanza.results.bounds import FailedModel, LowerBounds
 from benanza.stopwatch import Stopwatch
-from benanza.stored import stored_bounds
 from benanza_analyzer.step import analyzer_step
+from benanza_backbone.bounds import ModelBound
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Record
@@ -67,7 +67,7 @@ def run(
         with watch.stage("dedupe"), dedupe_step(log, now) as step:
             drain(step)
         models = _ingested(log, asked)
-        bounds: list[Bound] = []
+        bounds: list[ModelBound] = []
         system_id = ""
         if models:
             system_id = _benchmark(request, models, log, runtime, watch, progress)
@@ -170,13 +170,13 @@ def _waits(record: Record, benchmarks: Benchmarks) -> bool:
 
 
 def _bounds(
-    policy: Policy, store: Store, models: Sequence[ModelIngested], system_id: str
-) -> list[Bound]:
+    policy: BoundPolicy, store: Store, models: Sequence[ModelIngested], system_id: str
+) -> list[ModelBound]:
     """The bounds asked for, in the order asked for."""
     known = {
         (bound.model_id, bound.model, bound.precision): bound
-        for bound in stored_bounds(store, [model.model_id for model in models], policy)
-        if bound.system_id == system_id
+        for bound in store.bounds([model.model_id for model in models])
+        if bound.system_id == system_id and policy.includes(bound)
     }
     keys = [
         (model.model_id, model.name, precision)
@@ -187,7 +187,7 @@ def _bounds(
 
 
 def _without_bounds(
-    log: EventLog, asked: Iterable[Asked], bounds: Iterable[Bound]
+    log: EventLog, asked: Iterable[Asked], bounds: Iterable[ModelBound]
 ) -> list[FailedModel]:
     """The models that have no bound, each with the reason that some step gave."""
     bounded = {bound.model_id for bound in bounds}

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benanza.errors import about_model
-from benanza.event_logs import configured_log
+from benanza.installation.configured import configured_log
 from benanza.listing import ListedModel, is_listing, read_listing
-from benanza.operator_results import Published, PublishedModel, UnpublishedModel
 from benanza.publication import model_published, zoo_of
+from benanza.results.publishing import Published, PublishedModel, UnpublishedModel
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings

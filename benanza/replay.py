@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from benanza.event_logs import configured_log
-from benanza.operator_results import MovedOffset, Replay
+from benanza.installation.configured import configured_log
+from benanza.results.operating import MovedOffset, Replay
 from benanza.services import SERVICES
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import Consumer, EventLog, Partition

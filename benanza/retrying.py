@@ -4,9 +4,8 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from benanza.event_logs import configured_log
-from benanza.known import known_store
-from benanza.operator_results import RetriedLayers
+from benanza.installation.configured import configured_log, known_store
+from benanza.results.operating import RetriedLayers
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message

@@ -1,6 +1,6 @@
 """`seed-known-layers`: tells dedupe of the layers that the store has jobs of."""
 
-from benanza.operator_results import SeededLayers
+from benanza.results.operating import SeededLayers
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_backbone.store import Store

@@ -4,14 +4,16 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from benanza.bound_program import program_of
-from benanza.embedded import fill, opened_log
+from benanza.installation.embedded import fill, opened_log
 from benanza.pipeline import run
 from benanza.progress import RunProgress
 from benanza.publication import publications_of
 from benanza.request import RunRequest
-from benanza.results import Bound, FailedModel, Witness, Witnesses
+from benanza.results.bounds import FailedModel
+from benanza.results.witnesses import ModelWitness, Witnesses
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.model_check import InvalidModelError
+from benanza_backbone.bounds import ModelBound
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
@@ -113,7 +115,7 @@ def _contents(
 
 
 def _testimony(
-    bound: Bound, content: bytes, known: _Known, runtime: Runtime, limits: Limits
+    bound: ModelBound, content: bytes, known: _Known, runtime: Runtime, limits: Limits
 ) -> Testimony:
     lacking = len(bound.coverage.missing)
     if lacking:
@@ -127,7 +129,7 @@ def _testimony(
     return runtime.witness(program, bound.precision)
 
 
-def _event(bound: Bound, testimony: Testimony, known: _Known) -> ModelWitnessed:
+def _event(bound: ModelBound, testimony: Testimony, known: _Known) -> ModelWitnessed:
     time = now()
     of = known.bounds[bound.model_id, bound.system_id, bound.precision].event_id
     return ModelWitnessed(
@@ -147,9 +149,9 @@ def _event(bound: Bound, testimony: Testimony, known: _Known) -> ModelWitnessed:
     )
 
 
-def _result(bound: Bound, testimony: Testimony) -> Witness:
+def _result(bound: ModelBound, testimony: Testimony) -> ModelWitness:
     sequential, ahead, parallel = testimony.sequential, testimony.read_ahead, testimony.parallel
-    return Witness(
+    return ModelWitness(
         model=bound.model,
         model_id=bound.model_id,
         batch=bound.batch,

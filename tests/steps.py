@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from benanza.embedded import drain
+from benanza.installation.embedded import drain
 from benanza.publication import publications_of
 from benanza.request import RunRequest
 from benanza_backbone.event_log import EventLog

@@ -22,7 +22,7 @@ from benanza.commands.startup import settings_of
 from benanza.progress import TerminalProgress
 from benanza.render.bounds import print_lower_bounds
 from benanza.render.table import console
-from benanza.request import Policy, RunRequest
+from benanza.request import BoundPolicy, RunRequest
 from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
@@ -72,7 +72,7 @@ def run(
         models=models,
         batch_sizes=batch_sizes,
         dims=dict(dims),
-        policy=Policy(precisions, fusion, accounting),
+        policy=BoundPolicy(precisions, fusion, accounting),
         runtime=runtime,
     )
     with TerminalProgress(sys.stderr) as progress:

@@ -103,7 +103,7 @@ def settings_of_service() -> Settings:
 
     Raises `BenanzaError` if a setting is wrong, or if none says where Kafka is.
     """
-    from benanza.event_logs import quieten_kafka
+    from benanza.installation.configured import quieten_kafka
 
     settings = load(None)
     configure(settings.log_format)

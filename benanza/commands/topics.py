@@ -21,7 +21,7 @@ def topics(output: Format) -> None:
       benanza topics
     """
     from benanza.kafka_check import check_kafka
-    from benanza.operator_results import MadeTopics
+    from benanza.results.operating import MadeTopics
     from benanza_backbone.kafka_topics import create_topics
     from benanza_backbone.settings import kafka_of
 

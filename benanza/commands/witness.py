@@ -20,7 +20,7 @@ from benanza.commands.startup import settings_of
 from benanza.progress import TerminalProgress
 from benanza.render.table import console
 from benanza.render.witnesses import print_witnesses
-from benanza.request import Policy, RunRequest
+from benanza.request import BoundPolicy, RunRequest
 from benanza_schemas.layer import Precision
 
 
@@ -60,7 +60,7 @@ def witness(
         models=models,
         batch_sizes=batch_sizes,
         dims=dict(dims),
-        policy=Policy(precisions),
+        policy=BoundPolicy(precisions),
         runtime="cuda",
     )
     with TerminalProgress(sys.stderr) as progress:

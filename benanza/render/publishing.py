@@ -3,8 +3,8 @@
 from rich.console import Console
 from rich.table import Table
 
-from benanza.operator_results import Published, PublishedModel
 from benanza.render.table import Column, html, table
+from benanza.results.publishing import Published, PublishedModel
 
 COLUMNS = (
     Column("model", "left"),

@@ -9,12 +9,12 @@ from rich.text import Text
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, printable, table
 from benanza.render.units import time_unit
-from benanza.results import Witness, Witnesses
+from benanza.results.witnesses import ModelWitness, Witnesses
 
 
 def print_witnesses(console: Console, found: Witnesses) -> None:
     """Prints a table for each system and precision, and why models could not be run."""
-    tables: dict[tuple[str, str], list[Witness]] = {}
+    tables: dict[tuple[str, str], list[ModelWitness]] = {}
     for witness in found.witnesses:
         tables.setdefault((witness.system_id, witness.precision), []).append(witness)
     systems = SystemNames(found.witnesses)
@@ -27,7 +27,7 @@ def print_witnesses(console: Console, found: Witnesses) -> None:
             console.print(Text(printable(f"{about}: {witness.failure}")))
 
 
-def _table(witnesses: Sequence[Witness], *, plain: bool) -> Table:
+def _table(witnesses: Sequence[ModelWitness], *, plain: bool) -> Table:
     unit = time_unit(witness.sequential_bound_us for witness in witnesses)
     columns = (
         Column("model", "left"),

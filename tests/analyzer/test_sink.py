@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benanza.embedded import drain
+from benanza.installation.embedded import drain
 from benanza_analyzer.sink import sink_step
 from benanza_analyzer.step import analyzer_step
 from benanza_backbone.event_log import EventLog, Message

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benanza.embedded import drain
+from benanza.installation.embedded import drain
 from benanza_analyzer.step import analyzer_step
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Partition

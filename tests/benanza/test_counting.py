@@ -9,7 +9,7 @@ import pytest
 from benanza.counting import benchmarked_layers, count_layers
 from benanza.publication import publications_of
 from benanza.request import RunRequest
-from benanza.results import LayerCounts
+from benanza.results.bounds import LayerCounts
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
 from benanza_backbone.sqlite_log import SqliteEventLog

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benanza.dead_letters import Action, list_dead_letters, settle_dead_letters
-from benanza.embedded import opened_log
+from benanza.installation.embedded import opened_log
 from benanza_backbone.dead_letter import dead_letter
 from benanza_backbone.event_log import Partition, Record
 from benanza_backbone.processor import as_message

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benanza.known import known_bounds, known_history
-from benanza.request import Policy
+from benanza.looking.bounds import known_bounds, known_history
+from benanza.request import BoundPolicy
 from benanza_backbone import settings
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.migrations import Migration, shipped
@@ -15,7 +15,7 @@ from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 from tests.backbone.sample_events import BOUNDS, EVERY_KIND, MODEL, MODEL_ID, after, bound
 
-WITHOUT_FUSION = Policy(fusion=False)
+WITHOUT_FUSION = BoundPolicy(fusion=False)
 """As the bounds of the sample events are."""
 
 
@@ -43,9 +43,9 @@ def test_over_kafka_a_store_that_services_have_not_brought_up_to_date_is_left_al
     newer = [*shipped(), Migration(len(shipped()) + 1, "0999_to_come.sql", "SELECT 1")]
     monkeypatch.setattr("benanza_backbone.store.shipped", lambda: newer)
     with pytest.raises(BenanzaError, match=r"lacks 0999_to_come\.sql.*start the analyzer"):
-        known_bounds(over_kafka, [], Policy(), {}, None)
+        known_bounds(over_kafka, [], BoundPolicy(), {}, None)
     monkeypatch.undo()
-    assert known_bounds(over_kafka, [], Policy(), {}, None).bounds == ()
+    assert known_bounds(over_kafka, [], BoundPolicy(), {}, None).bounds == ()
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def measured(over_kafka: Settings) -> Settings:
 
 
 def test_over_kafka_only_the_store_is_opened(over_kafka: Settings) -> None:
-    assert known_bounds(over_kafka, [], Policy(), {}, None).bounds == ()
+    assert known_bounds(over_kafka, [], BoundPolicy(), {}, None).bounds == ()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.processor import as_message
-from benanza_backbone.queries import Bound
 from benanza_backbone.rows import rows
 from benanza_backbone.settings import load
 from benanza_backbone.sqlite_log import SqliteEventLog
@@ -30,7 +29,7 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.topics import BOUNDS, DEAD_LETTERS, GRAPHS, JOBS, RESULTS
-from tests.benanza.embedded_run import comparable, run_embedded
+from tests.benanza.embedded_run import FoundBounds, comparable, run_embedded
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.kafka_broker import KafkaBroker, lacking
 
@@ -50,7 +49,7 @@ def publish(installation: Installation, models: list[str]) -> None:
         log.append([as_message(publication.event) for publication in publications])
 
 
-def embedded_bounds(models: list[str], folder: Path) -> list[Bound]:
+def embedded_bounds(models: list[str], folder: Path) -> FoundBounds:
     """What the embedded pipeline finds with the same measurements."""
     with Store.open(run_embedded(models, folder).clickhouse) as store:
         return comparable(store)
@@ -80,9 +79,9 @@ def test_the_services_end_in_the_same_bounds_as_the_embedded_run(
     ]
     publish(installation, models)
     with Store.open(installation.clickhouse) as store:
-        until(lambda: len(store.bounds()) == len(expected))
+        until(lambda: len(store.bounds()) == len(expected.bounds))
         until(lambda: comparable(store) == expected)
-        assert {bound.partial for bound in expected} == {True, False}
+        assert {bound.partial for bound in expected.bounds} == {True, False}
     for service in services:
         until(service.ready)
         assert service.stop() == 0, service.errors()

@@ -59,7 +59,9 @@ def snapshot(log: EventLog, store: Store) -> Snapshot:
     """What is in the log and in the store now."""
     events = {topic: _events(log, topic) for topic in (*REPEATABLE, BOUNDS)}
     tables = {table: _rows(store.query(sql)) for table, sql in TABLES.items()}
-    tables["bounds"] = Counter(map(repr, comparable(store)))
+    bounds, stored = comparable(store)
+    tables["bounds"] = Counter(map(repr, bounds))
+    tables["current_bounds"] = Counter(stored)
     return Snapshot(
         events={topic: frozenset(map(_timeless, events[topic])) for topic in REPEATABLE},
         tables=tables,

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benanza.embedded import drain
+from benanza.installation.embedded import drain
 from benanza.publication import publications_of
 from benanza.request import RunRequest
 from benanza_backbone.event_log import EventLog

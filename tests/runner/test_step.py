@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benanza.embedded import drain
+from benanza.installation.embedded import drain
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog, Record
 from benanza_backbone.sqlite_log import SqliteEventLog

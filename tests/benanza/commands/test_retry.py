@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
-from benanza.embedded import drain
+from benanza.installation.embedded import drain
 from benanza_analyzer.sink import sink_step
 from benanza_backbone.clock import now
 from benanza_backbone.processor import as_message

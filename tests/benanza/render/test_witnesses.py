@@ -7,9 +7,9 @@ import msgspec
 
 from benanza.render.table import console
 from benanza.render.witnesses import print_witnesses
-from benanza.results import Witness, Witnesses
+from benanza.results.witnesses import ModelWitness, Witnesses
 
-WITNESS = Witness(
+WITNESS = ModelWitness(
     model="alexnet",
     model_id="a" * 32,
     batch=8,
@@ -32,13 +32,13 @@ WITNESS = Witness(
 )
 
 
-def lines(*witnesses: Witness) -> list[str]:
+def lines(*witnesses: ModelWitness) -> list[str]:
     stream = io.StringIO()
     print_witnesses(console(stream), Witnesses(witnesses=witnesses, errors=()))
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
-def but(**changes: Any) -> Witness:
+def but(**changes: Any) -> ModelWitness:
     return msgspec.structs.replace(WITNESS, **changes)
 
 

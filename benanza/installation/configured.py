@@ -1,12 +1,14 @@
-"""The event log that the settings name."""
+"""The event log and the store that the settings name."""
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
-from benanza.embedded import opened_log
+from benanza.installation.embedded import current_store, opened_log
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.settings import Settings
+from benanza_backbone.store import Store
 
 
 @contextmanager
@@ -25,6 +27,22 @@ def configured_log(settings: Settings) -> Iterator[EventLog]:
     quieten_kafka()
     with KafkaEventLog(settings.kafka) as log:
         yield log
+
+
+def known_store(settings: Settings) -> AbstractContextManager[Store]:
+    """The store, with all that is known: over Kafka, the services see to that.
+
+    Raises `BenanzaError` where there is no data folder: a command that only reads never makes one,
+    least of all one whose name was misspelt.
+    """
+    if settings.kafka:
+        return Store.open(settings.clickhouse, migrates=False)
+    if not settings.data.exists():
+        raise BenanzaError(
+            f"nothing is known yet: there is no folder {settings.data}; "
+            "name another one, or say: benanza run MODEL"
+        )
+    return current_store(settings)
 
 
 def quieten_kafka() -> None:

@@ -97,8 +97,8 @@ def publish(
     `benanza publish`. Raises `BenanzaError` for one that can't be, before anything is done, and
     if any model can't be published; the others are.
     """
-    from benanza.publishing import PublishRequest
-    from benanza.publishing import publish as publish_models
+    from benanza.publishing.publish import PublishRequest
+    from benanza.publishing.publish import publish as publish_models
 
     published = publish_models(
         arguments.model_texts("models", models),

@@ -4,15 +4,14 @@ Each stage is a step with an offset of its own, and its events have ids that fol
 causes. So a run may be stopped at any point, and the next one goes on from there.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from benanza.counting import benchmarked_layers, count_layers
 from benanza.errors import about_model
 from benanza.installation.embedded import analyze, drain, fill, opened_log
 from benanza.progress import RunProgress, Silent
-from benanza.publication import Publication, publications_of
+from benanza.publishing.asked_models import AskedModel, asked_models
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.bounds import FailedModel, LowerBounds
 from benanza.stopwatch import Stopwatch
@@ -35,13 +34,6 @@ from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import runner_group
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, ModelIngested
 from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, JOBS, RESULTS
-
-
-class Asked(NamedTuple):
-    """A model at one batch size, and how the user named it."""
-
-    model: str
-    publication: Publication
 
 
 def run(
@@ -86,32 +78,29 @@ def run(
 
 def _publish(
     request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress
-) -> tuple[list[Asked], list[FailedModel]]:
+) -> tuple[list[AskedModel], list[FailedModel]]:
     """Publishes what isn't ingested yet; what was asked for, and what there is none of."""
-    asked: dict[str, Asked] = {}
+    asked: dict[str, AskedModel] = {}
     errors: list[FailedModel] = []
     progress.stage("fetching models", len(request.models))
     for model in request.models:
         try:
-            for publication in publications_of(model, request, limits):
-                asked[publication.ingested_id] = Asked(model, publication)
+            asked |= {each.ingested_id: each for each in asked_models(model, request, limits)}
         except BenanzaError as error:
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
         progress.advance()
     known = {model.event_id for model in _ingested(log, asked.values())}
-    new = [each.publication.event for key, each in asked.items() if key not in known]
+    new = [each.event for key, each in asked.items() if key not in known]
     log.append([as_message(event) for event in new])
     return list(asked.values()), errors
 
 
-def _ingested(log: EventLog, asked: Iterable[Asked]) -> list[ModelIngested]:
+def _ingested(log: EventLog, asked: Collection[AskedModel]) -> list[ModelIngested]:
     """What ingest found in the models asked for, in that order."""
-    publications = [each.publication for each in asked]
-    keys = {publication.model_id.encode() for publication in publications}
+    keys = {each.model_id.encode() for each in asked}
     events = (decode(record.value) for record in log.records(GRAPHS) if record.key in keys)
     found = {event.event_id: event for event in events if isinstance(event, ModelIngested)}
-    ids = [publication.ingested_id for publication in publications]
-    return [found[identity] for identity in ids if identity in found]
+    return [found[each.ingested_id] for each in asked if each.ingested_id in found]
 
 
 def _benchmark(
@@ -187,19 +176,19 @@ def _bounds(
 
 
 def _without_bounds(
-    log: EventLog, asked: Iterable[Asked], bounds: Iterable[ModelBound]
+    log: EventLog, asked: Iterable[AskedModel], bounds: Iterable[ModelBound]
 ) -> list[FailedModel]:
     """The models that have no bound, each with the reason that some step gave."""
     bounded = {bound.model_id for bound in bounds}
-    failed = [each for each in asked if each.publication.model_id not in bounded]
+    failed = [each for each in asked if each.model_id not in bounded]
     if not failed:
         return []
     reasons = _reasons(log)
     errors = []
-    for model, publication in failed:
-        ids = (publication.event.event_id, publication.ingested_id)
+    for each in failed:
+        ids = (each.event.event_id, each.ingested_id)
         reason = next((reasons[i] for i in ids if i in reasons), "no bound was found for it")
-        errors.append(FailedModel(model=model, reason=about_model(model, reason)))
+        errors.append(FailedModel(model=each.model, reason=about_model(each.model, reason)))
     return errors
 
 

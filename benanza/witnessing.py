@@ -7,7 +7,7 @@ from benanza.bound_program import program_of
 from benanza.installation.embedded import fill, opened_log
 from benanza.pipeline import run
 from benanza.progress import RunProgress
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza.results.bounds import FailedModel
 from benanza.results.witnesses import ModelWitness, Witnesses
@@ -107,10 +107,10 @@ def _contents(
     """The files of the models that have a bound, by model id."""
     failed = {error.model for error in errors}
     return {
-        publication.model_id: fetch(model, limits).content
+        asked.model_id: fetch(model, limits).content
         for model in request.models
         if model not in failed
-        for publication in publications_of(model, request, limits)
+        for asked in asked_models(model, request, limits)
     }
 
 

@@ -19,7 +19,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from rich.console import Console
 from rich.table import Table
 
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_analyzer.service import ANALYZED_AT_ONCE
 from benanza_backbone.clock import now
@@ -56,9 +56,9 @@ def main() -> None:
     if reason := lacking():
         raise SystemExit(reason)
     models = [
-        as_message(publication.event)
+        as_message(asked.event)
         for name in zoo_names()
-        for publication in publications_of(f"zoo:{name}", RunRequest(models=()), LIMITS)
+        for asked in asked_models(f"zoo:{name}", RunRequest(models=()), LIMITS)
     ]
     layers = layer_events(RECORDS, 1)
     published = models * MODELS_EACH

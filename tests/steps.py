@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from benanza.installation.embedded import drain
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
@@ -54,8 +54,8 @@ def append(log: EventLog, *events: AnyEvent) -> None:
 def ingested(log: EventLog, *models: str) -> None:
     """Takes these models as far as their layers."""
     for model in models:
-        for publication in publications_of(model, RunRequest(models=()), LIMITS):
-            append(log, publication.event)
+        for asked in asked_models(model, RunRequest(models=()), LIMITS):
+            append(log, asked.event)
     with ingest_step(log, LIMITS, clock) as step:
         drain(step)
 

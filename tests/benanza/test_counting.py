@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benanza.counting import benchmarked_layers, count_layers
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza.results.bounds import LayerCounts
 from benanza_backbone.event_log import EventLog
@@ -54,9 +54,9 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 @pytest.fixture(scope="module")
 def alexnet() -> ModelIngested:
-    (publication,) = publications_of("zoo:alexnet", RunRequest(models=()), Limits())
-    assert publication.event.content is not None
-    events = ingest(publication.event, publication.event.content, Limits())
+    (asked,) = asked_models("zoo:alexnet", RunRequest(models=()), Limits())
+    assert asked.event.content is not None
+    events = ingest(asked.event, asked.event.content, Limits())
     (graph,) = [event for event in events if isinstance(event, ModelIngested)]
     return graph
 

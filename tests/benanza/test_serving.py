@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.event_log import Message
 from benanza_backbone.kafka_connection import KafkaConnection
@@ -44,9 +44,9 @@ def installation(kafka: KafkaConnection, tmp_path: Path) -> Installation:
 
 def publish(installation: Installation, models: list[str]) -> None:
     request = RunRequest(models=())
-    publications = [p for model in models for p in publications_of(model, request, Limits())]
+    asked = [each for model in models for each in asked_models(model, request, Limits())]
     with KafkaEventLog(installation.kafka) as log:
-        log.append([as_message(publication.event) for publication in publications])
+        log.append([as_message(each.event) for each in asked])
 
 
 def embedded_bounds(models: list[str], folder: Path) -> FoundBounds:

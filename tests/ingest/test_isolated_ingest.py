@@ -13,7 +13,7 @@ import psutil
 import pytest
 from pebble import ProcessPool
 
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_ingest import isolated_ingest
 from benanza_ingest.errors import ModelError
@@ -34,8 +34,8 @@ def ingest() -> Iterator[IsolatedIngest]:
 
 @pytest.fixture(scope="module")
 def model() -> ModelPublished:
-    (publication,) = publications_of("zoo:alexnet", RunRequest(models=()), LIMITS)
-    return publication.event
+    (asked,) = asked_models("zoo:alexnet", RunRequest(models=()), LIMITS)
+    return asked.event
 
 
 def named(model: ModelPublished, name: str) -> ModelPublished:

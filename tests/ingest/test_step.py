@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from benanza.installation.embedded import drain
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.sqlite_log import SqliteEventLog
@@ -27,8 +27,8 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 
 def test_ingest_refuses_content_that_was_changed_on_the_way(log: EventLog) -> None:
-    (publication,) = publications_of("zoo:alexnet", RunRequest(models=()), LIMITS)
-    append(log, msgspec.structs.replace(publication.event, sha256="0" * 64))
+    (asked,) = asked_models("zoo:alexnet", RunRequest(models=()), LIMITS)
+    append(log, msgspec.structs.replace(asked.event, sha256="0" * 64))
     with ingest_step(log, LIMITS, clock) as step:
         drain(step)
     (letter,) = written(log, DEAD_LETTERS)
@@ -38,15 +38,15 @@ def test_ingest_refuses_content_that_was_changed_on_the_way(log: EventLog) -> No
 
 
 def test_ingest_fetches_what_is_not_in_the_event(log: EventLog, tmp_path: Path) -> None:
-    (publication,) = publications_of("zoo:alexnet", RunRequest(models=()), LIMITS)
-    elsewhere = msgspec.structs.replace(publication.event, content=None)
+    (asked,) = asked_models("zoo:alexnet", RunRequest(models=()), LIMITS)
+    elsewhere = msgspec.structs.replace(asked.event, content=None)
     lost = msgspec.structs.replace(elsewhere, uri=(tmp_path / "lost.onnx").as_uri())
     append(log, lost, elsewhere)
     with ingest_step(log, LIMITS, clock) as step:
         drain(step)
     (graph,) = written(log, GRAPHS)
     assert isinstance(graph, ModelIngested)
-    assert graph.model_id == publication.model_id
+    assert graph.model_id == asked.model_id
     (letter,) = written(log, DEAD_LETTERS)
     assert isinstance(letter, DeadLetter)
     assert "lost.onnx" in letter.reason

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.core import ingest
@@ -42,18 +42,18 @@ def test_ingest_makes_what_was_foretold(
     if model == "product":
         model, dims = str(product(tmp_path / "product.onnx", 16)), {"length": 5}
     request = RunRequest(models=(model,), batch_sizes=batch_sizes, dims=dims)
-    found = publications_of(model, request, LIMITS)
+    found = asked_models(model, request, LIMITS)
     assert len(found) == max(1, len(batch_sizes))
-    for publication in found:
-        assert publication.event.content is not None
+    for asked in found:
+        assert asked.event.content is not None
         (graph,) = [
             event
-            for event in ingest(publication.event, publication.event.content, LIMITS)
+            for event in ingest(asked.event, asked.event.content, LIMITS)
             if isinstance(event, ModelIngested)
         ]
-        assert graph.event_id == publication.ingested_id
-        assert graph.model_id == publication.model_id
-    assert len({publication.model_id for publication in found}) == len(found)
+        assert graph.event_id == asked.ingested_id
+        assert graph.model_id == asked.model_id
+    assert len({asked.model_id for asked in found}) == len(found)
 
 
 def test_the_address_is_one_that_another_process_can_read(
@@ -62,14 +62,14 @@ def test_the_address_is_one_that_another_process_can_read(
     product(tmp_path / "product.onnx", 16)
     monkeypatch.chdir(tmp_path)
     request = RunRequest(models=("product.onnx",))
-    (found,) = publications_of("product.onnx", request, LIMITS)
+    (found,) = asked_models("product.onnx", request, LIMITS)
     assert found.event.uri == (tmp_path / "product.onnx").as_uri()
     assert found.event.name == "product"
     assert found.event.zoo == ""
 
 
 def test_a_model_of_the_zoo_says_so() -> None:
-    (found,) = publications_of("zoo:alexnet", RunRequest(models=()), LIMITS)
+    (found,) = asked_models("zoo:alexnet", RunRequest(models=()), LIMITS)
     assert (found.event.name, found.event.zoo, found.event.uri) == (
         "alexnet",
         "onnx",
@@ -81,7 +81,7 @@ def test_a_model_of_the_zoo_says_so() -> None:
 def test_a_large_file_stays_where_it_is(tmp_path: Path) -> None:
     path = product(tmp_path / "large.onnx", 5000)
     assert path.stat().st_size > 1_000_000
-    (found,) = publications_of(str(path), RunRequest(models=()), LIMITS)
+    (found,) = asked_models(str(path), RunRequest(models=()), LIMITS)
     assert found.event.content is None
     assert found.event.uri == path.as_uri()
 
@@ -89,4 +89,4 @@ def test_a_large_file_stays_where_it_is(tmp_path: Path) -> None:
 def test_a_dimension_that_the_model_does_not_have(tmp_path: Path) -> None:
     model = str(product(tmp_path / "product.onnx", 16))
     with pytest.raises(BenanzaError, match="did you mean 'length'"):
-        publications_of(model, RunRequest(models=(), dims={"lenght": 5}), LIMITS)
+        asked_models(model, RunRequest(models=(), dims={"lenght": 5}), LIMITS)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benanza.listing import ListedModel, is_listing, read_listing
+from benanza.publishing.zoo_listing import ListedModel, is_listing, read_listing
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
 

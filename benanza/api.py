@@ -11,7 +11,7 @@ from benanza import arguments
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.bounds import LowerBounds
 from benanza.results.inspection import Inspection
-from benanza.results.publishing import Published
+from benanza.results.publish import Published
 from benanza.results.result import Result
 from benanza.settings import load
 from benanza_backbone.errors import BenanzaError

@@ -10,7 +10,7 @@ from benanza.progress import RunProgress
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza.results.bounds import FailedModel
-from benanza.results.witnesses import ModelWitness, Witnesses
+from benanza.results.witness import ModelWitness, Witnesses
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.model_check import InvalidModelError
 from benanza_backbone.bounds import ModelBound

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from benanza.recording import Recorded, read_recording, write_recording
+from benanza.importing.recording import Recorded, read_recording, write_recording
 from benanza_schemas.events import Ceiling, LayerMeasured, SystemMeasured
 from benanza_schemas.times import is_timed
 

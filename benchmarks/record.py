@@ -16,7 +16,7 @@ from typing import cast
 
 import msgspec
 
-from benanza.recording import Recorded, read_recording, write_recording
+from benanza.importing.recording import Recorded, read_recording, write_recording
 from benanza_backbone.settings import load
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits

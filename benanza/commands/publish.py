@@ -16,7 +16,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.publishing import print_published
+from benanza.render.publish import print_published
 from benanza.render.table import console
 
 

@@ -19,7 +19,7 @@ from benanza.commands.options import (
 from benanza.commands.startup import settings_of
 from benanza.progress import TerminalProgress
 from benanza.render.table import console
-from benanza.render.witnesses import print_witnesses
+from benanza.render.witness import print_witnesses
 from benanza.request import BoundPolicy, RunRequest
 from benanza_schemas.layer import Precision
 

@@ -9,7 +9,7 @@ from benanza.errors import about_model
 from benanza.installation.configured import configured_log
 from benanza.publishing.event import model_published, zoo_of
 from benanza.publishing.zoo_listing import ListedModel, is_listing, read_listing
-from benanza.results.publishing import Published, PublishedModel, UnpublishedModel
+from benanza.results.publish import Published, PublishedModel, UnpublishedModel
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings

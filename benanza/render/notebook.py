@@ -2,10 +2,10 @@
 
 from benanza.render.bounds import bounds_html, lower_bounds_html
 from benanza.render.inspection import inspection_html
-from benanza.render.publishing import published_html
+from benanza.render.publish import published_html
 from benanza.results.bounds import Bounds, LowerBounds
 from benanza.results.inspection import Inspection
-from benanza.results.publishing import Published
+from benanza.results.publish import Published
 from benanza.results.result import SHOWN_BY
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from benanza.results.witnesses import ModelWitness
+from benanza.results.witness import ModelWitness
 from benanza_backbone.bounds import BoundVersion, ModelBound
 
 ID_SHOWN = 8

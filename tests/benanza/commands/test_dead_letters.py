@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
-from benanza.dead_letters import AT_ONCE
+from benanza.operating.dead_letters import AT_ONCE
 from benanza_backbone.clock import now
 from benanza_backbone.dead_letter import MAX_KEPT_BYTES, dead_letter
 from benanza_backbone.event_log import EventLog, Message, Partition, Record

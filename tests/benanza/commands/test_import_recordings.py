@@ -7,7 +7,7 @@ import msgspec
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
-from benanza.recording import write_recording
+from benanza.importing.recording import write_recording
 from benanza_backbone.settings import load
 from benanza_backbone.store import Store
 from benanza_ingest.core import ingest

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from benanza.cli import cli
-from benanza.seeding import known
+from benanza.operating.seed_known_layers import known
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.settings import load
 from benanza_backbone.store import Store

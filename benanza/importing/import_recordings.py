@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
+from benanza.importing.recording import read_recording
 from benanza.installation.configured import configured_log
-from benanza.recording import read_recording
-from benanza.results.importing import Imported
+from benanza.results.import_recordings import Imported
 from benanza_backbone.event_log import Message
 from benanza_backbone.settings import Settings
 from benanza_schemas.events import LayerMeasured

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benanza.render.table import Column, html, table
-from benanza.results.publishing import Published, PublishedModel
+from benanza.results.publish import Published, PublishedModel
 
 COLUMNS = (
     Column("model", "left"),

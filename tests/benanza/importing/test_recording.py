@@ -6,7 +6,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from benanza.recording import Recorded, read_recording, write_recording
+from benanza.importing.recording import Recorded, read_recording, write_recording
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.codec import encode
 from benanza_schemas.events import LayerMeasured, LayerSeen, SystemMeasured

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benanza.dead_letters import Action, list_dead_letters, settle_dead_letters
 from benanza.installation.embedded import opened_log
+from benanza.operating.dead_letters import Action, list_dead_letters, settle_dead_letters
 from benanza_backbone.dead_letter import dead_letter
 from benanza_backbone.event_log import Partition, Record
 from benanza_backbone.processor import as_message
@@ -83,7 +83,7 @@ def test_a_crash_between_the_two_writes_leaves_it_open(
         raise MemoryError
 
     with monkeypatch.context() as patched:
-        patched.setattr("benanza.dead_letters._settlement", crash)
+        patched.setattr("benanza.operating.dead_letters._settlement", crash)
         with pytest.raises(MemoryError):
             settle_dead_letters(configured, "replayed", ids=[identity])
     with opened_log(configured) as log:

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from benanza.render.table import Column, printable, table
-from benanza.results.configuration import ConfigReport
+from benanza.results.check_config import ConfigReport
 
 SETTINGS = (
     Column("setting", "left"),

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from benanza.render.table import console
-from benanza.render.witnesses import print_witnesses
-from benanza.results.witnesses import ModelWitness, Witnesses
+from benanza.render.witness import print_witnesses
+from benanza.results.witness import ModelWitness, Witnesses
 
 WITNESS = ModelWitness(
     model="alexnet",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from benanza.render.units import plural
-from benanza.results.configuration import ConfigCheck, ConfigReport, ConfigSetting
+from benanza.results.check_config import ConfigCheck, ConfigReport, ConfigSetting
 from benanza_backbone.clickhouse import connected, errors_mended, parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection
@@ -74,7 +74,7 @@ def _data_folder(settings: Settings) -> str:
 
 def _kafka(connection: KafkaConnection) -> str:
     # kafka-python takes a while to import, and the embedded mode does without it.
-    from benanza.kafka_check import check_kafka
+    from benanza.operating.kafka_check import check_kafka
 
     return check_kafka(connection)
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, printable, table
 from benanza.render.units import time_unit
-from benanza.results.witnesses import ModelWitness, Witnesses
+from benanza.results.witness import ModelWitness, Witnesses
 
 
 def print_witnesses(console: Console, found: Witnesses) -> None:

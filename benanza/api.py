@@ -33,7 +33,7 @@ def inspect(
     gives named dimensions their sizes. Raises `BenanzaError` for an argument that can't be,
     and if the model can't be fetched, is none, or is larger than the limits.
     """
-    from benanza.inspection import inspect_model
+    from benanza.looking.inspection import inspect_model
     from benanza_ingest.limits import limits_of
 
     found = inspect_model(

@@ -54,7 +54,7 @@ def witness(
       benanza witness resnet50.onnx --precision fp16
       benanza witness zoo:squeezenet zoo:vgg19 --precision fp32,fp16 --format json
     """
-    from benanza.witnessing import witness as run_witness
+    from benanza.looking.witness import witness as run_witness
 
     request = RunRequest(
         models=models,

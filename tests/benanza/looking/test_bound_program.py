@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from benanza.bound_program import _choice
+from benanza.looking.bound_program import _choice
 from benanza_analyzer.measurements import Best
 from benanza_schemas.program import Choice
 from tests.runner.fake_runtime import variant

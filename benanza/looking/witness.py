@@ -3,8 +3,8 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from benanza.bound_program import program_of
 from benanza.installation.embedded import fill, opened_log
+from benanza.looking.bound_program import program_of
 from benanza.pipeline import run
 from benanza.progress import RunProgress
 from benanza.publishing.asked_models import asked_models

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from benanza import pipeline, witnessing
+from benanza import pipeline
 from benanza.cli import cli
+from benanza.looking import witness
 from benanza.settings import load
 from benanza_backbone.store import Store
 from benanza_runner.runtime import Outcome, Testimony
@@ -61,9 +62,9 @@ class Partial(Whole):
 
 @pytest.fixture(params=[Whole])
 def runtime(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (pipeline, witnessing):
+    for module in (pipeline, witness):
         monkeypatch.setattr(module, "open_runtime", lambda *_: nullcontext(request.param()))
-    monkeypatch.setattr(witnessing, "why_unavailable", lambda: None)
+    monkeypatch.setattr(witness, "why_unavailable", lambda: None)
 
 
 @pytest.mark.usefixtures("runtime")
@@ -126,7 +127,7 @@ def test_without_a_gpu_it_says_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
     """It is `run` that has an option for the runtime."""
-    monkeypatch.setattr(witnessing, "why_unavailable", lambda: lacking)
+    monkeypatch.setattr(witness, "why_unavailable", lambda: lacking)
     done = CliRunner().invoke(cli, ["witness", MODEL, "--data", str(tmp_path / "data")])
     assert done.exit_code == 1
     assert done.stderr == f"error: witness {lacking} (benanza bounds has the estimates)\n"

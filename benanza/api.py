@@ -63,7 +63,7 @@ def lower_bound(
     `benanza run`. Raises `BenanzaError` for one that can't be, before anything is done, and if
     any model can't be fetched or ingested; what was measured by then is kept.
     """
-    from benanza.pipeline import run
+    from benanza.running.pipeline import run
 
     request = RunRequest(
         models=arguments.model_texts("model", model),

@@ -19,8 +19,8 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.progress import TerminalProgress
 from benanza.render.bounds import print_lower_bounds
+from benanza.render.progress import TerminalProgress
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
 from benanza_runner.runtime import RuntimeChoice
@@ -66,7 +66,7 @@ def run(
       benanza run zoo:squeezenet zoo:alexnet --batch 1,8
       benanza run bert.onnx --dim sequence=128 --fusion off --format json
     """
-    from benanza.pipeline import run as run_pipeline
+    from benanza.running.pipeline import run as run_pipeline
 
     request = RunRequest(
         models=models,

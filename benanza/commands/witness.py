@@ -17,7 +17,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.progress import TerminalProgress
+from benanza.render.progress import TerminalProgress
 from benanza.render.table import console
 from benanza.render.witness import print_witnesses
 from benanza.request import BoundPolicy, RunRequest

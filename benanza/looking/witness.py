@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from benanza.installation.embedded import fill, opened_log
 from benanza.looking.bound_program import program_of
-from benanza.pipeline import run
-from benanza.progress import RunProgress
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza.results.bounds import FailedModel
 from benanza.results.witness import ModelWitness, Witnesses
+from benanza.running.pipeline import run
+from benanza.running.progress import RunProgress
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.model_check import InvalidModelError
 from benanza_backbone.bounds import ModelBound

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from benanza.pipeline import run
 from benanza.request import RunRequest
+from benanza.running import pipeline
 from benanza_backbone.bounds import ModelBound
 from benanza_backbone.settings import Settings, load
 from benanza_backbone.store import Store
@@ -22,8 +22,8 @@ def run_embedded(models: Sequence[str], folder: Path) -> Settings:
     """Runs it with measurements that follow from the layers; what it leaves is in the folder."""
     settings = load({"BENANZA_DATA": str(folder)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(HashedRuntime()))
-        run(RunRequest(models=tuple(models)), settings)
+        patch.setattr(pipeline, "open_runtime", lambda *_: nullcontext(HashedRuntime()))
+        pipeline.run(RunRequest(models=tuple(models)), settings)
     return settings
 
 

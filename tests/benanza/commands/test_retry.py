@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from benanza.cli import cli
 from benanza.installation.embedded import drain
+from benanza.running import pipeline
 from benanza_analyzer.sink import sink_step
 from benanza_backbone.clock import now
 from benanza_backbone.processor import as_message
@@ -163,13 +164,13 @@ def test_a_run_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """One layer in ten fails first, and none when it is asked for again."""
     data = ["--data", str(tmp_path)]
     monkeypatch.delenv("BENANZA_KAFKA", raising=False)
-    monkeypatch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(HashedRuntime()))
+    monkeypatch.setattr(pipeline, "open_runtime", lambda *_: nullcontext(HashedRuntime()))
     first = json.loads(command("run", MODEL, *data, "--format", "json").stdout)
     failed = first["layers"]["failed"]
     assert failed > 0
     assert retried(*data) == {"layers": failed, "waiting": 0, "without_job": 0}
     mended = MendedRuntime()
-    monkeypatch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(mended))
+    monkeypatch.setattr(pipeline, "open_runtime", lambda *_: nullcontext(mended))
     second = json.loads(command("run", MODEL, *data, "--format", "json").stdout)
     assert mended.measured == failed
     assert (second["layers"]["failed"], second["layers"]["benchmarked"]) == (0, failed)

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from benanza import pipeline
 from benanza.cli import cli
 from benanza.looking import witness
+from benanza.running import pipeline
 from benanza.settings import load
 from benanza_backbone.store import Store
 from benanza_runner.runtime import Outcome, Testimony

@@ -19,7 +19,7 @@ from benanza_schemas.events import ModelIngested, ModelPublished
 from benanza_schemas.json_schema import FOLDER, file_name
 from benanza_schemas.topics import MODELS
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "publishing.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "publishing.md"
 
 
 def the_publisher() -> str:

@@ -1,7 +1,7 @@
-"""Tells people how far a run is."""
+"""How far a run is, for people."""
 
 from types import TracebackType
-from typing import IO, Protocol, Self
+from typing import IO, Self
 
 from rich.progress import (
     BarColumn,
@@ -13,26 +13,6 @@ from rich.progress import (
 )
 
 from benanza.render.table import console
-
-
-class RunProgress(Protocol):
-    """What the pipeline tells while it runs."""
-
-    def stage(self, name: str, total: int) -> None:
-        """A stage begins, with this many steps ahead."""
-
-    def advance(self, done: int = 1) -> None:
-        """So many more steps of the stage are done."""
-
-
-class Silent:
-    """Tells nobody."""
-
-    def stage(self, name: str, total: int) -> None:
-        """Nothing."""
-
-    def advance(self, done: int = 1) -> None:
-        """Nothing."""
 
 
 class TerminalProgress:

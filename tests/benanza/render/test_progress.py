@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from benanza.progress import TerminalProgress
+from benanza.render.progress import TerminalProgress
 
 
 class Terminal(io.StringIO):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benanza.counting import benchmarked_layers, count_layers
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza.results.bounds import LayerCounts
+from benanza.running.counting import benchmarked_layers, count_layers
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.processor import as_message
 from benanza_backbone.sqlite_log import SqliteEventLog

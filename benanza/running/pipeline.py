@@ -7,14 +7,14 @@ causes. So a run may be stopped at any point, and the next one goes on from ther
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
-from benanza.counting import benchmarked_layers, count_layers
 from benanza.errors import about_model
 from benanza.installation.embedded import analyze, drain, fill, opened_log
-from benanza.progress import RunProgress, Silent
 from benanza.publishing.asked_models import AskedModel, asked_models
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.bounds import FailedModel, LowerBounds
-from benanza.stopwatch import Stopwatch
+from benanza.running.counting import benchmarked_layers, count_layers
+from benanza.running.progress import RunProgress, Silent
+from benanza.running.stopwatch import Stopwatch
 from benanza_analyzer.step import analyzer_step
 from benanza_backbone.bounds import ModelBound
 from benanza_backbone.clock import now

@@ -9,7 +9,7 @@ from typing import Any
 
 from mode.utils.queues import FlowControlQueue
 
-from benanza.commands.serve import say, settings_of_service
+from benanza.commands.running.serve import say, settings_of_service
 from benanza_dedupe.app import serve
 
 LOST_AT_MOST = 30

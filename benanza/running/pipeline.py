@@ -25,6 +25,8 @@ from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits, limits_of
+from benanza_ingest.published import ingest_published
+from benanza_ingest.source import Fetch, fetch
 from benanza_ingest.step import ingest_step
 from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import open_runtime
@@ -37,13 +39,17 @@ from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, JOBS, RESULTS
 
 
 def run(
-    request: RunRequest, settings: Settings, progress: RunProgress | None = None
+    request: RunRequest,
+    settings: Settings,
+    progress: RunProgress | None = None,
+    fetch: Fetch = fetch,
 ) -> LowerBounds:
     """The lower bounds of the models asked for, after benchmarking what isn't known of them.
 
     A model that can't be fetched, ingested or analyzed is among the `errors` of the result,
-    and the others go on. Of other models in the folder nothing is benchmarked. Raises
-    `BenanzaError` if the data folder, the store or the runtime can't be used.
+    and the others go on. Of other models in the folder nothing is benchmarked. `fetch` reads the
+    models, a large one more than once. Raises `BenanzaError` if the data folder, the store or the
+    runtime can't be used.
     """
     progress = progress or Silent()
     watch = Stopwatch()
@@ -51,8 +57,9 @@ def run(
     with open_runtime(request.runtime, settings) as runtime, opened_log(settings) as log:
         results_before = log.end_offsets(RESULTS)
         with watch.stage("publish"):
-            asked, errors = _publish(request, log, limits, progress)
-        with watch.stage("ingest"), ingest_step(log, limits, now) as step:
+            asked, errors = _publish(request, log, limits, progress, fetch)
+        ingest = partial(ingest_published, fetch=fetch)
+        with watch.stage("ingest"), ingest_step(log, limits, now, ingest) as step:
             progress.stage("ingesting models", step.waiting())
             while step.waiting():
                 progress.advance(step.turn(limit=1))
@@ -77,7 +84,7 @@ def run(
 
 
 def _publish(
-    request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress
+    request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress, fetch: Fetch
 ) -> tuple[list[AskedModel], list[FailedModel]]:
     """Publishes what isn't ingested yet; what was asked for, and what there is none of."""
     asked: dict[str, AskedModel] = {}
@@ -85,7 +92,8 @@ def _publish(
     progress.stage("fetching models", len(request.models))
     for model in request.models:
         try:
-            asked |= {each.ingested_id: each for each in asked_models(model, request, limits)}
+            found = asked_models(model, request, limits, fetch)
+            asked |= {each.ingested_id: each for each in found}
         except BenanzaError as error:
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
         progress.advance()

@@ -1,12 +1,12 @@
 """The event log and the store that the settings name."""
 
-import logging
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from benanza.installation.embedded import current_store, opened_log
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
+from benanza_backbone.log import quieten_kafka
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 
@@ -43,11 +43,3 @@ def known_store(settings: Settings) -> AbstractContextManager[Store]:
             "name another one, or say: benanza run MODEL"
         )
     return current_store(settings)
-
-
-def quieten_kafka() -> None:
-    """Keeps kafka-python's log out of a command's errors.
-
-    It logs as errors what it also raises, and each connection that ends.
-    """
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)

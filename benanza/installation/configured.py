@@ -13,7 +13,9 @@ from benanza_backbone.store import Store
 
 @contextmanager
 def configured_log(settings: Settings) -> Iterator[EventLog]:
-    """Kafka's, where `BENANZA_KAFKA` is set; else the embedded one, for this process alone.
+    """The event log: Kafka where `BENANZA_KAFKA` is set, else the embedded one.
+
+    The embedded log belongs to this process alone until it is closed.
 
     Raises `BenanzaError` if no broker answers, or as `opened_log` does.
     """
@@ -30,10 +32,10 @@ def configured_log(settings: Settings) -> Iterator[EventLog]:
 
 
 def known_store(settings: Settings) -> AbstractContextManager[Store]:
-    """The store, with all that is known: over Kafka, the services see to that.
+    """The store, up to date. Over Kafka, the services keep it so.
 
-    Raises `BenanzaError` where there is no data folder: a command that only reads never makes one,
-    least of all one whose name was misspelt.
+    Read-only commands never create the data folder: its name may be misspelt. Raises
+    `BenanzaError` where there is none.
     """
     if settings.kafka:
         return Store.open(settings.clickhouse, migrates=False)

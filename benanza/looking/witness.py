@@ -1,4 +1,4 @@
-"""`benanza witness`: models run as their bounds say, after whatever isn't measured yet."""
+"""`benanza witness`: runs models as their bounds say. What isn't measured yet is measured first."""
 
 from collections import defaultdict
 from typing import NamedTuple
@@ -40,9 +40,9 @@ from benanza_schemas.topics import BOUNDS, GRAPHS, RESULTS
 
 
 def witness(request: RunRequest, settings: Settings, progress: RunProgress) -> Witnesses:
-    """Runs each model as its bound with fusion under the accounting `full` says.
+    """Runs each model as its bound says, with fusion and under the accounting `full`.
 
-    What can't be run is among the results with its `failure`, and a model without a bound among
+    A model that can't be run is among the results, with its `failure`; one without a bound is among
     the `errors`. Raises `BenanzaError` as `run` does, and where there is no GPU.
     """
     unavailable = why_unavailable()
@@ -67,8 +67,8 @@ def witness(request: RunRequest, settings: Settings, progress: RunProgress) -> W
 
 
 class _Known(NamedTuple):
-    """What the log says: bounds by model, system and precision; measurements by system,
-    precision and layer.
+    """What the log holds: bounds by model, system and precision; measurements by system and
+    precision, and then by layer.
     """
 
     analyzer: Analyzer

@@ -4,7 +4,8 @@ While partitions change hands, Faust (0.15.3) drops what it has fetched, and goe
 committed offsets afterwards. But aiokafka (0.14) doesn't go back where nothing is committed yet: a
 chaos test found layers that no member had taken. To make Faust go back is no remedy: it takes the
 rest of what it has fetched for a gap in the log, and may commit behind it. So what is lacking is
-read from the log by a reader apart.
+read from the log by a reader apart. Where nothing comes after what was dropped, `redelivery` sees
+it.
 """
 
 import logging
@@ -34,6 +35,10 @@ class Continuity:
     def reset(self) -> None:
         """The partitions have changed hands."""
         self._next.clear()
+
+    def next(self, partition: int) -> int | None:
+        """The offset behind the last record that was taken; None where none was taken yet."""
+        return self._next.get(partition)
 
     async def lacking(self, partition: int, offset: int) -> AsyncIterator[Record]:
         """The records before this one that have not come, in order; then this one may be taken.

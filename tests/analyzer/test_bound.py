@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import networkx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.bound import Bound, lower_bound
@@ -20,6 +20,7 @@ from benanza_schemas.events import Group, Missing, ModelIngested
 from benanza_schemas.layer import Accounting
 from tests.analyzer.events import IN_PAPER, NOW, everywhere, fingerprint, group, model, summary
 from tests.analyzer.graphs import all_fingerprints, graph_of, models, times
+from tests.examples import examples
 
 Outcomes = Mapping[str, Best | str]
 CEILINGS = Ceilings(bandwidth=2e6, flops=1e6)
@@ -127,7 +128,7 @@ class Oracle:
         return blocks.get(block) in self.times
 
 
-@settings(max_examples=300)
+@examples(times=3)
 @given(measured_models(), accountings, st.booleans())
 def test_the_sequential_bound_is_the_cheapest_of_all_covers(
     case: tuple[ModelIngested, Outcomes], accounting: Accounting, fusion: bool

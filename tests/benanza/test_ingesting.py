@@ -22,6 +22,8 @@ from benanza_ingest.limits import Limits
 from benanza_schemas.events import ModelPublished
 from tests.benanza.misbehaving_ingest import misbehave, process_id
 
+pytestmark = pytest.mark.integration
+
 LIMITS = Limits()
 
 

@@ -35,7 +35,7 @@ from tests.benanza.embedded_run import comparable, run_embedded
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.kafka_broker import KafkaBroker, lacking
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ from benanza_schemas.topics import DEAD_LETTERS, MODELS
 from tests.benanza.test_steps import clock, ingested, written
 from tests.runner.fake_runtime import FakeRuntime
 
+pytestmark = pytest.mark.integration
+
 _, SINKED = SERVICES[SINK]
 
 

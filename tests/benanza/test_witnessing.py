@@ -18,6 +18,8 @@ from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
 from tests.runner.fake_runtime import FakeRuntime, variant
 
+pytestmark = pytest.mark.integration
+
 MODEL = "zoo:squeezenet"
 
 

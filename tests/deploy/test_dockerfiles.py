@@ -86,7 +86,7 @@ def image(service: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Im
     shutil.rmtree(folder)  # hundreds of megabytes, which pytest would keep
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.timeout(900)
 class TestBuilt:
     def test_it_holds_only_what_the_service_needs(self, service: str, image: Image) -> None:

@@ -26,6 +26,8 @@ from benanza_schemas.program import Choice, Program, Step
 from tests.runner.fake_runtime import FakeRuntime, variant
 from tests.runner.layers import floats, relu, single
 
+pytestmark = pytest.mark.integration
+
 HERE = "tests.runner.fake_runtime"
 LIMITS = Limits(start_seconds=30, layer_seconds=1.0, ceilings_seconds=5.0, tries=2)
 

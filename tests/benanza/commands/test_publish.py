@@ -163,6 +163,7 @@ def test_a_file_whose_name_is_no_unicode(tmp_path: Path) -> None:
     assert (event.name, event.uri) == ("?", f"{folder.as_uri()}/%FF.onnx")
 
 
+@pytest.mark.integration
 @pytest.mark.usefixtures("embedded")
 def test_the_next_run_takes_up_what_was_published(tmp_path: Path) -> None:
     small, smaller = product(tmp_path / "small.onnx", 16), product(tmp_path / "smaller.onnx", 8)

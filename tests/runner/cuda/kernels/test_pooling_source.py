@@ -10,6 +10,8 @@ import pytest
 from benanza_runner.cuda.kernels.pooling_source import Window, source
 from tests.runner.cuda.kernels.on_the_cpu import Array, aligned, run
 
+pytestmark = pytest.mark.integration
+
 ALL = slice(None)
 
 POOLINGS = {

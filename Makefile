@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Tests and services start hundreds of processes, which should not each compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-unit coverage test-gpu lint bench kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
@@ -21,7 +24,10 @@ test: $(STAMP)  ## all tests that need no GPU
 	-deploy/kafka/run --install
 	$(BIN)/python -m pytest -m 'not alone' --numprocesses 3 --dist worksteal
 	# These compare times: a second look tells a busy machine from a defect, which fails again.
-	$(BIN)/python -m pytest -m alone || $(BIN)/python -m pytest -m alone --last-failed
+	$(ALONE) || $(ALONE) --last-failed
+
+# Of the files that have such tests only, since collecting all takes longer than to run them.
+ALONE = $(BIN)/python -m pytest -m alone $$(grep --recursive --files-with-matches --include '*.py' 'mark\.alone' tests)
 
 test-unit: $(STAMP)  ## those that need no broker, no engine, no other processes and no benchmarks
 	$(BIN)/python -m pytest -m 'not (integration or slow or alone or gpu)' \

@@ -16,6 +16,8 @@ from benanza_backbone.migration_lock import LOCK, migration_lock
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def dsn(tmp_path: Path) -> str:

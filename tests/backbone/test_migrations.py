@@ -18,6 +18,8 @@ from benanza_backbone.migrations import Migration, lacking, migrate, shipped, st
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
+pytestmark = pytest.mark.integration
+
 FIRST = Migration(1, "0001_a.sql", "CREATE TABLE IF NOT EXISTS a (x Int8) ENGINE = Memory;")
 SECOND = Migration(2, "0002_b.sql", "CREATE TABLE IF NOT EXISTS b (x Int8) ENGINE = Memory;")
 

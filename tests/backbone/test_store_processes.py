@@ -15,6 +15,8 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.store import Store
 from tests.backbone.store_worker import BATCH, numbered
 
+pytestmark = pytest.mark.integration
+
 WORKER = [sys.executable, "-m", "tests.backbone.store_worker"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgpack
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benanza_schemas import codec
@@ -25,6 +25,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.json_schema import EVENTS
 from benanza_schemas.layer import Attribute, Layer, Operator, Tensor
+from tests.examples import examples
 from tests.schemas import samples
 from tests.schemas.strategies import events, field_names
 
@@ -162,13 +163,13 @@ def test_optional_fields_may_be_left_out(name: str) -> None:
 
 
 @given(any_event)
-@settings(max_examples=150)
+@examples(times=1.5)
 def test_decoding_gives_back_what_was_encoded(event: AnyEvent) -> None:
     assert decode(encode(event)) == event
 
 
 @given(any_event)
-@settings(max_examples=50)
+@examples(times=0.5)
 def test_the_same_event_has_the_same_bytes(event: AnyEvent) -> None:
     assert encode(decode(encode(event))) == encode(event)
 
@@ -332,13 +333,13 @@ def test_what_is_no_event_is_refused_with_a_reason(encoded: bytes, complaint: st
 
 @given(st.binary(max_size=200))
 @example(b"\x81\xa4type\xa9ModelPubl")
-@settings(max_examples=500)
+@examples(times=5)
 def test_any_bytes_are_an_event_or_refused(encoded: bytes) -> None:
     assert isinstance(decoded_or_refused(encoded), Event | DecodeError)
 
 
 @given(st.data())
-@settings(max_examples=500)
+@examples(times=5)
 def test_a_damaged_event_is_an_event_or_refused(data: st.DataObject) -> None:
     encoded = bytearray(golden(data.draw(st.sampled_from(sorted(BY_NAME)))))
     for _ in range(data.draw(st.integers(1, 4))):
@@ -364,7 +365,7 @@ unlikely_values = st.recursive(
 
 
 @given(st.sampled_from(sorted(BY_NAME)), st.data())
-@settings(max_examples=300)
+@examples(times=3)
 def test_any_value_in_a_field_is_allowed_or_refused(name: str, data: st.DataObject) -> None:
     field = data.draw(st.sampled_from(["type", *field_names(type(BY_NAME[name]))]))
     outcome = decoded_or_refused(changed(BY_NAME[name], **{field: data.draw(unlikely_values)}))
@@ -405,6 +406,7 @@ except DecodeError:
 """
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("encoded", "most_megabytes"),
     [

@@ -22,6 +22,8 @@ from tests.benanza.publishing.test_asked_models import product
 from tests.ingest.model_server import model_server
 from tests.runner.fake_runtime import FakeRuntime, variant
 
+pytestmark = pytest.mark.integration
+
 MODEL = "zoo:squeezenet"
 
 

@@ -27,6 +27,8 @@ from tests.runner.fake_runtime import FakeRuntime, variant
 from tests.runner.layers import floats, relu, single
 from tests.runner.runtime_contract import RuntimeContract
 
+pytestmark = pytest.mark.integration
+
 HERE = "tests.runner.fake_runtime"
 LIMITS = WorkerLimits(start_seconds=30, layer_seconds=1.0, ceilings_seconds=5.0, tries=2)
 

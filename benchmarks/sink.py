@@ -63,7 +63,7 @@ def _measured(number: int) -> LayerMeasured:
             minimum_us=samples[0],
             median_us=samples[SAMPLES // 2],
             iqr_us=1.0,
-            stopped_by="precise",
+            stopped_by="settled",
         )
         for variant in range(VARIANTS)
     ]

@@ -6,6 +6,7 @@ The tables stand in `benanza_schemas/clickhouse/*.sql`; a row maps their columns
 from datetime import UTC, datetime
 
 from benanza_schemas.events import (
+    NOTHING_TRIED,
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
@@ -179,7 +180,8 @@ def _system(event: SystemMeasured) -> Row:
 
 def _measurements(event: LayerMeasured) -> list[Row]:
     """A row per variant; where nothing could be tried, one that holds the reason."""
-    variants = event.variants or (Variant(library="", algorithm="", failure=event.failure),)
+    failure = event.failure or NOTHING_TRIED
+    variants = event.variants or (Variant(library="", algorithm="", failure=failure),)
     return [
         {
             "fingerprint": event.fingerprint,

@@ -6,7 +6,7 @@ that any step may be repeated: the same cause gives the same id. Times are micro
 """
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -168,14 +168,18 @@ class BenchmarkRequested(Event, frozen=True, kw_only=True):
     after: tuple[Hash, ...] = ()
 
 
+CeilingName = Literal["bandwidth", "flops"]
+"""What a rate is of: bytes per second from and to the memory, or operations per second."""
+
+
 class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rate that the system was measured to reach and no layer can exceed.
 
-    `name` is `bandwidth` (value in bytes per second) or `flops` (operations per second, in
-    the precision given). `iqr` is the spread of the samples, in the same unit.
+    `value` is in bytes per second for `bandwidth`, in operations per second in the precision
+    given for `flops`. `iqr` is the interquartile range of the samples, in the same unit.
     """
 
-    name: Name
+    name: CeilingName
     precision: Precision
     value: Annotated[float, msgspec.Meta(gt=0, le=1e30)]
     iqr: Annotated[float, msgspec.Meta(ge=0, le=1e30)]
@@ -220,50 +224,119 @@ class SystemMeasured(Event, frozen=True, kw_only=True):
     cache_bytes: Count = 0
 
 
-WARM = "warm"
-"""The same call again and again, so that all that it needs is in the caches."""
+Cache = Literal["warm", "in company", "weights cold", "cold"]
+"""What the caches held when a variant was timed. No runner writes `cold`, nothing at all; events of
+version 4 and before may say it."""
 
-IN_COMPANY = "in company"
-"""After a call that ran other code; inputs and weights are in the last cache."""
+WARM: Final = "warm"
+"""The same call was repeated, so that all that it needs is in the caches."""
 
-WEIGHTS_COLD = "weights cold"
-"""After a call that ran other code; inputs and scratch memory are in the last cache, and weights in
-memory.
-"""
+INTERLEAVED: Final = "in company"
+"""Calls that run other code came in between; inputs and weights are in the last cache."""
 
-HOPELESS = "hopeless"
-"""`stopped_by` of what took so much longer than others, when it was run to see whether it can run,
-that it wasn't timed: its only sample holds what starting one call takes as well."""
+WEIGHTS_COLD: Final = "weights cold"
+"""Calls that run other code came in between; inputs and scratch memory are in the last cache, and
+weights in memory."""
+
+StoppedBy = Literal["", "settled", "cap", "fixed", "screened", "hopeless", "stdrel"]
+"""The rule that ended the sampling of a variant: the median was known well enough; time or samples
+ran out; there was a fixed number of samples; the variant was clearly slower than another when it
+was screened; or so much slower that it was not screened. Empty where nothing was sampled. No runner
+writes `stdrel`; events of version 4 and before may say it."""
+
+SETTLED: Final = "settled"
+CAP: Final = "cap"
+FIXED: Final = "fixed"
+SCREENED: Final = "screened"
+PRUNED: Final = "hopeless"
+"""Its only sample is of the run that checked the result, and holds the launch overhead as well."""
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One way of running a layer: its time with its spread, or the reason that it failed.
 
-    `cache` is `WARM`, `IN_COMPANY` or `WEIGHTS_COLD`; the same variant may stand there with
-    each. `samples_us` are times of one execution each, in the order taken. `stopped_by` names
-    the rule that ended the sampling. A failed variant has a `failure` and no samples.
+    A variant with a `failure` has none of `samples_us`, `minimum_us`, `median_us` and `iqr_us`;
+    one without has them all. `samples_us` are times of one execution each, in the order taken. The
+    same variant may stand there once for each `cache`.
 
-    `layout` is the order of the axes of images in memory, if it matters. `layout_change_us` is
-    what it takes to turn all images that the variant reads into this layout from the other one,
-    and those that it writes back; `write_change_us` is for those that it writes alone, whatever
-    layout the variant has. `chosen_by_heuristic` says that the library's own heuristic, which
-    times nothing, would have taken this one in this layout.
+    `layout` is the order of the axes of feature maps in memory, if it matters. `layout_change_us`
+    is the time that it takes to convert all feature maps that the variant reads into this layout
+    from the other one, and those that it writes back; `write_change_us` is for those that it
+    writes alone, whatever layout the variant has. `chosen_by_heuristic` says that the library's
+    own heuristic, which times nothing, would have taken this variant in this layout.
     """
 
     library: Name
     algorithm: Name
     layout: Name = ""
-    cache: Name = WARM
+    cache: Cache = WARM
     samples_us: Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)] = ()
     minimum_us: Microseconds | None = None
     median_us: Microseconds | None = None
     iqr_us: Microseconds | None = None
-    stopped_by: Name = ""
+    stopped_by: StoppedBy = ""
     workspace_bytes: Count = 0
     layout_change_us: Microseconds | None = None
     write_change_us: Microseconds | None = None
     chosen_by_heuristic: bool = False
     failure: Reason = ""
+
+    def __post_init__(self) -> None:
+        # Written out, since recordings hold hundreds of thousands of variants.
+        if self.failure:
+            fits = not self.samples_us and self.minimum_us is None
+            fits = fits and self.median_us is None and self.iqr_us is None
+        else:
+            fits = bool(self.samples_us) and self.minimum_us is not None
+            fits = fits and self.median_us is not None and self.iqr_us is not None
+        if not fits:
+            raise ValueError(_misfit(self))
+
+
+TIME_FIELDS = ("samples_us", "minimum_us", "median_us", "iqr_us")
+"""The fields that a variant with a time has, and one with a failure lacks."""
+
+
+_TIME_OR_FAILURE = {
+    "oneOf": [
+        {
+            "required": ["failure"],
+            "properties": {
+                "failure": {"minLength": 1},
+                "samples_us": {"maxItems": 0},
+                "minimum_us": {"type": "null"},
+                "median_us": {"type": "null"},
+                "iqr_us": {"type": "null"},
+            },
+        },
+        {
+            "required": [*TIME_FIELDS],
+            "properties": {
+                "failure": {"maxLength": 0},
+                "samples_us": {"minItems": 1},
+                "minimum_us": {"type": "number"},
+                "median_us": {"type": "number"},
+                "iqr_us": {"type": "number"},
+            },
+        },
+    ]
+}
+"""What `Variant` checks when it is made, in JSON Schema."""
+
+
+def _misfit(variant: Variant) -> str:
+    """Which field of a variant makes it neither one with a time nor one with a failure."""
+    given = [name for name in TIME_FIELDS if getattr(variant, name) not in (None, ())]
+    if variant.failure:
+        wrong = f"`{given[0]}` stands beside `failure`"
+    else:
+        lacking = next(name for name in TIME_FIELDS if name not in given)
+        wrong = f"`{lacking}` is missing, and `failure` too"
+    return f"{wrong}: a variant has either a time or a failure"
+
+
+NOTHING_TRIED = "no variant was tried"
+"""Stands for the reason where a measurement has neither a variant nor a failure."""
 
 
 class LayerMeasured(Event, frozen=True, kw_only=True):
@@ -277,7 +350,10 @@ class LayerMeasured(Event, frozen=True, kw_only=True):
     system: System
     precision: Precision
     measured_at: Time
-    variants: Annotated[tuple[Variant, ...], msgspec.Meta(max_length=2**16)]
+    variants: Annotated[
+        tuple[Annotated[Variant, msgspec.Meta(extra_json_schema=_TIME_OR_FAILURE)], ...],
+        msgspec.Meta(max_length=2**16),
+    ]
     environment: dict[Name, Name] = {}
     failure: Reason = ""
 
@@ -289,6 +365,10 @@ class Missing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     layers: tuple[Whole, ...]
 
 
+ImageLayout = Literal["", "NCHW", "NHWC"]
+"""The order of the axes of feature maps: channels first, channels last, or whichever."""
+
+
 class BoundUpdated(Event, frozen=True, kw_only=True):
     """A new version of a model's bound. Topic `bounds`, key model, system, batch, precision.
 
@@ -297,8 +377,8 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     every layer once. Where `missing` isn't empty the bound is partial: it counts the layers
     measured, and the others can only add to it, but for groups that are measured later and
     faster than their layers. `cover` lists the fingerprints that the sequential bound adds up,
-    in topological order. `critical_path` holds positions of layers. `layout` is the one that
-    most calls keep their images in, empty where that makes no difference.
+    in topological order. `critical_path` holds positions of layers. `layout` is the one that most
+    calls keep their feature maps in, empty where that makes no difference.
     `roofline_us` and `attainable_us` are null where they can't be computed. The sequential and the
     parallel bound and their spreads are null where layers are missing and none is measured; zeros
     that an older version wrote there are read as null.
@@ -324,7 +404,7 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     missing: tuple[Missing, ...]
     cover: tuple[Hash, ...]
     critical_path: tuple[Whole, ...]
-    layout: Name = ""
+    layout: ImageLayout = ""
 
     def __post_init__(self) -> None:
         if self.missing and not self.measured:

@@ -14,7 +14,7 @@ from benanza_analyzer.measurements import (
     bests,
     fastest,
 )
-from benanza_schemas.events import HOPELESS, IN_COMPANY, WEIGHTS_COLD, LayerMeasured
+from benanza_schemas.events import INTERLEAVED, PRUNED, WEIGHTS_COLD, LayerMeasured
 from tests.analyzer.events import NOW, everywhere, measured, variant
 
 
@@ -38,26 +38,21 @@ def test_of_equal_medians_the_lesser_spread_wins() -> None:
 
 def test_failed_and_cold_variants_have_no_time() -> None:
     event = measured(
-        "a", variant(None, None, failure="no memory"), variant(1.0, cache="cold"), variant(4.0)
+        "a", variant(None, failure="no memory"), variant(1.0, cache="cold"), variant(4.0)
     )
     assert best(event) == Best(4.0, 0.0)
 
 
-@pytest.mark.parametrize("bad", [None, math.nan, math.inf])
-def test_a_time_that_is_not_finite_or_lacks_its_spread_is_no_time(bad: float | None) -> None:
-    assert best(measured("a", variant(bad), variant(1.0, bad))) == "lib algo: no warm time"
-
-
 def test_the_reason_is_the_runners_or_that_of_each_variant_once() -> None:
     assert best(measured("a", failure="the worker crashed")) == "the worker crashed"
-    tried = [variant(None, None, failure=text) for text in ("no memory", "no memory", "no engine")]
+    tried = [variant(None, failure=text) for text in ("no memory", "no memory", "no engine")]
     assert best(measured("a", *tried)) == "lib algo: no memory; lib algo: no engine"
     assert best(measured("a", variant(1.0, cache="cold"))) == "lib algo: no warm time"
     assert best(measured("a")) == "no variant was tried"
 
 
 def test_a_reason_fits_into_an_event() -> None:
-    reason = best(measured("a", variant(None, None, failure="x" * 8192)))
+    reason = best(measured("a", variant(None, failure="x" * 8192)))
     assert isinstance(reason, str)
     assert len(reason) == 8192
 
@@ -154,11 +149,11 @@ def test_the_times_in_company_are_those_of_the_same_variant() -> None:
             "a",
             variant(3.0, algorithm="a", layout="NHWC", change_us=0.5, after_us=0.25),
             variant(
-                3.25, algorithm="a", layout="NHWC", cache=IN_COMPANY, change_us=1.0, after_us=0.5
+                3.25, algorithm="a", layout="NHWC", cache=INTERLEAVED, change_us=1.0, after_us=0.5
             ),
             variant(3.5, algorithm="a", layout="NHWC", cache=WEIGHTS_COLD),
-            variant(1.0, algorithm="b", layout="NHWC", cache=IN_COMPANY),
-            variant(None, algorithm="a", layout="NHWC", cache=IN_COMPANY, failure="no memory"),
+            variant(1.0, algorithm="b", layout="NHWC", cache=INTERLEAVED),
+            variant(None, algorithm="a", layout="NHWC", cache=INTERLEAVED, failure="no memory"),
         )
     )
     assert not isinstance(found, str)
@@ -168,7 +163,7 @@ def test_the_times_in_company_are_those_of_the_same_variant() -> None:
 def test_what_was_hopeless_is_in_no_layout() -> None:
     """Its time holds the start from the host, and turning images for it was not measured."""
     last = variant(2.0, algorithm="b", layout="NHWC", change_us=2.5, after_us=1.0)
-    hopeless = variant(40.0, algorithm="a", layout="NCHW", stopped_by=HOPELESS)
+    hopeless = variant(40.0, algorithm="a", layout="NCHW", stopped_by=PRUNED)
     assert bests(measured("a", last, hopeless)) == bests(measured("a", last))
     assert fastest([measured("a", last, hopeless)], FIRST) is None
 

@@ -13,7 +13,7 @@ from benanza.cli import cli
 from benanza.settings import load
 from benanza_backbone.store import Store
 from benanza_runner.runtime import Outcome, Testimony
-from benanza_schemas.events import IN_COMPANY, WEIGHTS_COLD, Witnessed
+from benanza_schemas.events import INTERLEAVED, WEIGHTS_COLD, Witnessed
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
 from tests.runner.fake_runtime import FakeRuntime, variant
@@ -31,7 +31,7 @@ class Whole(FakeRuntime):
         last = msgspec.structs.replace(variant(2.0, "fast"), layout="NHWC", layout_change_us=2.0)
         company, cold = (
             msgspec.structs.replace(last, median_us=us, cache=cache)
-            for us, cache in ((2.25, IN_COMPANY), (6.0, WEIGHTS_COLD))
+            for us, cache in ((2.25, INTERLEAVED), (6.0, WEIGHTS_COLD))
         )
         if layer.operators[0].op_type == "Conv":
             return Outcome(variants=(first, last, company, cold))

@@ -14,7 +14,10 @@ def variant(algorithm: str, us: float | None, layout: str = "NHWC", failure: str
         library="cudnn-graph",
         algorithm=algorithm,
         layout=layout,
+        samples_us=() if us is None else (us,),
+        minimum_us=us,
         median_us=us,
+        iqr_us=None if us is None else 0.0,
         stopped_by="" if us is None else "settled",
         failure=failure,
     )

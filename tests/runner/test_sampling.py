@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_runner.sampling import Samples, Timing, collect
-from benanza_runner.stopping import CAP, SETTLED, Rule
+from benanza_runner.stopping import Rule
+from benanza_schemas.events import CAP, SETTLED
 
 RULE = Rule(warm_up_us=5_000, samples=20, least_us=30_000, few_samples=5, cap_us=120_000)
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.stopping import CAP, SETTLED, Rule, stopped_by, summary
+from benanza_runner.stopping import Rule, stopped_by, summary
+from benanza_schemas.events import CAP, SETTLED
 
 RULE = Rule(samples=20, least_us=30_000, few_samples=5, tolerance=0.005, cap_us=120_000)
 

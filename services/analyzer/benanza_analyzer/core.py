@@ -20,6 +20,7 @@ from benanza_analyzer.plan import Plan, cheapest_plans
 from benanza_analyzer.roofline import Ceilings
 from benanza_schemas.events import (
     BoundUpdated,
+    CeilingName,
     LayerMeasured,
     ModelIngested,
     SystemMeasured,
@@ -51,7 +52,7 @@ class Platform:
         self.measurements = Measurements()
         self.published: dict[str, tuple[bytes, ...] | None] = {}
         self.cache_bytes = 0
-        self._ceilings: dict[str, float] = {}
+        self._ceilings: dict[CeilingName, float] = {}
 
     def ceilings(self) -> Ceilings | None:
         """The highest rates that were measured, if both are known."""
@@ -60,7 +61,7 @@ class Platform:
         except KeyError:
             return None
 
-    def raise_ceiling(self, name: str, value: float) -> bool:
+    def raise_ceiling(self, name: CeilingName, value: float) -> bool:
         """Takes in a rate that was reached, of which the highest counts. Whether it is that."""
         if value <= self._ceilings.get(name, 0.0):
             return False

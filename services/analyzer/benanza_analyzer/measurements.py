@@ -9,17 +9,26 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from benanza_schemas.events import HOPELESS, IN_COMPANY, WARM, WEIGHTS_COLD, LayerMeasured, Variant
+from benanza_schemas.events import (
+    INTERLEAVED,
+    NOTHING_TRIED,
+    PRUNED,
+    WARM,
+    WEIGHTS_COLD,
+    Cache,
+    ImageLayout,
+    LayerMeasured,
+    Variant,
+)
 
 NOT_MEASURED = "not measured yet on this system"
 MAX_REASON = 8192
 
 WHICHEVER, FIRST, LAST = range(3)
-LAYOUTS = ("", "NCHW", "NHWC")
+LAYOUTS: tuple[ImageLayout, ...] = ("", "NCHW", "NHWC")
 """In which layout a layer keeps its images: whichever suits it; channels first; channels last."""
 
 
@@ -53,8 +62,7 @@ def bests(event: LayerMeasured) -> Sequence[Best] | str:
     """For each of `LAYOUTS` the best variant that keeps it and succeeded with warm caches,
     `UNTIMED` where there is none; or the reason that there is none at all.
 
-    The best has the least median; of two with the same, the lesser spread. A time that is not
-    finite, or comes without its spread, is no success.
+    The best has the least median; of two with the same, the lesser spread.
     """
     times = _times(event)
     if not times:
@@ -83,7 +91,7 @@ def _times(event: LayerMeasured) -> Iterable[Variant]:
     """
     winners: dict[tuple[str, float | None], Variant] = {}
     for variant in event.variants:
-        if variant.cache == WARM and variant.stopped_by != HOPELESS and _has_time(variant):
+        if variant.cache == WARM and variant.stopped_by != PRUNED and not variant.failure:
             wants = variant.layout, variant.layout_change_us
             known = winners.get(wants)
             if known is None or _time(variant) < _time(known):
@@ -101,18 +109,25 @@ def _keeps(variant: Variant, layout: int) -> bool:
 
 
 def _best(event: LayerMeasured, variant: Variant) -> Best:
-    company, cold = (_under(event, variant, cache) for cache in (IN_COMPANY, WEIGHTS_COLD))
-    around_us = variant.layout_change_us or 0.0
+    around_us = around_in_company_us = variant.layout_change_us or 0.0
     after_us = math.inf if variant.write_change_us is None else variant.write_change_us
-    accompanied = company.write_change_us
+    after_in_company_us = after_us
+    in_company_us = weights_cold_us = math.inf
+    if company := _under(event, variant, INTERLEAVED):
+        in_company_us, _ = _time(company)
+        around_in_company_us = company.layout_change_us or around_us
+        if company.write_change_us is not None:
+            after_in_company_us = company.write_change_us
+    if cold := _under(event, variant, WEIGHTS_COLD):
+        weights_cold_us, _ = _time(cold)
     return Best(
         *_time(variant),
-        _time(company)[0],
-        _time(cold)[0],
+        in_company_us,
+        weights_cold_us,
         around_us,
-        company.layout_change_us or around_us,
+        around_in_company_us,
         after_us,
-        after_us if accompanied is None else accompanied,
+        after_in_company_us,
     )
 
 
@@ -124,33 +139,23 @@ def layout_of(variant: Variant) -> int:
     return LAST if len(name) > 2 and name.startswith("N") and name.endswith("C") else WHICHEVER
 
 
-def _has_time(variant: Variant) -> bool:
-    return not variant.failure and all(map(math.isfinite, _time(variant)))
-
-
 def _time(variant: Variant) -> tuple[float, float]:
-    """Median and spread; infinite where there is none."""
-    median_us, iqr_us = variant.median_us, variant.iqr_us
-    return (
-        math.inf if median_us is None else median_us,
-        math.inf if iqr_us is None else iqr_us,
-    )
+    """Median and spread of a variant that didn't fail."""
+    assert variant.median_us is not None and variant.iqr_us is not None  # noqa: PT018
+    return variant.median_us, variant.iqr_us
 
 
-def _under(event: LayerMeasured, variant: Variant, cache: str) -> Variant:
-    """The same variant as it was timed under another condition; without a time if it wasn't."""
+def _under(event: LayerMeasured, variant: Variant, cache: Cache) -> Variant | None:
+    """The same variant as it was timed under another condition, if it was."""
     same = (
         other
         for other in event.variants
         if other.cache == cache
         and other.algorithm == variant.algorithm
         and (other.library, other.layout) == (variant.library, variant.layout)
-        and _has_time(other)
+        and not other.failure
     )
-    untimed = msgspec.structs.replace(
-        variant, median_us=None, iqr_us=None, layout_change_us=None, write_change_us=None
-    )
-    return min(same, key=_time, default=untimed)
+    return min(same, key=_time, default=None)
 
 
 def _failure(event: LayerMeasured) -> str:
@@ -159,7 +164,7 @@ def _failure(event: LayerMeasured) -> str:
         f"{variant.library} {variant.algorithm}: {variant.failure or 'no warm time'}"
         for variant in event.variants
     )
-    return (event.failure or "; ".join(variants) or "no variant was tried")[:MAX_REASON]
+    return (event.failure or "; ".join(variants) or NOTHING_TRIED)[:MAX_REASON]
 
 
 def _joined(known: Best, best: Best) -> Best:

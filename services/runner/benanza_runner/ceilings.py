@@ -11,7 +11,7 @@ from typing import NamedTuple
 from benanza_runner.precision import ELEMENT_TYPE
 from benanza_runner.runtime import Runtime
 from benanza_schemas.element_types import size_bytes
-from benanza_schemas.events import WARM, Ceiling
+from benanza_schemas.events import WARM, Ceiling, CeilingName
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer, Operator, Precision, Tensor
 
@@ -50,7 +50,9 @@ def measured_ceilings(
     small.
     """
     found = []
-    for name, yardsticks in (("bandwidth", streams), ("flops", products)):
+    of_name: dict[CeilingName, Callable[[Precision], Iterator[Yardstick]]]
+    of_name = {"bandwidth": streams, "flops": products}
+    for name, yardsticks in of_name.items():
         reached = [
             ceiling
             for _ in range(rounds)
@@ -63,7 +65,7 @@ def measured_ceilings(
 
 def _one_round(
     runtime: Runtime,
-    name: str,
+    name: CeilingName,
     precision: Precision,
     yardsticks: Callable[[Precision], Iterator[Yardstick]],
 ) -> Iterator[Ceiling]:

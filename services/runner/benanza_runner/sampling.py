@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from benanza_runner.stopping import Rule, stopped_by
+from benanza_schemas.events import StoppedBy
 
 
 class Timing(NamedTuple):
@@ -20,7 +21,7 @@ class Samples(NamedTuple):
     """
 
     calls_us: tuple[float, ...]
-    stopped_by: str
+    stopped_by: StoppedBy
     dropped: int
 
 
@@ -36,7 +37,7 @@ def collect(call: Callable[[], Timing], rule: Rule) -> Samples:
     every: list[float] = []
     undisturbed: list[float] = []
     spent_us = 0.0
-    reason = ""
+    reason: StoppedBy = ""
     while not reason:
         timing = call()
         spent_us += timing.us

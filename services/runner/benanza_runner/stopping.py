@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import NamedTuple
 
-SETTLED = "settled"
-CAP = "cap"
+from benanza_schemas.events import CAP, SETTLED, StoppedBy
 
 
 class Rule(NamedTuple):
@@ -51,7 +50,7 @@ def _quantile(ordered: Sequence[float], q: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
-def stopped_by(ordered: Sequence[float], spent_us: float, rule: Rule) -> str:
+def stopped_by(ordered: Sequence[float], spent_us: float, rule: Rule) -> StoppedBy:
     """The name of the rule that ends the sampling now, or an empty string to go on.
 
     `ordered` holds the samples so far in ascending order, at least one; `spent_us` is the

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benanza_analyzer.measurements import bests
 from benanza_runner.cuda.layouts import best_by_layout, image_layout
-from benanza_schemas.events import IN_COMPANY, WEIGHTS_COLD, LayerMeasured, Variant
+from benanza_schemas.events import INTERLEAVED, WEIGHTS_COLD, LayerMeasured, Variant
 from tests.backbone.sample_events import SYSTEM
 
 LAYOUTS = ("NCHW", "NHWC", "weights transposed", "")
@@ -20,6 +20,8 @@ def variant(place: int, layout: str, median_us: float, iqr_us: float) -> Variant
         library="cudnn-graph",
         algorithm=f"engine {place}",
         layout=layout,
+        samples_us=(median_us,),
+        minimum_us=median_us,
         median_us=median_us,
         iqr_us=iqr_us,
         layout_change_us=3.0 if layout == "NCHW" else 0.0 if layout == "NHWC" else None,
@@ -48,7 +50,7 @@ def test_the_analyzer_finds_times_in_company_of_what_it_takes_for_best(
     accompanied = [
         msgspec.structs.replace(timed[place], cache=cache)
         for place in best_by_layout(timed)
-        for cache in (IN_COMPANY, WEIGHTS_COLD)
+        for cache in (INTERLEAVED, WEIGHTS_COLD)
     ]
     found = bests(
         LayerMeasured(

@@ -5,7 +5,7 @@ import pytest
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
 from benanza_runner.runtime import Runtime
-from benanza_schemas.events import IN_COMPANY, WARM, WEIGHTS_COLD, Variant
+from benanza_schemas.events import INTERLEAVED, WARM, WEIGHTS_COLD, Variant
 from benanza_schemas.layer import Layer, Precision, Tensor
 from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.prologue_layers import PROLOGUES
@@ -66,10 +66,10 @@ def test_the_best_of_each_layout_is_timed_in_company_too(cuda: Runtime) -> None:
     for layout in ("NCHW", "NHWC"):
         times = {
             cache: [v for v in variants if (v.layout, v.cache) == (layout, cache) and v.samples_us]
-            for cache in (WARM, IN_COMPANY, WEIGHTS_COLD)
+            for cache in (WARM, INTERLEAVED, WEIGHTS_COLD)
         }
         best = min(times[WARM], key=lambda variant: variant.median_us or 0.0)
-        (accompanied,), (cold,) = times[IN_COMPANY], times[WEIGHTS_COLD]
+        (accompanied,), (cold,) = times[INTERLEAVED], times[WEIGHTS_COLD]
         assert accompanied.algorithm == cold.algorithm == best.algorithm
         alone_us = best.median_us or 0.0
         assert 0.5 * alone_us < (accompanied.median_us or 0.0) < 3 * alone_us + 3

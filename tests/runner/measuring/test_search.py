@@ -6,9 +6,9 @@ from statistics import median
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.measuring.search import SCREENED, Batch, Plan, Round, Trial, search
+from benanza_runner.measuring.search import Batch, Plan, Round, Trial, search
 from benanza_runner.sampling import Timing
-from benanza_runner.stopping import SETTLED
+from benanza_schemas.events import SCREENED, SETTLED
 
 PLAN = Plan()
 LOOK_CALLS = 20

@@ -19,7 +19,15 @@ from benanza_runner.measuring.error import wrong
 from benanza_runner.measuring.search import Batch, Found, Plan, Trial, search
 from benanza_runner.sampling import Timing
 from benanza_runner.stopping import summary
-from benanza_schemas.events import HOPELESS, IN_COMPANY, WARM, WEIGHTS_COLD, Variant
+from benanza_schemas.events import (
+    FIXED,
+    INTERLEAVED,
+    PRUNED,
+    WARM,
+    WEIGHTS_COLD,
+    Cache,
+    Variant,
+)
 
 SEED = 20_200_218
 HOPELESS_FACTOR = 10.0
@@ -27,7 +35,6 @@ PLAN = Plan()
 
 CONDEMNED = "it ended the process that ran it, or took too long"
 
-FIXED = "fixed"
 """Stands where so many samples were to be taken, whatever they showed."""
 
 COMPANY = "company"
@@ -95,7 +102,7 @@ class Trials:
             if isinstance(checked, Variant):
                 failures.append(checked)
             elif checked is not None and checked.once_us > hopeless_us:
-                hopeless.append(_timed(checked, Found((checked.once_us,), HOPELESS)))
+                hopeless.append(_timed(checked, Found((checked.once_us,), PRUNED)))
             elif checked is not None:
                 trial = self._trial(checked, name)
                 if isinstance(trial, Variant):
@@ -177,7 +184,7 @@ class Trials:
             return
         run, alone_us = checked.candidate.run, alone.median_us or 0.0
         samples = self._company.in_company_us(run, alone_us)
-        yield _timed(checked, Found(samples, FIXED), IN_COMPANY)
+        yield _timed(checked, Found(samples, FIXED), INTERLEAVED)
         read = bench.read(checked.candidate.layout)
         result = checked.candidate.result
         samples = self._company.weights_cold_us(run, alone_us, read, result, checked.scratch)
@@ -265,7 +272,7 @@ def _is(candidate: Candidate, known: Variant) -> bool:
     return same == (known.library, known.algorithm, known.layout)
 
 
-def _timed(checked: Checked, found: Found, cache: str = WARM) -> Variant:
+def _timed(checked: Checked, found: Found, cache: Cache = WARM) -> Variant:
     times = summary(sorted(found.samples_us))
     return Variant(
         library=checked.candidate.library,

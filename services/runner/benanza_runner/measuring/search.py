@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 from benanza_runner.sampling import Timing, collect
 from benanza_runner.stopping import Rule
-
-SCREENED = "screened"
-"""Stands where the sampling ended because the variant was clearly slower than another."""
+from benanza_schemas.events import SCREENED, StoppedBy
 
 
 class Batch(NamedTuple):
@@ -66,7 +64,7 @@ class Found(NamedTuple):
     """Samples of a variant, for one call each in the order taken, and the rule that ended them."""
 
     samples_us: tuple[float, ...]
-    stopped_by: str
+    stopped_by: StoppedBy
 
 
 def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:

@@ -146,7 +146,7 @@ def witnessed(
     warm_us, company_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
     share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
-    bound_us, turning_us = warm_us + covered.turning_us, covered.turning_in_company_us
+    bound_us, turning_us = warm_us + covered.conversion_us, covered.interleaved_conversion_us
     return {
         "model": model.name,
         "batch": model.batch,
@@ -159,7 +159,7 @@ def witnessed(
         "attainable_again_us": estimate_us(bound_us, company_us, cold_us, turning_us, share),
         "in_company_again_us": company_us,
         "weights_cold_again_us": cold_us,
-        "turning_us": covered.turning_us,
+        "turning_us": covered.conversion_us,
         "turning_in_company_us": turning_us,
         "cold_share": share,
         "sequential_us": testimony.sequential and testimony.sequential.median_us,

@@ -120,7 +120,7 @@ def variant(
     algorithm: str = "algo",
     layout: str = "",
     change_us: float | None = None,
-    after_us: float | None = None,
+    write_conversion_us: float | None = None,
     stopped_by: StoppedBy = "",
 ) -> Variant:
     """A variant with this median and this spread, or a failed one, which has no median."""
@@ -130,7 +130,7 @@ def variant(
         cache=cache,
         layout=layout,
         layout_change_us=change_us,
-        write_change_us=after_us,
+        write_change_us=write_conversion_us,
         samples_us=() if median_us is None else (median_us,),
         minimum_us=median_us,
         median_us=median_us,

@@ -307,7 +307,7 @@ def test_restoring_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (moved.sequential_us, moved.accounting, moved.fusion) == (1.5, "full", True)
 
 
-def test_turning_images_counts_as_data_movement_in_all_models() -> None:
+def test_layout_conversions_count_as_data_movement_in_all_models() -> None:
     """Those whose layers count under both accountings are computed once, where that's the same."""
     analyzer = Analyzer()
     analyzer.handle(model([summary("Conv"), summary("Relu")]), NOW)

@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_analyzer.cover import cheapest, plan
+from benanza_analyzer.cover import cheapest_groups, component_shape
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -60,7 +60,7 @@ def test_no_cover_is_cheaper(
 ) -> None:
     above, groups, times_us = component
     size = len(above) + 1
-    chosen = cheapest(plan(above, groups), times_us)
+    chosen = cheapest_groups(component_shape(above, groups), times_us)
     covers = [
         other
         for other in disjoint(groups)
@@ -73,24 +73,24 @@ def test_no_cover_is_cheaper(
 
 
 def test_a_layer_without_a_time_is_covered_by_its_group() -> None:
-    pair = plan((1,), ((0, 1),))
-    assert cheapest(pair, (1.0, math.inf, 100.0)) == (0,)
-    assert cheapest(pair, (1.0, math.inf, math.inf)) == ()
+    pair = component_shape((1,), ((0, 1),))
+    assert cheapest_groups(pair, (1.0, math.inf, 100.0)) == (0,)
+    assert cheapest_groups(pair, (1.0, math.inf, math.inf)) == ()
 
 
 def test_fewer_missing_layers_come_before_less_time() -> None:
-    three = plan((1, 2), ((0, 1), (1, 2)))
-    assert cheapest(three, (math.inf, 1.0, 1.0, 50.0, 0.5)) == (0,)
+    three = component_shape((1, 2), ((0, 1), (1, 2)))
+    assert cheapest_groups(three, (math.inf, 1.0, 1.0, 50.0, 0.5)) == (0,)
 
 
 def test_a_layer_that_need_not_be_covered_may_be() -> None:
-    pair = plan((1,), ((0, 1),))
-    assert cheapest(pair, (3.0, 0.0, 2.0)) == (0,)
-    assert cheapest(pair, (1.0, 0.0, 2.0)) == ()
+    pair = component_shape((1,), ((0, 1),))
+    assert cheapest_groups(pair, (3.0, 0.0, 2.0)) == (0,)
+    assert cheapest_groups(pair, (1.0, 0.0, 2.0)) == ()
 
 
 def test_components_of_one_shape_share_their_plan() -> None:
-    assert plan((1, 2), ((0, 1), (1, 2))) is plan((1, 2), ((0, 1), (1, 2)))
+    assert component_shape((1, 2), ((0, 1), (1, 2))) is component_shape((1, 2), ((0, 1), (1, 2)))
 
 
 def chain(length: int) -> tuple[int, ...]:
@@ -120,7 +120,7 @@ def test_a_long_chain_with_all_its_intervals_takes_the_time_that_the_textbook_fi
             if group[-1] == end - 1
         ]
         best.append(min(choices))
-    chosen = cheapest(plan(chain(200), groups), tuple(times_us))
+    chosen = cheapest_groups(component_shape(chain(200), groups), tuple(times_us))
     assert cost(chosen, 200, groups, tuple(times_us)) == (0, best[200])
 
 
@@ -134,6 +134,6 @@ def test_the_work_grows_with_the_groups_not_with_their_combinations() -> None:
         groups += ((first, first + 1), (first + 1, first + 2), (first + 2, size - 1))
     times_us = (1.0,) * size + (1.5,) * len(groups)
     start = time.monotonic()
-    chosen = cheapest(plan(above, groups), times_us)
+    chosen = cheapest_groups(component_shape(above, groups), times_us)
     assert time.monotonic() - start < 1
     assert cost(chosen, size, groups, times_us) == (0, branches * 2.5 + 1.0 - 0.5)

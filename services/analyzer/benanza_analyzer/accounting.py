@@ -1,8 +1,8 @@
-"""What a bound counts: the two accountings, and which side of them a layer is on.
+"""The two accountings: which layers a bound counts.
 
-`full` counts every layer that computes or moves data. `paper` counts, as the 2020 paper does,
-only what cuDNN and cuBLAS execute; the operators are listed below, by the call that runs them.
-A view is free under both, and a layer that could not be understood is missing under both.
+`full` counts every layer that computes or moves data. `paper` counts only the operators that
+cuDNN and cuBLAS execute, as the 2020 paper does; they are listed below by the call that runs them.
+Under both, a view is free, and a layer that ingest skipped is missing.
 """
 
 from typing import Literal
@@ -11,7 +11,7 @@ from benanza_schemas.events import LayerSummary
 from benanza_schemas.layer import Accounting
 
 Standing = Literal["counted", "free", "not_counted", "missing"]
-"""How a bound treats a layer before any measurement is looked at."""
+"""How a bound treats a layer, whatever was measured."""
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
@@ -39,7 +39,7 @@ CUDNN_LEGACY = frozenset(
         *("ReduceMin", "ReduceProd", "ReduceSum"),
     )
 )
-"""What the calls that cuDNN had in 2020, and still has, run beyond the paper's list."""
+"""What cuDNN's calls of 2020, which it still has, run beyond the paper's list."""
 
 CUDNN_GRAPH = frozenset(
     (
@@ -67,7 +67,7 @@ PAPER = PAPER_2020 | CUDNN_LEGACY | CUDNN_GRAPH | CUBLAS
 
 
 def standing(layer: LayerSummary, accounting: Accounting) -> Standing:
-    """How the bound under this accounting treats the layer."""
+    """How a bound under this accounting treats the layer."""
     if layer.kind == "skipped":
         return "missing"
     if layer.kind == "view":

@@ -1,20 +1,21 @@
-"""The catalogue of unique layers: a small number for each fingerprint, and its work.
+"""The catalogue of unique layers: a small number for each fingerprint, with the layer's work.
 
-Numbers make models small and sums fast: a model is arrays of them, and what is known of
-layers is looked up for all of a model's layers at once.
+Numbers save memory and time: a model is an array of them, and one indexing operation looks up the
+times of all its layers.
 """
 
 from array import array
 
 NOTHING = 0
-"""The number that is no layer's: stands where a model has none that counts."""
+"""The number of no layer: stands at positions where a model has no layer that counts."""
 
 
 class Catalogue:
     """Layers and groups by number, from 1, in the order in which they were first seen.
 
-    `flops` and `bytes` are the work of one execution, by number. They follow from the layer's
-    graph, so that all models agree on them; they are zero until a model has the layer.
+    `flops` (operations) and `bytes` (moved) are the work of one execution, by number. They follow
+    from the layer's graph, so that all models agree on them. They are zero as long as no model
+    has the layer.
     """
 
     def __init__(self) -> None:
@@ -24,11 +25,11 @@ class Catalogue:
         self._numbers: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """One more than the highest number."""
+        """The highest number plus one."""
         return len(self.fingerprints)
 
     def number(self, fingerprint: str) -> int:
-        """The number of this layer, from now on."""
+        """The number of the layer with this fingerprint; a new layer gets the next number."""
         number = self._numbers.setdefault(fingerprint, len(self.fingerprints))
         if number == len(self.fingerprints):
             self.fingerprints.append(fingerprint)
@@ -37,6 +38,6 @@ class Catalogue:
         return number
 
     def describe(self, number: int, *, flops: int, bytes_moved: int) -> None:
-        """Says how much work one execution of the layer is."""
+        """Stores the work of one execution of the layer: operations, and bytes moved."""
         self.flops[number] = flops
         self.bytes[number] = bytes_moved

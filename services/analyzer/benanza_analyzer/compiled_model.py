@@ -1,7 +1,7 @@
-"""A model in the form in which its bounds are computed: numbers in arrays, made once.
+"""A model compiled into arrays of numbers, once, from which its bounds are computed.
 
-Layers and groups stand as their numbers in the `Catalogue`. What depends on the accounting
-stands once for each.
+Layers and groups are represented by their numbers in the `Catalogue`. What depends on the
+accounting is stored once for each accounting.
 """
 
 from collections import defaultdict
@@ -14,31 +14,36 @@ import numpy.typing as npt
 
 from benanza_analyzer.accounting import Standing, standing
 from benanza_analyzer.catalogue import NOTHING, Catalogue
-from benanza_analyzer.cover import Plan, plan
+from benanza_analyzer.cover import ComponentShape, component_shape
 from benanza_analyzer.model_check import check, readers
 from benanza_analyzer.post_dominators import nearest_post_dominators
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
 from benanza_schemas.layer import Accounting
 
 RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
-"""Views that may have another shape; others only give a value another name."""
+"""Views that may change the shape; the others only rename a value."""
 
 
 class Component(NamedTuple):
-    """Groups that overlap, wherever in the model they stand so over the same layers.
+    """Overlapping groups over some layers, at all places of the model where they repeat.
 
-    `blocks` says where the numbers of the plan's blocks are in the model's `block_numbers`:
-    those of its layers, then those of its groups. `places` holds, for each place where the
-    component stands, the positions of each of its groups, ascending.
+    `blocks` is the slice of the model's `block_numbers` with the numbers of the shape's blocks:
+    those of its layers, then those of its groups. `places` holds for each place the positions of
+    each of its groups, ascending.
     """
 
-    plan: Plan
+    shape: ComponentShape
     blocks: slice
     places: tuple[tuple[tuple[int, ...], ...], ...]
 
 
 class Counted(NamedTuple):
-    """A model under one accounting: each position's number, `NOTHING` where it isn't counted."""
+    """A model under one accounting.
+
+    `numbers` holds the number of each position's layer, `NOTHING` where it isn't counted.
+    `not_counted` holds the positions that the accounting leaves out. `components` and
+    `block_numbers` are the groups that fusion may choose from.
+    """
 
     numbers: npt.NDArray[np.int32]
     not_counted: tuple[int, ...]
@@ -48,11 +53,12 @@ class Counted(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CompiledModel:
-    """A model at one batch size. Its edges are in two arrays, ascending by source.
+    """A model at one batch size.
 
-    `parameters` counts the elements of the weights of all layers. Of those that are `free`, some
-    are `reshaping` what they view. `skipped` holds positions with reasons. `numbers` are those of
-    all layers and groups whose measurement can move a bound, each once.
+    The edges lead from `sources` to `targets`, ascending by source. `parameters` counts the
+    elements of the weights of all layers. `free` holds the positions of views; `reshaping` are
+    those of them that may change the shape. `skipped` holds positions with reasons. `numbers` are
+    those of all layers and groups whose measurement can move a bound, each once.
     """
 
     model_id: str
@@ -73,7 +79,7 @@ class CompiledModel:
 
 
 def compile_model(event: ModelIngested, catalogue: Catalogue) -> CompiledModel:
-    """The model, with its layers and groups numbered and described in the catalogue.
+    """Compiles the model. Its layers and groups are numbered and described in the catalogue.
 
     Raises `InvalidModelError` as `model_check.check` does.
     """
@@ -117,7 +123,7 @@ def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
 
 
 def _standings(event: ModelIngested, accounting: Accounting) -> list[Standing]:
-    """The standing of each position."""
+    """How the accounting treats the layer at each position."""
     of_summaries = [standing(summary, accounting) for summary in event.summaries]
     return [of_summaries[use.summary] for use in event.layers]
 
@@ -127,9 +133,9 @@ def _at(standings: Sequence[Standing], wanted: Standing) -> tuple[int, ...]:
 
 
 def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -> Counted:
-    """The model under the accounting.
+    """The model under this accounting.
 
-    A group in which nothing is counted is left out: it could only make a cover dearer.
+    A group without a counted layer is left out: it could only lengthen a cover.
     """
     standings = _standings(event, accounting)
     numbers = np.full(len(standings), NOTHING, np.int32)
@@ -150,9 +156,10 @@ def _components(
     readers: Sequence[Sequence[int]],
     numbers: Sequence[int],
 ) -> tuple[tuple[Component, ...], npt.NDArray[np.int32]]:
-    """The components of groups given by positions and number, and their blocks' numbers.
+    """The components of these groups, each given by its positions and its number; and the numbers
+    of the components' blocks.
 
-    Components that are the same but for their positions are joined: they have one cover.
+    Components that differ in their positions only are joined: they have the same cheapest cover.
     """
     above = nearest_post_dominators((members for members, _ in groups), readers)
     tops: dict[int, int] = {}
@@ -161,12 +168,12 @@ def _components(
     groups_below: dict[int, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
     for members, number in groups:
         groups_below[tops.get(members[-1], members[-1])].append((members, number))
-    places: dict[tuple[Plan, tuple[int, ...]], list[tuple[tuple[int, ...], ...]]]
+    places: dict[tuple[ComponentShape, tuple[int, ...]], list[tuple[tuple[int, ...], ...]]]
     places = defaultdict(list)
     for component in groups_below.values():
         layers = sorted({position for members, _ in component for position in members})
         local = {position: index for index, position in enumerate(layers)}
-        shape = plan(
+        shape = component_shape(
             tuple(local[above[position]] for position in layers[:-1]),
             tuple(tuple(local[position] for position in members) for members, _ in component),
         )

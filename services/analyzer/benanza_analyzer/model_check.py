@@ -1,4 +1,4 @@
-"""Checks of a model's graph on which the analyzer builds. Ingest keeps to them."""
+"""Checks of what the analyzer relies on in a model's graph. What ingest makes passes them."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ class InvalidModelError(BenanzaError):
 
 
 def check(event: ModelIngested) -> None:
-    """Raises `InvalidModelError` unless the event's positions and groups make sense.
+    """Raises `InvalidModelError` unless the event's positions and groups are valid.
 
-    Groups must be closed: only the last layer is read outside, and every other layer is read
-    inside. From that it follows that a group is connected, that no path leaves it and comes
-    back, and that any choice of groups which don't overlap leaves a graph without a cycle:
-    edges between blocks lead from one block's last layer to another's later one.
+    Groups must be closed: only the last layer is read outside the group, and every other layer is
+    read inside it. It follows that a group is connected, that no path leaves it and comes back,
+    and that the graph stays acyclic whichever disjoint groups are contracted: edges between blocks
+    lead from one block's last layer to a later last layer.
     """
     count = len(event.layers)
     for position, use in enumerate(event.layers):
@@ -36,7 +36,7 @@ def check(event: ModelIngested) -> None:
 
 
 def readers(event: ModelIngested) -> list[list[int]]:
-    """For each position, those that read what it writes."""
+    """For each position, the positions that read what it writes."""
     read_by: list[list[int]] = [[] for _ in event.layers]
     for source, target in event.edges:
         read_by[source].append(target)

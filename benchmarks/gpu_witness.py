@@ -45,7 +45,7 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.layer import Precision
-from benanza_schemas.program import Choice, Program, Step
+from benanza_schemas.program import Choice, Program, ProgramStep
 
 CALLS = 100
 SAMPLES = 9
@@ -193,7 +193,7 @@ class Again:
         self._company = Company(self._timer)
         self._known: dict[tuple[Choice, str, Precision], tuple[float, float, float]] = {}
 
-    def times_us(self, step: Step, precision: Precision) -> tuple[float, float, float]:
+    def times_us(self, step: ProgramStep, precision: Precision) -> tuple[float, float, float]:
         """Warm, in company, and with weights cold, without changes of layout."""
         assert step.choice is not None
         key = step.choice, step.fingerprint, precision
@@ -209,7 +209,9 @@ class Again:
             cupy.get_default_memory_pool().free_all_blocks()
         return self._known[key]
 
-    def _candidate(self, step: Step, precision: Precision) -> tuple[Bench, Candidate, Any | None]:
+    def _candidate(
+        self, step: ProgramStep, precision: Precision
+    ) -> tuple[Bench, Candidate, Any | None]:
         assert step.choice is not None
         layer = retyped(step.layer, "fp32")
         bench = OneLayout(lower(layer, random_inputs(layer, precision)), precision)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from benanza_ingest.extract import wired
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.limits import Limits
-from benanza_schemas.program import Program, Step
+from benanza_schemas.program import Program, ProgramStep
 
 
 def program(
@@ -35,5 +35,5 @@ def program(
     for block in sorted((*blocks, *views), key=max):
         named = joiner.named(tuple(sorted(block)))
         kind = wiring.layers[max(block)].kind
-        steps.append(Step(block, kind, named.fingerprint, named.layer, named.names))
+        steps.append(ProgramStep(block, kind, named.fingerprint, named.layer, named.names))
     return Program(tuple(steps), tuple(wiring.graph.outputs))

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from benanza.request import RuntimeChoice
 from benanza_backbone.errors import BenanzaError
+from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
 Choice = TypeVar("Choice", bound=str)

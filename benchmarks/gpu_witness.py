@@ -21,8 +21,8 @@ from typing import Any, cast
 
 import cupy
 
-from benanza.bound_program import program_of
-from benanza.recording import read_recording
+from benanza.importing.recording import read_recording
+from benanza.looking.bound_program import program_of
 from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
 from benanza_analyzer.core import Analyzer, Covered
 from benanza_ingest.core import ingest

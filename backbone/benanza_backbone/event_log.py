@@ -5,12 +5,15 @@ This is the port. `sqlite_log` is the embedded adapter. Every adapter passes the
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from benanza_backbone.closing import Closing
+
+READ_AT_ONCE = 1000
+"""Records that `EventLog.records` reads at a time."""
 
 
 class Partition(msgspec.Struct, frozen=True, order=True):
@@ -145,6 +148,19 @@ class EventLog(Closing):
         """For each partition of the topic, an offset above all its records and no higher than
         the next one's.
         """
+
+    def records(self, topic: str, until: Mapping[Partition, int] | None = None) -> Iterator[Record]:
+        """The records of a topic, those of a partition in order.
+
+        All that are there now; with `until`, those before the offset that it gives for their
+        partition, and none of a partition that it lacks.
+        """
+        for partition, end in self.end_offsets(topic).items():
+            stop = end if until is None else until.get(partition, 0)
+            offset = 0
+            while offset < stop and (found := self.read(partition, offset, READ_AT_ONCE)):
+                yield from (record for record in found if record.offset < stop)
+                offset = found[-1].offset + 1
 
     @abstractmethod
     def consumer(self, group: str, topics: Sequence[str]) -> Consumer:

@@ -1,103 +1,4 @@
-"""What is read from the store: the SQL, and the shape of the rows that come back."""
-
-from datetime import datetime
-from typing import Literal
-
-import msgspec
-
-from benanza_schemas.layer import Accounting, Precision
-
-
-class MissingLayer(msgspec.Struct, frozen=True):
-    """A layer that a bound lacks, and why."""
-
-    position: int
-    name: str
-    op: str
-    reason: str
-
-
-class Bound(msgspec.Struct, frozen=True, kw_only=True):
-    """A version of a bound, as `benanza_schemas.events.BoundUpdated` defines it, with names.
-
-    `system` is the accelerator or, without one, the CPU. `measured`, `free` and `not_counted`
-    are positions of layers; `critical_path` holds their names. `layers` counts the model's
-    layers, `unique_layers` the fingerprints among them. `slowed_calls` is how many of `cover` have
-    their best time, of those measured until then, from a device that was slowed down, and
-    `slowed_by` what did that.
-    """
-
-    model: str
-    zoo: str
-    model_id: str
-    batch: int
-    dims: dict[str, int]
-    system: str
-    runtime: str
-    system_id: str
-    precision: Precision
-    accounting: Accounting
-    fusion: bool
-    sequential_us: float | None
-    sequential_spread_us: float | None
-    parallel_us: float | None
-    parallel_spread_us: float | None
-    roofline_us: float | None
-    attainable_us: float | None
-    partial: bool
-    measured: tuple[int, ...]
-    free: tuple[int, ...]
-    not_counted: tuple[int, ...]
-    missing: tuple[MissingLayer, ...]
-    cover: tuple[str, ...]
-    critical_path: tuple[str, ...]
-    layout: str
-    layers: int
-    unique_layers: int
-    slowed_calls: int
-    slowed_by: tuple[str, ...]
-    computed_at: datetime
-    cause: str
-    event_id: str
-
-
-class BoundChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A version of a bound beside the one before it, and what moved it.
-
-    `moved_by` says what kind of event that was, `unknown` if it isn't in the store. A
-    measurement has the `layer` measured (the first of that fingerprint in the model) with its
-    operators, and its fastest variant, or a `failure`; otherwise these are empty. Figures are
-    null where nothing was measured yet, and before the first version. `missing` counts the
-    layers that the bound lacks.
-    """
-
-    model: str
-    model_id: str
-    batch: int
-    dims: dict[str, int]
-    system: str
-    runtime: str
-    system_id: str
-    precision: Precision
-    accounting: Accounting
-    fusion: bool
-    computed_at: datetime
-    cause: str
-    moved_by: Literal["measurement", "system", "model", "unknown"]
-    layer: str
-    op: str
-    fingerprint: str
-    library: str
-    algorithm: str
-    layer_us: float | None
-    failure: str
-    sequential_before_us: float | None
-    sequential_us: float | None
-    parallel_before_us: float | None
-    parallel_us: float | None
-    missing_before: int | None
-    missing: int
-
+"""What is read from the store, as SQL."""
 
 BOUNDS = """
 WITH
@@ -156,23 +57,29 @@ WITH
             mapFromArrays(groupArray(event_id), groupArray(calls)),
             mapFromArrays(groupArray(event_id), groupArray(by_reasons)))
         FROM slowed_calls_of
-    ) AS slowed
+    ) AS slowed_of
 SELECT
-    bound.* REPLACE
+    bound.* EXCEPT (measured, free, not_counted, missing, cover) REPLACE
     (
-        arrayMap(at -> nodes[at + 1].2, critical_path) AS critical_path,
-        arraySort(arrayFlatten(arrayMap(
-            why -> arrayMap(
-                at -> CAST(
-                    (at, nodes[at + 1].2, nodes[at + 1].3, why.reason),
-                    'Tuple(position UInt32, name String, op String, reason String)'),
-                why.layers),
-            missing))) AS missing
+        arrayMap(at -> nodes[at + 1].2, critical_path) AS critical_path
     ),
     layers_of.layers AS layers,
     layers_of.unique_layers AS unique_layers,
-    slowed.1[bound.event_id] AS slowed_calls,
-    slowed.2[bound.event_id] AS slowed_by
+    -- In the order of the model's layers.
+    arraySort(arrayFlatten(arrayMap(
+        why -> arrayMap(at -> (at, nodes[at + 1].2, nodes[at + 1].3, why.reason), why.layers),
+        bound.missing))) AS lacking,
+    CAST(
+        (
+            length(bound.measured), length(bound.free), length(bound.not_counted),
+            arrayMap(layer -> (layer.2, layer.3, layer.4), lacking)
+        ),
+        'Tuple(
+            measured UInt64, free UInt64, not_counted UInt64,
+            missing Array(Tuple(name String, op String, reason String)))') AS coverage,
+    CAST(
+        (slowed_of.1[bound.event_id], slowed_of.2[bound.event_id]),
+        'Tuple(calls UInt64, by Array(String))') AS slowed
 FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
 LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
 WHERE empty({models:Array(String)})
@@ -184,9 +91,9 @@ ORDER BY
     model, batch, mapKeys(bound.dims), mapValues(bound.dims), bound.model_id,
     system, runtime, precision, accounting, fusion
 """
-"""Rows of `Bound`, at a time `at`, of `models` by name or id; of all if that is empty."""
+"""Rows of `ModelBound`, at a time `at`, of `models` by name or id; of all if that is empty."""
 
-BOUND_CHANGES = """
+BOUND_VERSIONS = """
 WITH
     chosen AS
     (
@@ -272,7 +179,6 @@ SELECT
     version.accounting AS accounting,
     version.fusion AS fusion,
     version.computed_at AS computed_at,
-    version.cause AS cause,
     multiIf(
         version.cause IN (SELECT event_id FROM measurements), 'measurement',
         version.cause IN (SELECT event_id FROM systems), 'system',
@@ -298,7 +204,7 @@ LEFT JOIN measured
 LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = version.system_id
 ORDER BY model, batch, model_id, system, runtime, precision, accounting, fusion, computed_at
 """
-"""Rows of `BoundChange` of a `model`, by name or id, each bound's versions in order of time."""
+"""Rows of `BoundVersion` of a `model`, by name or id, each bound's versions in order of time."""
 
 OPEN_DEAD_LETTERS = """
 SELECT service, topic, count() AS letters

@@ -137,6 +137,16 @@ def load(environ: Mapping[str, str]) -> Settings:
     )
 
 
+def kafka_of(settings: Settings) -> KafkaConnection:
+    """Where Kafka is. Raises `BenanzaError` if the settings don't say."""
+    if settings.kafka is None:
+        raise BenanzaError(
+            "a service needs Kafka: set BENANZA_KAFKA to its brokers, as host:port,host:port; "
+            "`benanza run` does without"
+        )
+    return settings.kafka
+
+
 def _kafka(read: "_Reader") -> KafkaConnection | None:
     bootstrap = read(
         "KAFKA",

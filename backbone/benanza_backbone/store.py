@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from benanza_backbone.bounds import BoundVersion, ModelBound
 from benanza_backbone.clickhouse import Address, connected, errors_mended, parse_address
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
@@ -18,7 +19,7 @@ from benanza_backbone.event_log import Partition
 from benanza_backbone.migration_lock import migration_lock
 from benanza_backbone.migrations import lacking, migrate, shipped
 from benanza_backbone.queries import (
-    BOUND_CHANGES,
+    BOUND_VERSIONS,
     BOUNDS,
     FAILED_LAYERS,
     LAYERS_WITH_JOBS,
@@ -26,8 +27,6 @@ from benanza_backbone.queries import (
     MODELS_INGESTED,
     OFFSETS,
     OPEN_DEAD_LETTERS,
-    Bound,
-    BoundChange,
 )
 from benanza_backbone.rows import PARTS_OF_MODELS, TABLES, Row, rows, utc
 from benanza_backbone.telemetry import STORE_INSERT_DURATION
@@ -172,21 +171,21 @@ class Store(Closing):
             result = self._client.query(sql, parameters=dict(parameters or {}))
             return list(result.named_results())
 
-    def bounds(self, models: Sequence[str] = (), at: datetime | None = None) -> list[Bound]:
+    def bounds(self, models: Sequence[str] = (), at: datetime | None = None) -> list[ModelBound]:
         """The newest version of each bound, or the one that was newest at a time.
 
         `models` are names or model ids; none means all.
         """
         parameters = {"models": list(models), "at": utc(at) if at else _END_OF_TIME}
-        return msgspec.convert(self.query(BOUNDS, parameters), list[Bound])
+        return msgspec.convert(self.query(BOUNDS, parameters), list[ModelBound])
 
-    def history(self, model: str) -> list[BoundChange]:
+    def history(self, model: str) -> list[BoundVersion]:
         """All versions of the bounds of a model, by name or id, each with what moved it.
 
         Sorted by bound, then by time. What a replay computed again to the same figures is left
         out.
         """
-        return msgspec.convert(self.query(BOUND_CHANGES, {"model": model}), list[BoundChange])
+        return msgspec.convert(self.query(BOUND_VERSIONS, {"model": model}), list[BoundVersion])
 
     def failed_layers(self, system_id: str = "", reason: str = "") -> dict[str, list[str]]:
         """Fingerprints of layers that have no time on a system at some precision, with the sorted

@@ -21,7 +21,7 @@ from benanza.commands.options import (
 from benanza.commands.startup import settings_of
 from benanza.render.bounds import print_bounds
 from benanza.render.table import console
-from benanza.request import Policy
+from benanza.request import BoundPolicy
 from benanza_schemas.layer import Accounting, Precision
 
 
@@ -57,9 +57,9 @@ def bounds(
       benanza bounds bert.onnx --dim sequence=128
       benanza bounds --at 2026-11-21T12:00 --format json
     """
-    from benanza.known import known_bounds
+    from benanza.looking.bounds import known_bounds
 
-    policy = Policy(precisions, fusion, accounting)
+    policy = BoundPolicy(precisions, fusion, accounting)
     found = known_bounds(settings_of(data), models, policy, dict(dims), at)
     if output == "json":
         print_json(found)

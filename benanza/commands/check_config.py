@@ -6,7 +6,7 @@ import click
 
 from benanza.commands.options import FAILED, Format, format_option, print_json
 from benanza.commands.startup import settings_of
-from benanza.render.configuration import print_config
+from benanza.render.check_config import print_config
 from benanza.render.table import console
 
 
@@ -23,7 +23,7 @@ def check_config(ctx: click.Context, output: Format) -> None:
       benanza check-config
       BENANZA_CLICKHOUSE=clickhouse://localhost:8123 benanza check-config --format json
     """
-    from benanza.configuration import check
+    from benanza.operating.check_config import check
 
     report = check(settings_of(None))
     if output == "json":

@@ -20,7 +20,7 @@ from benanza.render.table import console
 from benanza.services import SERVICES
 
 if TYPE_CHECKING:
-    from benanza.dead_letters import Action
+    from benanza.operating.dead_letters import Action
 
 
 def service_option(command: Command) -> Command:
@@ -61,7 +61,7 @@ def list_(
     *, service: str | None, settled: bool, limit: int, data: Path | None, output: Format
 ) -> None:
     """The dead letters that are open, newest first."""
-    from benanza.dead_letters import list_dead_letters
+    from benanza.operating.dead_letters import list_dead_letters
 
     found = list_dead_letters(settings_of(data), service=service, limit=limit, settled=settled)
     if output == "json":
@@ -76,7 +76,7 @@ def list_(
 @format_option
 def show(*, identity: str, data: Path | None, output: Format) -> None:
     """One dead letter: why it failed, and the event that it holds."""
-    from benanza.dead_letters import show_dead_letter
+    from benanza.operating.dead_letters import show_dead_letter
 
     content = show_dead_letter(settings_of(data), identity)
     if output == "json":
@@ -136,7 +136,7 @@ def _settle(
     data: Path | None,
     output: Format,
 ) -> None:
-    from benanza.dead_letters import settle_dead_letters
+    from benanza.operating.dead_letters import settle_dead_letters
 
     if bool(ids) == everything:
         raise click.UsageError("name the ids, or say --all")

@@ -18,7 +18,7 @@ from benanza.commands.options import (
 from benanza.commands.startup import settings_of
 from benanza.render.history import print_history
 from benanza.render.table import console
-from benanza.request import Policy
+from benanza.request import BoundPolicy
 from benanza_schemas.layer import Accounting, Precision
 
 
@@ -48,9 +48,9 @@ def history(
       benanza history bert.onnx --dim sequence=128
       benanza history zoo:squeezenet --fusion off --format json
     """
-    from benanza.known import known_history
+    from benanza.looking.bounds import known_history
 
-    policy = Policy(precisions, fusion, accounting)
+    policy = BoundPolicy(precisions, fusion, accounting)
     found = known_history(settings_of(data), model, policy, dict(dims))
     if output == "json":
         print_json(found)

@@ -27,7 +27,7 @@ def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format
       benanza publish zoo:resnet50
       benanza bounds --precision fp32,fp16
     """
-    from benanza.importing import import_recordings as take_in
+    from benanza.importing.import_recordings import import_recordings as take_in
     from benanza.render.units import plural
 
     found = take_in(files, settings_of(data))

@@ -16,7 +16,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.publishing import print_published
+from benanza.render.publish import print_published
 from benanza.render.table import console
 
 
@@ -57,8 +57,8 @@ def publish(
       benanza publish models/ --zoo ours
       benanza publish https://zoo.example/listing.jsonl --zoo example --format json
     """
-    from benanza.publishing import PublishRequest
-    from benanza.publishing import publish as publish_models
+    from benanza.publishing.publish import PublishRequest
+    from benanza.publishing.publish import publish as publish_models
 
     request = PublishRequest(zoo, batch_sizes, dict(dims))
     found = publish_models(models, request, settings_of(data))

@@ -16,7 +16,7 @@ from benanza.services import SERVICES
 from benanza_backbone.event_log import Partition
 
 if TYPE_CHECKING:
-    from benanza.replay import Origin
+    from benanza.operating.replay import Origin
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -30,7 +30,7 @@ class From(click.ParamType):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> "Origin":
         """`2h` as the time two hours ago, `jobs:3:120` as that place, `start` as None."""
-        from benanza.replay import Place
+        from benanza.operating.replay import Place
 
         if value == "start":
             return None
@@ -74,7 +74,7 @@ def replay(
       benanza replay --service analyzer --from start
       benanza replay --service runner --group runner.SYSTEM.fp32 --from jobs:3:120
     """
-    from benanza.replay import replay as replay_service
+    from benanza.operating.replay import replay as replay_service
 
     done = replay_service(settings_of(data), service, origin, group)
     if output == "json":

@@ -26,8 +26,8 @@ def retry(*, system: str, reason: str, data: Path | None, output: Format) -> Non
       benanza retry --reason "out of memory"
       benanza retry --system SYSTEM
     """
+    from benanza.operating.retry import retry_failed
     from benanza.render.units import plural
-    from benanza.retrying import retry_failed
 
     found = retry_failed(settings_of(data), system_id=system, reason=reason)
     if output == "json":

@@ -19,10 +19,11 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.progress import TerminalProgress
 from benanza.render.bounds import print_lower_bounds
+from benanza.render.progress import TerminalProgress
 from benanza.render.table import console
-from benanza.request import Policy, RunRequest, RuntimeChoice
+from benanza.request import BoundPolicy, RunRequest
+from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
 
@@ -65,13 +66,13 @@ def run(
       benanza run zoo:squeezenet zoo:alexnet --batch 1,8
       benanza run bert.onnx --dim sequence=128 --fusion off --format json
     """
-    from benanza.pipeline import run as run_pipeline
+    from benanza.running.pipeline import run as run_pipeline
 
     request = RunRequest(
         models=models,
         batch_sizes=batch_sizes,
         dims=dict(dims),
-        policy=Policy(precisions, fusion, accounting),
+        policy=BoundPolicy(precisions, fusion, accounting),
         runtime=runtime,
     )
     with TerminalProgress(sys.stderr) as progress:

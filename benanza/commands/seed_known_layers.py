@@ -21,8 +21,8 @@ def seed_known_layers(output: Format) -> None:
       export BENANZA_KAFKA=localhost:9092
       benanza seed-known-layers
     """
+    from benanza.operating.seed_known_layers import seed_known_layers as seed
     from benanza.render.units import plural
-    from benanza.seeding import seed_known_layers as seed
 
     found = seed(settings_of(None))
     if output == "json":

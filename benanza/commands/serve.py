@@ -1,17 +1,23 @@
 """`benanza serve`: one service over Kafka."""
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import get_args
+from collections.abc import Sequence
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from benanza.commands.options import Precisions
-from benanza.request import RuntimeChoice
+from benanza.services import SERVICES
 from benanza.settings import load
 from benanza_backbone.log import configure
-from benanza_backbone.settings import Settings
+from benanza_backbone.settings import Settings, kafka_of
+from benanza_runner.runtime import RuntimeChoice
+from benanza_schemas.consumer_groups import ANALYZER, DEDUPE, INGEST, RUNNER
 from benanza_schemas.layer import Precision
+
+if TYPE_CHECKING:
+    from benanza_backbone.service import Started
 
 log = logging.getLogger(__name__)
 
@@ -35,22 +41,14 @@ def serve() -> None:
 @click.pass_context
 def ingest(ctx: click.Context) -> None:
     """Models to graphs and layers."""
-    from benanza.serving import serve_ingest
-
-    settings = settings_of_service()
-    ctx.exit(serve_ingest(settings, say("ingest", settings)))
+    _run(ctx, INGEST, settings_of_service())
 
 
 @serve.command()
 @click.pass_context
 def dedupe(ctx: click.Context) -> None:
     """Layers to jobs, each unique layer once."""
-    from benanza.serving import kafka_of
-    from benanza_dedupe.app import serve as serve_dedupe
-
-    settings = settings_of_service()
-    kafka_of(settings)
-    ctx.exit(serve_dedupe(settings, say("dedupe", settings)))
+    _run(ctx, DEDUPE, settings_of_service())
 
 
 @serve.command()
@@ -77,13 +75,11 @@ def runner(
     Runners of one system share its jobs. One of a new system begins with the first job there
     ever was.
     """
-    from benanza.runtimes import open_runtime
-    from benanza.serving import kafka_of, serve_runner
+    from benanza_runner.runtimes import open_runtime
 
     settings = settings_of_service()
-    kafka_of(settings)
     with open_runtime(runtime, settings) as opened:
-        ctx.exit(serve_runner(settings, opened, precisions, say("runner", settings)))
+        _run(ctx, RUNNER, settings, runtime=opened, precisions=precisions)
 
 
 @serve.command()
@@ -93,14 +89,21 @@ def analyzer(ctx: click.Context) -> None:
 
     Of several analyzers one is at work, and the others stand by for it.
     """
-    from benanza.serving import serve_analyzer
+    _run(ctx, ANALYZER, settings_of_service())
 
-    settings = settings_of_service()
-    ctx.exit(serve_analyzer(settings, say("analyzer", settings)))
+
+def _run(ctx: click.Context, service: str, settings: Settings, **more: object) -> None:
+    """Runs a service in this process until it ends, and exits with its status."""
+    run = resolve_name(SERVICES[service].serve)
+    ctx.exit(run(settings, say(service, settings), **more))
 
 
 def settings_of_service() -> Settings:
-    from benanza.event_logs import quieten_kafka
+    """The settings; from here on, the service logs to standard error as they say.
+
+    Raises `BenanzaError` if a setting is wrong, or if none says where Kafka is.
+    """
+    from benanza.installation.configured import quieten_kafka
 
     settings = load(None)
     configure(settings.log_format)
@@ -111,12 +114,15 @@ def settings_of_service() -> Settings:
         logging.getLogger(library).setLevel(logging.ERROR)
     for line in settings.unknown:
         log.warning("%s", line)
+    kafka_of(settings)
     return settings
 
 
-def say(service: str, settings: Settings) -> Callable[[Sequence[str], str], None]:
+def say(service: str, settings: Settings) -> "Started":
+    """What prints the line by which people see that a service runs, and where."""
+
     def say(groups: Sequence[str], address: str) -> None:
-        brokers = ",".join(settings.kafka.bootstrap) if settings.kafka else ""
+        brokers = ",".join(kafka_of(settings).bootstrap)
         click.echo(f"serving {service}: Kafka {brokers}, group {', '.join(groups)}, {address}")
 
     return say

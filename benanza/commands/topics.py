@@ -20,10 +20,10 @@ def topics(output: Format) -> None:
       export BENANZA_KAFKA=localhost:9092
       benanza topics
     """
-    from benanza.kafka_check import check_kafka
-    from benanza.operator_results import MadeTopics
-    from benanza.serving import kafka_of
+    from benanza.operating.kafka_check import check_kafka
+    from benanza.results.operating import MadeTopics
     from benanza_backbone.kafka_topics import create_topics
+    from benanza_backbone.settings import kafka_of
 
     connection = kafka_of(settings_of(None))
     made = create_topics(connection)

@@ -17,10 +17,10 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.progress import TerminalProgress
+from benanza.render.progress import TerminalProgress
 from benanza.render.table import console
-from benanza.render.witnesses import print_witnesses
-from benanza.request import Policy, RunRequest
+from benanza.render.witness import print_witnesses
+from benanza.request import BoundPolicy, RunRequest
 from benanza_schemas.layer import Precision
 
 
@@ -54,13 +54,13 @@ def witness(
       benanza witness resnet50.onnx --precision fp16
       benanza witness zoo:squeezenet zoo:vgg19 --precision fp32,fp16 --format json
     """
-    from benanza.witnessing import witness as run_witness
+    from benanza.looking.witness import witness as run_witness
 
     request = RunRequest(
         models=models,
         batch_sizes=batch_sizes,
         dims=dict(dims),
-        policy=Policy(precisions),
+        policy=BoundPolicy(precisions),
         runtime="cuda",
     )
     with TerminalProgress(sys.stderr) as progress:

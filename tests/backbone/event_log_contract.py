@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Consumer, EventLog, Message, Partition, Record
+from benanza_backbone.event_log import READ_AT_ONCE, Consumer, EventLog, Message, Partition, Record
 from benanza_schemas.codec import MAX_EVENT_BYTES
 
 PATIENCE_S = 30.0
@@ -33,7 +33,7 @@ def drain(consumer: Consumer) -> list[Record]:
     return records
 
 
-def values(records: Iterable[Record]) -> list[bytes]:
+def values(records: Iterable[Record | Message]) -> list[bytes]:
     return [record.value for record in records]
 
 
@@ -111,6 +111,22 @@ class EventLogContract(ABC):
             records = drain(consumer)
         for at, record in enumerate(records):
             assert log.read(record.partition, record.offset, limit=3) == records[at : at + 3]
+
+    def test_the_records_of_a_topic_are_all_there_across_reads(
+        self, log: EventLog, topic: str
+    ) -> None:
+        count = 2 * READ_AT_ONCE + 10
+        log.append(numbered(topic, count))
+        log.append([Message(topic, str(n).encode(), b"other key") for n in range(20)])
+        found = list(log.records(topic))
+        assert len(found) == count + 20
+        own = [record for record in found if record.key == b"key"]
+        assert values(own) == values(numbered(topic, count))
+        home = own[0].partition
+        there = [record for record in found if record.partition == home]
+        before = list(log.records(topic, {home: there[-5].offset}))
+        assert before == there[:-5]
+        assert list(log.records(topic, {})) == []
 
     def test_the_end_is_above_the_last_record_and_not_above_the_next(
         self, log: EventLog, topic: str

@@ -88,5 +88,5 @@ def test_a_broker_that_goes_while_it_is_read_is_an_error(
 
 
 def test_the_embedded_mode_does_without_kafkas_client() -> None:
-    code = "import sys, benanza.cli, benanza.pipeline; sys.exit('kafka' in sys.modules)"
+    code = "import sys, benanza.cli, benanza.running.pipeline; sys.exit('kafka' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import msgspec
 
-from benanza_backbone.queries import MissingLayer
+from benanza_backbone.bounds import Coverage, MissingLayer, Slowed
 from benanza_backbone.store import Store
 from benanza_schemas.events import event_id
 from tests.backbone.sample_events import (
@@ -29,7 +29,7 @@ from tests.backbone.sample_events import (
 def test_a_bound_has_the_names_of_model_system_and_layers(store: Store) -> None:
     store.insert(EVERY_KIND)
     (found,) = store.bounds()
-    assert (found.model, found.zoo, found.batch, found.dims) == ("Net", "tests", 1, {"height": 8})
+    assert (found.model, found.batch, found.dims) == ("Net", 1, {"height": 8})
     assert (found.system, found.runtime, found.system_id) == (
         "Some CPU",
         "onnxruntime",
@@ -37,17 +37,21 @@ def test_a_bound_has_the_names_of_model_system_and_layers(store: Store) -> None:
     )
     assert (found.layers, found.unique_layers) == (5, 3)
     assert found.partial
-    assert found.missing == (MissingLayer(4, "last", "Custom", UNKNOWN.reason),)
+    last = MissingLayer(name="last", op="Custom", reason=UNKNOWN.reason)
+    assert found.coverage == Coverage(measured=3, free=1, not_counted=0, missing=(last,))
     assert found.critical_path == ("conv", "relu", "relu again")
-    assert (found.measured, found.free, found.not_counted) == ((0, 1, 2), (3,), ())
-    assert found.cover == (CONV_ID, RELU_ID, RELU_ID)
-    assert found.cause == RELU_MEASURED.event_id
+    (row,) = store.query("SELECT * FROM current_bounds")
+    assert row["zoo"] == "tests"
+    assert [row[kind] for kind in ("measured", "free", "not_counted")] == [[0, 1, 2], [3], []]
+    assert row["missing"] == [{"reason": UNKNOWN.reason, "layers": [4]}]
+    assert row["cover"] == [CONV_ID, RELU_ID, RELU_ID]
+    assert row["cause"] == RELU_MEASURED.event_id
 
 
 def test_missing_layers_are_listed_each_with_its_reason(store: Store) -> None:
     store.insert([MODEL, SYSTEM_MEASURED, BOUNDS[0]])
     (found,) = store.bounds()
-    assert [(layer.name, layer.reason) for layer in found.missing] == [
+    assert [(layer.name, layer.reason) for layer in found.coverage.missing] == [
         ("conv", "not measured"),
         ("relu", "not measured"),
         ("relu again", "not measured"),
@@ -59,7 +63,9 @@ def test_a_bound_without_its_model_and_system_is_shown_without_names(store: Stor
     store.insert([BOUNDS[0]])
     (found,) = store.bounds()
     assert (found.model, found.system, found.sequential_us) == ("", "", None)
-    assert [layer.position for layer in found.missing] == [0, 1, 2, 4]
+    assert [(layer.name, layer.op) for layer in found.coverage.missing] == [("", "")] * 4
+    (row,) = store.query("SELECT missing FROM current_bounds")
+    assert sorted(at for why in row["missing"] for at in why["layers"]) == [0, 1, 2, 4]
 
 
 def test_where_nothing_is_measured_the_figures_are_null_in_tables_and_views(store: Store) -> None:
@@ -132,21 +138,23 @@ def test_a_bound_says_which_calls_were_timed_on_a_device_that_was_slowed_down(
     slowed = {"stable": "no", "slowed_by": "power"}
     relu = msgspec.structs.replace(RELU_MEASURED, environment=slowed)
     store.insert([relu if event is RELU_MEASURED else event for event in EVERY_KIND])
+    assert store.query("SELECT cover FROM current_bounds") == [
+        {"cover": [CONV_ID, RELU_ID, RELU_ID]}
+    ]
     (found,) = store.bounds()
-    assert found.cover == (CONV_ID, RELU_ID, RELU_ID)
-    assert (found.slowed_calls, found.slowed_by) == (2, ("power",))
+    assert found.slowed == Slowed(calls=2, by=("power",))
     (before,) = store.bounds(at=after(1.5))
-    assert (before.slowed_calls, before.slowed_by) == (0, ())
+    assert before.slowed == Slowed(calls=0, by=())
     conv = measured(CONV_ID, variant("gemm", 10.0), at=3)
     hot = {"stable": "no", "slowed_by": "heat, power"}
     store.insert([msgspec.structs.replace(conv, environment=hot)])
     (found,) = store.bounds()
-    assert (found.slowed_calls, found.slowed_by) == (3, ("heat", "power"))
+    assert found.slowed == Slowed(calls=3, by=("heat", "power"))
     store.insert([measured(CONV_ID, variant("gemm", 9.0), at=4)])
     fastest = variant("better", 1.0)
     store.insert([measured(RELU_ID, fastest, at=4)])
     (found,) = store.bounds()
-    assert (found.slowed_calls, found.slowed_by) == (0, ())
+    assert found.slowed == Slowed(calls=0, by=())
 
 
 def test_history_says_what_moved_a_bound(store: Store) -> None:
@@ -166,7 +174,9 @@ def test_history_says_what_moved_a_bound(store: Store) -> None:
     assert [change.computed_at for change in (first, second, third)] == [
         version.computed_at for version in BOUNDS
     ]
-    assert third.cause == RELU_MEASURED.event_id
+    causes = store.query("SELECT cause FROM bounds ORDER BY computed_at")
+    assert [row["cause"] for row in causes] == [version.cause for version in BOUNDS]
+    assert BOUNDS[2].cause == RELU_MEASURED.event_id
 
 
 def test_history_names_groups_failures_systems_and_the_unknown(store: Store) -> None:

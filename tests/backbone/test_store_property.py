@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from datetime import datetime
 
 import msgspec
 import pytest
@@ -51,15 +52,26 @@ def test_current_bounds_are_the_newest_whatever_the_order_and_repetition(
     for at in (None, after(3)):
         known = [event for event in events if at is None or event.computed_at <= at]
         newest: dict[tuple[str, bool], BoundUpdated] = {}
-        for event in sorted(known, key=lambda event: (event.computed_at, event.event_id)):
+        for event in sorted(known, key=_when):
             newest[event.model_id, event.fusion] = event
-        found = sorted((b.event_id, b.sequential_us) for b in store.bounds(names, at=at))
-        assert found == sorted((e.event_id, e.sequential_us) for e in newest.values())
+        found = [(b.model_id, b.fusion, b.sequential_us) for b in store.bounds(names, at=at)]
+        wanted = [(e.model_id, e.fusion, e.sequential_us) for e in newest.values()]
+        assert sorted(found) == sorted(wanted)
+    current = store.query(
+        "SELECT event_id FROM current_bounds WHERE model IN {names:Array(String)}",
+        {"names": names},
+    )
+    last = {(e.model_id, e.fusion): e for e in sorted(events, key=_when)}
+    assert sorted(row["event_id"] for row in current) == sorted(e.event_id for e in last.values())
     stored = store.query(
         "SELECT event_id FROM bounds FINAL WHERE model_id IN {ids:Array(String)}",
         {"ids": [model.model_id for model in models]},
     )
     assert sorted(row["event_id"] for row in stored) == sorted(e.event_id for e in events)
+
+
+def _when(event: BoundUpdated) -> tuple[datetime, str]:
+    return event.computed_at, event.event_id
 
 
 def version(model: ModelIngested, fusion: bool, cause: int, at: int) -> BoundUpdated:

@@ -17,7 +17,7 @@ from filelock import FileLock
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper
 
-from benanza.embedded import LOCK_FILE
+from benanza.installation.embedded import LOCK_FILE
 from benanza_ingest.zoo import zoo_path
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured

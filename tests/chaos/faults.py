@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from signal import SIGKILL, SIGTERM, Signals
 from typing import NamedTuple
 
-from benanza.services import SINK
+from benanza_schemas.consumer_groups import SINK
 
 BROKER, CLICKHOUSE = "broker", "clickhouse"
 SERVICES = ("ingest", "dedupe", "runner", "analyzer")

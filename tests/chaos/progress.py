@@ -7,10 +7,9 @@ from typing import NamedTuple
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
-from benanza.services import RUNNER, SERVICES
-from benanza.steps import runner_group
 from benanza_backbone.closing import Closing
 from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, RUNNER, runner_group
 from benanza_schemas.topics import PARTITIONS
 from tests.benanza.hashed_runtime import HashedRuntime
 
@@ -116,9 +115,9 @@ class Progress(Closing):
 def _groups(kafka: KafkaConnection) -> list[tuple[str, tuple[str, list[TopicPartition]]]]:
     """For each service its group on the cluster, and the partitions that this reads."""
     groups = []
-    for service, (group, topics) in SERVICES.items():
+    for service, (group, topics) in CONSUMER_GROUPS.items():
         if service == RUNNER:
-            group = runner_group(HashedRuntime().system().system_id, "fp32")
+            group = runner_group(HashedRuntime().system().system_id, "fp32").name
         partitions = [
             TopicPartition(kafka.topic(topic), number)
             for topic in topics

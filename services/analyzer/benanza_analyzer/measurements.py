@@ -15,14 +15,13 @@ import numpy.typing as npt
 from benanza_schemas.events import (
     INTERLEAVED,
     NOTHING_TRIED,
-    PRUNED,
-    WARM,
     WEIGHTS_COLD,
     Cache,
     ImageLayout,
     LayerMeasured,
     Variant,
 )
+from benanza_schemas.times import has_warm_time
 
 NOT_MEASURED = "not measured yet on this system"
 MAX_REASON = 8192
@@ -96,7 +95,7 @@ def _times(event: LayerMeasured) -> Iterable[Variant]:
     """
     winners: dict[tuple[str, float | None], Variant] = {}
     for variant in event.variants:
-        if variant.cache == WARM and variant.stopped_by != PRUNED and not variant.failure:
+        if has_warm_time(variant):
             wants = variant.layout, variant.layout_change_us
             known = winners.get(wants)
             if known is None or _time(variant) < _time(known):

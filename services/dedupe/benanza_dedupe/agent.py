@@ -31,6 +31,7 @@ from benanza_dedupe.core import TAKES, Dedupe
 from benanza_dedupe.in_flight import InFlight
 from benanza_dedupe.owners import Owners, OwnersTable
 from benanza_schemas.codec import MAX_EVENT_BYTES
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, DEDUPE
 from benanza_schemas.events import BenchmarkRequested, LayerKnown, LayerSeen
 from benanza_schemas.topics import DEDUPE_OWNERS, LAYERS, PARTITIONS
 
@@ -47,7 +48,7 @@ MAX_IN_FLIGHT = 1000
 MAX_REQUEST_BYTES = MAX_EVENT_BYTES + 100_000
 """The largest event, with its key and the frame around it."""
 
-GROUP = "dedupe"
+GROUP = CONSUMER_GROUPS[DEDUPE].name
 
 READ_AT_ONCE = 500
 RETRY_S = 2.0

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from benanza_backbone.settings import Settings
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -20,3 +22,12 @@ class Limits:
 MODEL_BYTES_SETTING = "BENANZA_MAX_MODEL_BYTES"
 NODES_SETTING = "BENANZA_MAX_NODES"
 TENSOR_ELEMENTS_SETTING = "BENANZA_MAX_TENSOR_ELEMENTS"
+
+
+def limits_of(settings: Settings) -> Limits:
+    """How large a model may be, as the settings say."""
+    return Limits(
+        model_bytes=settings.max_model_bytes,
+        nodes=settings.max_nodes,
+        tensor_elements=settings.max_tensor_elements,
+    )

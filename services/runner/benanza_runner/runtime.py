@@ -1,12 +1,16 @@
 """The port to whatever runs layers: a library on a device."""
 
 from abc import ABC, abstractmethod
+from typing import Literal
 
 import msgspec
 
 from benanza_schemas.events import Ceiling, System, Variant, Witnessed
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
+
+RuntimeChoice = Literal["auto", "cuda", "onnxruntime"]
+"""The runtimes as a user names them: `auto` is the best that works here."""
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from benanza.event_logs import configured_log
+from benanza.installation.configured import configured_log
 from benanza_backbone.event_log import EventLog
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_topics import create_topics

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from kafka import KafkaAdminClient
 
 from benanza.cli import cli
-from benanza.configuration import TIMEOUT_S
+from benanza.operating.check_config import TIMEOUT_S
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.store import Store

@@ -9,14 +9,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
-from benanza.dead_letters import AT_ONCE
-from benanza.embedded import now
-from benanza.steps import dedupe_step, ingest_step, records
+from benanza.operating.dead_letters import AT_ONCE
+from benanza_backbone.clock import now
 from benanza_backbone.dead_letter import MAX_KEPT_BYTES, dead_letter
 from benanza_backbone.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.processor import as_message
 from benanza_backbone.step import Step
+from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits
+from benanza_ingest.step import ingest_step
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import DeadLetter
 from benanza_schemas.topics import DEAD_LETTERS, LAYERS, MODELS
@@ -62,7 +63,7 @@ def failed(installation: Kind) -> None:
 
 
 def values(log: EventLog, topic: str) -> list[tuple[bytes, bytes]]:
-    return [(record.key, record.value) for record in records(log, topic)]
+    return [(record.key, record.value) for record in log.records(topic)]
 
 
 @pytest.mark.usefixtures("failed")
@@ -160,7 +161,7 @@ def test_the_same_record_failing_anew_opens_it_again(installation: Kind) -> None
         assert dead_letters("drop", each.event_id).exit_code == 0
         assert listed() == []
     with opened_log() as log:
-        settled = [decode(record.value).event_id for record in records(log, DEAD_LETTERS)]
+        settled = [decode(record.value).event_id for record in log.records(DEAD_LETTERS)]
     assert len(set(settled)) == 3  # The dead letter has one id, each settlement its own.
 
 

@@ -7,8 +7,7 @@ import msgspec
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
-from benanza.recording import write_recording
-from benanza.steps import records
+from benanza.importing.recording import write_recording
 from benanza_backbone.settings import load
 from benanza_backbone.store import Store
 from benanza_ingest.core import ingest
@@ -56,7 +55,7 @@ def command(*arguments: str) -> Result:
 
 def in_the_log() -> list[str]:
     with opened_log() as log:
-        return [decode(record.value).event_id for record in records(log, RESULTS)]
+        return [decode(record.value).event_id for record in log.records(RESULTS)]
 
 
 def test_it_takes_in_what_is_new_and_nothing_twice(installation: Kind, tmp_path: Path) -> None:

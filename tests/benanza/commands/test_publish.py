@@ -10,9 +10,8 @@ from click.testing import CliRunner
 
 import benanza
 from benanza.cli import cli
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
-from benanza.steps import records
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits
 from benanza_ingest.zoo import zoo_path
@@ -20,14 +19,14 @@ from benanza_schemas.codec import decode
 from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished
 from benanza_schemas.topics import MODELS
 from tests.benanza.commands.conftest import Kind, opened_log
-from tests.benanza.test_publication import product
+from tests.benanza.publishing.test_asked_models import product
 from tests.ingest.model_server import MODEL, model_server
 
 
 def published() -> list[ModelPublished]:
     """What is in the topic, decoded strictly as the services do."""
     with opened_log() as log:
-        events = [decode(record.value) for record in records(log, MODELS)]
+        events = [decode(record.value) for record in log.records(MODELS)]
     return [event for event in events if isinstance(event, ModelPublished)]
 
 
@@ -201,5 +200,5 @@ def test_run_and_publish_say_the_same_of_a_model(tmp_path: Path) -> None:
     assert CliRunner().invoke(cli, ["publish", str(path), *bound]).exit_code == 0
     (by_publish,) = published()
     request = RunRequest(models=(), batch_sizes=(4,), dims={"length": 5})
-    (by_run,) = publications_of(str(path), request, Limits())
+    (by_run,) = asked_models(str(path), request, Limits())
     assert msgspec.to_builtins(by_run.event) == msgspec.to_builtins(by_publish)

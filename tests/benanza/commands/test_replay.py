@@ -9,13 +9,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
-from benanza.services import SERVICES
-from benanza.steps import runner_group
 from benanza_backbone.event_log import Consumer, EventLog, Message
 from benanza_backbone.kafka_clients import AdminClient
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_consumer import as_topic_partition
 from benanza_backbone.processor import as_message
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, runner_group
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import JOBS, LAYERS, MODELS
 from tests.backbone.sample_events import CONV_MEASURED, SYSTEM_MEASURED
@@ -23,7 +22,7 @@ from tests.benanza.commands.conftest import Kind, opened_log
 
 PATIENCE_S = 30.0
 FP32: Precision = "fp32"
-RUNNER_GROUP = runner_group(CONV_MEASURED.system.system_id, FP32)
+RUNNER_GROUP = runner_group(CONV_MEASURED.system.system_id, FP32).name
 
 
 def replay(*arguments: str) -> Result:
@@ -49,28 +48,28 @@ def rest(consumer: Consumer) -> list[bytes]:
 
 def read_all(log: EventLog, service: str) -> None:
     """The service has read and committed all that there is."""
-    with log.consumer(*SERVICES[service]) as consumer:
+    with log.consumer(*CONSUMER_GROUPS[service]) as consumer:
         rest(consumer)
         consumer.commit()
 
 
 def read_next(service: str) -> list[bytes]:
     """What the service reads when it is started again."""
-    with opened_log() as log, log.consumer(*SERVICES[service]) as consumer:
+    with opened_log() as log, log.consumer(*CONSUMER_GROUPS[service]) as consumer:
         return rest(consumer)
 
 
-@pytest.mark.parametrize("service", [name for name in SERVICES if name != "runner"])
+@pytest.mark.parametrize("service", [name for name in CONSUMER_GROUPS if name != "runner"])
 def test_from_the_start_everything_comes_again(installation: Kind, service: str) -> None:
-    messages = [Message(topic, b"key", topic.encode()) for topic in SERVICES[service].topics]
+    messages = [Message(topic, b"key", topic.encode()) for topic in CONSUMER_GROUPS[service].topics]
     with opened_log() as log:
         log.append(messages)
         read_all(log, service)
     assert read_next(service) == []
     done = replayed("--service", service, "--from", "start")
-    assert (done["service"], done["group"]) == (service, SERVICES[service].group)
+    assert (done["service"], done["group"]) == (service, CONSUMER_GROUPS[service].name)
     moved = [p for p in done["partitions"] if p["before"] != p["after"]]
-    assert sorted(p["topic"] for p in moved) == sorted(SERVICES[service].topics)
+    assert sorted(p["topic"] for p in moved) == sorted(CONSUMER_GROUPS[service].topics)
     assert {p["after"] for p in moved} == {0}
     assert sorted(read_next(service)) == sorted(message.value for message in messages)
 
@@ -141,7 +140,7 @@ def test_from_an_offset_back_and_forward(installation: Kind) -> None:
 
 
 def test_one_runner_of_several_goes_back(installation: Kind) -> None:
-    group, other = RUNNER_GROUP, runner_group("0" * 32, "fp16")
+    group, other = RUNNER_GROUP, runner_group("0" * 32, "fp16").name
     with opened_log() as log:
         log.append([as_message(SYSTEM_MEASURED), as_message(CONV_MEASURED)])
         log.append([Message(JOBS, b"key", b"job")])
@@ -171,7 +170,7 @@ def test_a_service_at_work_is_left_alone(installation: Kind) -> None:
             result = replay("--service", "ingest", "--from", "start")
         assert "another benanza is at work" in result.stderr
     else:
-        with opened_log() as log, log.consumer(*SERVICES["ingest"]) as consumer:
+        with opened_log() as log, log.consumer(*CONSUMER_GROUPS["ingest"]) as consumer:
             consumer.poll(1, 0.1)
             result = replay("--service", "ingest", "--from", "start")
         assert "the group ingest has members at work: stop `benanza serve ingest`" in result.stderr

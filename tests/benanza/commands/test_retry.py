@@ -9,12 +9,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
-from benanza.embedded import drain, now
-from benanza.steps import records, runner_step, store_step
+from benanza.installation.embedded import drain
+from benanza.running import pipeline
+from benanza_analyzer.sink import sink_step
+from benanza_backbone.clock import now
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import load
 from benanza_backbone.store import Store
 from benanza_runner.runtime import Outcome
+from benanza_runner.step import runner_step
 from benanza_schemas.codec import decode
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.topics import JOBS, RESULTS
@@ -66,7 +69,7 @@ def benchmarked(runtime: FakeRuntime, precision: Precision = "fp32") -> None:
             drain(runner)
         with (
             Store.open(load(os.environ).clickhouse) as store,
-            store_step(log, store, now) as sink,
+            sink_step(log, store, now) as sink,
         ):
             drain(sink)
 
@@ -96,9 +99,9 @@ def test_what_fails_again_may_be_asked_for_again(requested: Kind) -> None:
         assert retried("--reason", REASON)["layers"] == len(REQUESTED)
         benchmarked(FailingRuntime())
     with opened_log() as log:
-        results = [decode(record.value) for record in records(log, RESULTS)]
+        results = [decode(record.value) for record in log.records(RESULTS)]
         assert len({result.event_id for result in results}) == 3 * len(REQUESTED)
-        jobs = [decode(record.value) for record in records(log, JOBS)]
+        jobs = [decode(record.value) for record in log.records(JOBS)]
         assert len({job.event_id for job in jobs}) == 3 * len(REQUESTED)
 
 
@@ -161,13 +164,13 @@ def test_a_run_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """One layer in ten fails first, and none when it is asked for again."""
     data = ["--data", str(tmp_path)]
     monkeypatch.delenv("BENANZA_KAFKA", raising=False)
-    monkeypatch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(HashedRuntime()))
+    monkeypatch.setattr(pipeline, "open_runtime", lambda *_: nullcontext(HashedRuntime()))
     first = json.loads(command("run", MODEL, *data, "--format", "json").stdout)
     failed = first["layers"]["failed"]
     assert failed > 0
     assert retried(*data) == {"layers": failed, "waiting": 0, "without_job": 0}
     mended = MendedRuntime()
-    monkeypatch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(mended))
+    monkeypatch.setattr(pipeline, "open_runtime", lambda *_: nullcontext(mended))
     second = json.loads(command("run", MODEL, *data, "--format", "json").stdout)
     assert mended.measured == failed
     assert (second["layers"]["failed"], second["layers"]["benchmarked"]) == (0, failed)

@@ -8,8 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from benanza.cli import cli
-from benanza.seeding import known
-from benanza.steps import records
+from benanza.operating.seed_known_layers import known
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.settings import load
 from benanza_backbone.store import Store
@@ -45,7 +44,7 @@ def test_layers_with_jobs_become_known_and_get_no_other() -> None:
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout) == {"layers": 2}
     with opened_log() as log:
-        published = [decode(record.value) for record in records(log, LAYERS)]
+        published = [decode(record.value) for record in log.records(LAYERS)]
         expected = {
             known(job.fingerprint).event_id: known(job.fingerprint) for job in REQUESTED[:2]
         }

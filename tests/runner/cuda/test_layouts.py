@@ -64,4 +64,6 @@ def test_the_analyzer_finds_times_in_company_of_what_it_takes_for_best(
         )
     )
     assert not isinstance(found, str)
-    assert all(math.isfinite(best.interleaved_us) for best in found if math.isfinite(best.median_us))
+    assert all(
+        math.isfinite(best.interleaved_us) for best in found if math.isfinite(best.median_us)
+    )

@@ -1,0 +1,53 @@
+"""The event log and the store that the settings name."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from benanza.installation.embedded import current_store, opened_log
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log import EventLog
+from benanza_backbone.settings import Settings
+from benanza_backbone.store import Store
+
+
+@contextmanager
+def configured_log(settings: Settings) -> Iterator[EventLog]:
+    """Kafka's, where `BENANZA_KAFKA` is set; else the embedded one, for this process alone.
+
+    Raises `BenanzaError` if no broker answers, or as `opened_log` does.
+    """
+    if settings.kafka is None:
+        with opened_log(settings) as log:
+            yield log
+        return
+    # kafka-python takes a while to import, and the embedded mode does without it.
+    from benanza_backbone.kafka_log import KafkaEventLog
+
+    quieten_kafka()
+    with KafkaEventLog(settings.kafka) as log:
+        yield log
+
+
+def known_store(settings: Settings) -> AbstractContextManager[Store]:
+    """The store, with all that is known: over Kafka, the services see to that.
+
+    Raises `BenanzaError` where there is no data folder: a command that only reads never makes one,
+    least of all one whose name was misspelt.
+    """
+    if settings.kafka:
+        return Store.open(settings.clickhouse, migrates=False)
+    if not settings.data.exists():
+        raise BenanzaError(
+            f"nothing is known yet: there is no folder {settings.data}; "
+            "name another one, or say: benanza run MODEL"
+        )
+    return current_store(settings)
+
+
+def quieten_kafka() -> None:
+    """Keeps kafka-python's log out of a command's errors.
+
+    It logs as errors what it also raises, and each connection that ends.
+    """
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)

@@ -1,0 +1,33 @@
+"""From a published model to its layers."""
+
+import hashlib
+from collections.abc import Callable
+
+from benanza_ingest.core import ingest
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import Limits
+from benanza_ingest.source import fetch
+from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
+
+Ingest = Callable[[ModelPublished, Limits], list[ModelIngested | LayerSeen]]
+"""What `ingest_published` does: the layers of a published model, as events."""
+
+
+def ingest_published(published: ModelPublished, limits: Limits) -> list[ModelIngested | LayerSeen]:
+    """What a model contains, read from the event or from where it says.
+
+    Raises `ModelError` if it can't be fetched, was changed on the way, or is no model.
+    """
+    return ingest(published, _content(published, limits), limits)
+
+
+def _content(published: ModelPublished, limits: Limits) -> bytes:
+    if published.content is None:
+        return fetch(published.uri, limits, published.sha256).content
+    found = hashlib.sha256(published.content).hexdigest()
+    if found != published.sha256:
+        raise ModelError(
+            f"the content of {published.name} has the SHA-256 {found}, not {published.sha256}; "
+            "publish it again"
+        )
+    return published.content

@@ -1,0 +1,20 @@
+"""Ingest as a step over an event log: models to graphs and layers."""
+
+from benanza_backbone.clock import Clock
+from benanza_backbone.event_log import EventLog
+from benanza_backbone.step import Step
+from benanza_ingest.limits import Limits
+from benanza_ingest.published import Ingest, ingest_published
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, INGEST
+from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
+
+
+def ingest_step(
+    log: EventLog, limits: Limits, clock: Clock, ingest: Ingest = ingest_published
+) -> Step:
+    """The step that makes graphs and layers of models; `ingest` says how, and in which process."""
+
+    def handle(published: ModelPublished) -> list[ModelIngested | LayerSeen]:
+        return ingest(published, limits)
+
+    return Step(log, *CONSUMER_GROUPS[INGEST], ModelPublished, handle, clock)

@@ -1,6 +1,6 @@
 """A connection to ClickHouse: to a server, or to the engine in this process (chDB).
 
-The client library is imported on use, since it and the engine take a while.
+The client library is imported where it is used, since the import takes a while.
 """
 
 import logging
@@ -28,19 +28,17 @@ _FORMS = "chdb:///folder or clickhouse://user:password@host:8123/database (click
 _INTERFACES = {"clickhouse": None, "clickhouses": "https", "http": "http", "https": "https"}
 _AUTHENTICATION_CODES = {192, 193, 194, 516}
 
-# Of two threads that acquire a `FileLock` at the same moment, one may be told it is taken.
+# If two threads acquire the same `FileLock` at the same time, one may get a false timeout.
 _ACQUIRING = threading.Lock()
 
-# What the client library logs about an error it also raises; without a handler of its own
-# Python would print it.
+# The client library logs errors that it also raises. Without a handler Python would print them.
 logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """Where ClickHouse is: a folder for the engine in this process, or else a server.
+    """The address of ClickHouse: a folder for the engine in this process, or else a server.
 
-    `shown` may stand in messages: it has no password. `dsn` is that of the server, without
-    the database.
+    `shown` is for messages and has no password. `dsn` is that of the server, without the database.
     """
 
     shown: str
@@ -55,11 +53,11 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_address(dsn: str) -> Address:
-    """The address that a DSN stands for. Raises `BenanzaError` if it isn't one.
+    """The address in a DSN. Raises `BenanzaError` if the text isn't a valid one.
 
-    `chdb:///folder` is an absolute folder, taken literally. In the other forms, user and
-    password are percent-encoded, the database is `benanza` unless it is named, and
-    `?name=value` are options of `clickhouse_connect.get_client`.
+    `chdb:///folder` is an absolute folder, taken literally. In the other forms, user and password
+    are percent-encoded, the database is `benanza` by default, and `?name=value` are options of
+    `clickhouse_connect.get_client`.
     """
     scheme, _, rest = dsn.partition("://")
     if scheme == "chdb":
@@ -70,7 +68,7 @@ def parse_address(dsn: str) -> Address:
                 "path without a question mark, such as chdb:///var/lib/benanza"
             )
         return Address(shown=str(folder), folder=folder)
-    # From here on the text may hold a password: no message repeats it.
+    # From here on the text may contain a password, so that no message repeats it.
     wrong = BenanzaError(
         f"the address of ClickHouse isn't of the form {_FORMS}; in user and password, write "
         "/ ? # @ : % as %2F %3F %23 %40 %3A %25 (BENANZA_CLICKHOUSE)"
@@ -96,12 +94,12 @@ def parse_address(dsn: str) -> Address:
 
 @contextmanager
 def connected(address: Address, timeout_s: float | None = None) -> Iterator["Client"]:
-    """A client whose database exists, for the length of a `with` block.
+    """A client for the length of a `with` block; its database is created if it doesn't exist.
 
-    Belongs to one thread. `timeout_s` is how long it waits for a server to take the connection
-    and to answer; None means as long as the client library and the address's options say.
-    Raises `BenanzaError` if the folder is in use by another process or can't be written, or if
-    the server doesn't answer or doesn't let the user in.
+    Use it in one thread only. `timeout_s` limits the time for connecting to a server and for each
+    answer; None leaves the limits to the client library and the address's options. Raises
+    `BenanzaError` if another process uses the folder, if the folder can't be written, or if the
+    server doesn't answer or refuses the user.
     """
     with ExitStack() as held:
         if address.folder is not None:
@@ -114,7 +112,7 @@ def connected(address: Address, timeout_s: float | None = None) -> Iterator["Cli
 
 @contextmanager
 def errors_mended(address: Address) -> Iterator[None]:
-    """Raises what the client library raises in the block as `BenanzaError`."""
+    """Turns errors of the client library in the block into `BenanzaError`s that say how to mend."""
     from clickhouse_connect.driver.exceptions import ClickHouseError
 
     try:
@@ -172,13 +170,13 @@ def _client(address: Address, timeout_s: float | None) -> "Client":
             **limits,
         )
     except (TypeError, ValueError, LookupError) as error:
-        # An option that the client doesn't have, or an answer it can't read.
+        # An option that the client doesn't have, or an answer that it can't read.
         text = f"can't talk to ClickHouse at {address.shown} ({error}); mend BENANZA_CLICKHOUSE"
         raise BenanzaError(_without_password(text, address)) from error
 
 
 def _use_database(client: "Client", database: str) -> None:
-    """Makes a database the client's own. Creates it only where needed: not all users may."""
+    """Selects the database. Creates it only if it doesn't exist: not all users may create one."""
     if not client.command(f"EXISTS DATABASE {database}"):
         client.command(f"CREATE DATABASE IF NOT EXISTS {database}")
     client.database = database
@@ -186,9 +184,9 @@ def _use_database(client: "Client", database: str) -> None:
 
 @contextmanager
 def _folder_locked(folder: Path) -> Iterator[None]:
-    """Holds a folder, created if need be, for this process, as often as it likes.
+    """Locks a folder for this process, which may lock it several times. Creates it if needed.
 
-    The engine has a lock of its own, but doesn't say who holds it.
+    The engine has a lock of its own, but doesn't say which process holds it.
     """
     path = folder / LOCK_FILE
     lock = FileLock(path, is_singleton=True, thread_local=False)

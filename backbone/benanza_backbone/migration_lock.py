@@ -1,8 +1,8 @@
 """A lock in a ClickHouse server, so that one process at a time changes its tables.
 
-The server creates a view in one step or says that it exists, so a view is the lock: who
-creates it holds it, and what it selects says who that is and since when. Whoever dies leaves
-it behind: after a while another one takes it over.
+The lock is a view, since the server creates a view atomically or reports that it exists. The
+process that creates it holds the lock; the view selects who that is, and since when. A process
+that dies leaves its lock behind, and after a while another process takes it over.
 """
 
 import os
@@ -39,8 +39,8 @@ def migration_lock(
 ) -> Iterator[None]:
     """Holds the lock of the client's database for the length of a `with` block.
 
-    Waits for up to `wait_s` seconds, then raises `BenanzaError` that says who holds it. A
-    lock held for over `stale_after_s` seconds, by the server's clock, is taken over.
+    Waits for up to `wait_s` seconds for another holder, then raises `BenanzaError` that names it.
+    A lock that is older than `stale_after_s` seconds by the server's clock is taken over.
     """
     deadline = time.monotonic() + wait_s
     while not _created(client):
@@ -77,7 +77,7 @@ def _created(client: "Client") -> bool:
 
 
 def _holder(client: "Client") -> _Holder | None:
-    """Who holds the lock, or None if it was released meanwhile."""
+    """The holder of the lock; None if it was released meanwhile."""
     from clickhouse_connect.driver.exceptions import DatabaseError
 
     try:
@@ -94,10 +94,10 @@ def _holder(client: "Client") -> _Holder | None:
 
 
 def _set_aside(client: "Client", holder: _Holder) -> None:
-    """Renames a stale lock to a name made of its id.
+    """Renames a stale lock to a name with its id.
 
-    Of several that try, one succeeds. A late one can't set aside the successor's lock for the
-    old one: the name is taken until the successor is done.
+    Of several processes that try, one succeeds. A late one can't rename the successor's lock
+    instead of the stale one: the name is taken until the successor is done.
     """
     _unless(
         {_TABLE_ALREADY_EXISTS, _UNKNOWN_TABLE},
@@ -107,9 +107,9 @@ def _set_aside(client: "Client", holder: _Holder) -> None:
 
 
 def _release(client: "Client", own: _Holder | None) -> None:
-    """Drops one's own lock, and the stale ones that were set aside for it.
+    """Drops this process's own lock, and the stale ones that it renamed.
 
-    If one's own was set aside as stale, both it and the successor's are the successor's to drop.
+    If its own lock was renamed as stale, the successor drops both.
     """
     now = _holder(client)
     if own is None or now is None or now.uuid != own.uuid:
@@ -123,7 +123,7 @@ def _release(client: "Client", own: _Holder | None) -> None:
 
 
 def _unless(codes: set[int], client: "Client", statement: str) -> bool:
-    """Runs a statement; False if it fails with one of these codes of ClickHouse."""
+    """Runs a statement. Returns False if it fails with one of these error codes of ClickHouse."""
     from clickhouse_connect.driver.exceptions import DatabaseError
 
     try:

@@ -1,9 +1,9 @@
-"""The tables of the store, brought up to date by numbered SQL files.
+"""Brings the tables of the store up to date, by numbered SQL files.
 
-`benanza_schemas/clickhouse/NNNN_name.sql` are run in order, each once. The table
-`schema_migrations` says which were, with a checksum of each file. A file that was run is never
-edited: a change is a new file. Every statement can be run again without harm, since a file
-that was broken off is run again from its start.
+The files `benanza_schemas/clickhouse/NNNN_name.sql` are run in order, each once. The table
+`schema_migrations` records which were run, with a checksum of each. A file is never edited: a
+change is a new file. Every statement can be run again without harm, since a file that was
+interrupted is run again from its start.
 """
 
 import re
@@ -48,7 +48,7 @@ _TOKEN = re.compile(
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """A file of SQL statements; `name` is that of the file, with its number."""
+    """A file of SQL statements. `name` is the name of the file, `version` its number."""
 
     version: int
     name: str
@@ -60,7 +60,10 @@ class Migration(msgspec.Struct, frozen=True):
 
 
 def shipped() -> list[Migration]:
-    """The migrations of this version of benanza, in order; they are numbered 1, 2, 3, …"""
+    """The migrations of this version of benanza, in order.
+
+    Raises `ValueError` unless they are numbered 1, 2, 3, …
+    """
     found = []
     for file in files("benanza_schemas").joinpath("clickhouse").iterdir():
         if match := _FILE_NAME.fullmatch(file.name):
@@ -76,9 +79,9 @@ def migrate(
 ) -> None:
     """Runs the migrations that the client's database lacks, in order, while holding `lock`.
 
-    Where it lacks none, the lock isn't taken. Raises `BenanzaError` if a migration was changed
-    after it was run, or if the database was made by a newer version of benanza, or before the
-    first release.
+    If it lacks none, the lock isn't acquired. Raises `BenanzaError` if a migration was edited after
+    it was run, or if the database was made by a newer version of benanza or before the first
+    release.
     """
     client.command(_MIGRATIONS_TABLE)
     if not _pending(client, migrations):
@@ -99,17 +102,20 @@ def migrate(
 
 
 def lacking(client: "Client", migrations: Sequence[Migration]) -> list[Migration]:
-    """The migrations that the client's database lacks, in order; runs none. Raises as `migrate`."""
+    """The migrations that the client's database lacks, in order; none is run.
+
+    Raises `BenanzaError` as `migrate` does.
+    """
     if not client.command("EXISTS TABLE schema_migrations"):
         return list(migrations)
     return _pending(client, migrations)
 
 
 def statements(sql: str) -> list[str]:
-    """The statements of a file, without comments between them: the engine takes one a call.
+    """The statements of a file, without comments, as the engine runs one at a time.
 
-    A semicolon ends a statement unless it stands in quotes or in a comment. Raises
-    `ValueError` where a quote or a comment isn't closed.
+    A semicolon ends a statement unless it is in quotes or in a comment. Raises `ValueError` if a
+    quote or a comment isn't closed.
     """
     found: list[str] = []
     statement = ""

@@ -18,6 +18,11 @@ from benanza_backbone.migrations import Migration, lacking, migrate, shipped, st
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
+CHECKSUMS = {
+    "0001_baseline.sql": "338434275f3099823f0885fd74c2b5ae6cf961a20e8aad36bc1b26bdc68f39b7",
+}
+"""SHA-256 of each migration as it was released."""
+
 FIRST = Migration(1, "0001_a.sql", "CREATE TABLE IF NOT EXISTS a (x Int8) ENGINE = Memory;")
 SECOND = Migration(2, "0002_b.sql", "CREATE TABLE IF NOT EXISTS b (x Int8) ENGINE = Memory;")
 
@@ -188,6 +193,17 @@ def test_the_files_are_numbered_and_part_of_the_package() -> None:
         if file.name.endswith(".sql")
     )
     assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
+
+
+def test_a_migration_is_never_edited() -> None:
+    """Stores on which it was run would be refused."""
+    found = {migration.name: migration.checksum() for migration in shipped()}
+    edited = [name for name, checksum in CHECKSUMS.items() if found.get(name) != checksum]
+    assert not edited, (
+        f"{', '.join(edited)} was edited or removed: bring the file back as it was, and put the "
+        f"change into a new migration, {len(found) + 1:04}_NAME.sql"
+    )
+    assert found.keys() == CHECKSUMS.keys(), f"add the checksums of new migrations: {found}"
 
 
 def test_a_semicolon_ends_a_statement_outside_of_quotes_and_comments_only() -> None:

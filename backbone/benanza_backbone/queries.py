@@ -1,4 +1,4 @@
-"""What is read from the store, as SQL."""
+"""The SQL of the store's own queries."""
 
 BOUNDS = """
 WITH
@@ -51,7 +51,7 @@ WITH
         INNER JOIN slowed_layers USING (fingerprint, system_id, precision)
         GROUP BY event_id
     ),
-    -- Maps, as a second join would give all columns of the first other names.
+    -- Maps instead of a second join, which would rename all columns of the first.
     (
         SELECT (
             mapFromArrays(groupArray(event_id), groupArray(calls)),
@@ -91,7 +91,7 @@ ORDER BY
     model, batch, mapKeys(bound.dims), mapValues(bound.dims), bound.model_id,
     system, runtime, precision, accounting, fusion
 """
-"""Rows of `ModelBound`, at a time `at`, of `models` by name or id; of all if that is empty."""
+"""Rows of `ModelBound`: the bounds at the time `at`, of `models` by name or id, or of all."""
 
 BOUND_VERSIONS = """
 WITH
@@ -112,7 +112,7 @@ WITH
             lagInFrame(toNullable(lacking)) OVER former AS missing_before
         FROM
         (
-            -- A replay computes again what is known: what comes out the same is no change.
+            -- A replay computes known bounds again: equal figures are no change.
             SELECT * FROM bounds FINAL
             WHERE model_id IN (SELECT model_id FROM chosen)
             ORDER BY computed_at, event_id
@@ -219,7 +219,7 @@ FROM models
 WHERE model_id IN {models:Array(String)}
 GROUP BY model_id, name
 """
-"""The event that each of the `models` was last ingested by, under each of its names."""
+"""For each of the `models` and each of its names, the last event that ingested it."""
 
 FAILED_LAYERS = """
 SELECT fingerprint, arraySort(groupUniqArrayArray(results)) AS results
@@ -236,8 +236,8 @@ FROM
 GROUP BY fingerprint
 ORDER BY fingerprint
 """
-"""Layers without a time on a system at a precision, and the ids of the results that say so; of one
-`system` or all, and those whose last failure has the text of `reason` in it.
+"""Layers without a time on a system at a precision, with the ids of the failed measurements: on one
+`system` or on all, and only those whose last failure contains `reason`.
 """
 
 MEASURING_SYSTEMS = """

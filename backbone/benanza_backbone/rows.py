@@ -1,6 +1,6 @@
-"""Events as rows of the ClickHouse tables.
+"""Turns events into rows of the ClickHouse tables.
 
-The tables stand in `benanza_schemas/clickhouse/*.sql`; a row maps their columns to values.
+`benanza_schemas/clickhouse/*.sql` defines the tables; a row maps their columns to values.
 """
 
 from datetime import UTC, datetime
@@ -37,19 +37,18 @@ TABLES = (
     "witnesses",
     "dead_letters",
 )
-"""In the order in which they are written: what is in `models` has its layers too."""
+"""In the order in which they are written: a model is in `models` after its layers are stored."""
 
 
 PARTS_OF_MODELS = ("model_layers", "model_edges", "model_groups")
-"""The tables that have more or fewer rows of a model when it is ingested again."""
+"""The tables whose number of rows for a model may change when it is ingested again."""
 
 
 def rows(event: AnyEvent) -> dict[str, list[Row]]:
-    """The rows of each table that an event stands for; all rows of a table have equal keys.
+    """The rows of an event, by table. All rows of a table have the same keys.
 
-    What waits for a service (ModelPublished, LayerSeen, LayerKnown) is read from the event log,
-    and has no table. So a layer that is in `layers` has a job: `benanza seed-known-layers`
-    relies on it.
+    ModelPublished, LayerSeen and LayerKnown have no table: services read them from the event log.
+    A layer in the table `layers` has a job, therefore; `benanza seed-known-layers` relies on that.
     """
     match event:
         case ModelIngested():
@@ -148,7 +147,7 @@ def _layer(fingerprint: str, layer: Layer) -> Row:
 
 
 def _text(value: AttributeValue) -> str:
-    """An attribute for people: `3`, `SAME_UPPER`, `[1, 1]`, `float32[2, 3]`."""
+    """An attribute's value as text: `3`, `SAME_UPPER`, `[1, 1]`, `float32[2, 3]`."""
     if isinstance(value, TensorValue):
         return f"{value.dtype}{list(value.shape)}"
     return str(list(value)) if isinstance(value, tuple) else str(value)
@@ -179,7 +178,7 @@ def _system(event: SystemMeasured) -> Row:
 
 
 def _measurements(event: LayerMeasured) -> list[Row]:
-    """A row per variant; where nothing could be tried, one that holds the reason."""
+    """A row per variant; if nothing could be tried, one row with the reason."""
     failure = event.failure or NOTHING_TRIED
     variants = event.variants or (Variant(library="", algorithm="", failure=failure),)
     return [
@@ -291,5 +290,5 @@ def _settled(event: DeadLetterSettled) -> Row:
 
 
 def utc(time: datetime) -> datetime:
-    """The same time in UTC; a time without a zone is UTC by contract."""
+    """The same time in UTC. A time without a zone counts as UTC."""
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

@@ -1,6 +1,6 @@
-"""The store: events become rows of ClickHouse tables, and rows come back typed.
+"""The store: writes events as rows of ClickHouse tables, and returns rows as typed objects.
 
-`benanza_schemas/clickhouse/*.sql` defines the tables; docs/clickhouse.md shows what to ask.
+`benanza_schemas/clickhouse/*.sql` defines the tables; docs/clickhouse.md has example queries.
 """
 
 import time
@@ -42,10 +42,9 @@ _END_OF_TIME = datetime(2299, 12, 31, tzinfo=UTC)
 class Store(Closing):
     """A connection to the store, made by `Store.open`.
 
-    Belongs to one thread; a process must not fork while it is open. Embedded, a folder belongs
-    to one process at a time, and a process has one folder open at a time. Every method blocks
-    on the disk or the network, and raises `BenanzaError` if ClickHouse can't do what it is
-    asked.
+    Use it in one thread only, and don't fork while it is open. Embedded, one process at a time uses
+    a folder, and a process opens one folder at a time. Every method blocks on the disk or the
+    network, and raises `BenanzaError` if ClickHouse reports an error.
     """
 
     def __init__(self, address: Address, client: "Client", resources: ExitStack) -> None:
@@ -56,21 +55,21 @@ class Store(Closing):
 
     @classmethod
     def open(cls, dsn: str, *, migrates: bool = True) -> Self:
-        """The store at a DSN, with its tables brought up to date.
+        """Opens the store at a DSN, and brings its tables up to date.
 
-        Who only looks at a store that services keep leaves that to them, with `migrates` off: then
-        a store that lacks something is an error.
+        Commands that only read a store which services maintain set `migrates` to False: then a
+        store that lacks a migration is an error.
 
-        `chdb:///folder` is the engine in this process over a folder, which is created;
-        `clickhouse://user:password@host:8123/database` (or `http`, `https`) is a server.
-        Raises `BenanzaError` if that isn't a DSN, if another process has the folder, if the
-        server doesn't answer or refuses the user, or as `migrations.migrate` does.
+        `chdb:///folder` is the engine in this process over a folder, which is created if needed;
+        `clickhouse://user:password@host:8123/database` (or `http`, `https`) is a server. Raises
+        `BenanzaError` if the DSN isn't valid, if another process uses the folder, if the server
+        doesn't answer or refuses the user, or as `migrations.migrate` does.
         """
         address = parse_address(dsn)
         with ExitStack() as resources:
             client = resources.enter_context(connected(address))
             if migrates:
-                # The folder's lock keeps other processes away; a server needs one of its own.
+                # The folder's lock excludes other processes; a server needs a lock of its own.
                 lock = nullcontext() if address.folder else migration_lock(client)
                 migrate(client, shipped(), lock)
             elif behind := lacking(client, shipped()):
@@ -81,15 +80,14 @@ class Store(Closing):
             return cls(address, client, resources.pop_all())
 
     def close(self) -> None:
-        """Gives the folder back, or closes the connection. May be called again."""
+        """Unlocks the folder, or closes the connection. May be called several times."""
         self._resources.close()
 
     def insert(self, events: Sequence[AnyEvent]) -> None:
-        """Stores events; on return they survive the death of the process.
+        """Stores events. After the return they survive the death of the process.
 
-        Repeats do no harm: an event that is there already counts once. A model that is ingested
-        again takes the place of the former one. So if this raises, part of the events may be
-        stored, and all are to be inserted again.
+        Repeated events do no harm: each counts once. A model that is ingested again replaces the
+        former one. If this raises, some of the events may be stored: insert all of them again.
         """
         last = {event.model_id: event for event in events if isinstance(event, ModelIngested)}
         batches: dict[str, list[Row]] = {table: [] for table in TABLES}
@@ -102,20 +100,21 @@ class Store(Closing):
         if not filled:
             return
         began = time.perf_counter()
-        # Before anything of them is written: after a crash in between they are found again.
+        # Before new parts are written: after a crash in between, the former ones are found again.
         self._drop_former_parts([event for event in events if isinstance(event, ModelIngested)])
         with errors_mended(self._address):
             for table, batch in filled.items():
                 columns = list(zip(*(row.values() for row in batch), strict=True))
                 self._insert(table, list(batch[0]), columns)
-        # Only what got there counts: by that, an alert knows that nothing does.
+        # Only successful inserts count: an alert watches that there are some.
         STORE_INSERT_DURATION.observe(time.perf_counter() - began)
 
     def _drop_former_parts(self, models: Sequence[ModelIngested]) -> None:
-        """Takes away the parts of models that the store has, and not by these very events.
+        """Deletes the layers, edges and groups of those of these models that the store has from
+        other events.
 
-        A model's names have an event each, and what another name's says of it may be of another
-        version of ingest: so a name that is new to a model takes them away as well, once.
+        Each name of a model has an event of its own, and the event of another name may be from
+        another version of ingest. So the first event of a further name deletes them as well.
         """
         if not models:
             return
@@ -139,17 +138,17 @@ class Store(Closing):
                 self._client.command(statement, parameters={"models": before})
 
     def open_dead_letters(self) -> dict[tuple[str, str], int]:
-        """How many dead letters are open, by consumer group and topic."""
+        """The number of open dead letters, by consumer group and topic."""
         found = self.query(OPEN_DEAD_LETTERS)
         return {(row["service"], row["topic"]): row["letters"] for row in found}
 
     def offsets(self, group: str) -> dict[Partition, int]:
-        """What `set_offsets` has stored last of each partition for a consumer group."""
+        """The offsets that `set_offsets` stored last for a consumer group, by partition."""
         found = self.query(OFFSETS, {"consumer_group": group})
         return {Partition(row["topic"], row["partition"]): row["next_offset"] for row in found}
 
     def set_offsets(self, group: str, offsets: Mapping[Partition, int]) -> None:
-        """Stores that the events before these offsets have been inserted."""
+        """Stores that all events before these offsets were inserted."""
         if not offsets:
             return
         places = [(p.topic, p.number, offset) for p, offset in offsets.items()]
@@ -163,18 +162,18 @@ class Store(Closing):
     def query(
         self, sql: str, parameters: Mapping[str, object] | None = None
     ) -> list[dict[str, Any]]:
-        """The rows that a statement gives, each as a map of columns to values.
+        """The rows that a statement returns, each as a map from column to value.
 
-        Write a parameter as `{name:Type}` in the SQL. Times come back in UTC.
+        A parameter is `{name:Type}` in the SQL. Time stamps are returned in UTC.
         """
         with errors_mended(self._address):
             result = self._client.query(sql, parameters=dict(parameters or {}))
             return list(result.named_results())
 
     def bounds(self, models: Sequence[str] = (), at: datetime | None = None) -> list[ModelBound]:
-        """The newest version of each bound, or the one that was newest at a time.
+        """The newest version of each bound, or the one that was the newest at the time `at`.
 
-        `models` are names or model ids; none means all.
+        `models` are names or model ids; an empty sequence means all models.
         """
         parameters = {"models": list(models), "at": utc(at) if at else _END_OF_TIME}
         return msgspec.convert(self.query(BOUNDS, parameters), list[ModelBound])
@@ -182,39 +181,39 @@ class Store(Closing):
     def history(self, model: str) -> list[BoundVersion]:
         """All versions of the bounds of a model, by name or id, each with what moved it.
 
-        Sorted by bound, then by time. What a replay computed again to the same figures is left
-        out.
+        They are sorted by bound, then by time. Versions that a replay computed again with the same
+        figures are left out.
         """
         return msgspec.convert(self.query(BOUND_VERSIONS, {"model": model}), list[BoundVersion])
 
     def failed_layers(self, system_id: str = "", reason: str = "") -> dict[str, list[str]]:
-        """Fingerprints of layers that have no time on a system at some precision, with the sorted
-        ids of the results that say so.
+        """The fingerprints of layers that have no time on a system at some precision, each with
+        the sorted ids of the measurements that failed.
 
-        Of one system, or of all; where the last failure has this text in it, in any case of
-        letters.
+        Only those on the system `system_id`, if it is given; and only those whose last failure
+        contains the text `reason`, in upper or lower case.
         """
         found = self.query(FAILED_LAYERS, {"system": system_id, "reason": reason})
         return {row["fingerprint"]: row["results"] for row in found}
 
     def measuring_systems(self) -> list[str]:
-        """Ids of all systems that have measured anything, sorted."""
+        """The sorted ids of all systems with measurements."""
         return [row["system_id"] for row in self.query(MEASURING_SYSTEMS)]
 
     def layers_with_jobs(self) -> list[str]:
-        """Fingerprints of all layers of which a job is known, sorted."""
+        """The sorted fingerprints of all layers that have a job."""
         return [row["fingerprint"] for row in self.query(LAYERS_WITH_JOBS)]
 
     def _insert(
         self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]]
     ) -> None:
-        """Inserts columns of equal length; the client would make columns of rows itself."""
+        """Inserts columns of equal length. Given rows, the client would transpose them itself."""
         context = self._client.create_insert_context(
             table,
             names,
-            # Else the client asks for them each time, which takes as long as the insert.
+            # Otherwise the client queries them each time, which takes as long as the insert.
             column_types=self._column_types.get(table),
-            # Servers of 2026 gather inserts by default: one more delay, no gain here.
+            # Servers of 2026 collect inserts by default: a delay without gain here.
             settings={"async_insert": 0},
             column_oriented=True,
             data=columns,

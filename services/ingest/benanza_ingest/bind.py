@@ -11,18 +11,17 @@ from benanza_ingest.parse import check_text
 
 _BATCH_NAMES = ("batch", "batch_size", "batchsize", "n", "bs", "unk_batch")
 
-
 MAX_DIMENSION = 2**53
-"""Where events end, since not all languages have larger whole numbers."""
+"""The largest number in events: not all languages have larger integers."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """What was bound. `dims` holds named dimensions other than the batch, `inputs` what a
-    caller feeds.
+    """The numbers that were bound. `dims` holds the named dimensions other than the batch,
+    `inputs` the model's inputs without weights.
 
-    `former_batch` is the fixed batch size that another one replaces, or None: then shapes
-    that the model states have lost their meaning.
+    `former_batch` is the model's fixed batch size if another one replaced it, else None. If it was
+    replaced, the shapes that the model declares are no longer valid.
     """
 
     batch: int
@@ -31,17 +30,17 @@ class Binding:
     inputs: list[ValueInfoProto]
 
     def open_names(self) -> list[str]:
-        """The names of the dimensions that are still open."""
+        """The names of the dimensions that were not bound."""
         return _open_names(self.inputs)
 
 
 def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Binding:
-    """Puts numbers for dimensions into the inputs of `model`, in place.
+    """Replaces dimensions of the inputs of `model` by numbers, in place.
 
-    The batch is the dimension named like one, else the first dimension of the first input;
-    with `batch` None it stays as it is, or becomes 1 where the model leaves it open. A
-    dimension without a name goes by `INPUT[AXIS]`. Raises `ModelError` for a number under 1
-    and for a name that the model doesn't have.
+    The batch is the dimension with a name such as `batch_size`, else the first dimension of the
+    first input. If `batch` is None, the model's own number stays, or 1 replaces an open dimension.
+    A dimension without a name gets the name `INPUT[AXIS]`. Raises `ModelError` for a number below
+    1 and for a name that the model doesn't have.
     """
     inputs = _inputs(model)
     _name_unnamed(inputs)
@@ -77,7 +76,7 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
-    """What a caller feeds: older models list their weights among the inputs as well."""
+    """The inputs without weights, which older models list among the inputs as well."""
     weights = {tensor.name for tensor in model.graph.initializer}
     return [value for value in model.graph.input if value.name not in weights]
 

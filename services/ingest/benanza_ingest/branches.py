@@ -1,4 +1,4 @@
-"""The branch of an If, made ready to stand in the graph around it."""
+"""Prepares the branch of an If for the graph around it."""
 
 from collections.abc import Mapping
 
@@ -8,10 +8,10 @@ from benanza_ingest.parse import subgraphs
 
 
 def with_own_names(body: GraphProto, prefix: str) -> GraphProto:
-    """A copy of a branch in which the names of the values that it makes start with `prefix`.
+    """A copy of a branch in which the names of its own values start with `prefix`.
 
-    Branches of different Ifs may use the same names inside. What a branch reads from the graph
-    around it keeps its name.
+    Branches of different Ifs may use the same names inside. Values that a branch reads from the
+    graph around it keep their names.
     """
     made = [tensor.name for tensor in body.initializer]
     made += [sparse.values.name for sparse in body.sparse_initializer]

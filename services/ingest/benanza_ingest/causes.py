@@ -1,4 +1,4 @@
-"""Why the type of a value isn't known: what kept shape inference from telling it."""
+"""Finds out why shape inference didn't find the type of a value."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from benanza_ingest.operators import DECIDING_INPUTS, since_version
 from benanza_ingest.types import Types
 
 _DEPENDENT = frozenset("NonZero NonMaxSuppression Unique Compress ImageDecoder".split())
-"""Operators whose results are as large as the elements of their inputs say."""
+"""Operators whose results' sizes depend on the elements of their inputs."""
 
 _SHAPING = {
     op_type: positions
@@ -30,14 +30,15 @@ _SHAPING = {
 
 
 class Cause(NamedTuple):
-    """`dims` are the open dimensions that would have to be given. Where that wouldn't help,
-    `why` says what is the matter."""
+    """`dims` are the open dimensions that a user has to give. If that doesn't help, `why` says what
+    is wrong.
+    """
 
     why: str
     dims: tuple[str, ...] = ()
 
     def hint(self) -> str:
-        """What to do about it, or why nothing can be done."""
+        """How to mend it, or why it can't be mended."""
         return self.why or "give " + " ".join(f"--dim {name}=N" for name in self.dims)
 
 
@@ -48,16 +49,17 @@ _NOT_TOLD = Cause(
 
 
 class _Asked(NamedTuple):
-    """A value of which the type isn't known, or the elements aren't."""
+    """A value whose type isn't known, or, with `elements`, whose elements aren't."""
 
     name: str
     elements: bool
 
 
 class Causes:
-    """The causes of what isn't known in a graph, each found from those of what it follows from.
+    """The causes of unknown types in a graph. The cause for a value follows from the causes for the
+    inputs of its node.
 
-    Takes in the nodes in topological order.
+    Add the nodes in topological order.
     """
 
     def __init__(
@@ -78,17 +80,17 @@ class Causes:
         self._found: dict[_Asked, Cause] = {}
 
     def note(self, node: Node) -> None:
-        """Takes in a node whose results are not all known; it is no constant."""
+        """Adds a node some of whose outputs have unknown types. It must be no constant."""
         cause = self._of_node(node)
         for name in filter(None, node.outputs):
             self._found[_Asked(name, elements=False)] = self._open_dims(name) or cause
 
     def of(self, name: str) -> Cause:
-        """Why the type of this value isn't known."""
+        """The reason why the type of this value isn't known."""
         return self._of(_Asked(name, elements=False))
 
     def of_control_flow(self, node: Node) -> Cause:
-        """Why an operator with bodies, of a known version, stands in the graph itself."""
+        """The reason why an operator with bodies, of a known version, was not inlined."""
         if node.op_type != "If":
             return Cause(
                 f"the steps of {_title(node.proto)} are never unrolled; export the model with "
@@ -139,7 +141,7 @@ class Causes:
         return self._found[asked]
 
     def _own(self, asked: _Asked) -> Cause | None:
-        """The cause where it is the value itself, or None where others are to be asked."""
+        """The cause if it is the value itself, None if it is one of its inputs."""
         name = asked.name
         if name not in self._constants:
             return DEPENDS_ON_DATA if asked.elements else self._of_variable(name)
@@ -156,7 +158,7 @@ class Causes:
         )
 
     def _of_variable(self, name: str) -> Cause:
-        """For a value that isn't the result of a node taken in."""
+        """The cause for a value that no added node writes."""
         if name not in self._inputs:
             return _NOT_TOLD
         known = self._types.get(name)
@@ -167,7 +169,7 @@ class Causes:
         )
 
     def _of_stored(self, name: str) -> Cause:
-        """For a constant that the model states and nothing computes."""
+        """The cause for a constant that the model contains, and that nothing computes."""
         tensor = self._constants.tensor(name)
         if tensor is not None and tensor.external_data:
             return Cause(
@@ -177,7 +179,7 @@ class Causes:
         return Cause(f"it needs the constant {name!r}, whose elements can't be read")
 
     def _needs(self, asked: _Asked) -> list[_Asked]:
-        """What isn't known of that from which a constant follows."""
+        """The unknown inputs of the node that computes a constant."""
         found = self._constants.producer(asked.name)
         assert found is not None, "a constant that no node makes has a cause of its own"
         node, inputs = found
@@ -185,7 +187,7 @@ class Causes:
             return self._needs_of_type(node.op_type, inputs)
         if node.op_type in ("Shape", "Size"):
             return self._needs_of_type("", inputs)
-        if node.op_type == "CastLike":  # of its second input it only asks the type
+        if node.op_type == "CastLike":  # of its second input it uses only the type
             return [*self._needs_of_elements(inputs[:1]), *self._needs_of_type("", inputs[1:])]
         return self._needs_of_elements(inputs)
 
@@ -208,7 +210,7 @@ class Causes:
         ]
 
     def _open_dims(self, name: str) -> Cause | None:
-        """The dimensions that are all that a value's shape lacks, or None if it lacks more."""
+        """The open dimensions in a value's shape; None unless they are all that is unknown."""
         known = self._types.get(name)
         if known is None or known.shape is None:
             return None
@@ -217,7 +219,7 @@ class Causes:
         return Cause("", dims) if dims and len(dims) == len(lacking) else None
 
     def _complaint(self, node: NodeProto) -> Cause | None:
-        """What shape inference found to be wrong with a node, if anything."""
+        """What shape inference found wrong with a node; None if nothing."""
         said = next(filter(None, map(self._inference.complaints.get, node.output)), None)
         if said is None:
             return None
@@ -230,7 +232,7 @@ class Causes:
 
 
 def _most_telling(causes: list[Cause]) -> Cause:
-    """The first that no dimension mends, else all dimensions together."""
+    """The first cause that no dimension mends, else a cause with all the dimensions."""
     for cause in causes:
         if cause.why and cause != _NOT_TOLD:
             return cause

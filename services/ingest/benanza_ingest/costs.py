@@ -1,9 +1,9 @@
 """Operations, bytes and parameters of a layer.
 
-An operation is an addition, a multiplication, a comparison or the evaluation of a function
-for one element; a multiply-add counts as two. A bias is where a sum of products starts, and
-costs none. What a definition in ONNX's operator page
-needs per element is written out for the operators that need more than one.
+An operation is an addition, a multiplication, a comparison or the evaluation of a function for one
+element; a multiply-add counts as two. A bias costs none: it is the initial value of a sum of
+products. For operators that need several operations for each element, the number follows from
+their definition in ONNX's documentation of operators.
 """
 
 from math import prod
@@ -38,17 +38,16 @@ _PER_OUTPUT_ELEMENT = {
 }
 
 _READS_WHAT_IT_WRITES = frozenset(["Gather", "GatherElements", "GatherND", "Slice"])
-"""Operators that pick a part of their first input: the rest of it need not be read."""
-
+"""Operators that read only a part of their first input."""
 
 MAX_OPERATIONS = 2**60
-"""More can't be meant: it would keep an accelerator busy for ten minutes."""
+"""More must be an error: they would take an accelerator ten minutes."""
 
 
 def flops(layer: Layer) -> int:
-    """Operations of all the operators of a layer.
+    """The number of operations of a layer.
 
-    Raises `ModelError` for more than can be, and `ValueError` for a window of negative size.
+    Raises `ModelError` for more than `MAX_OPERATIONS`, and `ValueError` if a size is negative.
     """
     operations = sum([_operator_flops(layer, operator) for operator in layer.operators])
     if operations < 0:
@@ -62,10 +61,10 @@ def flops(layer: Layer) -> int:
 
 
 def moved_bytes(layer: Layer) -> int:
-    """Bytes that a layer has to move: each input read once, each output written once.
+    """The bytes that a layer moves: each input is read once, each output is written once.
 
-    What a group of operators passes on inside is not moved. Of a table that a Gather picks
-    rows from, or a Slice cuts a part from, only that part is read.
+    Values inside a group of operators are not moved. Of the first input of a Gather or a Slice,
+    only as much is read as is written.
     """
     sizes = [size_bytes(tensor.dtype, prod(tensor.shape)) for tensor in layer.tensors]
     moved = sum(sizes)
@@ -79,7 +78,7 @@ def moved_bytes(layer: Layer) -> int:
 
 
 def parameters(layer: Layer) -> int:
-    """Elements of the constant inputs, those that only decide a shape or an axis left out."""
+    """The number of elements of the constant inputs, without those that decide shapes or axes."""
     return sum([prod(t.shape) for t in layer.tensors if t.constant and t.value is None])
 
 
@@ -144,7 +143,7 @@ def _attribute(operator: Operator, name: str) -> object:
 
 
 def _einsum_flops(equation: str, shapes: list[tuple[int, ...]], elements: int) -> int:
-    """Two operations for each combination of indices and each operand after the first."""
+    """Two operations for each combination of indices, and for each operand after the first."""
     terms = equation.replace(" ", "").split("->")[0].split(",")
     sizes: dict[str, int] = {}
     ellipsis = 1
@@ -163,9 +162,9 @@ def _einsum_flops(equation: str, shapes: list[tuple[int, ...]], elements: int) -
 def _attention_flops(
     operator: Operator, shapes: list[tuple[int, ...]], output: tuple[int, ...]
 ) -> int:
-    """Two matrix products and a softmax. Heads are folded into the last axis at rank 3.
+    """Two matrix products and a softmax. At rank 3, the last axis contains the heads.
 
-    The keys are those of before, `past_key` [batch, heads, length, depth], and the new ones.
+    The keys are the former ones, `past_key` [batch, heads, length, depth], and the new ones.
     """
     query, key = shapes[0], shapes[1]
     past = shapes[4][2] if len(shapes) > 4 and len(shapes[4]) == 4 else 0
@@ -181,7 +180,8 @@ def _attention_flops(
 
 
 def _recurrent_flops(op_type: str, shapes: list[tuple[int, ...]]) -> int:
-    """The matrix products of all steps, with the weights W [directions, gates*hidden, input]
-    and R [directions, gates*hidden, hidden]."""
+    """The matrix products of all time steps, with the weights W [directions, gates*hidden, input]
+    and R [directions, gates*hidden, hidden].
+    """
     steps = prod(shapes[0][:2])
     return 2 * steps * (prod(shapes[1]) + prod(shapes[2]))

@@ -1,8 +1,8 @@
-"""Values that follow from shapes and constants alone: kept by name, evaluated when asked for.
+"""Constant folding: values that depend on shapes and constants only, evaluated on demand.
 
-A node all of whose inputs are such values is no layer. Most of them are never evaluated: only
-a Reshape's shape, a Slice's starts and the like are asked for, and they are small. The rules
-of the operators come from `onnx.reference`.
+A node that reads only such values is no layer. Most of the values are never evaluated: only the
+shape for a Reshape, the starts of a Slice and the like are needed, and they are small. Operators
+are evaluated by `onnx.reference`.
 """
 
 from math import ceil, prod
@@ -20,7 +20,7 @@ from benanza_schemas.element_types import TO_ONNX
 Array = npt.NDArray[Any]
 
 MAX_ELEMENTS = 1 << 16
-"""Larger constants are known by type and shape only."""
+"""Of constants with more elements, only type and shape are known."""
 
 _EVALUATED = frozenset(
     "Abs Add And Cast CastLike Ceil Clip Concat Constant ConstantOfShape Cos CumSum Div Equal "
@@ -29,11 +29,11 @@ _EVALUATED = frozenset(
     "ReduceMin ReduceProd ReduceSum Reshape Round ScatterElements ScatterND Sign Sin Slice "
     "Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor".split()
 )
-"""Operators on shapes and indices; others (a convolution of weights, say) are not evaluated."""
+"""The operators that are evaluated: those on shapes and indices, but no convolution of weights."""
 
 
 class Constants:
-    """Static values of a graph: weights, and what nodes compute from weights and shapes."""
+    """The static values of a graph: weights, and what nodes compute from weights and shapes."""
 
     def __init__(self, model: ModelProto, types: Types, inference: Inference) -> None:
         self._types = types
@@ -46,18 +46,18 @@ class Constants:
         self._names = {""}
 
     def add_tensor(self, name: str, tensor: TensorProto) -> None:
-        """A weight."""
+        """Adds a weight."""
         self._tensors[name] = tensor
         self._names.add(name)
 
     def add_array(self, name: str, value: Array) -> None:
-        """A constant that the graph doesn't name by itself."""
+        """Adds a constant that the model doesn't contain."""
         self._values[name] = value
         self._names.add(name)
         self.type_of(name)
 
     def type_of(self, name: str) -> TensorType | None:
-        """The type of a value, from its elements where shape inference doesn't know it."""
+        """The type of a value; from its elements if shape inference didn't find it."""
         if self._is_open(name) and name in self:
             value = self.value(name)
             if value is not None:
@@ -71,31 +71,31 @@ class Constants:
         return known is None or not known.resolved
 
     def add_node(self, node: NodeProto, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
-        """A node that reads static values only; `inputs` are their names, aliases resolved."""
+        """Adds a node that reads only static values; `inputs` are their names, aliases resolved."""
         for output in outputs:
             self._producers[output] = (node, inputs)
         self._names.update(outputs)
 
     def tensor(self, name: str) -> TensorProto | None:
-        """A value as the model states it, or None where it doesn't."""
+        """The value as the model contains it; None if it is computed."""
         made = self._producers.get(name)
         if made is None:
             return self._tensors.get(name)
         return next((a.t for a in made[0].attribute if a.name == "value"), None)
 
     def producer(self, name: str) -> tuple[NodeProto, tuple[str, ...]] | None:
-        """The node that makes a static value, and the names of its inputs; None for a weight."""
+        """The node that computes a static value, and its inputs' names; None for a weight."""
         return self._producers.get(name)
 
     def __contains__(self, name: str) -> bool:
         return name in self._names and name != ""
 
     def has_all(self, names: tuple[str, ...]) -> bool:
-        """Whether all of these values are static, those left out taken as such."""
+        """Whether all these values are static; values that are left out count as static."""
         return self._names.issuperset(names)
 
     def value(self, name: str) -> Array | None:
-        """The elements of a static value, or None where they aren't known or are too many."""
+        """The elements of a static value; None if they aren't known or are too many."""
         # Chains of shape arithmetic can be longer than Python's stack is deep.
         pending = [name]
         while pending:
@@ -118,7 +118,7 @@ class Constants:
         return self._values[name]
 
     def _unknown_inputs(self, node: NodeProto, inputs: tuple[str, ...]) -> list[str]:
-        # Where only a shape or a type is asked for, it may still follow from the elements.
+        # Even a type or a shape may have to be found from the elements.
         untyped = tuple([name for name in inputs if name in self and self._is_open(name)])
         if node.op_type in ("Shape", "Size"):
             inputs = untyped
@@ -167,7 +167,7 @@ class Constants:
         return np.array(part, np.int64)
 
     def _cast_like(self, inputs: tuple[str, ...]) -> Array | None:
-        """CastLike asks for the type of its second input, which may be no constant."""
+        """CastLike uses only the type of its second input, which may be no constant."""
         value, like = self._values[inputs[0]], self.type_of(inputs[1])
         if value is None or like is None or like.dtype == "string":
             return None
@@ -181,7 +181,7 @@ class Constants:
     def _run(
         self, node: NodeProto, inputs: tuple[str, ...], arrays: list[Array | None]
     ) -> list[Array | None]:
-        from onnx.reference import ReferenceEvaluator  # takes 0.1 s, and is seldom needed
+        from onnx.reference import ReferenceEvaluator  # the import takes 0.1 s, rarely needed
 
         renamed = NodeProto()
         renamed.CopyFrom(node)
@@ -199,7 +199,7 @@ class Constants:
         try:
             with np.errstate(all="ignore"):
                 found = iter(ReferenceEvaluator(model).run(None, feeds))
-        except Exception:  # noqa: BLE001  a constant that can't be computed is one not known
+        except Exception:  # noqa: BLE001  a constant that can't be computed is unknown
             return [None] * len(node.output)
         return [_array(next(found)) if name else None for name in node.output]
 
@@ -215,7 +215,7 @@ def _elements(tensor: TensorProto) -> Array | None:
         return None
     try:
         return numpy_helper.to_array(tensor)
-    except Exception:  # noqa: BLE001  data that don't fit the shape: known by type only
+    except Exception:  # noqa: BLE001  data that don't fit the shape: only the type is known
         return None
 
 
@@ -236,7 +236,7 @@ def _constant(node: NodeProto) -> Array | None:
 
 
 def _result_elements(op_type: str, arrays: list[Array | None]) -> int:
-    """How large a result may be, found before it is computed: small inputs can ask for much."""
+    """An upper bound for the elements of a result, before it is computed: it may be huge."""
     present = [a for a in arrays if a is not None]
     sizes = [int(a.size) for a in present]
     try:
@@ -254,5 +254,5 @@ def _result_elements(op_type: str, arrays: list[Array | None]) -> int:
                 return sum(sizes)
         return prod(np.broadcast_shapes(*(a.shape for a in present)))
     except (TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError):
-        # Shapes that don't broadcast belong to operators that take parts of their input.
+        # Shapes that don't broadcast are those of operators that read parts of their input.
         return max(sizes, default=1)

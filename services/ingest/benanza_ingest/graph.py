@@ -1,4 +1,4 @@
-"""The graph that ingest works on: live nodes in topological order, types, and constants."""
+"""The graph of a model in ingest: live nodes in topological order, types, and constants."""
 
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -20,11 +20,11 @@ CONTROL_FLOW = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
 
 class Node(msgspec.Struct):
-    """An operator that does something when the model runs.
+    """An operator that runs when the model runs.
 
-    `inputs` and `outputs` are names of values, an empty one where an optional one is left out
-    or nobody reads it; `captured` are those that the bodies of a control-flow operator read
-    from outside. The standard domain is the empty one.
+    `inputs` and `outputs` are names of values; a name is empty if an optional value is left out, or
+    if nothing reads it. `captured` are the values that the bodies of a control-flow operator read
+    from outside. `domain` is empty for the standard domain.
     """
 
     proto: NodeProto
@@ -36,13 +36,16 @@ class Node(msgspec.Struct):
     captured: tuple[str, ...] = ()
 
     def title(self) -> str:
-        """What people call it: a name need not be given."""
+        """The node's name for people; if it has none, that of its first output, or its type."""
         return self.name or next(filter(None, self.outputs), self.op_type)
 
 
 @dataclass(slots=True)
 class Graph:
-    """A model's graph, resolved as far as shapes and constants allow."""
+    """A model's graph with the types and constants that are known, and the causes of what isn't.
+
+    `outputs` are the names of the model's outputs.
+    """
 
     nodes: list[Node]
     types: Types
@@ -52,7 +55,7 @@ class Graph:
 
 
 def make_node(proto: NodeProto) -> Node:
-    """A node as the model states it."""
+    """The node of this proto, with the names as the model has them."""
     op_type = proto.op_type
     domain = proto.domain
     return Node(
@@ -85,10 +88,10 @@ def captured_names(node: NodeProto) -> tuple[str, ...]:
 
 
 def in_topological_order(graph: GraphProto) -> list[Node]:
-    """The nodes of a graph, put in place into an order in which each follows what it reads.
+    """The nodes of a graph in topological order. The graph's own list is sorted as well.
 
-    ONNX wants a model to list them so, and most do. Raises `ModelError` for a cycle, for a
-    value that two nodes write, and for one that nothing writes.
+    ONNX requires this order, and most models have it. Raises `ModelError` for a cycle, for a value
+    that is written twice, and for a value that is read but never written.
     """
     given = {value.name for value in graph.input}
     given.update(tensor.name for tensor in graph.initializer)
@@ -140,9 +143,9 @@ def _sorted(nodes: list[Node], given: set[str]) -> list[Node]:
 
 
 def without_dead(nodes: list[Node], outputs: list[str], opsets: dict[str, int]) -> list[Node]:
-    """The nodes that some output of the graph depends on.
+    """The nodes on which an output of the graph depends.
 
-    Outputs of theirs that nobody reads become empty where the operator may leave them out.
+    Optional outputs of these nodes that nothing reads get an empty name.
     """
     needed = set(outputs)
     live = []

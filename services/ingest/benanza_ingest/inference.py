@@ -1,4 +1,4 @@
-"""Shape inference for one node, with the elements of those of its inputs that are static."""
+"""Shape inference for one node, with the elements of its static inputs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from benanza_ingest.types import TensorType, Types, from_proto
 
 _MAX_COMPLAINT = 200
 _TAGS = re.compile(r"\[\w+Error\] |\(op_type:.*?\): ")
-"""What onnx puts in front of its errors."""
+"""Prefixes of onnx's error messages."""
 
 
 class Inference:
-    """Adds what follows for the outputs of single nodes to the types of a graph's values.
+    """Infers the types of single nodes' outputs, and adds them to the types of a graph's values.
 
-    `complaints` has, by the names of its outputs, what is wrong with a node: a line each.
+    `complaints` holds what is wrong with a node, as one line, by the names of the node's outputs.
     """
 
     def __init__(self, model: ModelProto, types: Types) -> None:
@@ -36,10 +36,11 @@ class Inference:
         inputs: Sequence[str],
         values: Mapping[str, npt.NDArray[Any] | None],
     ) -> None:
-        """Takes in what a node says of its outputs, from the types of what it reads.
+        """Infers the types of a node's outputs from those of its inputs.
 
-        `inputs` are the names of that, aliases resolved; `values` has the elements of those
-        that are known. What can't be inferred stays as it is: layers that need it are skipped.
+        `inputs` are the names of the inputs, with aliases resolved; `values` holds the elements of
+        those that are known. Types that can't be inferred stay as they are: layers that need them
+        are skipped.
         """
         if any(subgraphs(node)):
             return
@@ -65,7 +66,7 @@ class Inference:
             found = shape_inference.infer_node_outputs(
                 definition, renamed, types, data, None, self._opsets, self._ir_version
             )
-        except Exception as error:  # noqa: BLE001  onnx has many, and says itself what is wrong
+        except Exception as error:  # noqa: BLE001  onnx raises many types, with a message that says what is wrong
             self._complain(node, str(error))
             return
         for name, inferred in found.items():

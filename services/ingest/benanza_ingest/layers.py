@@ -1,4 +1,4 @@
-"""From a graph's nodes to layers with identity and costs."""
+"""Makes layers of a graph's nodes, with identity and costs."""
 
 import onnx
 
@@ -22,7 +22,7 @@ from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor
 
 
 class _Given(dict[bytes, Attribute]):
-    """Attributes by their encoded form: the same ones come again and again."""
+    """A cache of attributes by their encoded form, since the same ones occur often."""
 
     def __missing__(self, encoded: bytes) -> Attribute:
         self[encoded] = attribute = read_attribute(encoded)
@@ -30,7 +30,7 @@ class _Given(dict[bytes, Attribute]):
 
 
 class Layers:
-    """Makes the layers of one graph. Nodes that are alike are worked out once."""
+    """Makes the layers of one graph. Equal nodes are processed once."""
 
     def __init__(self, graph: Graph, opsets: dict[str, int], limits: Limits) -> None:
         self._graph = graph
@@ -41,7 +41,7 @@ class Layers:
         self._given = _Given()
 
     def layer(self, node: Node) -> ExtractedLayer:
-        """The layer that a node is; a skipped one where that can't be told."""
+        """The layer of a node; a skipped one, with the reason, if a layer can't be made of it."""
         op_type, domain, inputs = node.op_type, node.domain, node.inputs
         name = node.title()
         version = since_version(op_type, domain, self._opsets.get(domain))
@@ -66,7 +66,7 @@ class Layers:
             try:
                 made = self._make(node, version, given, wires, numbers)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                # A file can contradict an operator's definition in more ways than one can list.
+                # A file can contradict an operator's definition in too many ways to list.
                 why = " ".join(f"{op_type} isn't as ONNX defines it ({error})".split())
                 return _skipped(name, node, f"{why}; export the model again")
             self._made[alike] = made
@@ -90,7 +90,7 @@ class Layers:
         wires: tuple[int, ...],
         numbers: list[int],
     ) -> ExtractedLayer:
-        """The layer, without its name, of a node with the tensors that it reads and writes."""
+        """The layer, without its name, of a node that reads and writes these tensors."""
         described = [self._tensors[number] for number in numbers]
         tensors = dict(zip(wires, described, strict=True))
         tensors.pop(OMITTED, None)
@@ -174,7 +174,7 @@ def _skipped(name: str, node: Node, reason: str) -> ExtractedLayer:
 
 
 def _wires(values: tuple[str, ...]) -> tuple[int, ...]:
-    """Numbers the values as `canonical` does: in the order in which the operator names them."""
+    """Numbers for the values as `canonical` assigns them: in the order of the operator's names."""
     if len(set(values)) == len(values) and "" not in values:
         return tuple(range(len(values)))
     places = {"": OMITTED}
@@ -182,7 +182,7 @@ def _wires(values: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _without_tail(wires: tuple[int, ...]) -> tuple[int, ...]:
-    """Leaves out what is omitted at the end, as `canonical` does."""
+    """Without the omitted ones at the end, as `canonical` has it."""
     while wires and wires[-1] == OMITTED:
         wires = wires[:-1]
     return wires

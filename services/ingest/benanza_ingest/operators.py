@@ -1,4 +1,4 @@
-"""What ONNX's operators are to a layer: kinds, constants that decide a meaning, attributes."""
+"""ONNX's operators: which move data, which constants decide their meaning, their attributes."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -16,7 +16,7 @@ MOVEMENT = frozenset(
     "ScatterElements Scatter ScatterND Slice SpaceToDepth Split TensorScatter Tile Transpose "
     "Trilu Unique Upsample Where Identity Reshape Flatten Squeeze Unsqueeze BitCast".split()
 )
-"""Operators that only move bytes. Those that turn out to move none are views."""
+"""Operators that only move bytes. A node that moves none is a view."""
 
 DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
     "BlackmanWindow": (0,),
@@ -60,18 +60,19 @@ DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
     "Unsqueeze": (1,),
     "Upsample": (1,),
 }
-"""Inputs whose elements, where constant, decide what the operator does, so that they belong to
+"""Positions of inputs whose elements, if constant, decide what the operator does, and so belong to
 the layer's identity. Weights are not among them."""
 
 DECIDING_ELEMENTS = 4096
-"""A constant with more elements than this (a Pow by a whole tensor, say) is a weight."""
+"""A constant with more elements, such as the exponents of a Pow, counts as a weight."""
 
 Shape = tuple[int, ...]
 
 
-class Window(NamedTuple):
-    """The sizes of the axes along which a window slides, and its own, if a weight's shape
-    says it. An operator's attributes may leave out what follows from these."""
+class SlidingWindow(NamedTuple):
+    """The sizes of the axes along which a window slides, and the window's own sizes if they are
+    those of a weight. An operator's attributes may leave out what follows from these.
+    """
 
     sizes: Shape
     kernel: Shape | None
@@ -84,7 +85,7 @@ _WINDOWED = frozenset(
 
 @cache
 def schema(op_type: str, domain: str, opset: int | None) -> onnx.defs.OpSchema | None:
-    """The operator's definition at this opset version, or None if onnx doesn't know it."""
+    """The operator's definition at this opset version; None if onnx doesn't know it."""
     if opset is None or not 0 < opset < 1 << 31:
         return None
     try:
@@ -95,7 +96,7 @@ def schema(op_type: str, domain: str, opset: int | None) -> onnx.defs.OpSchema |
 
 @cache
 def since_version(op_type: str, domain: str, opset: int | None) -> int | None:
-    """The opset version that last changed the operator's meaning, or None if it isn't known."""
+    """The opset version that last changed the operator's meaning; None if it isn't known."""
     found = schema(op_type, domain, opset)
     return None if found is None else int(found.since_version)
 
@@ -119,7 +120,7 @@ def _defaults(op_type: str, domain: str, version: int) -> dict[str, AttributeVal
 
 @cache
 def optional_outputs(op_type: str, domain: str, opset: int | None) -> frozenset[int]:
-    """Positions of the outputs that a model may leave out."""
+    """The positions of the outputs that a model may leave out."""
     found = schema(op_type, domain, opset)
     if found is None:
         return frozenset()
@@ -132,27 +133,30 @@ def attributes(
     domain: str,
     version: int,
     given: Iterable[Attribute],
-    window: Window | None,
+    window: SlidingWindow | None,
 ) -> tuple[Attribute, ...]:
-    """An operator's attributes, sorted, those left out filled in; `window` is `window_of` it."""
+    """An operator's attributes, sorted by name, with defaults for those left out.
+
+    `given` are those in the model; `window` is that of `window_of`.
+    """
     values = dict(_defaults(op_type, domain, version))
     values.update([(attribute.name, attribute.value) for attribute in given])
     if window is not None:
         _spell_out_window(op_type, values, window)
-        # Older versions have no dilations, say: an attribute too many makes a model invalid.
+        # Older versions lack some, such as dilations: an unknown attribute makes a model invalid.
         for name in values.keys() - _attribute_names(op_type, domain, version):
             del values[name]
     return tuple([Attribute(name, values[name]) for name in sorted(values)])
 
 
 def read_attribute(encoded: bytes) -> Attribute:
-    """An attribute from an encoded `AttributeProto`."""
+    """The attribute in an encoded `AttributeProto`."""
     proto = AttributeProto.FromString(encoded)
     return Attribute(proto.name, _value(proto))
 
 
-def window_of(op_type: str, tensors: list[Tensor]) -> Window | None:
-    """What follows from the tensors that a convolution or a pooling reads; None for others."""
+def window_of(op_type: str, tensors: list[Tensor]) -> SlidingWindow | None:
+    """The window of a convolution or a pooling that reads these tensors; None for others."""
     if op_type not in _WINDOWED or len(tensors[0].shape) < 3:
         return None
     kernel: Shape | None = None
@@ -160,11 +164,13 @@ def window_of(op_type: str, tensors: list[Tensor]) -> Window | None:
         kernel = tensors[3].shape[2:]
     elif "Conv" in op_type:
         kernel = tensors[1].shape[2:]
-    return Window(tensors[0].shape[2:], kernel)
+    return SlidingWindow(tensors[0].shape[2:], kernel)
 
 
-def _spell_out_window(op_type: str, values: dict[str, AttributeValue], window: Window) -> None:
-    """One form for windows written in several ways; ONNX's schemas leave these defaults out."""
+def _spell_out_window(
+    op_type: str, values: dict[str, AttributeValue], window: SlidingWindow
+) -> None:
+    """Writes a window's attributes out in one form; ONNX's schemas lack these defaults."""
     rank = len(window.sizes)
     if window.kernel is not None:
         values.setdefault("kernel_shape", window.kernel)
@@ -218,7 +224,7 @@ def _value(attribute: AttributeProto) -> AttributeValue:
             return tuple(s.decode(errors="backslashreplace") for s in attribute.strings)
         case AttributeProto.TENSOR:
             return _tensor(attribute.t)
-    # Graphs and types don't occur: layers with bodies and of other types are skipped.
+    # Graphs and types don't occur: layers with bodies or of other types are skipped.
     return str(attribute.type)
 
 

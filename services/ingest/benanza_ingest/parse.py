@@ -1,4 +1,4 @@
-"""From the bytes of an ONNX file to a checked `ModelProto` whose weights' data are gone."""
+"""Decodes an ONNX file into a checked `ModelProto` without the data of its weights."""
 
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -13,29 +13,29 @@ from benanza_ingest.limits import NODES_SETTING, TENSOR_ELEMENTS_SETTING, Limits
 from benanza_ingest.strip import strip
 
 KEPT_ELEMENTS = 1 << 13
-"""Constants up to this size keep their data: a shape or an axis is never larger."""
+"""Constants of up to so many elements keep their data: shapes and axes are never larger."""
 
 KEPT_BYTES = 8 * KEPT_ELEMENTS
 
 STRIPPED_FROM_BYTES = 1 << 22
-"""Files up to this size keep the data of their weights, which can't be large."""
+"""Files of up to this size are decoded whole: the data of their weights can't be large."""
 
 MAX_AXES = 64
-"""No library computes with more; numpy stops here as well."""
+"""The largest number of axes: no library supports more, nor does numpy."""
 
 
 def parse(content: bytes, limits: Limits) -> ModelProto:
-    """The model in an ONNX file, functions inlined, without the data of its weights.
+    """The model in an ONNX file, with functions inlined, without the data of its weights.
 
-    External data are never opened. Raises `ModelError` for what is no ONNX model, is over the
-    limits, or points outside its folder.
+    External data are never opened. Raises `ModelError` if the file is no ONNX model, or if the
+    model exceeds the limits.
     """
     model = _decode(content)
     return _inline(model, limits) if model.functions else model
 
 
 def opset_imports(model: ModelProto) -> dict[str, int]:
-    """The opset version of each operator domain that the model names; `ai.onnx` is ``""``."""
+    """The opset version for each domain that the model names; ``""`` is the domain `ai.onnx`."""
     return {_domain(entry.domain): entry.version for entry in model.opset_import}
 
 
@@ -77,7 +77,7 @@ def _decode(content: bytes) -> ModelProto:
 
 
 def weight_dims(tensor: TensorProto, limits: Limits) -> tuple[int, ...]:
-    """The shape of a weight. Raises `ModelError` for one that can't be, or is too large."""
+    """The shape of a weight. Raises `ModelError` if it has a negative size."""
     dims = tuple(tensor.dims)
     if dims and min(dims) < 0:
         raise ModelError(f"weight {tensor.name!r} has a negative dimension; export it again")
@@ -86,7 +86,7 @@ def weight_dims(tensor: TensorProto, limits: Limits) -> tuple[int, ...]:
 
 
 def check_elements(name: str, shape: tuple[int, ...], limits: Limits) -> None:
-    """Raises `ModelError` for a tensor of more elements or axes than can be."""
+    """Raises `ModelError` for a tensor with too many elements or axes."""
     if len(shape) > MAX_AXES:
         raise ModelError(f"tensor {name!r} has {len(shape):,} axes; export the model again")
     if prod(shape) > limits.tensor_elements:
@@ -97,8 +97,10 @@ def check_elements(name: str, shape: tuple[int, ...], limits: Limits) -> None:
 
 
 def check_location(tensor: TensorProto) -> None:
-    """Raises `ModelError` for external data outside the model's folder. They are never opened,
-    but a model that points there is not to be passed on."""
+    """Raises `ModelError` for external data outside the model's folder.
+
+    They are never opened, but a model that refers to them must not be passed on.
+    """
     for entry in tensor.external_data:
         if entry.key != "location":
             continue
@@ -122,7 +124,7 @@ def _inline(model: ModelProto, limits: Limits) -> ModelProto:
 
 
 def _check_function_size(model: ModelProto, limits: Limits) -> None:
-    """Nodes after inlining, found before it: functions that call functions grow fast."""
+    """Checks the number of nodes after inlining, before it: nested functions grow fast."""
     bodies = {(_domain(f.domain), f.name): f.node for f in model.functions}
     sizes: dict[tuple[str, str], int] = {}
     under_way: set[tuple[str, str]] = set()
@@ -148,7 +150,7 @@ def _check_function_size(model: ModelProto, limits: Limits) -> None:
 
 
 def check_count(nodes: int, limits: Limits) -> None:
-    """Raises `ModelError` for more nodes than the limits allow."""
+    """Raises `ModelError` if the model has more nodes than the limits allow."""
     if nodes > limits.nodes:
         raise ModelError(
             f"the model has {nodes:,} nodes, more than {limits.nodes:,}; raise {NODES_SETTING} "
@@ -157,7 +159,7 @@ def check_count(nodes: int, limits: Limits) -> None:
 
 
 def check_text(names: Iterable[str]) -> None:
-    """Raises `ModelError` for a name that isn't UTF-8: protobuf gives it as bytes."""
+    """Raises `ModelError` for a name that isn't UTF-8, which protobuf returns as bytes."""
     if bytes in set(map(type, names)):
         raise ModelError(
             "a name in the model isn't UTF-8 text: the file was damaged; export or download it "

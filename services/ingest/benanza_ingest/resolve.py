@@ -1,7 +1,7 @@
-"""From a parsed model to its graph of live nodes with types, in one pass over the nodes.
+"""Resolves a parsed model into its graph of live nodes with types, in one pass over the nodes.
 
-Constants are taken out, sequences and conditions that are known resolved, and what shape
-inference left open is inferred again with the constants that are known by then.
+The pass takes constants out, resolves known sequences and conditions, and infers open types again
+with the constants that are known by then.
 """
 
 from math import prod
@@ -45,10 +45,10 @@ _MAX_NESTING = 64
 
 
 def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
-    """The live nodes of a model whose inputs were bound, with what is known of their types.
+    """The graph of a model whose inputs were bound, with the types that are known.
 
-    Raises `ModelError` for a graph with a cycle or with values that nothing writes, and for
-    weights that are too large.
+    Raises `ModelError` if the graph has a cycle, if it reads values that nothing writes, or if it
+    exceeds the limits.
     """
     check_count(len(model.graph.node), limits)
     nodes = in_topological_order(model.graph)
@@ -58,17 +58,17 @@ def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
         inferred = _inferred(model).graph
         types.add_values(inferred.value_info)
         types.add_values(inferred.output)
-    # Else the shapes that the model states are those of another batch size.
+    # Otherwise the shapes that the model declares are those of another batch size.
     types.add_values(binding.inputs)
     return _Resolver(model, types, binding, limits).run(nodes)
 
 
 def _inferred(model: ModelProto) -> ModelProto:
-    # Without onnx's data propagation, which takes a hundred bytes for each element of a vector,
-    # whatever its size: what shapes decide follows from `Constants`.
+    # Without onnx's data propagation, which takes a hundred bytes for each element of a vector of
+    # any size: `Constants` does its work.
     try:
         return shape_inference.infer_shapes(model)
-    except Exception:  # noqa: BLE001  types that contradict each other: go on node by node
+    except Exception:  # noqa: BLE001  contradicting types: infer node by node
         return model
 
 
@@ -136,7 +136,7 @@ class _Resolver:
             if aliases:
                 node.inputs = tuple([aliases.get(name, name) for name in node.inputs])
                 node.captured = tuple([aliases.get(name, name) for name in node.captured])
-            if node.domain or not opset:  # nothing is known of what it does
+            if node.domain or not opset:  # the operator isn't known
                 self._add_node(node)
             elif self._is_constant(node):
                 constants.add_node(node.proto, node.inputs, node.outputs)
@@ -155,7 +155,7 @@ class _Resolver:
             return True
         if not inputs or op_type in _NEVER_CONSTANT:
             return False
-        if op_type == "CastLike":  # of its second input it only asks the type
+        if op_type == "CastLike":  # of its second input it uses only the type
             inputs = inputs[:1]
         return self._constants.has_all(inputs)
 
@@ -169,7 +169,7 @@ class _Resolver:
         self._aliases.update(aliases)
 
     def _add_branch(self, node: Node, depth: int) -> bool:
-        """Puts the branch that runs in the place of an If whose condition is known."""
+        """Replaces an If whose condition is known by the branch that runs."""
         if depth > _MAX_NESTING or node.inputs[0] not in self._constants:
             return False
         condition = self._constants.value(node.inputs[0])
@@ -192,7 +192,7 @@ class _Resolver:
     def _add_node(self, node: Node) -> None:
         if self._former_batch is not None and node.op_type == "Reshape":
             self._follow_batch(node)
-        # Who reads a sequence reads its tensors, which no node puts into it any more.
+        # A node that reads a sequence reads its tensors: the nodes that made the sequence are gone.
         if self._sequences.any_known:
             node.captured += self._sequences.parts(node.inputs + node.captured)
         if self._has_open_outputs(node):
@@ -209,7 +209,7 @@ class _Resolver:
         return False
 
     def _infer(self, node: Node) -> None:
-        """Shape inference for one node, with the constants that are known here."""
+        """Infers the types of one node's outputs, with the constants that are known."""
         if node.op_type in CONTROL_FLOW:
             return
         values = {}
@@ -220,7 +220,7 @@ class _Resolver:
         self._inference.infer(node.proto, node.inputs, values)
 
     def _follow_batch(self, node: Node) -> None:
-        """A Reshape to a shape that states the former batch size gets the new one."""
+        """Replaces the former batch size in the shape of a Reshape by the new one."""
         data, shape = node.inputs[0], node.inputs[1] if len(node.inputs) > 1 else ""
         known, target = self._types.get(data), self._constants.value(shape) if shape else None
         if known is None or not known.resolved or target is None or target.shape in ((), (0,)):

@@ -1,7 +1,7 @@
-"""Sequence operators, resolved into the tensors that they stand for.
+"""Replaces sequence operators by ordinary ones.
 
-Exporters write SplitToSequence with SequenceAt where they mean Split. A sequence whose parts
-are known by name needs no operator of its own.
+Exporters write SplitToSequence and SequenceAt for a Split. A sequence whose tensors are known by
+name needs no operator.
 """
 
 from collections.abc import Callable
@@ -17,16 +17,15 @@ OPERATORS = frozenset(
     "SplitToSequence ConcatFromSequence".split()
 )
 
-
 SINCE = 11
-"""The opset version that brought sequences."""
+"""The opset version that introduced sequences."""
 
 MAX_PARTS = 4096
-"""A sequence of more tensors is not taken apart: each would be an output of one Split."""
+"""A sequence of more tensors is not resolved: each would be an output of one Split."""
 
 
 class Sequences:
-    """The sequences of a graph that are known: for each name, the names of its tensors."""
+    """The known sequences of a graph: for each name, the names of the tensors in it."""
 
     def __init__(self, types: Types, constants: Constants) -> None:
         self._types = types
@@ -34,25 +33,26 @@ class Sequences:
         self._parts: dict[str, list[str]] = {}
 
     def alias(self, name: str, of: str) -> None:
-        """`name` is the same sequence as `of`, if that is one."""
+        """Adds `name` as another name of `of`, if that is a known sequence."""
         if of in self._parts:
             self._parts[name] = self._parts[of]
 
     @property
     def any_known(self) -> bool:
-        """Whether there are any; most models have none."""
+        """Whether any sequence is known; most models have none."""
         return bool(self._parts)
 
     def parts(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The tensors in those of the values with these names that are known sequences."""
+        """The names of the tensors in those of these values that are known sequences."""
         return tuple([part for name in names for part in self._parts.get(name, ())])
 
     def resolve(
         self, node: NodeProto, inputs: tuple[str, ...], opset: int
     ) -> tuple[list[NodeProto], dict[str, str]] | None:
-        """What stands in the place of a sequence operator: ordinary nodes, and aliases.
+        """The nodes and aliases that replace a sequence operator.
 
-        None if it can't be resolved, because a position or a length depends on data.
+        `inputs` are the names of its inputs with aliases resolved. Returns None if the operator
+        can't be replaced because a position or a length depends on data.
         """
         rules: dict[str, Callable[..., tuple[list[NodeProto], dict[str, str]] | None]] = {
             "SplitToSequence": self._split,
@@ -186,7 +186,7 @@ class Sequences:
         opset: int,
         **attributes: int,
     ) -> NodeProto:
-        """A node whose list of numbers is an attribute up to opset 12 and an input after it."""
+        """A node with a list of numbers: an attribute up to opset 12, an input later."""
         as_input = opset >= 13
         if as_input:
             name = f"{outputs[0]}.{argument}"

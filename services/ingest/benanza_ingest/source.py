@@ -1,4 +1,4 @@
-"""Fetches an ONNX file from where a user says it is, and checks it against its checksum."""
+"""Fetches an ONNX file from a path or an address, and checks its SHA-256."""
 
 import hashlib
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from benanza_ingest.zoo import PREFIX, zoo_path
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
-"""The longest silence of a server."""
+"""The longest time without a byte from the server, in seconds."""
 
 TOTAL_SECONDS = 3600.0
-"""The longest download: a server that sends a byte a minute is never silent."""
+"""The longest download in seconds: a server may send a byte a minute."""
 
 _CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class FetchedModel:
-    """A model's file. `uri` is an absolute address that another process can fetch it from."""
+    """A model's file. `uri` is an absolute address, from which another process can fetch it."""
 
     name: str
     uri: str
@@ -35,9 +35,9 @@ class FetchedModel:
 def fetch(model: str, limits: Limits, sha256: str | None = None) -> FetchedModel:
     """Reads MODEL: a path, a `file:`, `http:` or `https:` address, or `zoo:NAME`.
 
-    External data of the model are not fetched: ingest needs no weights. Raises `ModelError`
-    if there is nothing to read there, if it is larger than `limits.model_bytes`, if it takes
-    longer than the seconds above, or if its SHA-256 (hexadecimal) isn't the one given.
+    External data of the model are not fetched: ingest needs no weights. Raises `ModelError` if the
+    file can't be read, if it is larger than `limits.model_bytes`, if the server exceeds the times
+    above, or if its SHA-256 (hexadecimal) isn't `sha256`.
     """
     if any(ord(character) < ord(" ") for character in model):
         raise ModelError(f"{model!r} is no path and no address: it holds control characters")
@@ -85,7 +85,7 @@ def _read(path: Path, limits: Limits) -> bytes:
         if path.is_dir():
             raise ModelError(f"{path} is a folder; name the .onnx file in it")
         with path.open("rb") as file:
-            # Python sets aside as much memory as it is asked for, whatever there is to read.
+            # Python allocates as much memory as is requested, however small the file is.
             size = path.stat().st_size if path.is_file() else limits.model_bytes
             content = file.read(min(size, limits.model_bytes) + 1)
     except FileNotFoundError:
@@ -106,7 +106,8 @@ def _download(address: str, limits: Limits) -> bytes:
             if response.status != 200:
                 raise ModelError(f"{address} answers {response.status}; check the address")
             content = bytearray()
-            while chunk := response.read1(_CHUNK_BYTES):  # what has come, without waiting for more
+            # `read1` returns what has arrived, without waiting for more.
+            while chunk := response.read1(_CHUNK_BYTES):
                 content += chunk
                 if len(content) > limits.model_bytes:
                     break

@@ -1,8 +1,8 @@
-"""Takes out of an encoded model what ingest doesn't read, before anything is decoded.
+"""Removes what ingest doesn't read from an encoded model, before it is decoded.
 
-Decoded, a weight can take twelve times the memory that it has in the file, and shape inference
-would copy it again. So the file is cut first, by protobuf's wire format: a message is a row of
-fields, each with its number and its length.
+A decoded weight can take twelve times its bytes in the file, and shape inference would copy it
+again. So the data are removed first, by protobuf's wire format: a message is a sequence of fields,
+each with its number and its length.
 https://protobuf.dev/programming-guides/encoding/
 """
 
@@ -16,13 +16,13 @@ from onnx import ModelProto, TensorProto
 from benanza_ingest.errors import ModelError
 
 MAX_FIELDS = 2_000_000
-"""No model of a size that ingest takes on has as many. Counting on would take minutes."""
+"""No model within the limits has more. To count further would take minutes."""
 
 MAX_KEPT_BYTES = 1 << 24
-"""How much data is kept in all, besides that of the smallest tensors. They are copied often."""
+"""The largest sum of data that is kept, besides the smallest tensors: it is copied often."""
 
 _MAX_DEPTH = 100
-"""How deep messages may lie in each other: protobuf's own limit."""
+"""The deepest nesting of messages: protobuf's own limit."""
 
 _WHOLE_BYTES = 256
 """Messages up to this size are left as they are."""
@@ -34,23 +34,24 @@ _DATA = frozenset(
 _EXTERNAL = TensorProto(data_location=TensorProto.EXTERNAL).SerializeToString()
 
 _LENGTH = 2
-"""The wire type of what has a length: bytes, text, messages, numbers in a row."""
+"""The wire type of fields with a length: bytes, text, messages, packed numbers."""
 
 _Parts = list[bytes | memoryview]
 
 
 def strip(model: bytes, kept_bytes: int) -> bytes:
     """An encoded `ModelProto` without documentation, and without the data of those tensors that
-    have more than `kept_bytes` of it. Such a tensor is marked as one with external data.
+    have more than `kept_bytes` bytes of it. Such a tensor is marked as one with external data.
 
-    Raises `DecodeError` for what isn't protobuf, and `ModelError` for more than `MAX_FIELDS`.
+    Raises `DecodeError` if `model` isn't protobuf, and `ModelError` for more than `MAX_FIELDS`.
     """
     return b"".join(_Stripper(kept_bytes).strip(memoryview(model), "ModelProto", 0))
 
 
 class _Kind(NamedTuple):
-    """The numbers of those fields of a message that can be large. `messages` gives the kinds
-    of what lies in the message."""
+    """The numbers of those fields of a message that can be large. `messages` holds the names of the
+    messages inside the message.
+    """
 
     unread: frozenset[int]
     data: frozenset[int]
@@ -73,7 +74,7 @@ def _kind(name: str) -> _Kind:
 
 
 class _Field(NamedTuple):
-    """Where a field starts, where its content does, and where both end."""
+    """A field's number, with the positions of its start, of its content, and of its end."""
 
     number: int
     start: int
@@ -88,7 +89,7 @@ class _Stripper:
         self._fields_left = MAX_FIELDS
 
     def strip(self, message: memoryview, name: str, depth: int) -> _Parts:
-        """What is left of a message, in parts to join."""
+        """What remains of a message, in parts to join."""
         if depth > _MAX_DEPTH:
             raise DecodeError("messages lie too deep in each other")
         kind = _kind(name)
@@ -149,7 +150,7 @@ class _Stripper:
 
 
 def _read_varint(message: memoryview, position: int) -> tuple[int, int]:
-    """A number in groups of seven bits, the lowest first, and the position after it."""
+    """The number in groups of seven bits, the lowest first; and the position after it."""
     value = shift = 0
     while position < len(message) and shift < 64:
         byte = message[position]

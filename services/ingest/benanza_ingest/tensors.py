@@ -1,4 +1,4 @@
-"""The tensors of a graph as layers describe them, by number."""
+"""The tensors of a graph, as layers describe them, by number."""
 
 from onnx import numpy_helper
 
@@ -11,11 +11,11 @@ from benanza_ingest.types import TensorType
 from benanza_schemas.layer import Tensor
 
 NONE = 0
-"""The number of what is left out, and of what isn't known well enough to be a tensor."""
+"""The number for a value that is left out, or whose type isn't known well enough."""
 
 
 class Tensors:
-    """Gives tensors that look the same the same number, by which layers are then compared."""
+    """Numbers the tensors: equal ones get the same number, by which layers are compared."""
 
     def __init__(self, graph: Graph, limits: Limits) -> None:
         self._types = graph.types
@@ -38,7 +38,7 @@ class Tensors:
         return [known[name] if name in known else self._add(name) for name in names]
 
     def with_value(self, name: str) -> int:
-        """The number of a value that decides what its reader does: constants with elements."""
+        """The number of a value that decides what its reader does; a constant's elements count."""
         if name not in self._by_name_with_value:
             self._by_name_with_value[name] = self._add_with_value(name)
         return self._by_name_with_value[name]

@@ -1,4 +1,4 @@
-"""What is known of a tensor's type: element type and shape."""
+"""The types of tensors, as far as they are known: element type and shape."""
 
 from collections.abc import Iterable
 from math import prod
@@ -11,8 +11,9 @@ from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
 
 
 class TensorType(msgspec.Struct, frozen=True):
-    """`shape` holds a number for each known dimension, a name for one that the user may bind,
-    and None for one that nothing is known of; it is None itself where not even the rank is.
+    """The type of a tensor. `shape` holds a number for a known dimension, a name for one that the
+    user may bind, and None for an unknown one; it is None if not even the rank is known. `resolved`
+    says that all dimensions are numbers.
     """
 
     dtype: str
@@ -20,22 +21,22 @@ class TensorType(msgspec.Struct, frozen=True):
     resolved: bool = False
 
     def dims(self) -> tuple[int, ...]:
-        """The shape of a resolved type."""
+        """The shape. Call it only if the type is resolved."""
         return self.shape  # type: ignore[return-value]  # `resolved` says that all are numbers
 
     def elements(self) -> int:
-        """How many elements a tensor of this resolved type has."""
+        """The number of elements. Call it only if the type is resolved."""
         return prod(self.dims())
 
 
 def tensor_type(dtype: str, shape: tuple[int | str | None, ...] | None) -> TensorType:
-    """A tensor's type, `resolved` where every dimension is a number."""
+    """A tensor's type, resolved if every dimension is a number."""
     resolved = shape is not None and all(type(size) is int for size in shape)
     return TensorType(dtype, shape, resolved)
 
 
 class _Read(dict[bytes, TensorType | None]):
-    """Types by their encoded form: a model has few, and taking one apart is slow."""
+    """A cache of types by their encoded form: a model has few, and decoding is slow."""
 
     def __missing__(self, encoded: bytes) -> TensorType | None:
         self[encoded] = known = from_proto(TypeProto.FromString(encoded))
@@ -43,7 +44,7 @@ class _Read(dict[bytes, TensorType | None]):
 
 
 class Types(dict[str, TensorType | None]):
-    """The types of a graph's values, by name: None for what isn't a tensor."""
+    """The types of a graph's values, by name; None for a value that is no tensor."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,25 +52,25 @@ class Types(dict[str, TensorType | None]):
         self._protos: dict[TensorType, TypeProto] = {}
 
     def add_values(self, values: Iterable[ValueInfoProto]) -> None:
-        """Takes in what a graph says of its values."""
+        """Adds the types that a graph declares for its values."""
         read = self._read
         self.update([(value.name, read[value.type.SerializeToString()]) for value in values])
 
     def proto(self, known: TensorType) -> TypeProto:
-        """A type as shape inference takes it."""
+        """The type as a proto, for shape inference."""
         if known not in self._protos:
             self._protos[known] = to_proto(known)
         return self._protos[known]
 
 
 def of_tensor(tensor: TensorProto) -> TensorType | None:
-    """A constant's type, or None where its element type is one that nobody knows."""
+    """A constant's type; None if its element type isn't known."""
     dtype = FROM_ONNX.get(tensor.data_type)
     return None if dtype is None else TensorType(dtype, tuple(tensor.dims), resolved=True)
 
 
 def from_proto(proto: TypeProto) -> TensorType | None:
-    """A tensor's type, or None for a sequence, a map, an optional or an unknown type."""
+    """A tensor's type; None for a sequence, a map, an optional or an unknown type."""
     if not proto.HasField("tensor_type"):
         return None
     tensor = proto.tensor_type

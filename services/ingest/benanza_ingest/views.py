@@ -1,4 +1,4 @@
-"""Which nodes move no data: their output is their input's bytes under another shape."""
+"""Finds nodes that move no data: their output is their input under another shape."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ _CHANGING_NOTHING = frozenset(
 
 
 def is_view(node: Node, layer: Layer, constants: Constants) -> bool:
-    """Whether a node of the standard domain, which this layer describes, moves nothing."""
+    """Whether a node of the standard domain moves no data. `layer` is the layer of the node."""
     op_type = node.op_type
     if op_type in _ALWAYS:
         return True
@@ -27,7 +27,7 @@ def is_view(node: Node, layer: Layer, constants: Constants) -> bool:
         return sum(name != "" for name in node.inputs) == 1
     if op_type not in _CHANGING_NOTHING:
         return False
-    # All of these read their data first, and write them first.
+    # For all of these, the data are the first input and the first output.
     before, after = layer.tensors[0], outputs[0]
     if op_type in ("Cast", "CastLike"):
         return before.dtype == after.dtype
@@ -72,7 +72,7 @@ def _is_inference(node: Node, constants: Constants) -> bool:
 
 
 def _scales_nothing(node: Node, constants: Constants) -> bool:
-    """Of the same size as before; a scale near 1 may give that too, and moves data all the same."""
+    """Whether all scales are 1. A scale near 1 may keep the sizes and still move data."""
     for attribute in node.proto.attribute:
         if attribute.s == b"tf_crop_and_resize":
             return False

@@ -1,7 +1,7 @@
-"""What compiled code takes for granted of a model, checked before that code sees it.
+"""Checks what compiled code assumes of a model, before that code gets the model.
 
-onnx's shape inference ends the process, instead of raising, for some of the nodes that break
-the rules; and names that aren't text would make events that nobody can read.
+onnx's shape inference ends the process, instead of raising an error, for some invalid nodes. And
+names that aren't text would make events that can't be decoded.
 """
 
 import re
@@ -26,12 +26,14 @@ _UNCHECKED = {
     "LayerNormalization": "axis",
     "Split": "num_outputs",
 }
-"""Attributes that onnx 1.23 points or counts with, without a look at their size."""
+"""Attributes that onnx 1.23 uses as an index or a count without checking them."""
 
 
 @dataclass(frozen=True)
 class _Signature:
-    """How many inputs and outputs an operator takes; `required` inputs can't be left out."""
+    """The numbers of inputs and outputs that an operator may have. `required` holds the positions
+    of inputs that can't be left out.
+    """
 
     inputs: range
     outputs: range
@@ -43,10 +45,10 @@ _UNKNOWN = _Signature(range(maxsize), range(maxsize), (), has_bodies=True)
 
 
 def check_nodes(nodes: list[Node], opsets: dict[str, int], limits: Limits) -> None:
-    """Looks at all nodes, those of bodies too.
+    """Checks all nodes, also those of bodies.
 
-    Raises `ModelError` for more of them than the limits allow, for one with inputs or outputs
-    that its operator can't have, for an axis that can't be, and for names that aren't UTF-8.
+    Raises `ModelError` for more nodes than the limits allow, for a node with inputs or outputs that
+    its operator can't have, for an invalid axis, and for a name that isn't UTF-8.
     """
     fitting: dict[tuple[str, str, int, int], _Signature] = {}
     count = len(nodes)
@@ -135,7 +137,7 @@ def _check_size(node: Node) -> None:
 
 
 def _check_equation(node: Node) -> None:
-    """onnx 1.23 looks for ever at an equation that isn't well-formed."""
+    """Checks the equation of an Einsum: on an invalid one, onnx 1.23 never returns."""
     for attribute in node.proto.attribute:
         if attribute.name == "equation" and not _EQUATION.fullmatch(attribute.s):
             raise ModelError(f"{_title(node)} has an equation that is none; export it again")

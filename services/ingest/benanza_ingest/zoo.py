@@ -1,4 +1,4 @@
-"""The zoo that ships inside the `onnx` package: nine well-known models without weights."""
+"""The zoo inside the `onnx` package: nine well-known models without weights."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _FOLDER = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 
 def zoo_names() -> list[str]:
-    """The names that `zoo:NAME` takes, sorted: `alexnet`, `densenet121`, …"""
+    """The sorted names for `zoo:NAME`: `alexnet`, `densenet121`, …"""
     return sorted(_files())
 
 

@@ -20,7 +20,7 @@ class MissingLayer(Document, frozen=True, kw_only=True):
 
 
 class Coverage(Document, frozen=True, kw_only=True):
-    """How many layers a bound counts, has for free, and leaves out; and which it lacks."""
+    """How many layers a bound counts, gets for free and leaves out, and which it lacks."""
 
     measured: int
     free: int
@@ -29,8 +29,8 @@ class Coverage(Document, frozen=True, kw_only=True):
 
 
 class Slowed(Document, frozen=True, kw_only=True):
-    """How many of a bound's calls have their best time from a device that was slowed down each
-    time that it was tried, and what did that, such as its power limit. They may take less.
+    """How many of a bound's calls have their best time from a device that was slowed down, and by
+    what, such as its power limit. On a device at its full speed they may take less time.
     """
 
     calls: int
@@ -40,13 +40,13 @@ class Slowed(Document, frozen=True, kw_only=True):
 class ModelBound(Document, frozen=True, kw_only=True):
     """How fast a model could run on a system, by the times of its layers.
 
-    `partial` says that layers are missing: the bound counts those measured, and the true one
-    is larger. Where it lacks layers and has none measured, the sequential and the parallel
-    figures are `None`. `dims` holds the named dimensions other than the batch, and the sizes
-    they were given. `system` is the accelerator or, without one, the CPU, and `runtime` what
-    measured the layers; `system_id` stands for these with all their versions. `layout` is the
-    one that images are kept in, empty where that makes no difference. `layers` counts the
-    model's layers, `unique_layers` those that differ. `critical_path` holds names of layers.
+    `partial` says that layers are missing: the bound counts only those measured, and the true one
+    is larger. Where none is measured, the sequential and the parallel figures are `None`. `dims`
+    holds the named dimensions other than the batch, with their sizes. `system` is the accelerator
+    or, without one, the CPU; `runtime` is what measured the layers; `system_id` stands for these
+    with all their versions. `layout` is that of the feature maps, empty where it makes no
+    difference. `layers` counts the model's layers, `unique_layers` those that differ.
+    `critical_path` holds names of layers.
     """
 
     model: str

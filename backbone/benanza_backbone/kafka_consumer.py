@@ -123,8 +123,10 @@ class KafkaLogConsumer(Consumer):
         timestamp_ms = int(when.timestamp() * 1000)
         with kafka_errors_mended(self._connection):
             held = self._held()
-            first = self._consumer.offsets_for_times(dict.fromkeys(held, timestamp_ms))
+            # The ends first: then the leaders of all partitions are known. A time that is asked of
+            # a partition without a known leader is answered as if nothing were behind it.
             ends = self._consumer.end_offsets(held)
+            first = self._consumer.offsets_for_times(dict.fromkeys(held, timestamp_ms))
             for at in held:
                 found = first.get(at)
                 self._consumer.seek(at, found.offset if found else ends[at])

@@ -25,6 +25,15 @@ def configure(log_format: LogFormat, level: int = logging.INFO) -> None:
     logging.basicConfig(handlers=[handler], level=level, force=True)
 
 
+def quieten_kafka() -> None:
+    """Keeps kafka-python's own log quiet, in commands and services alike.
+
+    It logs as errors what it also raises, some fifteen lines a second while no broker answers, and
+    each connection that ends.
+    """
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
 class JsonFormatter(logging.Formatter):
     """Formats a record as one line of JSON: time (UTC), level, logger, message, extra fields."""
 

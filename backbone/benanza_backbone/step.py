@@ -99,13 +99,15 @@ class Step(Closing):
         """How many partitions this step holds; None while its group has not said yet."""
         return len(self._consumer.position()) if self._consumer.rebalances() else None
 
-    def check(self) -> None:
-        """Brings the metrics of what waits up to date, and sees whether all that the step
-        stands on answers. Raises `BenanzaError` if something doesn't.
+    def check(self) -> int:
+        """How many records wait. Brings the metrics of them up to date, and sees whether all that
+        the step stands on answers. Raises `BenanzaError` if something doesn't.
         """
-        self._lag.refresh(self._consumer.lag())
+        lag = self._consumer.lag()
+        self._lag.refresh(lag)
         if self._probe:
             self._probe()
+        return sum(lag.values())
 
     def close(self) -> None:
         """Leaves the group."""

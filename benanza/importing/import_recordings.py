@@ -16,8 +16,8 @@ AT_ONCE = 1000
 
 
 def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
-    """Appends to the topic `results` what these files hold and it doesn't; the bounds of all
-    models that are known follow from it.
+    """Appends to the topic `results` what it lacks of these files. The bounds of all known models
+    follow from it.
 
     Reads every file to its end before it appends anything. Raises `BenanzaError` as
     `read_recording` does, or if the log can't be reached.
@@ -42,7 +42,7 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
 
 
 def _messages(file: Path, lacking: set[bytes]) -> Iterator[Message]:
-    """The events that the log lacks, from now on no longer."""
+    """The events that the log lacks, each once; takes them out of `lacking`."""
     for encoded, event in read_recording(file):
         if (digest := _digest(encoded)) in lacking:
             lacking.remove(digest)

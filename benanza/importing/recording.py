@@ -1,4 +1,4 @@
-"""Measurements in a file, so that whoever lacks the device can work with what it showed.
+"""Measurements in a file, for people who don't have the device.
 
 The file is MessagePack, compressed with xz: how many events there are, and each of them as a
 binary, as the topic `results` holds it.

@@ -1,19 +1,21 @@
 """The event log and the store that the settings name."""
 
-import logging
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from benanza.installation.embedded import current_store, opened_log
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log import EventLog
+from benanza_backbone.log import quieten_kafka
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 
 
 @contextmanager
 def configured_log(settings: Settings) -> Iterator[EventLog]:
-    """Kafka's, where `BENANZA_KAFKA` is set; else the embedded one, for this process alone.
+    """The event log: Kafka where `BENANZA_KAFKA` is set, else the embedded one.
+
+    The embedded log belongs to this process alone until it is closed.
 
     Raises `BenanzaError` if no broker answers, or as `opened_log` does.
     """
@@ -30,10 +32,10 @@ def configured_log(settings: Settings) -> Iterator[EventLog]:
 
 
 def known_store(settings: Settings) -> AbstractContextManager[Store]:
-    """The store, with all that is known: over Kafka, the services see to that.
+    """The store, up to date. Over Kafka, the services keep it so.
 
-    Raises `BenanzaError` where there is no data folder: a command that only reads never makes one,
-    least of all one whose name was misspelt.
+    Read-only commands never create the data folder: its name may be misspelt. Raises
+    `BenanzaError` where there is none.
     """
     if settings.kafka:
         return Store.open(settings.clickhouse, migrates=False)
@@ -43,11 +45,3 @@ def known_store(settings: Settings) -> AbstractContextManager[Store]:
             "name another one, or say: benanza run MODEL"
         )
     return current_store(settings)
-
-
-def quieten_kafka() -> None:
-    """Keeps kafka-python's log out of a command's errors.
-
-    It logs as errors what it also raises, and each connection that ends.
-    """
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)

@@ -53,14 +53,17 @@ def opened_log(settings: Settings) -> Iterator[EventLog]:
 
 @contextmanager
 def current_store(settings: Settings) -> Iterator[Store]:
-    """The store, with all that is in the event log: also what an interrupted run has left, and
-    the models that were published since."""
+    """The store, brought up to date with the event log.
+
+    Ingests models that were published since the last run, and goes on where a run was interrupted;
+    benchmarks nothing.
+    """
     with opened_log(settings) as log:
         with ingest_step(log, limits_of(settings), now) as ingest:
             published = ingest.waiting()
             drain(ingest)
         if published:
-            # Their layers' jobs are what the store knows layers' names by.
+            # The store takes the names of layers from their jobs.
             with dedupe_step(log, now) as dedupe:
                 drain(dedupe)
         with analyzer_step(log, now) as analyzer:
@@ -71,18 +74,21 @@ def current_store(settings: Settings) -> Iterator[Store]:
 
 
 def fill(store: Store, log: EventLog) -> None:
-    """Puts into the store what it doesn't have of the event log."""
+    """Inserts into the store what it lacks of the event log."""
     with sink_step(log, store, now) as step:
         drain(step)
 
 
 def analyze(analyzer: Step) -> None:
-    """Moves the bounds, if anything waits that may: it takes seconds to recall what is known."""
+    """Updates the bounds, but only if events wait for the analyzer.
+
+    It has to read all results again before it takes the first one, which takes seconds.
+    """
     if analyzer.waiting():
         drain(analyzer)
 
 
 def drain(step: Step) -> None:
-    """Processes all that waits for the step."""
+    """Turns the step until nothing waits for it."""
     while step.turn(AT_ONCE) or step.waiting():
         pass

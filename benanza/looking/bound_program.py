@@ -20,10 +20,10 @@ def program_of(
     measured: Mapping[str, Sequence[LayerMeasured]],
     limits: Limits,
 ) -> Program:
-    """The model as its bound says, from the bytes of its file.
+    """The model as its bound says. `content` are the bytes of its ONNX file.
 
-    The bound lacks no layer. `measured` holds the measurements of each layer, by fingerprint, on
-    the system and at the precision of the bound.
+    The bound must lack no layer. `measured` holds the measurements of each layer, by fingerprint,
+    on the system and at the precision of the bound. Raises `ModelError` as `program` does.
     """
     layouts = dict(covered.blocks)
     found = program(content, list(layouts), batch=model.batch, dims=model.dims, limits=limits)
@@ -31,7 +31,7 @@ def program_of(
     for step in found.steps:
         if step.kind != "view" or len(step.positions) > 1:
             chosen = fastest(measured[step.fingerprint], layouts[step.positions])
-            assert chosen is not None, "what a bound adds up has a time"
+            assert chosen is not None, "every call that a bound adds up has a time"
             step = msgspec.structs.replace(step, choice=_choice(*chosen))
         steps.append(step)
     return Program(tuple(steps), found.outputs)

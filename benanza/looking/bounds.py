@@ -1,4 +1,4 @@
-"""Bounds that are known, and what moved them, without benchmarking anything."""
+"""Bounds that are known, and what moved them. Nothing is benchmarked."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -21,8 +21,8 @@ def known_bounds(
 ) -> Bounds:
     """The bounds of these models, or of all where none is named; now, or as they were.
 
-    Those of them with these dimensions, whatever the others are. Raises `BenanzaError` for a
-    model of which there is none.
+    Only those whose named dimensions include `dims`. Raises `BenanzaError` for a model that has no
+    bound.
     """
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
@@ -33,9 +33,9 @@ def known_bounds(
 def known_history(
     settings: Settings, model: str, policy: BoundPolicy, dims: Mapping[str, int]
 ) -> History:
-    """The versions of the bounds of a model with these dimensions, whatever the others are.
+    """The versions of a model's bounds, only those whose named dimensions include `dims`.
 
-    Raises `BenanzaError` if no bound of the model is known.
+    Raises `BenanzaError` for a model that has no bound.
     """
     with known_store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))

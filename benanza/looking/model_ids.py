@@ -16,7 +16,7 @@ ORDER BY model_id
 
 
 def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
-    """The ids of models, one for each batch size that they were run at.
+    """The ids of models: one for each batch size and choice of named dimensions.
 
     A model is named as for `run`, or by the name or id that a table of bounds shows. Raises
     `BenanzaError` for one that isn't in the store.

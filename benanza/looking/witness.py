@@ -1,4 +1,4 @@
-"""`benanza witness`: models run as their bounds say, after whatever isn't measured yet."""
+"""`benanza witness`: runs models as their bounds say. What isn't measured yet is measured first."""
 
 from collections import defaultdict
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 from benanza.installation.embedded import fill, opened_log
 from benanza.looking.bound_program import program_of
 from benanza.publishing.asked_models import asked_models
+from benanza.publishing.fetched_once import FetchedOnce
 from benanza.request import RunRequest
 from benanza.results.bounds import FailedModel
 from benanza.results.witness import ModelWitness, Witnesses
@@ -21,7 +22,7 @@ from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 from benanza_ingest.limits import Limits, limits_of
-from benanza_ingest.source import fetch
+from benanza_ingest.source import Fetch
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.runtime import Runtime, Testimony
 from benanza_runner.runtimes import open_runtime
@@ -39,17 +40,18 @@ from benanza_schemas.topics import BOUNDS, GRAPHS, RESULTS
 
 
 def witness(request: RunRequest, settings: Settings, progress: RunProgress) -> Witnesses:
-    """Runs each model as its bound with fusion under the accounting `full` says.
+    """Runs each model as its bound says, with fusion and under the accounting `full`.
 
-    What can't be run is among the results with its `failure`, and a model without a bound among
+    A model that can't be run is among the results, with its `failure`; one without a bound is among
     the `errors`. Raises `BenanzaError` as `run` does, and where there is no GPU.
     """
     unavailable = why_unavailable()
     if unavailable:
         raise BenanzaError(f"witness {unavailable} (benanza bounds has the estimates)")
-    found = run(request, settings, progress)
+    fetch = FetchedOnce()
+    found = run(request, settings, progress, fetch)
     limits = limits_of(settings)
-    contents = _contents(request, limits, found.errors)
+    contents = _contents(request, limits, found.errors, fetch)
     witnesses = []
     with open_runtime(request.runtime, settings) as runtime, opened_log(settings) as log:
         known = _Known.of(log)
@@ -65,8 +67,8 @@ def witness(request: RunRequest, settings: Settings, progress: RunProgress) -> W
 
 
 class _Known(NamedTuple):
-    """What the log says: bounds by model, system and precision; measurements by system,
-    precision and layer.
+    """What the log holds: bounds by model, system and precision; measurements by system and
+    precision, and then by layer.
     """
 
     analyzer: Analyzer
@@ -102,7 +104,7 @@ class _Known(NamedTuple):
 
 
 def _contents(
-    request: RunRequest, limits: Limits, errors: tuple[FailedModel, ...]
+    request: RunRequest, limits: Limits, errors: tuple[FailedModel, ...], fetch: Fetch
 ) -> dict[str, bytes]:
     """The files of the models that have a bound, by model id."""
     failed = {error.model for error in errors}
@@ -110,7 +112,7 @@ def _contents(
         asked.model_id: fetch(model, limits).content
         for model in request.models
         if model not in failed
-        for asked in asked_models(model, request, limits)
+        for asked in asked_models(model, request, limits, fetch)
     }
 
 

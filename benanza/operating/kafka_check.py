@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType
 
-from benanza.installation.configured import quieten_kafka
 from benanza.render.units import plural
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_clients import AdminClient
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_errors import kafka_errors_mended
 from benanza_backbone.kafka_topics import topic_settings
+from benanza_backbone.log import quieten_kafka
 from benanza_schemas.topics import PARTITIONS
 
 TIMEOUT_MS = 5000

@@ -8,7 +8,7 @@ from benanza_ingest.bind import bind
 from benanza_ingest.core import ingested_id, model_id
 from benanza_ingest.limits import Limits
 from benanza_ingest.parse import parse
-from benanza_ingest.source import FetchedModel, fetch
+from benanza_ingest.source import Fetch, FetchedModel, fetch
 from benanza_schemas.events import ModelPublished
 
 
@@ -26,7 +26,9 @@ class AskedModel:
     ingested_id: str
 
 
-def asked_models(model: str, request: RunRequest, limits: Limits) -> list[AskedModel]:
+def asked_models(
+    model: str, request: RunRequest, limits: Limits, fetch: Fetch = fetch
+) -> list[AskedModel]:
     """MODEL at each batch size asked for.
 
     Raises `BenanzaError` if it can't be fetched, is no model, or lacks a dimension that the

@@ -27,9 +27,10 @@ class Replay(Result, frozen=True, kw_only=True):
 
 
 class RetriedLayers(Result, frozen=True, kw_only=True):
-    """How many layers are to be measured again. `waiting` were asked for before, and have no newer
-    result. `without_job` failed, and have no job in the log to ask for again: their results came
-    from another installation.
+    """How many layers are to be measured again.
+
+    `waiting` were asked for before, and have no newer result. `without_job` failed as well, but
+    their jobs are not in this log, since their results came from another installation.
     """
 
     layers: int
@@ -38,6 +39,6 @@ class RetriedLayers(Result, frozen=True, kw_only=True):
 
 
 class SeededLayers(Result, frozen=True, kw_only=True):
-    """How many layers the dedupe service was told of."""
+    """How many layers were announced to the dedupe service."""
 
     layers: int

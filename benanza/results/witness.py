@@ -6,13 +6,12 @@ from benanza_schemas.layer import Precision
 
 
 class ModelWitness(Result, frozen=True, kw_only=True):
-    """How long a model took that was run as its bound says, beside the bound and the estimate.
+    """How long a model took when it ran as its bound says, beside the bound and the estimate.
 
-    `sequential_us` is with one call after the other, `read_ahead_us` likewise with weights read
-    into the cache before the calls that need them, or kept there, whichever was faster;
-    `parallel_us` on several streams.
-    `layout_changes` of the `calls` turned an image into another layout. `failure` says why there
-    are no times.
+    In `sequential_us` the calls run one after the other; in `read_ahead_us` likewise, with weights
+    prefetched into the cache, or kept there, whichever was faster; in `parallel_us` on several
+    streams. `layout_changes` of the `calls` are layout conversions. `failure` says why there are no
+    times.
     """
 
     model: str

@@ -1,7 +1,7 @@
 """The embedded pipeline: every service in this process, over one event log.
 
-Each stage is a step with an offset of its own, and its events have ids that follow from their
-causes. So a run may be stopped at any point, and the next one goes on from there.
+Each stage is a step with an offset of its own, and the ids of its events follow from their causes.
+So a run may be stopped at any point, and the next one goes on from there.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -25,6 +25,8 @@ from benanza_backbone.settings import Settings
 from benanza_backbone.store import Store
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits, limits_of
+from benanza_ingest.published import ingest_published
+from benanza_ingest.source import Fetch, fetch
 from benanza_ingest.step import ingest_step
 from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import open_runtime
@@ -37,13 +39,17 @@ from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, JOBS, RESULTS
 
 
 def run(
-    request: RunRequest, settings: Settings, progress: RunProgress | None = None
+    request: RunRequest,
+    settings: Settings,
+    progress: RunProgress | None = None,
+    fetch: Fetch = fetch,
 ) -> LowerBounds:
-    """The lower bounds of the models asked for, after benchmarking what isn't known of them.
+    """The lower bounds of the models asked for. Benchmarks those of their layers that have no time.
 
     A model that can't be fetched, ingested or analyzed is among the `errors` of the result,
-    and the others go on. Of other models in the folder nothing is benchmarked. Raises
-    `BenanzaError` if the data folder, the store or the runtime can't be used.
+    and the others go on. Layers of other models in the folder are not benchmarked. `fetch` reads
+    the models, a large one more than once. Raises `BenanzaError` if the data folder, the store or
+    the runtime can't be used.
     """
     progress = progress or Silent()
     watch = Stopwatch()
@@ -51,8 +57,9 @@ def run(
     with open_runtime(request.runtime, settings) as runtime, opened_log(settings) as log:
         results_before = log.end_offsets(RESULTS)
         with watch.stage("publish"):
-            asked, errors = _publish(request, log, limits, progress)
-        with watch.stage("ingest"), ingest_step(log, limits, now) as step:
+            asked, errors = _publish(request, log, limits, progress, fetch)
+        ingest = partial(ingest_published, fetch=fetch)
+        with watch.stage("ingest"), ingest_step(log, limits, now, ingest) as step:
             progress.stage("ingesting models", step.waiting())
             while step.waiting():
                 progress.advance(step.turn(limit=1))
@@ -77,15 +84,17 @@ def run(
 
 
 def _publish(
-    request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress
+    request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress, fetch: Fetch
 ) -> tuple[list[AskedModel], list[FailedModel]]:
-    """Publishes what isn't ingested yet; what was asked for, and what there is none of."""
+    """Publishes the models that aren't ingested yet. Returns the models asked for, and those that
+    can't be had."""
     asked: dict[str, AskedModel] = {}
     errors: list[FailedModel] = []
     progress.stage("fetching models", len(request.models))
     for model in request.models:
         try:
-            asked |= {each.ingested_id: each for each in asked_models(model, request, limits)}
+            found = asked_models(model, request, limits, fetch)
+            asked |= {each.ingested_id: each for each in found}
         except BenanzaError as error:
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
         progress.advance()
@@ -111,7 +120,7 @@ def _benchmark(
     watch: Stopwatch,
     progress: RunProgress,
 ) -> str:
-    """Does the models' jobs, and moves the bounds after each; the id of this system."""
+    """Does the models' jobs, and updates the bounds after each. Returns the id of this system."""
     system_id = runtime.system().system_id
     with watch.stage("benchmark"):
         measuring = partial(progress.stage, "measuring what this system can reach", 1)
@@ -144,7 +153,7 @@ def _benchmark(
 
 
 def _jobs(log: EventLog, models: Iterable[ModelIngested], benchmarks: Benchmarks) -> list[Record]:
-    """What is to be measured of these models, the last job of each layer."""
+    """The jobs of these models that are still to be done. Of each layer the last job counts."""
     layers = {layer.encode() for model in models for layer in benchmarked_layers(model)}
     last = {record.key: record for record in log.records(JOBS) if record.key in layers}
     return [record for record in last.values() if _waits(record, benchmarks)]
@@ -178,7 +187,7 @@ def _bounds(
 def _without_bounds(
     log: EventLog, asked: Iterable[AskedModel], bounds: Iterable[ModelBound]
 ) -> list[FailedModel]:
-    """The models that have no bound, each with the reason that some step gave."""
+    """The models that have no bound, each with the reason from the dead letters."""
     bounded = {bound.model_id for bound in bounds}
     failed = [each for each in asked if each.model_id not in bounded]
     if not failed:
@@ -193,7 +202,7 @@ def _without_bounds(
 
 
 def _reasons(log: EventLog) -> dict[str, str]:
-    """Why events are among the dead letters, by their ids."""
+    """Why events became dead letters, by their ids."""
     reasons = {}
     for record in log.records(DEAD_LETTERS):
         letter = decode(record.value)
@@ -201,5 +210,5 @@ def _reasons(log: EventLog) -> dict[str, str]:
             try:
                 reasons[decode(letter.value).event_id] = letter.reason
             except DecodeError:
-                continue  # It has no id.
+                continue  # What is no event has no id.
     return reasons

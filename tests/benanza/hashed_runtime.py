@@ -9,7 +9,7 @@ import os
 import sys
 from hashlib import sha256
 
-from benanza.commands.serve import say, settings_of_service
+from benanza.commands.running.serve import say, settings_of_service
 from benanza_runner.runtime import Outcome
 from benanza_runner.service import serve
 from benanza_schemas.identity import fingerprint

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -51,6 +51,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(MODEL)
             case "/garbage":
                 self.wfile.write(b"\xff\xfe\x00 nonsense\r\n\r\n")
+            case path if path in self.server.files:
+                self._answer(200, self.server.files[path])
             case _:
                 self._answer(404, b"no such model")
 
@@ -74,20 +76,25 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class ModelServer(ThreadingHTTPServer):
-    """`paths` are those that were asked for, in order."""
+    """`paths` are those that were asked for, in order; `files` what is there besides, by path."""
 
     daemon_threads = True
     paths: list[str]
+    files: Mapping[str, bytes]
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that goes away early is what some of the tests do."""
 
 
 @contextmanager
-def model_server() -> Iterator[tuple[str, list[str]]]:
-    """Its address, without a slash at the end, and the paths that it is asked for."""
+def model_server(files: Mapping[str, bytes] | None = None) -> Iterator[tuple[str, list[str]]]:
+    """Its address, without a slash at the end, and the paths that it is asked for.
+
+    `files` are served besides, by path.
+    """
     with ModelServer(("127.0.0.1", 0), _Handler) as server:
         server.paths = []
+        server.files = files or {}
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}", server.paths

@@ -23,11 +23,12 @@ from benanza_schemas.events import (
 
 
 def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
-    """What people ask for, into the store, a batch of records at a time.
+    """The step that inserts events into the store, a batch of records at a time.
 
-    The store remembers how far it is. So one that was restored from a copy, or is new, gets
-    what it lacks; and where it is ahead of what the group has committed, it is told again what
-    it knows, which does no harm. It is asked now and then, too, which dead letters are open.
+    The store remembers up to which offsets it was filled. So a store that is new, or was restored
+    from a copy, gets what it lacks; and one that is ahead of the group's committed offsets gets
+    some events again, which does no harm. `check` asks the store which dead letters are open, for
+    the metric.
     """
     group, topics = CONSUMER_GROUPS[SINK]
     batch: list[AnyEvent] = []
@@ -67,8 +68,8 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
 
 
 def _show(dead_letters: Mapping[tuple[str, str], int]) -> None:
-    """Brings the metric up to date, without a moment in which one that stays isn't there: an alert
-    would begin anew.
+    """Brings the metric up to date. A sample that stays is never gone in between: an alert on it
+    would start anew.
     """
     found: Counter[tuple[str, str]] = Counter()
     for (group, topic), letters in dead_letters.items():

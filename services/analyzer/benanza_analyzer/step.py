@@ -14,7 +14,11 @@ from benanza_schemas.topics import GRAPHS, RESULTS
 
 
 def analyzer_step(log: EventLog, clock: Clock) -> Step:
-    """Graphs and results to bounds, knowing what was handled before, by whichever process."""
+    """The step that computes bounds.
+
+    Whenever it is given its partitions, it reads again all that was handled before, by whichever
+    process. Its turns raise `BenanzaError` if it is given only some of them.
+    """
     analyzer = Analyzer()
 
     def recover(offsets: Offsets) -> Offsets:

@@ -12,10 +12,10 @@ from benanza_schemas.topics import JOBS
 
 
 def dedupe_step(log: EventLog, clock: Clock) -> Step:
-    """Layers to jobs.
+    """The step that makes jobs of layers.
 
-    The jobs in the log say which layers are known: what was written before a crash is there,
-    and what wasn't is written when its layer comes again.
+    The jobs in the log say which layers are known: a job that was written before a crash is there,
+    and one that wasn't is written when its layer comes again.
     """
     owners = {record.key.decode(): "" for record in log.records(JOBS)}
     return Step(log, *CONSUMER_GROUPS[DEDUPE], TAKES, Dedupe(owners).handle, clock)

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import urllib3
@@ -30,6 +31,13 @@ class FetchedModel:
     uri: str
     content: bytes
     sha256: str
+
+
+class Fetch(Protocol):
+    """What `fetch` does."""
+
+    def __call__(self, model: str, limits: Limits, sha256: str | None = None) -> FetchedModel:
+        """Reads a model, and checks it if a checksum is given."""
 
 
 def fetch(model: str, limits: Limits, sha256: str | None = None) -> FetchedModel:

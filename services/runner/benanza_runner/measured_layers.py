@@ -1,7 +1,7 @@
-"""What a system has measured before, so that a job which comes twice is run once.
+"""Which layers a system has measured before: a job that comes twice is done once.
 
-A layer that failed may have another job, which asks for it again (`benanza retry`); one that has a
-time needs no other.
+A layer that failed may get another job, which asks for it again (`benanza retry`). A layer that has
+a time needs none.
 """
 
 from benanza_backbone.event_log import READ_AT_ONCE, EventLog, Record
@@ -15,7 +15,7 @@ from benanza_schemas.topics import RESULTS
 class MeasuredLayers:
     """Which jobs one system has done at a precision.
 
-    It holds a fingerprint for each layer that has a time, and those that failed with the ids of
+    Holds the fingerprints of the layers that have a time, and of those that failed with the ids of
     their results.
     """
 
@@ -28,7 +28,7 @@ class MeasuredLayers:
         self._failed: dict[str, set[str]] = {}
 
     def catch_up(self) -> None:
-        """Reads the results that have come meanwhile, whoever measured them.
+        """Reads the results that came since the last call, from any runner of the system.
 
         Raises `BenanzaError` if the log can't be reached.
         """
@@ -39,7 +39,7 @@ class MeasuredLayers:
                 self._offsets[partition] = found[-1].offset + 1
 
     def add(self, result: LayerMeasured) -> None:
-        """What is measured now, and is in the log with the next commit."""
+        """Takes in a result that is measured now, and in the log with the next commit."""
         if is_timed(result):
             self._timed.add(result.fingerprint)
         else:

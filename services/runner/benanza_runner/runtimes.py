@@ -18,10 +18,10 @@ CUDA_TRIES = 5
 
 
 def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
-    """The runtime asked for, in a process of its own; close it after use.
+    """The runtime asked for, in a process of its own. Close it after use.
 
-    `auto` is the GPU if there is one and its libraries are installed. Raises `BenanzaError`
-    if there is no such runtime here.
+    `auto` is the GPU if there is one and its libraries are installed, else ONNX Runtime. Raises
+    `BenanzaError` if the runtime can't be used here.
     """
     limits = Limits(layer_seconds=settings.benchmark_timeout_s)
     unavailable = why_unavailable() if choice != "onnxruntime" else "not asked for"
@@ -37,9 +37,11 @@ def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
 
 
 def longest_job_s(settings: Settings) -> float:
-    """Seconds in which a runner has measured a layer at a precision, whatever the runtime: first
-    the ceilings, then each try in a worker that has to start, and all of it again where that
-    worker was slow."""
+    """The longest that a runner may take for a layer at a precision, in seconds, with any runtime.
+
+    It measures the ceilings first. Each try may have to start a worker, and where that worker was
+    slow, all tries are made again in another one.
+    """
     limits = Limits(layer_seconds=settings.benchmark_timeout_s, tries=CUDA_TRIES)
     ceilings = limits.start_seconds + limits.ceilings_seconds
     return ceilings + 2 * limits.tries * (limits.start_seconds + limits.layer_seconds)

@@ -22,10 +22,10 @@ def runner_step(
     clock: Clock,
     device: AbstractContextManager[object] | None = None,
 ) -> Step:
-    """Jobs to results on one system at one precision, from the first job on.
+    """The step that measures jobs on one system at one precision, from the first job on.
 
-    `device`, if given, is entered for each benchmark, so that steps which share a device take
-    turns.
+    `device`, if given, is entered for each benchmark, so that steps that share a device take turns.
+    Raises `BenanzaError` if the log can't be reached.
     """
     benchmarks = Benchmarks(log, runtime, precision, clock, device)
     handle, stops_on = benchmarks.handle, BENCHMARK_STOPS_ON
@@ -34,14 +34,14 @@ def runner_step(
 
 
 BENCHMARK_STOPS_ON = (BenanzaError,)
-"""Whatever is wrong with a layer is a result: an error is the runtime's or the log's."""
+"""What is wrong with a layer is a result; so an error is the fault of the runtime or the log."""
 
 
 class Benchmarks:
-    """Jobs to results on one system at one precision, each layer once.
+    """Measures jobs on one system at one precision, each layer once.
 
-    What the system has measured before is not measured again, unless it failed and another job
-    asks for it. Raises `BenanzaError` if the log can't be reached.
+    A layer that the system has measured before is not measured again, unless it failed and another
+    job asks for it. Raises `BenanzaError` if the log can't be reached.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Benchmarks:
         return not self._measured.has_done(job)
 
     def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:
-        """Its results; none if it is done."""
+        """The results of a job; none if it was done before."""
         if not self.wait(job):
             JOBS.labels("repeated").inc()
             return []

@@ -1,4 +1,4 @@
-"""What is published of a system before its layers are measured."""
+"""Describes a system in the log before its layers are measured."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -22,12 +22,11 @@ def describe_system(
     clock: Clock,
     measuring: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Publishes a system with its ceilings, those that are known at other precisions too.
+    """Publishes a system with its ceilings at these precisions, and at others that are known.
 
-    Measures nothing where the log has them all; those measured in another way count as lacking.
-    `measuring` is called before anything is measured, which takes a while. Returns whether
-    anything was. Raises `BenanzaError`
-    if the log can't be reached or the ceilings can't be measured.
+    Measures only the ceilings that the log lacks, or that were measured in another way. `measuring`
+    is called before that, as it takes a while. Returns whether anything was measured. Raises
+    `BenanzaError` if the log can't be reached or the ceilings can't be measured.
     """
     system_id = runtime.system().system_id
     events = list(_descriptions(log, system_id))

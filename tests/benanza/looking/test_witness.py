@@ -14,9 +14,16 @@ from benanza.running import pipeline
 from benanza.settings import load
 from benanza_backbone.store import Store
 from benanza_runner.runtime import Outcome, Testimony
-from benanza_schemas.events import INTERLEAVED, WEIGHTS_COLD, Witnessed
+from benanza_schemas.events import (
+    INTERLEAVED,
+    MAX_INLINE_MODEL_BYTES,
+    WEIGHTS_COLD,
+    Witnessed,
+)
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
+from tests.benanza.publishing.test_asked_models import product
+from tests.ingest.model_server import model_server
 from tests.runner.fake_runtime import FakeRuntime, variant
 
 MODEL = "zoo:squeezenet"
@@ -104,6 +111,19 @@ def test_it_is_shown_beside_the_bound(tmp_path: Path) -> None:
     assert "1.10" in row
     assert system.startswith("measured on")
     assert more == []
+
+
+@pytest.mark.usefixtures("runtime")
+def test_a_model_is_fetched_once(tmp_path: Path) -> None:
+    """Also where it is too large to travel in an event, and is asked for at several batch sizes."""
+    content = product(tmp_path / "product.onnx", 5000).read_bytes()
+    assert len(content) > MAX_INLINE_MODEL_BYTES
+    command = ["--dim", "length=5", "--batch", "1,2", "--data", str(tmp_path), "--format", "json"]
+    with model_server({"/product.onnx": content}) as (address, paths):
+        done = CliRunner().invoke(cli, ["witness", f"{address}/product.onnx", *command])
+    assert done.exit_code == 0, done.output
+    assert [found["batch"] for found in json.loads(done.stdout)["witnesses"]] == [1, 2]
+    assert paths == ["/product.onnx"]
 
 
 @pytest.mark.parametrize("runtime", [Partial], indirect=True)

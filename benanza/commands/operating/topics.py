@@ -9,11 +9,11 @@ from benanza.commands.startup import settings_of
 @click.command()
 @format_option
 def topics(output: Format) -> None:
-    """Makes those of Kafka's topics that aren't there.
+    """Makes the topics that Kafka lacks.
 
-    With the partitions, compaction and retention that the services count on. To be said once,
-    before the first service starts; saying it again changes nothing. Those that are there are
-    looked at: one that loses events is an error.
+    They get the partitions, compaction and retention that the services count on. Say it once,
+    before the first service starts; saying it again changes nothing. Topics that exist are checked:
+    one that loses events is an error.
 
     \b
     Examples:

@@ -15,11 +15,11 @@ from benanza.commands.startup import settings_of
 @data_option
 @format_option
 def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format) -> None:
-    """Takes in measurements that were recorded on another system.
+    """Imports measurements that were recorded on another system.
 
-    From then on there are bounds for that system too, of every published model that has its
-    layers. They go to the Kafka that BENANZA_KAFKA names; without it into the embedded log. What
-    is there already is left out. A file that is damaged is not taken in at all.
+    Every published model with these layers then has bounds for that system, too. The measurements
+    go to the Kafka that BENANZA_KAFKA names; without it, into the embedded log. Those that are
+    there already are left out. A damaged file is not imported at all.
 
     \b
     Examples:

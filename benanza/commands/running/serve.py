@@ -10,7 +10,7 @@ import click
 from benanza.commands.options import Precisions
 from benanza.services import SERVICES
 from benanza.settings import load
-from benanza_backbone.log import configure
+from benanza_backbone.log import configure, quieten_kafka
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.consumer_groups import ANALYZER, DEDUPE, INGEST, RUNNER
@@ -103,12 +103,9 @@ def settings_of_service() -> Settings:
 
     Raises `BenanzaError` if a setting is wrong, or if none says where Kafka is.
     """
-    from benanza.installation.configured import quieten_kafka
-
     settings = load(None)
     configure(settings.log_format)
-    # kafka-python logs as errors what it also raises, some fifteen lines a second while no broker
-    # answers. What matters of that, the services say.
+    # What matters of the libraries' logs, the services log themselves.
     quieten_kafka()
     for library in ("aiokafka", "urllib3"):
         logging.getLogger(library).setLevel(logging.ERROR)

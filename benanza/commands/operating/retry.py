@@ -14,12 +14,12 @@ from benanza.commands.startup import settings_of
 @data_option
 @format_option
 def retry(*, system: str, reason: str, data: Path | None, output: Format) -> None:
-    """Asks for the layers again that have no time.
+    """Asks for layers again that could not be measured.
 
-    Once what made them fail is mended. The systems on which they failed measure them, each at the
-    precisions at which they did; start their runners anew first, as a process keeps what it found
-    out about memory and libraries. Without Kafka, the next `benanza run` of a model that has them,
-    with the same runtime and precision, measures them.
+    Use it once the cause of the failures is mended. Each system measures again what failed there,
+    at the same precisions. Restart its runners first: a process keeps what it found out about
+    memory and libraries. Without Kafka, the next `benanza run` of a model with these layers
+    measures them, if the runtime and the precision are the same.
 
     \b
     Examples:

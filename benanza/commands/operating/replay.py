@@ -2,7 +2,7 @@
 
 import re
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from benanza.commands.startup import settings_of
 from benanza.render.replay import print_replay
 from benanza.render.table import console
 from benanza.services import SERVICES
+from benanza_backbone.clock import now
 from benanza_backbone.event_log import Partition
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class From(click.ParamType):
         if value == "start":
             return None
         if ago := re.fullmatch(r"([0-9]{1,5})([smhd])", value):
-            return datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+            return now() - timedelta(**{UNITS[ago[2]]: int(ago[1])})
         if place := re.fullmatch(r"([a-z-]+):([0-9]{1,9}):([0-9]{1,18})", value):
             return Place(Partition(place[1], int(place[2])), int(place[3]))
         try:

@@ -44,10 +44,10 @@ def witness(
 ) -> None:
     """Runs each MODEL as its lower bound says.
 
-    It shows how much of the bound can be had. What isn't known yet is benchmarked first, as by
-    `run`. Then the fastest variant of each layer or group runs on the GPU, one after the other
-    as one CUDA graph, and on several streams, each reading what another wrote. Needs an NVIDIA
-    GPU.
+    It shows how close to its bound a model can run. Layers without a time are benchmarked first,
+    as by `run`. Then the fastest variants of all layers and groups run on the GPU, each reading
+    what another wrote: one after the other as one CUDA graph, and on several streams. Needs an
+    NVIDIA GPU.
 
     \b
     Examples:

@@ -9,12 +9,12 @@ from benanza.commands.startup import settings_of
 @click.command("seed-known-layers")
 @format_option
 def seed_known_layers(output: Format) -> None:
-    """Tells the dedupe service which layers have a job already.
+    """Tells dedupe which layers have a job: those in ClickHouse.
 
-    They are those in ClickHouse. For a Kafka in which dedupe's own topic was lost: else every
-    layer that is seen again is benchmarked again. A layer that is known this way gets no job. So
-    a Kafka without the topics jobs and results is better left to benchmark everything again: the
-    analyzer finds no times in it for these layers, nor a system that comes later a job.
+    Use it where Kafka has lost dedupe's own topic: without it, every layer that is seen again is
+    benchmarked again. A layer that is announced this way gets no new job. Don't use it where Kafka
+    has lost the topics jobs and results, too: the analyzer would find no times for these layers,
+    and a system that comes later no jobs.
 
     \b
     Examples:

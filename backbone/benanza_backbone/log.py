@@ -38,6 +38,7 @@ class JsonFormatter(logging.Formatter):
     """Formats a record as one line of JSON: time (UTC), level, logger, message, extra fields."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """The record as a line of JSON, without the line's end."""
         line: dict[str, Any] = {
             **_extra(record),
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
@@ -57,6 +58,7 @@ class TextFormatter(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        """The record's line without a traceback, which `logging` appends."""
         fields = (f" {name}={value}" for name, value in _extra(record).items())
         return super().formatMessage(record) + "".join(fields)
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
-from benanza_ingest.zoo import zoo_names
+from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner import nvidia
 from benanza_runner.layer_model import IR_VERSION
 from benanza_runner.onnxruntime_session import Provider

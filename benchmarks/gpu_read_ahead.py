@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from benanza_ingest.zoo import zoo_names
+from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.whole_model.asks import Policy
 from benanza_runner.cuda.whole_model.read_ahead import ASKING, KEEPING, ReadAhead

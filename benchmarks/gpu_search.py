@@ -19,7 +19,7 @@ import cupy
 import msgspec
 
 from benanza_ingest.extract import extract
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.graph_timer import GraphTimer

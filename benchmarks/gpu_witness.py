@@ -27,8 +27,8 @@ from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
 from benanza_analyzer.core import Analyzer, Covered
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
-from benanza_ingest.zoo import PREFIX, zoo_names
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import PREFIX, zoo_names
 from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.company import Company

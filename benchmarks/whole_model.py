@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from onnx import GraphProto, ModelProto, helper, numpy_helper
 
-from benanza_ingest.bind import bind
-from benanza_ingest.layers import Layers
+from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
-from benanza_ingest.parse import opset_imports, parse
-from benanza_ingest.resolve import resolve
+from benanza_ingest.reading.parse import opset_imports, parse
+from benanza_ingest.resolving.bind import bind
+from benanza_ingest.resolving.resolve import resolve
 from benanza_runner.layer_model import placeholder
 from benanza_runner.random_values import random_value
 from benanza_schemas.element_types import TO_ONNX

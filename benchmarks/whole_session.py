@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnxruntime as ort
 from onnx import ModelProto, numpy_helper
 
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.layer_model import IR_VERSION
 from benanza_runner.onnxruntime_session import CPU, Provider
 from benanza_runner.sampling import Timing

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from benanza_backbone.clickhouse import parse_address
+from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection, SaslMechanism, SecurityProtocol
 from benanza_backbone.log import LogFormat

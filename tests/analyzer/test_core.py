@@ -13,7 +13,7 @@ from benanza_analyzer import core
 from benanza_analyzer.bound import lower_bound
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.measurements import NOT_MEASURED
-from benanza_analyzer.model_check import InvalidModelError
+from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_schemas import codec
 from benanza_schemas.events import BoundUpdated, LayerMeasured, Missing, ModelIngested, event_id
 from tests.analyzer.events import (

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benanza_analyzer.bound import Bound, lower_bound
-from benanza_analyzer.catalogue import Catalogue
-from benanza_analyzer.compiled_model import compile_model
 from benanza_analyzer.measurements import Best, Measurements
+from benanza_analyzer.models.catalogue import Catalogue
+from benanza_analyzer.models.compiled_model import compile_model
 from benanza_analyzer.plan import cheapest_plans
 from benanza_schemas.events import ModelIngested
 from benanza_schemas.layer import Accounting

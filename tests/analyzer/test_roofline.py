@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benanza_analyzer.catalogue import Catalogue
+from benanza_analyzer.models.catalogue import Catalogue
 from benanza_analyzer.roofline import PlatformCeilings, roofline_us
 from benanza_schemas.layer import Precision
 

@@ -2,8 +2,8 @@
 
 import math
 
-from benanza_analyzer.compiled_model import CompiledModel
 from benanza_analyzer.measurements import Measurements
+from benanza_analyzer.models.compiled_model import CompiledModel
 from benanza_analyzer.plan import CoverPlan
 from benanza_schemas.layer import Precision
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_analyzer.attainable import attainable_us
-from benanza_analyzer.catalogue import NOTHING, Catalogue
-from benanza_analyzer.compiled_model import CompiledModel, Counted
 from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.measurements import WHICHEVER, Measurements
+from benanza_analyzer.models.catalogue import NOTHING, Catalogue
+from benanza_analyzer.models.compiled_model import CompiledModel, Counted
 from benanza_analyzer.plan import Blocks, CoverPlan
 from benanza_analyzer.roofline import PlatformCeilings, roofline_us
 from benanza_analyzer.spread import spread_us

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import msgspec
 
 from benanza_analyzer.bound import Bound, lower_bound
-from benanza_analyzer.catalogue import Catalogue
-from benanza_analyzer.compiled_model import CompiledModel, compile_model
 from benanza_analyzer.measurements import Measurements, bests
+from benanza_analyzer.models.catalogue import Catalogue
+from benanza_analyzer.models.compiled_model import CompiledModel, compile_model
 from benanza_analyzer.plan import CoverPlan, cheapest_plans
 from benanza_analyzer.roofline import PlatformCeilings
 from benanza_schemas.events import (

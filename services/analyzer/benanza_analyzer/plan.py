@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benanza_analyzer.catalogue import NOTHING
-from benanza_analyzer.compiled_model import CompiledModel, Counted
-from benanza_analyzer.cover import cheapest_groups
 from benanza_analyzer.layouts import channels_last, conversions_us
 from benanza_analyzer.measurements import FIRST, LAST, LAYOUTS, WHICHEVER, Measurements
+from benanza_analyzer.models.catalogue import NOTHING
+from benanza_analyzer.models.compiled_model import CompiledModel, Counted
+from benanza_analyzer.models.cover import cheapest_groups
 from benanza_schemas.layer import Accounting
 
 Floats = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benanza_analyzer.catalogue import Catalogue
+from benanza_analyzer.models.catalogue import Catalogue
 from benanza_schemas.layer import Precision
 
 MICROSECONDS = 1e6

@@ -1,10 +1,10 @@
 """The analyzer as a step over an event log: graphs and results to bounds."""
 
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
-from benanza_analyzer.model_check import InvalidModelError
+from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_backbone.clock import Clock
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.step import Offsets, Step
 from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
 from benanza_schemas.codec import DecodeError, decode

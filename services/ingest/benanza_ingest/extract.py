@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from benanza_ingest.bind import Binding, bind
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
 from benanza_ingest.groups.propose import propose_groups
 from benanza_ingest.groups.wiring import Wiring, wire
-from benanza_ingest.layers import Layers
+from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
-from benanza_ingest.parse import opset_imports, parse
-from benanza_ingest.resolve import resolve
+from benanza_ingest.reading.parse import opset_imports, parse
+from benanza_ingest.resolving.bind import Binding, bind
+from benanza_ingest.resolving.resolve import resolve
 
 
 @no_garbage_search()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from benanza_ingest.core import ingest
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import Fetch, fetch
+from benanza_ingest.reading.source import Fetch, fetch
 from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
 
 Ingest = Callable[[ModelPublished, Limits], list[ModelIngested | LayerSeen]]

@@ -1,7 +1,7 @@
 """Runs ingest as a step over an event log: reads models, and writes graphs and layers."""
 
 from benanza_backbone.clock import Clock
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.step import Step
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import Ingest, ingest_published

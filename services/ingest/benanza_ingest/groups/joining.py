@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import msgspec
 
-from benanza_ingest import costs
 from benanza_ingest.groups.wiring import Wiring
+from benanza_ingest.layering import costs
 from benanza_schemas.identity import canonical, fingerprint_of_canonical
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from benanza_ingest.extracted import ExtractedLayer
-from benanza_ingest.graph import Graph, Node
+from benanza_ingest.resolving.graph import Graph, Node
 
 OUTSIDE = -1
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from benanza_backbone.bounds import BoundVersion, ModelBound
+from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 

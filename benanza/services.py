@@ -59,7 +59,7 @@ SERVICES = {
     SINK: ServiceParts(
         CONSUMER_GROUPS[SINK],
         process=ANALYZER,
-        core="benanza_backbone.rows:rows",
+        core="benanza_backbone.clickhouse.rows:rows",
         step="benanza_analyzer.sink:sink_step",
         serve="benanza_analyzer.service:serve",
     ),

@@ -23,7 +23,7 @@ from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_analyzer.service import ANALYZED_AT_ONCE
 from benanza_backbone.clock import now
-from benanza_backbone.event_log import Message, Record
+from benanza_backbone.event_log.event_log import Message, Record
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
@@ -32,9 +32,9 @@ from benanza_backbone.step import Step
 from benanza_ingest.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import ingest_published
+from benanza_ingest.reading.zoo import zoo_names
 from benanza_ingest.service import AT_ONCE
 from benanza_ingest.step import ingest_step
-from benanza_ingest.zoo import zoo_names
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested, LayerSeen, ModelPublished
 from benanza_schemas.topics import JOBS, LAYERS, MODELS

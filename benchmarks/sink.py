@@ -15,12 +15,12 @@ from rich.console import Console
 
 from benanza_analyzer.service import STORED_AT_ONCE
 from benanza_analyzer.sink import sink_step
-from benanza_backbone.clickhouse import connected, parse_address
+from benanza_backbone.clickhouse.connection import connected, parse_address
+from benanza_backbone.clickhouse.rows import Row, rows
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.processor import as_message
-from benanza_backbone.rows import Row, rows
-from benanza_backbone.sqlite_log import SqliteEventLog
-from benanza_backbone.store import Store
 from benanza_schemas.events import LayerMeasured, System, Variant, event_id, identified
 
 RESULTS = 20_000
@@ -63,7 +63,7 @@ def _measured(number: int) -> LayerMeasured:
             minimum_us=samples[0],
             median_us=samples[SAMPLES // 2],
             iqr_us=1.0,
-            stopped_by="precise",
+            stopped_by="settled",
         )
         for variant in range(VARIANTS)
     ]

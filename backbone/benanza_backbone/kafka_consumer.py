@@ -16,7 +16,7 @@ from kafka.errors import (
 )
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Consumer, Partition, Record
+from benanza_backbone.event_log.event_log import Consumer, Partition, Record
 from benanza_backbone.kafka_clients import AdminClient, ConsumerClient
 from benanza_backbone.kafka_connection import TIMEOUT_MS, KafkaConnection
 from benanza_backbone.kafka_errors import kafka_errors_mended

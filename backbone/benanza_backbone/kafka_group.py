@@ -16,7 +16,7 @@ from kafka.errors import (
 from kafka.structs import OffsetAndMetadata
 
 from benanza_backbone.closing import Closing
-from benanza_backbone.event_log import Partition
+from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.kafka_clients import AdminClient
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_consumer import as_topic_partition

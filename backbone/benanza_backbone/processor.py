@@ -7,7 +7,7 @@ from typing import Any
 
 from benanza_backbone.dead_letter import dead_letter
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Message, Record
+from benanza_backbone.event_log.event_log import Message, Record
 from benanza_backbone.poison import PoisonLimit
 from benanza_backbone.telemetry import DEAD_LETTERS, PROCESS_DURATION
 from benanza_schemas.codec import DecodeError, decode, encode

@@ -12,7 +12,7 @@ from typing import Any
 import prometheus_client
 
 from benanza_backbone.closing import Closing
-from benanza_backbone.event_log import EventLog, Message, Partition, Record
+from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.lag_report import LagReport
 from benanza_backbone.processor import Processor
 from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED

@@ -7,7 +7,7 @@ from pathlib import Path
 from benanza.importing.recording import read_recording
 from benanza.installation.configured import configured_log
 from benanza.results.import_recordings import Imported
-from benanza_backbone.event_log import Message
+from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.settings import Settings
 from benanza_schemas.events import LayerMeasured
 from benanza_schemas.topics import RESULTS, topic_and_key

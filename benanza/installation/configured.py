@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from benanza.installation.embedded import current_store, opened_log
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.log import quieten_kafka
 from benanza_backbone.settings import Settings
-from benanza_backbone.store import Store
 
 
 @contextmanager

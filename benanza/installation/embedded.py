@@ -7,13 +7,13 @@ from filelock import FileLock, Timeout
 
 from benanza_analyzer.sink import sink_step
 from benanza_analyzer.step import analyzer_step
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.settings import Settings
-from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Step
-from benanza_backbone.store import Store
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import limits_of
 from benanza_ingest.step import ingest_step

@@ -38,7 +38,7 @@ def program_of(
 
 
 def _choice(best: Best, variant: Variant) -> Choice:
-    us, cold_us = best.in_company_us, best.weights_cold_us
+    us, cold_us = best.interleaved_us, best.weights_cold_us
     if math.isinf(us):
         us = cold_us = best.median_us
     waits_us = 0.0 if math.isinf(cold_us) else max(0.0, cold_us - us)

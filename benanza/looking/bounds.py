@@ -7,7 +7,7 @@ from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids
 from benanza.request import BoundPolicy
 from benanza.results.bounds import Bounds, History
-from benanza_backbone.bounds import BoundVersion, ModelBound
+from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 

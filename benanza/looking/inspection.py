@@ -10,7 +10,7 @@ from benanza_ingest.core import model_id
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import FetchedModel, fetch
+from benanza_ingest.reading.source import FetchedModel, fetch
 from benanza_schemas.layer import OMITTED, AttributeValue
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.store import Store
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
+from benanza_ingest.reading.source import fetch
 
 MODEL_IDS = """
 SELECT DISTINCT model_id FROM models

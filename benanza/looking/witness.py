@@ -13,16 +13,16 @@ from benanza.results.witness import ModelWitness, Witnesses
 from benanza.running.pipeline import run
 from benanza.running.progress import RunProgress
 from benanza_analyzer.core import Analyzer
-from benanza_analyzer.model_check import InvalidModelError
-from benanza_backbone.bounds import ModelBound
+from benanza_analyzer.models.model_check import InvalidModelError
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
-from benanza_backbone.store import Store
 from benanza_ingest.limits import Limits, limits_of
-from benanza_ingest.source import Fetch
+from benanza_ingest.reading.source import Fetch
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.runtime import Runtime, Testimony
 from benanza_runner.runtimes import open_runtime

@@ -8,7 +8,7 @@ from benanza.installation.configured import configured_log
 from benanza.results.operating import MovedOffset, Replay
 from benanza.services import SERVICES
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Consumer, EventLog, Partition
+from benanza_backbone.event_log.event_log import Consumer, EventLog, Partition
 from benanza_backbone.settings import Settings
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import (

@@ -7,7 +7,7 @@ import msgspec
 from benanza.installation.configured import configured_log, known_store
 from benanza.results.operating import RetriedLayers
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_schemas.codec import decode

@@ -1,9 +1,9 @@
 """`seed-known-layers`: tells dedupe of the layers that the store has jobs of."""
 
 from benanza.results.operating import SeededLayers
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_backbone.store import Store
 from benanza_schemas.events import LayerKnown, event_id
 
 AT_ONCE = 10_000

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from benanza.publishing.event import model_published, zoo_of
 from benanza.request import RunRequest
-from benanza_ingest.bind import bind
 from benanza_ingest.core import ingested_id, model_id
 from benanza_ingest.limits import Limits
-from benanza_ingest.parse import parse
-from benanza_ingest.source import Fetch, FetchedModel, fetch
+from benanza_ingest.reading.parse import parse
+from benanza_ingest.reading.source import Fetch, FetchedModel, fetch
+from benanza_ingest.resolving.bind import bind
 from benanza_schemas.events import ModelPublished
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from benanza_ingest.source import FetchedModel
-from benanza_ingest.zoo import PREFIX
+from benanza_ingest.reading.source import FetchedModel
+from benanza_ingest.reading.zoo import PREFIX
 from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished, event_id
 
 ONNX_ZOO = "onnx"

@@ -1,7 +1,7 @@
 """Models that are fetched once, however often they are read."""
 
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import FetchedModel, fetch
+from benanza_ingest.reading.source import FetchedModel, fetch
 
 
 class FetchedOnce:

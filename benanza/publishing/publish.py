@@ -13,11 +13,11 @@ from benanza.results.publish import Published, PublishedModel, UnpublishedModel
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings
-from benanza_ingest.bind import bind
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits, limits_of
-from benanza_ingest.parse import parse
-from benanza_ingest.source import fetch
+from benanza_ingest.reading.parse import parse
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.resolving.bind import bind
 from benanza_schemas.codec import DecodeError, decode, encode
 from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished
 

@@ -13,7 +13,7 @@ import msgspec
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
+from benanza_ingest.reading.source import fetch
 from benanza_schemas.events import Name, Sha256
 
 ENDINGS = (".jsonl", ".json")

@@ -11,7 +11,7 @@ from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
 from benanza.results.bounds import Bounds, LayerCounts, LowerBounds
-from benanza_backbone.bounds import BoundVersion, MissingLayer, ModelBound
+from benanza_backbone.clickhouse.bounds import BoundVersion, MissingLayer, ModelBound
 from benanza_schemas.layer import Precision
 
 NONE_KNOWN = (

@@ -11,7 +11,7 @@ from benanza.render.systems import SystemNames
 from benanza.render.table import Column, printable, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results.bounds import History
-from benanza_backbone.bounds import BoundVersion
+from benanza_backbone.clickhouse.bounds import BoundVersion
 
 
 def print_history(console: Console, history: History) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from benanza.results.witness import ModelWitness
-from benanza_backbone.bounds import BoundVersion, ModelBound
+from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 
 ID_SHOWN = 8
 """Digits of a system's id: enough to find it among those of an installation."""

@@ -1,7 +1,7 @@
 """Bounds, those that are known and those that a run found; and what moved them."""
 
 from benanza.results.result import Result
-from benanza_backbone.bounds import BoundVersion, ModelBound
+from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 
 
 class Bounds(Result, frozen=True, kw_only=True):

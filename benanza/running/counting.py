@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.results.bounds import LayerCounts
-from benanza_backbone.event_log import EventLog, Partition
+from benanza_backbone.event_log.event_log import EventLog, Partition
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.layer import Precision

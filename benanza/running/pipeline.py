@@ -16,17 +16,17 @@ from benanza.running.counting import benchmarked_layers, count_layers
 from benanza.running.progress import RunProgress, Silent
 from benanza.running.stopwatch import Stopwatch
 from benanza_analyzer.step import analyzer_step
-from benanza_backbone.bounds import ModelBound
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Record
+from benanza_backbone.event_log.event_log import EventLog, Record
 from benanza_backbone.processor import Processor, as_message
 from benanza_backbone.settings import Settings
-from benanza_backbone.store import Store
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.published import ingest_published
-from benanza_ingest.source import Fetch, fetch
+from benanza_ingest.reading.source import Fetch, fetch
 from benanza_ingest.step import ingest_step
 from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import open_runtime

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.bound import Bound, lower_bound
-from benanza_analyzer.catalogue import Catalogue
-from benanza_analyzer.compiled_model import compile_model
 from benanza_analyzer.measurements import NOT_MEASURED, Best, Measurements
+from benanza_analyzer.models.catalogue import Catalogue
+from benanza_analyzer.models.compiled_model import compile_model
 from benanza_analyzer.plan import cheapest_plans
-from benanza_analyzer.roofline import Ceilings
+from benanza_analyzer.roofline import PlatformCeilings
 from benanza_schemas.events import Group, Missing, ModelIngested
 from benanza_schemas.layer import Accounting
 from tests.analyzer.events import (
@@ -34,7 +34,7 @@ from tests.analyzer.graphs import all_fingerprints, graph_of, models, times
 from tests.examples import examples
 
 Outcomes = Mapping[str, Best | str]
-CEILINGS = Ceilings(bandwidth=2e6, flops=1e6)
+CEILINGS = PlatformCeilings(bandwidth=2e6, flops=1e6)
 
 accountings: st.SearchStrategy[Accounting] = st.sampled_from(("paper", "full"))
 

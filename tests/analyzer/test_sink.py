@@ -10,11 +10,11 @@ import pytest
 from benanza.installation.embedded import drain
 from benanza_analyzer.sink import sink_step
 from benanza_analyzer.step import analyzer_step
-from benanza_backbone.event_log import EventLog, Message
+from benanza_backbone.clickhouse.rows import TABLES
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.event_log import EventLog, Message
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.processor import as_message
-from benanza_backbone.rows import TABLES
-from benanza_backbone.sqlite_log import SqliteEventLog
-from benanza_backbone.store import Store
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits

@@ -9,8 +9,8 @@ import pytest
 from benanza.installation.embedded import drain
 from benanza_analyzer.step import analyzer_step
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Partition
-from benanza_backbone.sqlite_log import SqliteEventLog
+from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_dedupe.step import dedupe_step
 from benanza_schemas.codec import decode
 from benanza_schemas.events import (

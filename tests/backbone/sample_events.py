@@ -11,6 +11,7 @@ from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
+    Cache,
     Ceiling,
     DeadLetter,
     DeadLetterSettled,
@@ -160,7 +161,7 @@ def measured(of: str, *variants: Variant, at: float, failure: str = "") -> Layer
     )
 
 
-def variant(algorithm: str, median_us: float, *, cache: str = "warm") -> Variant:
+def variant(algorithm: str, median_us: float, *, cache: Cache = "warm") -> Variant:
     """A variant that worked."""
     return Variant(
         library="onnxruntime",
@@ -170,7 +171,7 @@ def variant(algorithm: str, median_us: float, *, cache: str = "warm") -> Variant
         minimum_us=median_us - 0.1,
         median_us=median_us,
         iqr_us=0.6,
-        stopped_by="spread",
+        stopped_by="settled",
         workspace_bytes=64,
     )
 

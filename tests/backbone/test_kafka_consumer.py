@@ -10,12 +10,12 @@ from uuid import uuid4
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Consumer, Message, Record
+from benanza_backbone.event_log.event_log import Consumer, Message, Record
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_consumer import SESSION_MS
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_schemas.topics import JOBS, PARTITIONS
-from tests.backbone.event_log_contract import drain, numbered, values, values_of
+from tests.backbone.event_log.event_log_contract import drain, numbered, values, values_of
 from tests.kafka_broker import KafkaBroker
 
 PATIENCE_S = 60.0

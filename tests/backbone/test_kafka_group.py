@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Partition
+from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.kafka_clients import AdminClient
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_consumer import as_topic_partition
 from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_schemas.topics import GRAPHS, RESULTS
-from tests.backbone.event_log_contract import numbered
+from tests.backbone.event_log.event_log_contract import numbered
 from tests.benanza.processes import until
 from tests.kafka_broker import KafkaBroker
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Partition
+from benanza_backbone.event_log.event_log import EventLog, Partition
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_schemas.topics import GRAPHS, JOBS, PARTITIONS, RESULTS
-from tests.backbone.event_log_contract import EventLogContract, drain, numbered, values
+from tests.backbone.event_log.event_log_contract import EventLogContract, drain, numbered, values
 from tests.kafka_broker import KafkaBroker
 
 

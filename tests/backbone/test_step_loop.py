@@ -10,9 +10,9 @@ from threading import Event
 import pytest
 
 from benanza_backbone import standstill, step_loop
-from benanza_backbone.event_log import Consumer
+from benanza_backbone.event_log.event_log import Consumer
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.processor import as_message
-from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Step
 from benanza_backbone.step_loop import StepLoop
 from benanza_schemas.events import BenchmarkRequested, LayerSeen

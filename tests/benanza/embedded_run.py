@@ -10,9 +10,9 @@ import pytest
 
 from benanza.request import RunRequest
 from benanza.running import pipeline
-from benanza_backbone.bounds import ModelBound
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.settings import Settings, load
-from benanza_backbone.store import Store
 from tests.benanza.hashed_runtime import HashedRuntime
 
 ANY_TIME = datetime(2026, 11, 21, tzinfo=UTC)

@@ -129,7 +129,7 @@ class Installation:
 
     def start_clickhouse(self) -> Process:
         """The server, over the same folder and at the same port each time."""
-        command = [sys.executable, "-m", "tests.backbone.clickhouse_server"]
+        command = [sys.executable, "-m", "tests.backbone.clickhouse.clickhouse_server"]
         command += [str(self.folder / "clickhouse"), USER, PASSWORD, str(self.clickhouse_port)]
         server = Process(command, dict(os.environ), self.folder)
         self.clickhouse_port = int(server.first_line)

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper
 
 from benanza.installation.embedded import LOCK_FILE
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured
 from tests.benanza.conftest import PROGRAM, Benanza, environment

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from benanza.cli import cli
 from benanza.services import SERVICES
-from benanza_backbone.sqlite_log import SqliteEventLog
-from benanza_backbone.store import Store
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_ingest.limits import Limits
 from tests.runner.fake_runtime import FakeRuntime
 from tests.steps import clock

@@ -9,17 +9,17 @@ import pytest
 
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
-from benanza_backbone.event_log import Message
+from benanza_backbone.clickhouse.rows import rows
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.event_log import Message
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.processor import as_message
-from benanza_backbone.rows import rows
 from benanza_backbone.settings import load
-from benanza_backbone.sqlite_log import SqliteEventLog
-from benanza_backbone.store import Store
 from benanza_ingest.limits import Limits
-from benanza_ingest.zoo import zoo_names
+from benanza_ingest.reading.zoo import zoo_names
 from benanza_schemas.codec import decode
 from benanza_schemas.events import (
     DeadLetter,

@@ -5,10 +5,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from signal import SIGTERM
 
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.closing import Closing
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_topics import create_topics
-from benanza_backbone.store import Store
 from tests.benanza.processes import Installation, ServiceProcess
 from tests.chaos.faults import ALL, BROKER, CLICKHOUSE, COPIES, SERVICES, Fault
 from tests.chaos.supervisor import Ending, Running, Supervisor

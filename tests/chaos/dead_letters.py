@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_schemas.codec import decode
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, is_of
 from benanza_schemas.events import DeadLetter

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Message
+from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.processor import as_message

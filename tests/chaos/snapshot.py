@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from benanza_backbone.event_log import EventLog
-from benanza_backbone.store import Store
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import AnyEvent, BoundUpdated, LayerMeasured, SystemMeasured
 from benanza_schemas.topics import BOUNDS, GRAPHS, JOBS, LAYERS, RESULTS

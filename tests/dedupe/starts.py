@@ -17,7 +17,7 @@ from threading import Event, Thread
 from typing import NamedTuple
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Partition
+from benanza_backbone.event_log.event_log import EventLog, Partition
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_group import GroupProgress
 from benanza_backbone.kafka_log import KafkaEventLog

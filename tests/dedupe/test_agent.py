@@ -10,12 +10,12 @@ from typing import Any
 import faust
 import pytest
 
-from benanza_backbone.event_log import Partition
+from benanza_backbone.event_log.event_log import Partition
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
 from benanza_backbone.poison import MAX_IN_A_ROW, PoisonedError
 from benanza_backbone.processor import as_message
-from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.telemetry import REGISTRY
 from benanza_dedupe.agent import DedupeAgent, create_app
 from benanza_schemas.codec import decode, encode

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benanza_backbone.event_log import EventLog, Message
+from benanza_backbone.event_log.event_log import EventLog, Message
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.poison import MAX_IN_A_ROW

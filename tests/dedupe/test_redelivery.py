@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_backbone.event_log import Partition, Record
+from benanza_backbone.event_log.event_log import Partition, Record
 from benanza_backbone.kafka_group import PartitionProgress
 from benanza_dedupe.redelivery import LOST_AFTER_S, Redelivery
 

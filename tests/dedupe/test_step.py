@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from benanza.installation.embedded import drain
-from benanza_backbone.event_log import EventLog
-from benanza_backbone.sqlite_log import SqliteEventLog
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_dedupe.step import dedupe_step
 from benanza_schemas.events import (
     BenchmarkRequested,

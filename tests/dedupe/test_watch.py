@@ -13,7 +13,7 @@ from faust.types import TP
 
 from benanza_backbone import standstill
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Partition, Record
+from benanza_backbone.event_log.event_log import Partition, Record
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
 from benanza_backbone.standstill import StandstillError

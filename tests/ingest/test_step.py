@@ -9,8 +9,8 @@ import pytest
 from benanza.installation.embedded import drain
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
-from benanza_backbone.event_log import EventLog
-from benanza_backbone.sqlite_log import SqliteEventLog
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_ingest.step import ingest_step
 from benanza_schemas.events import (
     DeadLetter,

@@ -7,8 +7,8 @@ import pytest
 
 from benanza.installation.embedded import drain
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Record
-from benanza_backbone.sqlite_log import SqliteEventLog
+from benanza_backbone.event_log.event_log import EventLog, Record
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_dedupe.step import dedupe_step
 from benanza_runner.core import Runner
 from benanza_runner.runtime import Outcome

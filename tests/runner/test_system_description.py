@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benanza_backbone.event_log import EventLog
-from benanza_backbone.sqlite_log import SqliteEventLog
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_runner.runtime import Runtime
 from benanza_runner.system_description import describe_system
 from benanza_schemas.codec import decode

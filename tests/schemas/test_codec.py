@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from benanza_schemas import codec
 from benanza_schemas.codec import MAX_EVENT_BYTES, DecodeError, decode, encode
 from benanza_schemas.events import (
     SCHEMA_VERSION,
+    TIME_FIELDS,
     AnyEvent,
     DeadLetter,
     Event,
@@ -58,6 +60,20 @@ NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     3: {"write_change_us": None, "chosen_by_heuristic": False},
 }
 """What readers take for the fields that the versions before lack."""
+
+
+FAILED: dict[str, Any] = {"library": "", "algorithm": "", "failure": "no memory"}
+TIMED: dict[str, Any] = {
+    "library": "",
+    "algorithm": "",
+    "samples_us": [1.0],
+    "minimum_us": 1.0,
+    "median_us": 1.0,
+    "iqr_us": 0.0,
+}
+"""Variants as they are encoded."""
+
+CEILING: dict[str, Any] = {"name": "flops", "precision": "fp32", "value": 1.0, "iqr": 0.0}
 
 
 def golden(name: str, version: int = SCHEMA_VERSION) -> bytes:
@@ -242,7 +258,13 @@ def test_a_field_of_the_wrong_type_is_refused_by_name(name: str, field: str) -> 
         ("ModelIngested", "layers", [{"summary": 0, "name": ""}], "Expected `array`"),
         ("ModelIngested", "layers", [[0, "x", 1]], "length 2"),
         ("LayerMeasured", "precision", "fp8", "Invalid enum value 'fp8'"),
-        ("LayerMeasured", "variants", [{"library": "", "algorithm": ""}] * 65_537, "<= 65536"),
+        ("LayerMeasured", "variants", [FAILED] * 65_537, "<= 65536"),
+        ("LayerMeasured", "variants", [FAILED | {"cache": "hot"}], "Invalid enum value 'hot'"),
+        ("LayerMeasured", "variants", [FAILED | {"stopped_by": "x"}], "Invalid enum value 'x'"),
+        ("LayerMeasured", "variants", [FAILED, TIMED | {"median_us": inf}], "<= "),
+        ("LayerMeasured", "variants", [FAILED, TIMED | {"median_us": nan}], ">= 0"),
+        ("SystemMeasured", "ceilings", [CEILING | {"name": "luck"}], "Invalid enum value 'luck'"),
+        ("BoundUpdated", "layout", "NCWH", "Invalid enum value 'NCWH'"),
         ("LayerMeasured", "measured_at", "yesterday", "Invalid RFC3339"),
         ("LayerMeasured", "measured_at", "2026-11-21T12:00:00", "timezone"),
         ("LayerMeasured", "measured_at", 1795262400, "Expected `datetime`, got `int`"),
@@ -281,6 +303,20 @@ def test_a_number_that_the_store_has_no_room_for_is_refused(
     part[last] = value  # type: ignore[index]
     with pytest.raises(DecodeError, match=r"int` [<>]= "):
         decode(msgpack.packb(fields))
+
+
+@pytest.mark.parametrize("field", TIME_FIELDS)
+def test_a_variant_has_either_a_time_or_a_failure(field: str) -> None:
+    event = BY_NAME["LayerMeasured"]
+    for variant in (FAILED, TIMED, TIMED | {"failure": ""}):
+        assert isinstance(decode(changed(event, variants=[variant])), LayerMeasured)
+    lacking = {name: value for name, value in TIMED.items() if name != field}
+    for variant, complaint in (
+        (FAILED | {field: TIMED[field]}, f"`{field}` stands beside `failure`"),
+        (lacking, f"`{field}` is missing, and `failure` too"),
+    ):
+        with pytest.raises(DecodeError, match=rf"{complaint}.* at `\$.variants\[1\]`"):
+            decode(changed(event, variants=[TIMED, variant]))
 
 
 def test_an_unknown_kind_of_event_is_refused() -> None:

@@ -66,6 +66,17 @@ def test_every_event_fits_its_schema(event: AnyEvent) -> None:
         ("DeadLetter", {"offset": -1}),
         ("LayerMeasured", {"precision": "fp8"}),
         ("LayerMeasured", {"variants": [{"library": "x"}]}),
+        ("LayerMeasured", {"variants": [{"library": "x", "algorithm": "y"}]}),
+        (
+            "LayerMeasured",
+            {"variants": [{"library": "x", "algorithm": "y", "failure": "z", "samples_us": [1.0]}]},
+        ),
+        (
+            "LayerMeasured",
+            {"variants": [{"library": "x", "algorithm": "y", "failure": "z", "median_us": 1.0}]},
+        ),
+        ("SystemMeasured", {"cache_bytes": None}),
+        ("BoundUpdated", {"layout": "NCWH"}),
         ("ModelIngested", {"edges": [[1]]}),
         ("BoundUpdated", {"sequential_us": -1.0}),
         ("BoundUpdated", {"batch": None}),

@@ -14,7 +14,7 @@ from benanza.render.replay import print_replay
 from benanza.render.table import console
 from benanza.services import SERVICES
 from benanza_backbone.clock import now
-from benanza_backbone.event_log import Partition
+from benanza_backbone.event_log.event_log import Partition
 
 if TYPE_CHECKING:
     from benanza.operating.replay import Origin

@@ -14,7 +14,7 @@ def zoo() -> None:
       benanza zoo
       benanza run $(benanza zoo)
     """
-    from benanza_ingest.zoo import PREFIX, zoo_names
+    from benanza_ingest.reading.zoo import PREFIX, zoo_names
 
     for name in zoo_names():
         click.echo(PREFIX + name)

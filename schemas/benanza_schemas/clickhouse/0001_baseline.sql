@@ -1,12 +1,12 @@
--- The tables and views of the store, as the first release has them.
+-- The tables and views of the store in the first release.
 --
--- Every table is a ReplacingMergeTree whose sorting key names a fact, so that a fact that comes
--- twice counts once: read with FINAL. The engine doesn't look for repeated inserts itself
--- (`non_replicated_deduplication_window`): a process killed amid an insert may leave the insert's
--- mark without its rows, and the engine then drops the same rows when they come again, although it
--- says that they are stored. Positions of layers count from 0, in topological order.
+-- Every table is a ReplacingMergeTree whose sorting key identifies a fact, so that a fact that is
+-- inserted twice counts once: read with FINAL. The engine's own check for repeated inserts is off
+-- (`non_replicated_deduplication_window`): if a process is killed during an insert, the engine may
+-- remember the insert without having its rows, and drop the same rows when they are inserted again,
+-- although it reports success. Positions of layers count from 0, in topological order.
 
--- Models, and the layers, edges and groups that they consist of: what ModelIngested says.
+-- From ModelIngested: models with their layers, edges and groups.
 
 CREATE TABLE IF NOT EXISTS models
 (
@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS model_edges
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (model_id, source, target)
-COMMENT 'Which layer of a model reads what another one writes: each pair once';
+COMMENT 'Which layer of a model reads the result of which other: a row per pair';
 
 CREATE TABLE IF NOT EXISTS model_groups
 (
@@ -71,7 +71,7 @@ CREATE TABLE IF NOT EXISTS model_groups
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (model_id, position)
-COMMENT 'Layers of a model that one library call may do at once';
+COMMENT 'Groups of layers that a library may run as one call: a row per model and group';
 
 CREATE TABLE IF NOT EXISTS layers
 (
@@ -81,25 +81,25 @@ CREATE TABLE IF NOT EXISTS layers
     domains          Array(LowCardinality(String))               COMMENT 'Domain of each operator',
     versions         Array(UInt32)                               COMMENT 'Operator-set version that last changed each operator',
     attributes       Array(Map(LowCardinality(String), String))  COMMENT 'Attributes of each operator, as text',
-    input_shapes     Array(Array(Int64))                         COMMENT 'Shapes of what comes from outside, weights among them',
+    input_shapes     Array(Array(Int64))                         COMMENT 'Shapes of the inputs, weights among them',
     input_dtypes     Array(LowCardinality(String))               COMMENT 'Element types of the inputs',
-    input_constants  Array(Bool)                                 COMMENT 'Which inputs the model fixes',
-    output_shapes    Array(Array(Int64))                         COMMENT 'Shapes of what is read outside',
+    input_constants  Array(Bool)                                 COMMENT 'Which inputs are constants of the model',
+    output_shapes    Array(Array(Int64))                         COMMENT 'Shapes of the outputs',
     output_dtypes    Array(LowCardinality(String))               COMMENT 'Element types of the outputs'
 )
 ENGINE = ReplacingMergeTree
 ORDER BY fingerprint
 COMMENT 'Unique layers, of one operator or several: a row per fingerprint';
 
--- Systems with what they were measured to reach, and every way of running a layer that was tried.
+-- Systems with their ceilings, and every variant of a layer that was tried.
 --
--- The time is part of the key of measurements: what was measured again, after a crash for
--- instance, is one more fact under the same event id.
+-- The time is part of the key of measurements: a layer that is measured again, after a crash for
+-- instance, is another fact under the same event id.
 
 CREATE TABLE IF NOT EXISTS systems
 (
     system_id             String                               COMMENT 'Hash of the columns from runtime to method',
-    runtime               LowCardinality(String)               COMMENT 'What ran the layers',
+    runtime               LowCardinality(String)               COMMENT 'Runtime that ran the layers',
     accelerator           String                               COMMENT 'GPU, or empty',
     driver                String                               COMMENT 'Version of the GPU driver, or empty',
     cuda                  String                               COMMENT 'Version of CUDA, or empty',
@@ -109,17 +109,17 @@ CREATE TABLE IF NOT EXISTS systems
     threads               UInt32                               COMMENT 'Threads that a layer may use',
     libraries             Map(LowCardinality(String), String)  COMMENT 'Versions of further libraries',
     method                String                               COMMENT 'Version of the measuring method',
-    `ceilings.name`       Array(LowCardinality(String))        COMMENT 'Rates reached, with their spread: bandwidth in bytes/s, flops in operations/s',
-    `ceilings.precision`  Array(LowCardinality(String))        COMMENT 'Rates reached, with their spread: bandwidth in bytes/s, flops in operations/s',
-    `ceilings.value`      Array(Float64)                       COMMENT 'Rate reached in the newest measurement: bandwidth in bytes/s, flops in operations/s; rooflines count with the highest of all',
-    `ceilings.iqr`        Array(Float64)                       COMMENT 'Rates reached, with their spread: bandwidth in bytes/s, flops in operations/s',
-    cache_bytes           UInt64                               COMMENT 'What the last cache before the memory holds; 0 if not known',
+    `ceilings.name`       Array(LowCardinality(String))        COMMENT 'What each ceiling is of: bandwidth or flops',
+    `ceilings.precision`  Array(LowCardinality(String))        COMMENT 'Precision of each ceiling',
+    `ceilings.value`      Array(Float64)                       COMMENT 'Rate in the newest measurement: bandwidth in bytes/s, flops in operations/s; rooflines use the highest of all measurements',
+    `ceilings.iqr`        Array(Float64)                       COMMENT 'Interquartile range of each rate, in its unit',
+    cache_bytes           UInt64                               COMMENT 'Size of the last cache before the memory, bytes; 0 if not known',
     measured_at           DateTime64(6, 'UTC')                 COMMENT 'When the ceilings were measured',
     event_id              String                               COMMENT 'Id of the SystemMeasured event'
 )
 ENGINE = ReplacingMergeTree(measured_at)
 ORDER BY system_id
-COMMENT 'Systems that layers were measured on: a row per system, with the ceilings of its newest measurement';
+COMMENT 'Systems on which layers were measured: a row per system, with the ceilings of its newest measurement';
 
 CREATE TABLE IF NOT EXISTS measurements
 (
@@ -129,35 +129,35 @@ CREATE TABLE IF NOT EXISTS measurements
     measured_at          DateTime64(6, 'UTC')                 COMMENT 'When the layer was measured',
     event_id             String                               COMMENT 'Id of the LayerMeasured event',
     variant              UInt16                               COMMENT 'Place among the variants of the event, from 0',
-    library              LowCardinality(String)               COMMENT 'Library that ran it; empty where nothing could be tried',
+    library              LowCardinality(String)               COMMENT 'Library that ran the layer; empty where nothing could be tried',
     algorithm            LowCardinality(String)               COMMENT 'Algorithm of the library',
     layout               LowCardinality(String)               COMMENT 'Layout of the tensors',
-    cache                LowCardinality(String)               COMMENT 'What was in the caches: warm, in company or weights cold',
-    samples_us           Array(Float64)                       COMMENT 'Times of one execution each, microseconds, as taken' CODEC(ZSTD(3)),
+    cache                LowCardinality(String)               COMMENT 'What the caches held: warm; in company (interleaved with other calls); or weights cold',
+    samples_us           Array(Float64)                       COMMENT 'Times of one execution each in the order taken, microseconds' CODEC(ZSTD(3)),
     minimum_us           Nullable(Float64)                    COMMENT 'Least sample, microseconds; null where it failed',
     median_us            Nullable(Float64)                    COMMENT 'Median of the samples, microseconds; null where it failed',
     iqr_us               Nullable(Float64)                    COMMENT 'Interquartile range of the samples, microseconds',
-    stopped_by           LowCardinality(String)               COMMENT 'Rule that ended the sampling',
+    stopped_by           LowCardinality(String)               COMMENT 'Rule that ended the sampling: settled, cap, fixed, screened or hopeless (pruned)',
     workspace_bytes      UInt64                               COMMENT 'Scratch memory that the variant needs, bytes',
-    layout_change_us     Nullable(Float64)                    COMMENT 'What turning the images read and written from the other layout takes, microseconds',
-    write_change_us      Nullable(Float64)                    COMMENT 'What turning the images written into the other layout takes, microseconds',
-    chosen_by_heuristic  Bool                                 COMMENT 'Whether the library, asked without timing anything, would take this variant in this layout',
-    failure              String                               COMMENT 'Why it failed; empty where it did not',
-    environment          Map(LowCardinality(String), String)  COMMENT 'What was seen around the measurement' CODEC(ZSTD(3)),
-    slowed_by            LowCardinality(String)               DEFAULT if(environment['stable'] = 'no', environment['slowed_by'], '') COMMENT 'What slowed the device down each time that this was tried, such as power; empty if one try was without',
+    layout_change_us     Nullable(Float64)                    COMMENT 'Time of converting the feature maps that are read and written from the other layout and back, microseconds',
+    write_change_us      Nullable(Float64)                    COMMENT 'Time of converting the feature maps that are written into the other layout, microseconds',
+    chosen_by_heuristic  Bool                                 COMMENT 'Whether the heuristic of the library, which times nothing, takes this variant in this layout',
+    failure              String                               COMMENT 'Why the variant failed; empty where it has a time',
+    environment          Map(LowCardinality(String), String)  COMMENT 'Conditions of the measurement: load, clocks, attempts' CODEC(ZSTD(3)),
+    slowed_by            LowCardinality(String)               DEFAULT if(environment['stable'] = 'no', environment['slowed_by'], '') COMMENT 'What slowed the device down at every attempt, such as power; empty if one attempt was undisturbed',
 
-    -- One granule in forty by mistake, the default, is most of them where hundreds of ids are looked
-    -- for at once.
+    -- The default of one false positive in forty granules is too many: hundreds of ids are looked up
+    -- at once.
     INDEX by_event_id event_id TYPE bloom_filter(0.001) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (fingerprint, system_id, precision, measured_at, event_id, variant)
-COMMENT 'What was tried for each layer on each system: a row per variant, failures among them';
+COMMENT 'Variants that were tried for each layer on each system: a row per variant, failures among them';
 
--- Lower bounds: every version there ever was, so that the past can be asked for.
+-- Lower bounds, every version of each, so that former bounds can be queried.
 --
--- The time is part of the key: the same event counts once, while a bound that is computed anew
--- from the same cause, by a replay, is another version and leaves the past as it was.
+-- The time is part of the key: the same event counts once, but a replay that computes a bound again
+-- from the same cause adds a version and leaves the former ones as they were.
 
 CREATE TABLE IF NOT EXISTS bounds
 (
@@ -165,30 +165,30 @@ CREATE TABLE IF NOT EXISTS bounds
     system_id             String                  COMMENT 'systems.system_id',
     precision             LowCardinality(String)  COMMENT 'Type that floating-point tensors are kept and multiplied in',
     accounting            LowCardinality(String)  COMMENT 'What is counted: paper or full',
-    fusion                Bool                    COMMENT 'Whether groups may stand for the layers in them',
+    fusion                Bool                    COMMENT 'Whether groups may replace their layers',
     computed_at           DateTime64(6, 'UTC')    COMMENT 'When this version was computed',
     event_id              String                  COMMENT 'Id of the BoundUpdated event',
     cause                 String                  COMMENT 'Id of the event that moved it: measurements.event_id, systems.event_id or models.event_id',
     batch                 UInt64                  COMMENT 'Batch size, in samples',
-    sequential_us         Nullable(Float64)       COMMENT 'Least time with layers one after the other, microseconds',
+    sequential_us         Nullable(Float64)       COMMENT 'Sequential bound, microseconds; null where layers are missing and none is measured',
     sequential_spread_us  Nullable(Float64)       COMMENT 'Spread of sequential_us, microseconds',
-    parallel_us           Nullable(Float64)       COMMENT 'Time of the longest path, microseconds',
+    parallel_us           Nullable(Float64)       COMMENT 'Parallel bound: the longest path, microseconds; null where layers are missing and none is measured',
     parallel_spread_us    Nullable(Float64)       COMMENT 'Spread of parallel_us, microseconds',
-    roofline_us           Nullable(Float64)       COMMENT 'Time at the ceilings of the system, microseconds',
-    attainable_us         Nullable(Float64)       COMMENT 'Estimate of what a run as the bound says takes, microseconds',
+    roofline_us           Nullable(Float64)       COMMENT 'Roofline bound by the ceilings of the system, microseconds; null where they are not known',
+    attainable_us         Nullable(Float64)       COMMENT 'Attainable estimate: the time of a run as the bound says, microseconds; null where times for it are missing',
     measured              Array(UInt32)           COMMENT 'Positions of the layers measured' CODEC(Delta, ZSTD),
-    free                  Array(UInt32)           COMMENT 'Positions of the layers that move nothing' CODEC(Delta, ZSTD),
-    not_counted           Array(UInt32)           COMMENT 'Positions of the layers left out by the accounting' CODEC(Delta, ZSTD),
+    free                  Array(UInt32)           COMMENT 'Positions of the layers that are views' CODEC(Delta, ZSTD),
+    not_counted           Array(UInt32)           COMMENT 'Positions of the layers that the accounting leaves out' CODEC(Delta, ZSTD),
     missing               Array(Tuple(reason String, layers Array(UInt32)))  COMMENT 'Positions of the layers that the bound lacks, by reason; empty unless it is partial',
     cover                 Array(String)           COMMENT 'Fingerprints that sequential_us adds up, in topological order' CODEC(ZSTD(3)),
     critical_path         Array(UInt32)           COMMENT 'Positions of the layers on the longest path' CODEC(Delta, ZSTD),
-    layout                LowCardinality(String)  COMMENT 'Layout that images are kept in; empty where that makes no difference'
+    layout                LowCardinality(String)  COMMENT 'Layout of most calls whose time depends on it; empty if there are none'
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (model_id, system_id, precision, accounting, fusion, computed_at, event_id)
 COMMENT 'Every version of every bound: a row per BoundUpdated event';
 
--- Models run as their bounds say.
+-- From ModelWitnessed: models that were run as their bounds say.
 
 CREATE TABLE IF NOT EXISTS witnesses
 (
@@ -202,21 +202,21 @@ CREATE TABLE IF NOT EXISTS witnesses
     sequential_us          Nullable(Float64)       COMMENT 'Median with one call after the other, microseconds',
     sequential_iqr_us      Nullable(Float64)       COMMENT 'Interquartile range, microseconds',
     sequential_samples_us  Array(Float64)          COMMENT 'Times of one execution each, microseconds' CODEC(ZSTD(3)),
-    read_ahead_us          Nullable(Float64)       COMMENT 'Median with one call after the other and weights read ahead, microseconds',
+    read_ahead_us          Nullable(Float64)       COMMENT 'Median with one call after the other and weights prefetched, microseconds',
     read_ahead_iqr_us      Nullable(Float64)       COMMENT 'Interquartile range, microseconds',
     read_ahead_samples_us  Array(Float64)          COMMENT 'Times of one execution each, microseconds' CODEC(ZSTD(3)),
     parallel_us            Nullable(Float64)       COMMENT 'Median with calls on several streams, microseconds',
     parallel_iqr_us        Nullable(Float64)       COMMENT 'Interquartile range, microseconds',
     parallel_samples_us    Array(Float64)          COMMENT 'Times of one execution each, microseconds' CODEC(ZSTD(3)),
-    calls                  UInt32                  COMMENT 'Calls that the model took, changes of layout among them',
-    layout_changes         UInt32                  COMMENT 'Calls that turned an image into the other layout',
+    calls                  UInt32                  COMMENT 'Number of calls, layout conversions among them',
+    layout_changes         UInt32                  COMMENT 'Number of layout conversions',
     failure                String                  COMMENT 'Why there are no times; empty where there are'
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (model_id, system_id, precision, witnessed_at, event_id)
-COMMENT 'Whole models run as their bounds say: a row per ModelWitnessed event';
+COMMENT 'Models that were run as their bounds say: a row per ModelWitnessed event';
 
--- What the services could not process, and what became of it.
+-- Events that the services could not process, and how operators settled them.
 
 CREATE TABLE IF NOT EXISTS dead_letters
 (
@@ -227,30 +227,30 @@ CREATE TABLE IF NOT EXISTS dead_letters
     topic           LowCardinality(String)  COMMENT 'Topic of the event; empty where it was settled',
     partition       UInt64                  COMMENT 'Partition of the event',
     offset          UInt64                  COMMENT 'Offset of the event in its partition',
-    bytes           UInt64                  COMMENT 'Size of the event as far as it was kept, bytes',
-    reason          String                  COMMENT 'Why it failed; empty where it was settled'
+    bytes           UInt64                  COMMENT 'Bytes of the event that were kept',
+    reason          String                  COMMENT 'Why the event failed; empty where it was settled'
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (dead_letter_id, changed_at, state)
 COMMENT 'Dead letters: a row for each time that one failed or was settled';
 
--- How far the event log is in the store: written after the events themselves, so that whoever
--- fills the store goes on where the data end, also when the store was restored from a copy.
+-- The offsets up to which the event log is in the store. They are written after the events, so that
+-- the sink continues where the data end, even if the store was restored from a copy.
 
 CREATE TABLE IF NOT EXISTS sink_offsets
 (
     consumer_group  LowCardinality(String)  COMMENT 'Consumer group that fills the store',
     topic           LowCardinality(String)  COMMENT 'Topic of the event log',
     partition       UInt32                  COMMENT 'Partition of the topic',
-    next_offset     UInt64                  COMMENT 'Offset of the first record that may not be in the store yet',
+    next_offset     UInt64                  COMMENT 'Offset of the first record that may be missing in the store',
     stored_at       DateTime64(6, 'UTC')    DEFAULT now64(6, 'UTC') COMMENT 'When the row was written'
 )
 ENGINE = ReplacingMergeTree(stored_at)
 ORDER BY (consumer_group, topic, partition)
-COMMENT 'How far the event log is in the store: a row per group, topic and partition';
+COMMENT 'Offsets up to which the event log is in the store: a row per group, topic and partition';
 
--- What people ask for. Each view counts a fact that was stored twice once. bounds_at has parameters,
--- and so no columns before they are given: they are those of current_bounds.
+-- Views for queries. In each, a fact that is stored twice counts once. bounds_at has parameters and
+-- therefore no column comments; its columns are those of current_bounds.
 
 CREATE VIEW IF NOT EXISTS bounds_at
 AS SELECT
@@ -303,7 +303,7 @@ FROM
 ) AS version
 LEFT JOIN (SELECT * FROM models FINAL) AS models ON models.model_id = version.model_id
 LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = version.system_id
-COMMENT 'Bounds as they were: SELECT … FROM bounds_at(at = ''2026-11-21 12:00:00'')';
+COMMENT 'Bounds at a former time: SELECT … FROM bounds_at(at = ''2026-11-21 12:00:00'')';
 
 CREATE VIEW IF NOT EXISTS current_bounds
 (
@@ -313,7 +313,7 @@ CREATE VIEW IF NOT EXISTS current_bounds
     batch                 UInt64                  COMMENT 'Batch size, in samples',
     dims                  Map(String, UInt64)     COMMENT 'Named dimensions and the sizes they were given',
     system                String                  COMMENT 'Accelerator of the system, or its CPU',
-    runtime               LowCardinality(String)  COMMENT 'What ran the layers',
+    runtime               LowCardinality(String)  COMMENT 'Runtime that ran the layers',
     driver                String                  COMMENT 'Version of the GPU driver, or empty',
     cuda                  String                  COMMENT 'Version of CUDA, or empty',
     cudnn                 String                  COMMENT 'Version of cuDNN, or empty',
@@ -321,21 +321,21 @@ CREATE VIEW IF NOT EXISTS current_bounds
     system_id             String                  COMMENT 'systems.system_id',
     precision             LowCardinality(String)  COMMENT 'Type that floating-point tensors are kept and multiplied in',
     accounting            LowCardinality(String)  COMMENT 'What is counted: paper or full',
-    fusion                Bool                    COMMENT 'Whether groups may stand for the layers in them',
-    sequential_us         Nullable(Float64)       COMMENT 'Least time with layers one after the other, microseconds; null where nothing is measured',
+    fusion                Bool                    COMMENT 'Whether groups may replace their layers',
+    sequential_us         Nullable(Float64)       COMMENT 'Sequential bound, microseconds; null where layers are missing and none is measured',
     sequential_spread_us  Nullable(Float64)       COMMENT 'Spread of sequential_us, microseconds',
-    parallel_us           Nullable(Float64)       COMMENT 'Time of the longest path, microseconds; null where nothing is measured',
+    parallel_us           Nullable(Float64)       COMMENT 'Parallel bound: the longest path, microseconds; null where layers are missing and none is measured',
     parallel_spread_us    Nullable(Float64)       COMMENT 'Spread of parallel_us, microseconds',
-    roofline_us           Nullable(Float64)       COMMENT 'Time at the ceilings of the system, microseconds',
-    attainable_us         Nullable(Float64)       COMMENT 'Estimate with cold weights and other kernels about, microseconds',
+    roofline_us           Nullable(Float64)       COMMENT 'Roofline bound by the ceilings of the system, microseconds; null where they are not known',
+    attainable_us         Nullable(Float64)       COMMENT 'Attainable estimate: the time of a run as the bound says, microseconds; null where times for it are missing',
     partial               Bool                    COMMENT 'Whether the bound lacks layers',
     measured              Array(UInt32)           COMMENT 'Positions of the layers measured',
-    free                  Array(UInt32)           COMMENT 'Positions of the layers that move nothing',
-    not_counted           Array(UInt32)           COMMENT 'Positions of the layers left out by the accounting',
+    free                  Array(UInt32)           COMMENT 'Positions of the layers that are views',
+    not_counted           Array(UInt32)           COMMENT 'Positions of the layers that the accounting leaves out',
     missing               Array(Tuple(reason String, layers Array(UInt32)))  COMMENT 'Positions of the layers that the bound lacks, by reason; empty unless it is partial',
     cover                 Array(String)           COMMENT 'Fingerprints that sequential_us adds up, in topological order',
     critical_path         Array(UInt32)           COMMENT 'Positions of the layers on the longest path',
-    layout                LowCardinality(String)  COMMENT 'Layout that images are kept in; empty where that makes no difference',
+    layout                LowCardinality(String)  COMMENT 'Layout of most calls whose time depends on it; empty if there are none',
     computed_at           DateTime64(6, 'UTC')    COMMENT 'When this version was computed',
     cause                 String                  COMMENT 'Id of the event that moved it: measurements.event_id, systems.event_id or models.event_id',
     event_id              String                  COMMENT 'Id of the BoundUpdated event'
@@ -348,23 +348,23 @@ CREATE VIEW IF NOT EXISTS best_measurements
     title        LowCardinality(String)  COMMENT 'Operators in order, joined by +',
     fingerprint  String                  COMMENT 'layers.fingerprint',
     system       String                  COMMENT 'Accelerator of the system, or its CPU',
-    runtime      LowCardinality(String)  COMMENT 'What ran the layers',
+    runtime      LowCardinality(String)  COMMENT 'Runtime that ran the layers',
     driver       String                  COMMENT 'Version of the GPU driver, or empty',
     cuda         String                  COMMENT 'Version of CUDA, or empty',
     cudnn        String                  COMMENT 'Version of cuDNN, or empty',
     threads      UInt32                  COMMENT 'Threads that a layer may use',
     system_id    String                  COMMENT 'systems.system_id',
     precision    LowCardinality(String)  COMMENT 'Type that floating-point tensors are kept and multiplied in',
-    library      String                  COMMENT 'Library that ran it; empty where nothing could be tried',
+    library      String                  COMMENT 'Library that ran the layer; empty where nothing could be tried',
     algorithm    String                  COMMENT 'Algorithm of the library',
     layout       String                  COMMENT 'Layout of the tensors',
     minimum_us   Nullable(Float64)       COMMENT 'Least sample, microseconds; null where all variants failed',
     median_us    Nullable(Float64)       COMMENT 'Median of the samples, microseconds; null where all variants failed',
     iqr_us       Nullable(Float64)       COMMENT 'Interquartile range of the samples, microseconds',
-    failure      String                  COMMENT 'Why it failed; empty where a variant did not',
+    failure      String                  COMMENT 'Why all variants failed; empty where one has a time',
     measured_at  DateTime64(6, 'UTC')    COMMENT 'When the layer was measured',
     event_id     String                  COMMENT 'Id of the LayerMeasured event',
-    slowed_by    String                  COMMENT 'What slowed the device down each time that it was tried, such as power; empty if one try was without'
+    slowed_by    String                  COMMENT 'What slowed the device down at every attempt, such as power; empty if one attempt was undisturbed'
 )
 AS SELECT
     layers.title AS title,
@@ -393,7 +393,7 @@ FROM
         fingerprint,
         system_id,
         precision,
-        -- A fact that is stored twice is no other minimum, so that this needs no FINAL.
+        -- A fact that is stored twice doesn't change the minimum: no FINAL is needed.
         argMin
         (
             (
@@ -408,7 +408,7 @@ FROM
     FROM measurements
     WHERE cache = 'warm'
     GROUP BY fingerprint, system_id, precision
-    -- In the order of the table's key, group after group.
+    -- Aggregates one group after another, in the order of the table's key.
     SETTINGS optimize_aggregation_in_order = 1
 ) AS best
 LEFT JOIN (SELECT * FROM layers FINAL) AS layers ON layers.fingerprint = best.fingerprint
@@ -423,7 +423,7 @@ CREATE VIEW IF NOT EXISTS layer_reuse
     uses         UInt64  COMMENT 'How often they use it in all'
 )
 AS SELECT
-    -- What no library computes, such as a Reshape, is in the models only.
+    -- Layers without a job, such as a Reshape, are in model_layers only.
     if(layers.title = '', any(used.op), layers.title) AS title,
     used.fingerprint AS fingerprint,
     uniqExact(used.model_id) AS models,
@@ -447,13 +447,13 @@ CREATE VIEW IF NOT EXISTS current_dead_letters
     topic           String                COMMENT 'Topic of the event',
     partition       UInt64                COMMENT 'Partition of the event',
     offset          UInt64                COMMENT 'Offset of the event in its partition',
-    bytes           UInt64                COMMENT 'Size of the event as far as it was kept, bytes',
-    reason          String                COMMENT 'Why it failed the last time',
-    failed_at       DateTime64(6, 'UTC')  COMMENT 'When it failed the last time'
+    bytes           UInt64                COMMENT 'Bytes of the event that were kept',
+    reason          String                COMMENT 'Why the event failed the last time',
+    failed_at       DateTime64(6, 'UTC')  COMMENT 'When the event failed the last time'
 )
 AS SELECT
     letter.dead_letter_id AS dead_letter_id,
-    -- At the same moment, what an operator did came after.
+    -- At the same time, the settlement came after the failure.
     argMax(letter.state, (letter.changed_at, letter.state != 'open')) AS state,
     argMaxIf(letter.service, letter.changed_at, letter.state = 'open') AS service,
     argMaxIf(letter.topic, letter.changed_at, letter.state = 'open') AS topic,
@@ -464,6 +464,6 @@ AS SELECT
     maxIf(letter.changed_at, letter.state = 'open') AS failed_at
 FROM dead_letters AS letter
 GROUP BY letter.dead_letter_id
--- A settlement of a letter that isn't here says nothing.
+-- A settlement without its dead letter is ignored.
 HAVING countIf(letter.state = 'open') > 0
 COMMENT 'Each dead letter as it is now: open, replayed or dropped';

@@ -1,34 +1,34 @@
-"""The analyzer as a service over Kafka, with the sink beside it."""
+"""Runs the analyzer as a service over Kafka, with the sink in the same process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from benanza_analyzer.sink import sink_step
 from benanza_analyzer.step import analyzer_step
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.service import Service, Started
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_backbone.step import Step
-from benanza_backbone.store import Store
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
 from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, SINK
 
 ANALYZED_AT_ONCE = 200
 STORED_AT_ONCE = 2000
-"""Records that a turn of the analyzer, and one of the sink, takes."""
+"""Records per turn of the analyzer, and of the sink."""
 
 LONGEST_REBUILD_S = 1800.0
-"""Seconds in which the analyzer must have read again all results there ever were."""
+"""The longest time in which the analyzer reads all former events again, in seconds."""
 
 LONGEST_INSERT_S = 600.0
-"""Seconds in which the sink must have stored what a turn takes."""
+"""The longest time in which the sink stores the records of a turn, in seconds."""
 
 
 def serve(settings: Settings, started: Started) -> int:
-    """Runs the service until a signal ends it; the exit status.
+    """Runs the service until a signal ends it, and returns the exit status.
 
-    To be called in the process's main thread. Raises `BenanzaError` if the service can't be
+    Call it in the main thread of the process. Raises `BenanzaError` if the service can't be
     started.
     """
     kafka = kafka_of(settings)

@@ -1,12 +1,12 @@
-"""The sink: a step that puts what people ask for into the store. It runs beside the analyzer."""
+"""The sink: a step that writes events into the store. It runs in the analyzer's process."""
 
 from collections import Counter
 from collections.abc import Mapping
 
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import Clock
-from benanza_backbone.event_log import EventLog, Partition
+from benanza_backbone.event_log.event_log import EventLog, Partition
 from benanza_backbone.step import Offsets, Step
-from benanza_backbone.store import Store
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK, service_of
 from benanza_schemas.events import (
@@ -68,9 +68,7 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
 
 
 def _show(dead_letters: Mapping[tuple[str, str], int]) -> None:
-    """Brings the metric up to date. A sample that stays is never gone in between: an alert on it
-    would start anew.
-    """
+    """Updates the metric. No sample that stays is removed in between: its alert would restart."""
     found: Counter[tuple[str, str]] = Counter()
     for (group, topic), letters in dead_letters.items():
         found[service_of(group), topic] += letters

@@ -1,10 +1,10 @@
-"""The analyzer as a step over an event log: graphs and results to bounds."""
+"""Runs the analyzer as a step over an event log: reads graphs and results, and writes bounds."""
 
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
-from benanza_analyzer.model_check import InvalidModelError
+from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_backbone.clock import Clock
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.step import Offsets, Step
 from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
 from benanza_schemas.codec import DecodeError, decode
@@ -16,8 +16,8 @@ from benanza_schemas.topics import GRAPHS, RESULTS
 def analyzer_step(log: EventLog, clock: Clock) -> Step:
     """The step that computes bounds.
 
-    Whenever it is given its partitions, it reads again all that was handled before, by whichever
-    process. Its turns raise `BenanzaError` if it is given only some of them.
+    Whenever its partitions are assigned, it reads again all events that any process handled before.
+    Its turns raise `BenanzaError` if only some of the partitions are assigned.
     """
     analyzer = Analyzer()
 

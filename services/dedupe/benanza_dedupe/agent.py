@@ -20,7 +20,7 @@ from faust.types import TP, ConsumerMessage, EventT, StreamT
 from mode.supervisors import CrashingSupervisor
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Message, Partition, Record
+from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
 from benanza_backbone.processor import Processor

@@ -10,7 +10,7 @@ reader apart. Where nothing comes after what was dropped, `redelivery` sees it.
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-from benanza_backbone.event_log import Record
+from benanza_backbone.event_log.event_log import Record
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from benanza_backbone.event_log import Record
+from benanza_backbone.event_log.event_log import Record
 from benanza_backbone.kafka_group import PartitionProgress
 
 LOST_AFTER_S = 3.0

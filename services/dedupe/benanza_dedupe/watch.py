@@ -9,7 +9,7 @@ from typing import Any, cast
 import faust
 from faust.tables.manager import TableManager
 
-from benanza_backbone.event_log import Partition
+from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
 from benanza_backbone.lag_report import LagReport
 from benanza_backbone.standstill import Standstill, StandstillError

@@ -1,4 +1,4 @@
-"""Ingest in a process of its own, which a model may crash or hang."""
+"""Runs ingest in a process of its own, since a model may crash or hang it."""
 
 import multiprocessing
 from concurrent.futures import TimeoutError as TookTooLongError
@@ -13,17 +13,17 @@ from benanza_ingest.published import Ingest, ingest_published
 from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
 
 LONGEST_S = 600.0
-"""Seconds in which a model must have been fetched and ingested."""
+"""The longest time for fetching and ingesting a model, in seconds."""
 
 TRIES = 2
-"""How often a model is tried whose process dies: the first time it may have been an accident."""
+"""How often a model is tried if the process dies: the first time may be an accident."""
 
 
 class IsolatedIngest(Closing):
     """`ingest_published` in a process of its own, which a model may crash or hang.
 
-    The process is kept for the next model. Belongs to one thread. `work` is a function of a
-    module, which the process imports.
+    The process is reused for the next model. Use it in one thread only. `longest_s` is the longest
+    time for a model in seconds. `work` is a function of a module, which the process imports.
     """
 
     def __init__(self, longest_s: float = LONGEST_S, work: Ingest = ingest_published) -> None:
@@ -34,8 +34,9 @@ class IsolatedIngest(Closing):
     def __call__(
         self, published: ModelPublished, limits: Limits
     ) -> list[ModelIngested | LayerSeen]:
-        """As `ingest_published`; also raises `ModelError` where the process dies, or takes
-        longer than it may."""
+        """Does what `ingest_published` does. Also raises `ModelError` if the process dies or takes
+        too long.
+        """
         for _ in range(TRIES):
             try:
                 found = self._schedule(published, limits).result()
@@ -56,7 +57,7 @@ class IsolatedIngest(Closing):
         )
 
     def close(self) -> None:
-        """Ends the process, at once if it is busy. May be called again."""
+        """Ends the process, even if it is busy. May be called several times."""
         self._pool.stop()  # type: ignore[no-untyped-call]  # the library has left it untyped
         self._pool.join()
 
@@ -67,19 +68,19 @@ class IsolatedIngest(Closing):
         try:
             return self._pool.schedule(self._work, args, timeout=self._longest_s)
         except RuntimeError:
-            # The process died while it had nothing to do, or with the last model; the pool
-            # takes nothing more then. That is no fault of this model.
+            # The process died while it was idle, or with the last model, and the pool accepts
+            # nothing more. That is no fault of this model.
             self.close()
             self._renew()
             return self._pool.schedule(self._work, args, timeout=self._longest_s)
 
     def _renew(self) -> None:
-        """Makes a pool of one process, which has imported what it needs."""
-        # A fork would take along the threads and connections of this process.
+        """Makes a pool of one process, and waits until that has imported its modules."""
+        # A fork would copy the threads and connections of this process.
         spawn = multiprocessing.get_context("spawn")
         self._pool = ProcessPool(max_workers=1, context=spawn)
         self._pool.schedule(_ready).result()
 
 
 def _ready() -> None:
-    """Nothing: to find this function, the process imports this module."""
+    """Does nothing: to find this function, the process imports this module."""

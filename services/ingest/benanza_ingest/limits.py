@@ -1,4 +1,4 @@
-"""How large a model may be."""
+"""The largest models that ingest accepts."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from benanza_backbone.settings import Settings
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on what ingest takes on, each with the setting that raises it.
+    """The limits for a model; a setting raises each.
 
-    `model_bytes` is the ONNX file without external data; ONNX itself allows 2 GB
-    (protobuf's limit). `nodes` counts those of functions and bodies as often as they are
-    used. `tensor_elements` is for any one tensor.
+    `model_bytes` is the size of the ONNX file without external data; protobuf limits it to 2 GB.
+    `nodes` is the number of nodes; those of functions and bodies count as often as they are used.
+    `tensor_elements` is the number of elements of one tensor.
     """
 
     model_bytes: int = 2**31 - 1
@@ -25,7 +25,7 @@ TENSOR_ELEMENTS_SETTING = "BENANZA_MAX_TENSOR_ELEMENTS"
 
 
 def limits_of(settings: Settings) -> Limits:
-    """How large a model may be, as the settings say."""
+    """The limits for a model in these settings."""
     return Limits(
         model_bytes=settings.max_model_bytes,
         nodes=settings.max_nodes,

@@ -1,4 +1,4 @@
-"""From a published model to its layers."""
+"""Ingests a published model, from its event or its address."""
 
 import hashlib
 from collections.abc import Callable
@@ -6,19 +6,20 @@ from collections.abc import Callable
 from benanza_ingest.core import ingest
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import Fetch, fetch
+from benanza_ingest.reading.source import Fetch, fetch
 from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
 
 Ingest = Callable[[ModelPublished, Limits], list[ModelIngested | LayerSeen]]
-"""What `ingest_published` does: the layers of a published model, as events."""
+"""The type of `ingest_published`: returns the layers of a published model, as events."""
 
 
 def ingest_published(
     published: ModelPublished, limits: Limits, fetch: Fetch = fetch
 ) -> list[ModelIngested | LayerSeen]:
-    """What a model contains, read from the event or, by `fetch`, from where it says.
+    """The model's graph and layers as events. Reads the file from the event, or by `fetch`.
 
-    Raises `ModelError` if it can't be fetched, was changed on the way, or is no model.
+    Raises `ModelError` if the file can't be fetched, if its SHA-256 is another one, or if it can't
+    be ingested.
     """
     return ingest(published, _content(published, limits, fetch), limits)
 

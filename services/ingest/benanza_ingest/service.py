@@ -1,4 +1,4 @@
-"""Ingest as a service over Kafka."""
+"""Runs ingest as a service over Kafka."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,13 +14,13 @@ from benanza_ingest.step import ingest_step
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, INGEST
 
 AT_ONCE = 1
-"""Models that a turn takes: they take long, and what is committed after each isn't done again."""
+"""Models per turn. A model takes long; after each, the offset is committed."""
 
 
 def serve(settings: Settings, started: Started) -> int:
-    """Runs the service until a signal ends it; the exit status.
+    """Runs the service until a signal ends it, and returns the exit status.
 
-    To be called in the process's main thread. Raises `BenanzaError` if the service can't be
+    Call it in the main thread of the process. Raises `BenanzaError` if the service can't be
     started.
     """
     kafka = kafka_of(settings)

@@ -4,7 +4,7 @@ A layer that failed may get another job, which asks for it again (`benanza retry
 a time needs none.
 """
 
-from benanza_backbone.event_log import READ_AT_ONCE, EventLog, Record
+from benanza_backbone.event_log.event_log import READ_AT_ONCE, EventLog, Record
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import BenchmarkRequested, LayerMeasured
 from benanza_schemas.layer import Precision

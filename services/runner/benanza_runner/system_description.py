@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from benanza_backbone.clock import Clock
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.processor import as_message
 from benanza_runner.core import Runner, description_id
 from benanza_runner.runtime import Runtime

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from benanza.installation.configured import configured_log
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.settings import load

@@ -1,6 +1,7 @@
 """What was recorded comes back, and what is no recording is refused."""
 
 import lzma
+from collections import Counter
 from pathlib import Path
 
 import msgpack
@@ -11,6 +12,8 @@ from benanza_backbone.errors import BenanzaError
 from benanza_schemas.codec import encode
 from benanza_schemas.events import LayerMeasured, LayerSeen, SystemMeasured
 from tests.schemas.samples import EVENTS
+
+SHIPPED = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
 
 (SYSTEM_MEASURED,) = (event for event in EVENTS if isinstance(event, SystemMeasured))
 (LAYER_MEASURED,) = (event for event in EVENTS if isinstance(event, LayerMeasured))
@@ -53,3 +56,14 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, content: bytes, complai
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BenanzaError, match=r"can't read .*nowhere\.xz \(No such file"):
         list(read_recording(tmp_path / "nowhere.xz"))
+
+
+def test_the_shipped_recording_can_be_read() -> None:
+    """Whatever the contract comes to ask of events, these were written before."""
+    variants = 0
+    kinds: Counter[str] = Counter()
+    for _, event in read_recording(SHIPPED):
+        kinds[type(event).__name__] += 1
+        variants += len(event.variants) if isinstance(event, LayerMeasured) else 0
+    assert kinds == {"SystemMeasured": 1, "LayerMeasured": 11_456}
+    assert variants == 451_506

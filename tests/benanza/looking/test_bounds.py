@@ -9,10 +9,10 @@ import pytest
 from benanza.looking.bounds import known_bounds, known_history
 from benanza.request import BoundPolicy
 from benanza_backbone import settings
+from benanza_backbone.clickhouse.migrations import Migration, shipped
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.migrations import Migration, shipped
 from benanza_backbone.settings import Settings
-from benanza_backbone.store import Store
 from tests.backbone.sample_events import BOUNDS, EVERY_KIND, MODEL, MODEL_ID, after, bound
 
 pytestmark = pytest.mark.integration
@@ -43,7 +43,7 @@ def test_over_kafka_a_store_that_services_have_not_brought_up_to_date_is_left_al
 ) -> None:
     """A newer version on somebody's machine must not change what services use."""
     newer = [*shipped(), Migration(len(shipped()) + 1, "0999_to_come.sql", "SELECT 1")]
-    monkeypatch.setattr("benanza_backbone.store.shipped", lambda: newer)
+    monkeypatch.setattr("benanza_backbone.clickhouse.store.shipped", lambda: newer)
     with pytest.raises(BenanzaError, match=r"lacks 0999_to_come\.sql.*start the analyzer"):
         known_bounds(over_kafka, [], BoundPolicy(), {}, None)
     monkeypatch.undo()

@@ -12,7 +12,7 @@ from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.events import ModelIngested
 
 LIMITS = Limits()

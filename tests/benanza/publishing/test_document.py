@@ -12,8 +12,8 @@ from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.codec import decode
 from benanza_schemas.events import ModelIngested, ModelPublished
 from benanza_schemas.json_schema import FOLDER, file_name

@@ -11,7 +11,7 @@ from benanza.render.notebook import show_tables
 from benanza.render.table import console
 from benanza.results.bounds import Bounds, LayerCounts, LowerBounds
 from benanza_analyzer.measurements import NOT_MEASURED
-from benanza_backbone.bounds import Coverage, MissingLayer, ModelBound, Slowed
+from benanza_backbone.clickhouse.bounds import Coverage, MissingLayer, ModelBound, Slowed
 
 BOUND = ModelBound(
     model="alexnet",

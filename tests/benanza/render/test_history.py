@@ -9,7 +9,7 @@ import msgspec
 from benanza.render.history import print_history
 from benanza.render.table import console
 from benanza.results.bounds import History
-from benanza_backbone.bounds import BoundVersion
+from benanza_backbone.clickhouse.bounds import BoundVersion
 
 FIRST = BoundVersion(
     model="alexnet",

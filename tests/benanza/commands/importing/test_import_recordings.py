@@ -9,11 +9,11 @@ from click.testing import CliRunner, Result
 
 from benanza.cli import cli
 from benanza.importing.recording import write_recording
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.settings import load
-from benanza_backbone.store import Store
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.core import Runner
 from benanza_schemas.codec import decode
 from benanza_schemas.events import (

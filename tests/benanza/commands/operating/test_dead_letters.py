@@ -12,7 +12,7 @@ from benanza.cli import cli
 from benanza.operating.dead_letters import AT_ONCE
 from benanza_backbone.clock import now
 from benanza_backbone.dead_letter import MAX_KEPT_BYTES, dead_letter
-from benanza_backbone.event_log import EventLog, Message, Partition, Record
+from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.processor import as_message
 from benanza_backbone.step import Step
 from benanza_dedupe.step import dedupe_step

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
-from benanza_backbone.event_log import Consumer, EventLog, Message
+from benanza_backbone.event_log.event_log import Consumer, EventLog, Message
 from benanza_backbone.kafka_clients import AdminClient
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_consumer import as_topic_partition

@@ -12,10 +12,10 @@ from benanza.cli import cli
 from benanza.installation.embedded import drain
 from benanza.running import pipeline
 from benanza_analyzer.sink import sink_step
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import load
-from benanza_backbone.store import Store
 from benanza_runner.runtime import Outcome
 from benanza_runner.step import runner_step
 from benanza_schemas.codec import decode

@@ -14,13 +14,13 @@ from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.codec import decode
 from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished
 from benanza_schemas.topics import MODELS
 from tests.benanza.commands.conftest import Kind, opened_log
 from tests.benanza.publishing.test_asked_models import product
-from tests.ingest.model_server import MODEL, model_server
+from tests.ingest.reading.model_server import MODEL, model_server
 
 
 def published() -> list[ModelPublished]:

@@ -5,14 +5,20 @@ What takes long to import is imported where it is used, so that `import benanza`
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from benanza import arguments
-from benanza.operator_results import Published
-from benanza.request import Policy, RunRequest, RuntimeChoice
-from benanza.results import Inspection, LowerBounds
+from benanza.request import BoundPolicy, RunRequest
+from benanza.results.bounds import LowerBounds
+from benanza.results.inspection import Inspection
+from benanza.results.publish import Published
+from benanza.results.result import Result
 from benanza.settings import load
 from benanza_backbone.errors import BenanzaError
+from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
+
+Given = TypeVar("Given", bound=Result)
 
 ModelSource = str | os.PathLike[str]
 """A path, a `file:`, `http:` or `https:` address, or `zoo:NAME`."""
@@ -27,14 +33,16 @@ def inspect(
     gives named dimensions their sizes. Raises `BenanzaError` for an argument that can't be,
     and if the model can't be fetched, is none, or is larger than the limits.
     """
-    from benanza.inspection import inspect_model, limits_of
+    from benanza.looking.inspection import inspect_model
+    from benanza_ingest.limits import limits_of
 
-    return inspect_model(
+    found = inspect_model(
         arguments.model_text("model", model),
         arguments.batch_size("batch", batch),
         arguments.dimensions("dims", dims),
         limits_of(load(None)),
     )
+    return _shown(found)
 
 
 def lower_bound(
@@ -55,13 +63,13 @@ def lower_bound(
     `benanza run`. Raises `BenanzaError` for one that can't be, before anything is done, and if
     any model can't be fetched or ingested; what was measured by then is kept.
     """
-    from benanza.pipeline import run
+    from benanza.running.pipeline import run
 
     request = RunRequest(
         models=arguments.model_texts("model", model),
         batch_sizes=arguments.batch_sizes("batch", batch),
         dims=arguments.dimensions("dims", dims),
-        policy=Policy(
+        policy=BoundPolicy(
             precisions=arguments.precisions("precision", precision),
             fusion=arguments.switch("fusion", fusion),
             accounting=arguments.accounting_choice("accounting", accounting),
@@ -71,7 +79,7 @@ def lower_bound(
     found = run(request, load(arguments.folder("data", data)))
     if found.errors:
         raise BenanzaError("; ".join(failed.reason for failed in found.errors))
-    return found
+    return _shown(found)
 
 
 def publish(
@@ -89,8 +97,8 @@ def publish(
     `benanza publish`. Raises `BenanzaError` for one that can't be, before anything is done, and
     if any model can't be published; the others are.
     """
-    from benanza.publishing import PublishRequest
-    from benanza.publishing import publish as publish_models
+    from benanza.publishing.publish import PublishRequest
+    from benanza.publishing.publish import publish as publish_models
 
     published = publish_models(
         arguments.model_texts("models", models),
@@ -103,4 +111,12 @@ def publish(
     )
     if published.errors:
         raise BenanzaError("; ".join(failed.reason for failed in published.errors))
-    return published
+    return _shown(published)
+
+
+def _shown(result: Given) -> Given:
+    """The result, of which a notebook shows a table."""
+    from benanza.render.notebook import show_tables
+
+    show_tables()
+    return result

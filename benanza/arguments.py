@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from benanza.request import RuntimeChoice
 from benanza_backbone.errors import BenanzaError
+from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
 Choice = TypeVar("Choice", bound=str)
@@ -127,7 +127,7 @@ def _number(argument: str, number: object) -> int:
     size = _index(number)
     if size is None or size < 1:
         raise _refusal(argument, number, "a whole number from 1 up")
-    from benanza_ingest.bind import MAX_DIMENSION
+    from benanza_ingest.resolving.bind import MAX_DIMENSION
 
     if size > MAX_DIMENSION:
         raise _refusal(argument, number, f"a whole number up to {MAX_DIMENSION:,}")

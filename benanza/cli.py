@@ -4,23 +4,23 @@ import sys
 
 import click
 
-from benanza.commands.bounds import bounds
-from benanza.commands.check_config import check_config
 from benanza.commands.completion import completion
-from benanza.commands.dead_letters import dead_letters
-from benanza.commands.history import history
-from benanza.commands.import_recordings import import_recordings
-from benanza.commands.inspect import inspect
+from benanza.commands.importing.import_recordings import import_recordings
+from benanza.commands.looking.bounds import bounds
+from benanza.commands.looking.history import history
+from benanza.commands.looking.inspect import inspect
+from benanza.commands.looking.witness import witness
+from benanza.commands.operating.check_config import check_config
+from benanza.commands.operating.dead_letters import dead_letters
+from benanza.commands.operating.replay import replay
+from benanza.commands.operating.retry import retry
+from benanza.commands.operating.seed_known_layers import seed_known_layers
+from benanza.commands.operating.topics import topics
 from benanza.commands.options import FAILED
-from benanza.commands.publish import publish
-from benanza.commands.replay import replay
-from benanza.commands.retry import retry
-from benanza.commands.run import run
-from benanza.commands.seed_known_layers import seed_known_layers
-from benanza.commands.serve import serve
-from benanza.commands.topics import topics
-from benanza.commands.witness import witness
-from benanza.commands.zoo import zoo
+from benanza.commands.publishing.publish import publish
+from benanza.commands.publishing.zoo import zoo
+from benanza.commands.running.run import run
+from benanza.commands.running.serve import serve
 from benanza_backbone.errors import BenanzaError
 
 

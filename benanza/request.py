@@ -2,19 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
+from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
-RuntimeChoice = Literal["auto", "cuda", "onnxruntime"]
 
-
-class Policy(NamedTuple):
+class BoundPolicy(NamedTuple):
     """Which of a model's bounds are meant."""
 
     precisions: tuple[Precision, ...] = ("fp32",)
     fusion: bool = True
     accounting: Accounting = "full"
+
+    def includes(self, found: ModelBound | BoundVersion) -> bool:
+        """Whether a bound, or a version of one, is meant."""
+        return (
+            found.precision in self.precisions
+            and found.fusion == self.fusion
+            and found.accounting == self.accounting
+        )
 
 
 @dataclass(frozen=True)
@@ -28,5 +36,5 @@ class RunRequest:
     models: tuple[str, ...]
     batch_sizes: tuple[int, ...] = ()
     dims: Mapping[str, int] = field(default_factory=dict)
-    policy: Policy = field(default_factory=Policy)
+    policy: BoundPolicy = field(default_factory=BoundPolicy)
     runtime: RuntimeChoice = "auto"

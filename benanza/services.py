@@ -1,45 +1,66 @@
-"""The services as an operator names them: the consumer group and the topics of each."""
+"""The services: what each reads, and which code it is made of."""
 
 from typing import NamedTuple
 
-from benanza_schemas.topics import (
-    BOUNDS,
-    DEAD_LETTERS,
-    GRAPHS,
-    JOBS,
-    LAYERS,
-    MODELS,
-    PROFILES,
-    RESULTS,
+from benanza_schemas.consumer_groups import (
+    ANALYZER,
+    CONSUMER_GROUPS,
+    DEDUPE,
+    INGEST,
+    RUNNER,
+    SINK,
+    ConsumerGroup,
 )
 
 
-class Service(NamedTuple):
-    """`group` is its consumer group; runners have one for each system and precision, of which
-    it is the first part.
+class ServiceParts(NamedTuple):
+    """`process` is what `benanza serve` calls the process that the service runs in. The parts are
+    named as `module:name`, since most are slow to import: `core` makes events, or rows, of an
+    event; `step` is the core over an event log, which the embedded pipeline runs, too; `serve`
+    runs the step over Kafka.
     """
 
-    group: str
-    topics: tuple[str, ...]
+    group: ConsumerGroup
+    process: str
+    core: str
+    step: str
+    serve: str
 
-
-RUNNER = "runner"
-SINK = "sink"
 
 SERVICES = {
-    "ingest": Service("ingest", (MODELS,)),
-    "dedupe": Service("dedupe", (LAYERS,)),
-    RUNNER: Service("runner", (JOBS,)),
-    "analyzer": Service("analyzer", (GRAPHS, RESULTS)),
-    SINK: Service("store", (GRAPHS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)),
+    INGEST: ServiceParts(
+        CONSUMER_GROUPS[INGEST],
+        process=INGEST,
+        core="benanza_ingest.core:ingest",
+        step="benanza_ingest.step:ingest_step",
+        serve="benanza_ingest.service:serve",
+    ),
+    DEDUPE: ServiceParts(
+        CONSUMER_GROUPS[DEDUPE],
+        process=DEDUPE,
+        core="benanza_dedupe.core:Dedupe",
+        step="benanza_dedupe.step:dedupe_step",
+        serve="benanza_dedupe.app:serve",
+    ),
+    RUNNER: ServiceParts(
+        CONSUMER_GROUPS[RUNNER],
+        process=RUNNER,
+        core="benanza_runner.core:Runner",
+        step="benanza_runner.step:runner_step",
+        serve="benanza_runner.service:serve",
+    ),
+    ANALYZER: ServiceParts(
+        CONSUMER_GROUPS[ANALYZER],
+        process=ANALYZER,
+        core="benanza_analyzer.core:Analyzer",
+        step="benanza_analyzer.step:analyzer_step",
+        serve="benanza_analyzer.service:serve",
+    ),
+    SINK: ServiceParts(
+        CONSUMER_GROUPS[SINK],
+        process=ANALYZER,
+        core="benanza_backbone.clickhouse.rows:rows",
+        step="benanza_analyzer.sink:sink_step",
+        serve="benanza_analyzer.service:serve",
+    ),
 }
-
-
-def service_of(group: str) -> str:
-    """The service whose consumer group this is; the group itself if it is none's."""
-    return next((service for service in SERVICES if is_of(group, service)), group)
-
-
-def is_of(group: str, service: str) -> bool:
-    """Whether a consumer group is that of this service."""
-    return group.split(".")[0] == SERVICES[service].group

@@ -195,5 +195,14 @@ def _measured(fingerprint: str, median_us: float) -> LayerMeasured:
         system=SYSTEM,
         precision="fp32",
         measured_at=NOW,
-        variants=(Variant(library="synthetic", algorithm="one", median_us=median_us, iqr_us=0.1),),
+        variants=(
+            Variant(
+                library="synthetic",
+                algorithm="one",
+                samples_us=(median_us,),
+                minimum_us=median_us,
+                median_us=median_us,
+                iqr_us=0.1,
+            ),
+        ),
     )

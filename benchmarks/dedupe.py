@@ -18,7 +18,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from benanza_backbone.event_log import Message
+from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics

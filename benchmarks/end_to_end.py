@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import benanza
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
-from benanza_ingest.zoo import zoo_names
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner.cpu import available_cores
 from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.stopping import Rule, summary

@@ -17,8 +17,8 @@ from rich.table import Table
 
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
-from benanza_ingest.zoo import zoo_names, zoo_path
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import zoo_names, zoo_path
 from benanza_schemas.events import ModelPublished, event_id
 
 REPEATS = 11

@@ -17,14 +17,14 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
-from benanza_backbone.event_log import Message
+from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.processor import as_message
 from benanza_ingest.limits import Limits
-from benanza_ingest.zoo import zoo_names, zoo_path
+from benanza_ingest.reading.zoo import zoo_names, zoo_path
 from benanza_schemas.topics import LAYERS, MODELS
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.kafka_broker import KafkaBroker, lacking
@@ -92,10 +92,8 @@ def _models(folder: Path, text: str) -> list[Message]:
         model = onnx.load(zoo_path(name))
         model.doc_string = text
         onnx.save(model, folder / f"{name}.onnx")
-        for publication in publications_of(
-            str(folder / f"{name}.onnx"), RunRequest(models=()), Limits()
-        ):
-            messages.append(as_message(publication.event))
+        for asked in asked_models(str(folder / f"{name}.onnx"), RunRequest(models=()), Limits()):
+            messages.append(as_message(asked.event))
     return messages
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from benanza.recording import Recorded, read_recording, write_recording
-from benanza_analyzer.measurements import bests
+from benanza.importing.recording import Recorded, read_recording, write_recording
 from benanza_schemas.events import Ceiling, LayerMeasured, SystemMeasured
+from benanza_schemas.times import is_timed
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def merged(events: Iterable[Recorded]) -> list[Recorded]:
         system_id = event.system.system_id
         if isinstance(event, LayerMeasured):
             key = event.fingerprint, system_id, event.precision
-            if key not in layers or not isinstance(bests(event), str):
+            if key not in layers or is_timed(event):
                 layers[key] = event
         else:
             systems[system_id] = _joined(systems.get(system_id, event), event)

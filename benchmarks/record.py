@@ -16,15 +16,15 @@ from typing import cast
 
 import msgspec
 
-from benanza.recording import Recorded, read_recording, write_recording
-from benanza.runtimes import open_runtime
+from benanza.importing.recording import Recorded, read_recording, write_recording
 from benanza_backbone.settings import load
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
-from benanza_ingest.zoo import PREFIX, zoo_names
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import PREFIX, zoo_names
 from benanza_runner.core import Runner
 from benanza_runner.runtime import Runtime
+from benanza_runner.runtimes import open_runtime
 from benanza_schemas.events import (
     BenchmarkRequested,
     LayerMeasured,

@@ -19,20 +19,22 @@ from kafka import KafkaConsumer, KafkaProducer
 from rich.console import Console
 from rich.table import Table
 
-from benanza.embedded import now
-from benanza.ingesting import IsolatedIngest, ingest_published
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
-from benanza.serving import ANALYZED_AT_ONCE, ONE
-from benanza.steps import ingest_step
-from benanza_backbone.event_log import Message, Record
+from benanza_analyzer.service import ANALYZED_AT_ONCE
+from benanza_backbone.clock import now
+from benanza_backbone.event_log.event_log import Message, Record
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.processor import as_message
 from benanza_backbone.step import Step
+from benanza_ingest.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits
-from benanza_ingest.zoo import zoo_names
+from benanza_ingest.published import ingest_published
+from benanza_ingest.reading.zoo import zoo_names
+from benanza_ingest.service import AT_ONCE
+from benanza_ingest.step import ingest_step
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested, LayerSeen, ModelPublished
 from benanza_schemas.topics import JOBS, LAYERS, MODELS
@@ -54,9 +56,9 @@ def main() -> None:
     if reason := lacking():
         raise SystemExit(reason)
     models = [
-        as_message(publication.event)
+        as_message(asked.event)
         for name in zoo_names()
-        for publication in publications_of(f"zoo:{name}", RunRequest(models=()), LIMITS)
+        for asked in asked_models(f"zoo:{name}", RunRequest(models=()), LIMITS)
     ]
     layers = layer_events(RECORDS, 1)
     published = models * MODELS_EACH
@@ -90,8 +92,8 @@ def main() -> None:
             broker.bootstrap,
             published,
             {
-                "ingest: the shell": lambda k: _shell_s(k, ingest_shell, ONE, count),
-                "a bare loop with its core": lambda k: _bare_s(k, MODELS, _ingest, ONE, count),
+                "ingest: the shell": lambda k: _shell_s(k, ingest_shell, AT_ONCE, count),
+                "a bare loop with its core": lambda k: _bare_s(k, MODELS, _ingest, AT_ONCE, count),
             },
         )
     table.caption = f"wanted: {WANTED} of the bare loop"

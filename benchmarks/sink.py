@@ -13,14 +13,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benanza.embedded import now
-from benanza.serving import STORED_AT_ONCE
-from benanza.steps import store_step
-from benanza_backbone.clickhouse import connected, parse_address
+from benanza_analyzer.service import STORED_AT_ONCE
+from benanza_analyzer.sink import sink_step
+from benanza_backbone.clickhouse.connection import connected, parse_address
+from benanza_backbone.clickhouse.rows import Row, rows
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clock import now
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.processor import as_message
-from benanza_backbone.rows import Row, rows
-from benanza_backbone.sqlite_log import SqliteEventLog
-from benanza_backbone.store import Store
 from benanza_schemas.events import LayerMeasured, System, Variant, event_id, identified
 
 RESULTS = 20_000
@@ -63,7 +63,7 @@ def _measured(number: int) -> LayerMeasured:
             minimum_us=samples[0],
             median_us=samples[SAMPLES // 2],
             iqr_us=1.0,
-            stopped_by="precise",
+            stopped_by="settled",
         )
         for variant in range(VARIANTS)
     ]
@@ -109,7 +109,7 @@ def _sink_s(folder: Path, events: list[LayerMeasured]) -> float:
     ):
         log.append([as_message(event) for event in events])
         began = time.perf_counter()
-        with store_step(log, store, now) as step:
+        with sink_step(log, store, now) as step:
             step.turn(STORED_AT_ONCE)  # The first one may only find out where to begin.
             while step.waiting():
                 step.turn(STORED_AT_ONCE)

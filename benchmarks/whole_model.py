@@ -3,11 +3,11 @@
 import numpy as np
 from onnx import GraphProto, ModelProto, helper, numpy_helper
 
-from benanza_ingest.bind import bind
-from benanza_ingest.layers import Layers
+from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
-from benanza_ingest.parse import opset_imports, parse
-from benanza_ingest.resolve import resolve
+from benanza_ingest.reading.parse import opset_imports, parse
+from benanza_ingest.resolving.bind import bind
+from benanza_ingest.resolving.resolve import resolve
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import placeholder
 from benanza_runner.onnx_layers.random_values import random_value

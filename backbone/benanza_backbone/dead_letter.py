@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from benanza_backbone.event_log import Record
+from benanza_backbone.event_log.event_log import Record
 from benanza_schemas.codec import MAX_EVENT_BYTES
 from benanza_schemas.events import MAX_REASON_LENGTH, DeadLetter, event_id
 

@@ -1,5 +1,5 @@
-"""The error that a user can cause, and mend."""
+"""The error for what a user can cause and mend."""
 
 
 class BenanzaError(Exception):
-    """Whatever a user can cause. The text is one line and says how to mend it."""
+    """An error that a user can cause. Its text is one line and says how to mend it."""

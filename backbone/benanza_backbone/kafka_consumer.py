@@ -16,7 +16,7 @@ from kafka.errors import (
 )
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Consumer, Partition, Record
+from benanza_backbone.event_log.event_log import Consumer, Partition, Record
 from benanza_backbone.kafka_clients import AdminClient, ConsumerClient
 from benanza_backbone.kafka_connection import TIMEOUT_MS, KafkaConnection
 from benanza_backbone.kafka_errors import kafka_errors_mended
@@ -123,8 +123,10 @@ class KafkaLogConsumer(Consumer):
         timestamp_ms = int(when.timestamp() * 1000)
         with kafka_errors_mended(self._connection):
             held = self._held()
-            first = self._consumer.offsets_for_times(dict.fromkeys(held, timestamp_ms))
+            # The ends first: then the leaders of all partitions are known. A time that is asked of
+            # a partition without a known leader is answered as if nothing were behind it.
             ends = self._consumer.end_offsets(held)
+            first = self._consumer.offsets_for_times(dict.fromkeys(held, timestamp_ms))
             for at in held:
                 found = first.get(at)
                 self._consumer.seek(at, found.offset if found else ends[at])

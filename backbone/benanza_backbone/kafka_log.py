@@ -12,7 +12,7 @@ from kafka import KafkaProducer, TopicPartition
 from kafka.errors import KafkaTimeoutError
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Consumer, EventLog, Message, Partition, Record
+from benanza_backbone.event_log.event_log import Consumer, EventLog, Message, Partition, Record
 from benanza_backbone.kafka_clients import ConsumerClient
 from benanza_backbone.kafka_connection import TIMEOUT_MS, KafkaConnection
 from benanza_backbone.kafka_consumer import (

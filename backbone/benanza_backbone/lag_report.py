@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from benanza_backbone.event_log import Partition, Record
+from benanza_backbone.event_log.event_log import Partition, Record
 from benanza_backbone.telemetry import CONSUMER_LAG, OLDEST_UNPROCESSED
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from benanza_backbone.dead_letter import dead_letter
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Message, Record
+from benanza_backbone.event_log.event_log import Message, Record
 from benanza_backbone.poison import PoisonLimit
 from benanza_backbone.telemetry import DEAD_LETTERS, PROCESS_DURATION
 from benanza_schemas.codec import DecodeError, decode, encode
+from benanza_schemas.consumer_groups import service_of
 from benanza_schemas.events import AnyEvent, Event
 from benanza_schemas.topics import topic_and_key
 
@@ -23,7 +24,7 @@ class Processor:
     `handle` takes an event of one of the types in `takes` and returns the events that follow.
     A record that cannot be decoded, is of another type, or makes `handle` raise, becomes a dead
     letter with its reason. Errors in `stops_on` are no fault of the record, and go through.
-    `clock` gives the time, in UTC. The part of `group` before a dot is the service's name.
+    `clock` gives the time, in UTC. `group` is the name of the service's consumer group.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Processor:
         self._clock = clock
         self._stops_on = stops_on
         self._poison = PoisonLimit(group)
-        self._duration = PROCESS_DURATION.labels(group.partition(".")[0])
+        self._duration = PROCESS_DURATION.labels(service_of(group))
 
     def process(self, record: Record) -> list[Message]:
         """What is to be appended before the record counts as processed."""

@@ -22,6 +22,9 @@ FAILED = 1
 CLOSING_S = 10.0
 """Seconds beyond a turn that a step may take to be opened or closed."""
 
+Started = Callable[[Sequence[str], str], None]
+"""Told the consumer groups, and the address of the status pages, when a service starts."""
+
 log = logging.getLogger(__name__)
 
 

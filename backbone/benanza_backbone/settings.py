@@ -1,7 +1,7 @@
 """Settings, from environment variables that begin with `BENANZA_`.
 
-A variable that is empty counts as unset. One that holds a password may instead name a file
-that holds its value: `BENANZA_CLICKHOUSE_FILE` for `BENANZA_CLICKHOUSE`.
+An empty variable counts as unset. A variable with a password may be replaced by one that names a
+file with the value: `BENANZA_CLICKHOUSE_FILE` for `BENANZA_CLICKHOUSE`.
 """
 
 import difflib
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from benanza_backbone.clickhouse import parse_address
+from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection, SaslMechanism, SecurityProtocol
 from benanza_backbone.log import LogFormat
@@ -22,8 +22,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A setting for people: `value` is as they may see it, without passwords."""
+class ListedSetting:
+    """A setting as it is listed for people. `value` contains no password; `source` says where the
+    value comes from.
+    """
 
     variable: str
     value: str
@@ -33,11 +35,11 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What the environment says, checked.
+    """The settings from the environment, checked.
 
-    `listed` describes every setting. `unknown` has a line for each variable with our prefix
-    which is no setting; those are no errors, since Kubernetes puts one into the environment
-    for every service it knows.
+    `listed` describes every setting. `unknown` has a line for each variable with the prefix
+    `BENANZA_` that is no setting. Such variables are no errors, since Kubernetes adds one to the
+    environment for every service that it knows.
     """
 
     data: Path
@@ -51,7 +53,7 @@ class Settings:
     metrics_host: str
     metrics_port: int
     drain_timeout_s: float
-    listed: tuple[Setting, ...]
+    listed: tuple[ListedSetting, ...]
     unknown: tuple[str, ...]
 
     @property
@@ -63,7 +65,7 @@ class Settings:
 def load(environ: Mapping[str, str]) -> Settings:
     """The settings in this environment (`os.environ`).
 
-    Raises `BenanzaError` that names the variable, the bad value and what is allowed.
+    Raises `BenanzaError` that names the variable, its value and the allowed values.
     """
     read = _Reader(environ)
     data = read(
@@ -93,19 +95,19 @@ def load(environ: Mapping[str, str]) -> Settings:
             "MAX_MODEL_BYTES",
             _count,
             default=str(2**31 - 1),
-            description="largest ONNX file, without its external data, in bytes",
+            description="size of the largest ONNX file, without its external data, in bytes",
         ),
         max_nodes=read(
             "MAX_NODES",
             _count,
             default="200000",
-            description="most nodes of a model; those of functions count each time they are used",
+            description="largest number of nodes of a model; a function's count at each call",
         ),
         max_tensor_elements=read(
             "MAX_TENSOR_ELEMENTS",
             _count,
             default=str(2**40),
-            description="most elements of a tensor",
+            description="largest number of elements of a tensor",
         ),
         benchmark_timeout_s=read(
             "BENCHMARK_TIMEOUT_S",
@@ -117,24 +119,34 @@ def load(environ: Mapping[str, str]) -> Settings:
             "METRICS_HOST",
             str,
             default="127.0.0.1",
-            description="where a service's status pages listen; 0.0.0.0 is everywhere",
+            description="address of a service's status pages; 0.0.0.0 is all addresses",
         ),
         metrics_port=read(
             "METRICS_PORT",
             _port,
             default="9464",
-            description="port of a service's status pages; 0 is any free one",
+            description="port of a service's status pages; 0 is any free port",
         ),
         drain_timeout_s=read(
             "DRAIN_TIMEOUT_S",
             _seconds,
             default="30",
-            description="longest time that a service takes to end what it is at, in seconds",
+            description="longest time in which a service finishes its current work, in seconds",
         ),
-        # These two come last, after all has been read.
+        # These two come last, after all settings were read.
         listed=tuple(read.listed),
         unknown=read.unknown(),
     )
+
+
+def kafka_of(settings: Settings) -> KafkaConnection:
+    """Where Kafka is. Raises `BenanzaError` if the settings don't say."""
+    if settings.kafka is None:
+        raise BenanzaError(
+            "a service needs Kafka: set BENANZA_KAFKA to its brokers, as host:port,host:port; "
+            "`benanza run` does without"
+        )
+    return settings.kafka
 
 
 def _kafka(read: "_Reader") -> KafkaConnection | None:
@@ -142,7 +154,7 @@ def _kafka(read: "_Reader") -> KafkaConnection | None:
         "KAFKA",
         _servers,
         default="",
-        description="Kafka's brokers, HOST:PORT,…; unset is the embedded mode",
+        description="Kafka's brokers, HOST:PORT,…; if unset, the mode is embedded",
         show=",".join,
     )
     connection = KafkaConnection(
@@ -151,19 +163,19 @@ def _kafka(read: "_Reader") -> KafkaConnection | None:
             "KAFKA_PREFIX",
             _name_part,
             default="",
-            description="what the names of topics and groups begin with, on a shared cluster",
+            description="prefix of the names of topics and groups, on a shared cluster",
         ),
         security_protocol=read(
             "KAFKA_SECURITY_PROTOCOL",
             _one_of(SecurityProtocol),
             default="PLAINTEXT",
-            description="how to talk to Kafka: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL",
+            description="protocol for Kafka: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL",
         ),
         ca_file=read(
             "KAFKA_SECURITY_CA_FILE",
             _file,
             default="",
-            description="PEM file of whom to trust; unset is whom the system trusts",
+            description="PEM file of trusted certificates; if unset, those of the system",
         ),
         cert_file=read(
             "KAFKA_SECURITY_CERT_FILE",
@@ -175,22 +187,22 @@ def _kafka(read: "_Reader") -> KafkaConnection | None:
             "KAFKA_SECURITY_KEY_FILE",
             _file,
             default="",
-            description="PEM file of the certificate's key",
+            description="PEM file of the key of this client's certificate",
         ),
         sasl_mechanism=read(
             "KAFKA_SECURITY_SASL_MECHANISM",
             _one_of(SaslMechanism),
             default="PLAIN",
-            description="how SASL proves the user: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
+            description="mechanism of SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
         ),
         sasl_username=read(
-            "KAFKA_SECURITY_USERNAME", str, default="", description="SASL's name of the user"
+            "KAFKA_SECURITY_USERNAME", str, default="", description="user name for SASL"
         ),
         sasl_password=read(
             "KAFKA_SECURITY_PASSWORD",
             str,
             default="",
-            description="SASL's password",
+            description="password for SASL",
             secret=True,
             show=lambda password: "***" if password else "",
         ),
@@ -199,10 +211,10 @@ def _kafka(read: "_Reader") -> KafkaConnection | None:
 
 
 class _Reader:
-    """Reads one variable after another, and keeps what was read for `Settings.listed`."""
+    """Reads one variable after another, and lists each for `Settings.listed`."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self.listed: list[Setting] = []
+        self.listed: list[ListedSetting] = []
         self._environ = {k: v for k, v in environ.items() if k.startswith(PREFIX)}
         self._known: list[str] = []
 
@@ -231,11 +243,11 @@ class _Reader:
         except ValueError as error:
             shown = "what it holds" if secret else repr(text)
             raise BenanzaError(f"{variable} can't be {shown} ({source}): {error}") from None
-        self.listed.append(Setting(variable, show(value), source, description))
+        self.listed.append(ListedSetting(variable, show(value), source, description))
         return value
 
     def unknown(self) -> tuple[str, ...]:
-        """A line for each variable that nobody has read."""
+        """A line for each variable with the prefix that was not read."""
         lines = []
         names = [variable.removeprefix(PREFIX) for variable in self._known]
         for variable in sorted(self._environ.keys() - set(self._known)):
@@ -256,13 +268,13 @@ def _content(variable: str, file: str) -> str:
 
 
 def _user_data_folder(environ: Mapping[str, str]) -> str:
-    """Where a user's data belong: the XDG Base Directory Specification, 0.8."""
+    """The folder for a user's data, by the XDG Base Directory Specification 0.8."""
     base = environ.get("XDG_DATA_HOME", "")
-    # Relative ones are to be ignored, says the specification.
+    # The specification says to ignore relative paths.
     return f"{base}/benanza" if base.startswith("/") else "~/.local/share/benanza"
 
 
-# Each of these raises `ValueError` that says what is allowed.
+# Each of these raises `ValueError` with a text that says what is allowed.
 
 
 def _folder(text: str) -> Path:
@@ -284,7 +296,7 @@ def _dsn(text: str) -> str:
 
 
 def _one_of(literal: Any) -> Callable[[str], Any]:
-    """For a `Literal` of texts."""
+    """A parser for the values of a `Literal` of texts."""
     choices = get_args(literal)
 
     def choice(text: str) -> str:

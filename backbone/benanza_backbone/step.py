@@ -12,7 +12,7 @@ from typing import Any
 import prometheus_client
 
 from benanza_backbone.closing import Closing
-from benanza_backbone.event_log import EventLog, Message, Partition, Record
+from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.lag_report import LagReport
 from benanza_backbone.processor import Processor
 from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED
@@ -99,13 +99,15 @@ class Step(Closing):
         """How many partitions this step holds; None while its group has not said yet."""
         return len(self._consumer.position()) if self._consumer.rebalances() else None
 
-    def check(self) -> None:
-        """Brings the metrics of what waits up to date, and sees whether all that the step
-        stands on answers. Raises `BenanzaError` if something doesn't.
+    def check(self) -> int:
+        """How many records wait. Brings the metrics of them up to date, and sees whether all that
+        the step stands on answers. Raises `BenanzaError` if something doesn't.
         """
-        self._lag.refresh(self._consumer.lag())
+        lag = self._consumer.lag()
+        self._lag.refresh(lag)
         if self._probe:
             self._probe()
+        return sum(lag.values())
 
     def close(self) -> None:
         """Leaves the group."""

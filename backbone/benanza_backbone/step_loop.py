@@ -8,6 +8,7 @@ from threading import Event, Thread
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.poison import PoisonedError
+from benanza_backbone.standstill import Standstill, StandstillError
 from benanza_backbone.status_server import Check
 from benanza_backbone.step import Step
 
@@ -33,9 +34,9 @@ class StepLoop:
 
     What a `BenanzaError` names (the log or the store is away) is waited for, as long as it
     takes: then the step is made anew. After a `PoisonedError` it is closed, and none is made until
-    the process is started again; any other error is a defect, and ends the loop and sets `stop`
-    for the others. `failed` is set in both cases. A turn of over `longest_turn_s` seconds counts
-    as hung.
+    the process is started again. A step that is given nothing although records wait (see
+    `Standstill`), and any other error, which is a defect, ends the loop and sets `stop` for the
+    others. `failed` is set in these cases. A turn of over `longest_turn_s` seconds counts as hung.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class StepLoop:
         self._longest_turn_s = longest_turn_s
         self._problem = "is starting"
         self._held: int | None = None
+        self._standstill = Standstill()
         self._alive_at = time.monotonic()
         # A thread that hangs must not keep the process from ending.
         self._thread = Thread(target=self._run, name=name, daemon=True)
@@ -75,6 +77,9 @@ class StepLoop:
         turns = self.alive()
         if not turns.ok:
             return Check(self.name, False, f"hangs, or has ended: {turns.detail}")
+        work = self._standstill.ready()
+        if not work.ok:
+            return Check(self.name, False, work.detail)
         if self._held is None:
             return Check(self.name, False, "waits for its group to share out the partitions")
         if self._held == 0:
@@ -88,7 +93,7 @@ class StepLoop:
                 try:
                     with self._open_step() as step:
                         self._turn(step)
-                except PoisonedError:
+                except (PoisonedError, StandstillError):
                     raise
                 except BenanzaError as error:
                     # What was well for a while fails for the first time.
@@ -102,6 +107,11 @@ class StepLoop:
             self.failed = True
             log.critical("%s", error)
             self._stand_still()
+        except StandstillError as error:
+            self._problem = str(error)
+            self.failed = True
+            log.critical("%s ends, and goes on when it is started again: %s", self.name, error)
+            self._stop.set()
         except Exception as error:
             self._problem = f"{type(error).__name__}: {error}"
             self.failed = True
@@ -111,12 +121,14 @@ class StepLoop:
     def _turn(self, step: Step) -> None:
         checked_at = 0.0
         busy = False
+        processed = 0
         while not self._stop.is_set():
             done = step.turn(self._limit, POLL_S)
+            processed += done
             self._alive_at = time.monotonic()
             self._held = step.held()
             if self._alive_at - checked_at > CHECK_S or (busy and not done):
-                step.check()
+                self._standstill.look(step.check(), processed)
                 checked_at = self._alive_at
             self._problem = ""
             busy = done > 0

@@ -1,1 +1,4 @@
-"""The commands, a file each. What takes long to import is imported where it is used."""
+"""The commands, a file each, in folders by what a person does.
+
+What takes long to import is imported where it is used.
+"""

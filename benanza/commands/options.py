@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 import click
 from click.shell_completion import CompletionItem
 
-from benanza.results import Result
+from benanza.results.result import Result
 from benanza_schemas.layer import Accounting, Precision
 
 FAILED = 1

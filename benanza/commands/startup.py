@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from benanza.settings import load
-from benanza_backbone.log import configure
+from benanza_backbone.log import configure, quieten_kafka
 from benanza_backbone.settings import Settings
 
 
@@ -16,6 +16,5 @@ def settings_of(data: Path | None) -> Settings:
     """
     settings = load(data)
     configure(settings.log_format, logging.ERROR)
-    # kafka-python logs as errors what it also raises.
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    quieten_kafka()
     return settings

@@ -10,14 +10,8 @@ from rich.text import Text
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
-from benanza.results import (
-    Bound,
-    Bounds,
-    BoundVersion,
-    LayerCounts,
-    LowerBounds,
-    MissingLayer,
-)
+from benanza.results.bounds import Bounds, LayerCounts, LowerBounds
+from benanza_backbone.clickhouse.bounds import BoundVersion, MissingLayer, ModelBound
 from benanza_schemas.layer import Precision
 
 NONE_KNOWN = (
@@ -71,14 +65,14 @@ def _reuse(layers: LayerCounts) -> str:
     )
 
 
-def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
+def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType]:
     """A table for each system and precision, and then what is missing."""
     if not bounds:
         return [Text(NONE_KNOWN)]
     parts: list[RenderableType] = []
     with_dims = any(bound.dims for bound in bounds)
     systems = SystemNames(bounds)
-    of_systems: dict[str, list[Bound]] = {}
+    of_systems: dict[str, list[ModelBound]] = {}
     for bound in bounds:
         of_systems.setdefault(bound.system_id, []).append(bound)
     for some in of_systems.values():
@@ -98,18 +92,18 @@ def _bounds(bounds: Sequence[Bound], *, plain: bool) -> list[RenderableType]:
     return parts
 
 
-def model_at(found: Bound | BoundVersion) -> str:
+def model_at(found: ModelBound | BoundVersion) -> str:
     """The model with its batch size and its named dimensions."""
     return ", ".join(filter(None, (found.model, f"batch {found.batch}", named_sizes(found.dims))))
 
 
-def counted(found: Bound | BoundVersion) -> str:
+def counted(found: ModelBound | BoundVersion) -> str:
     """How a bound is counted, where that isn't as usual."""
     accounting = "" if found.accounting == "full" else f", accounting {found.accounting}"
     return f"{accounting}{'' if found.fusion else ', without fusion'}"
 
 
-def _table(bounds: Sequence[Bound], unit: TimeUnit, *, with_dims: bool, plain: bool) -> Table:
+def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, plain: bool) -> Table:
     estimated = any(bound.attainable_us is not None for bound in bounds)
     columns = (
         Column("model", "left"),
@@ -147,20 +141,20 @@ def _with_spread(unit: TimeUnit, value_us: float | None, spread_us: float | None
     return f"{unit.format(value_us)} ± {unit.format(spread_us)}"
 
 
-def _coverage(bound: Bound) -> str:
+def _coverage(bound: ModelBound) -> str:
     if not bound.partial:
         return "full"
     measured, missing = bound.coverage.measured, len(bound.coverage.missing)
     return f"partial: {measured:,} of {measured + missing:,}"
 
 
-def _which(bound: Bound, systems: SystemNames) -> str:
+def _which(bound: ModelBound, systems: SystemNames) -> str:
     """The model at a precision, on which system where several are shown."""
     on = f", on {systems.name(bound)}" if systems.several else ""
     return f"{model_at(bound)}, {bound.precision}{on}"
 
 
-def _missing(bound: Bound, systems: SystemNames) -> list[str]:
+def _missing(bound: ModelBound, systems: SystemNames) -> list[str]:
     """What a bound lacks."""
     missing = bound.coverage.missing
     lines = [
@@ -171,7 +165,7 @@ def _missing(bound: Bound, systems: SystemNames) -> list[str]:
     return [printable(line) for line in lines]
 
 
-def _above(bound: Bound, systems: SystemNames) -> list[str]:
+def _above(bound: ModelBound, systems: SystemNames) -> list[str]:
     """A roofline above the bound would read as one of the two being wrong."""
     sequential_us, roofline_us = bound.sequential_us, bound.roofline_us
     if bound.partial or sequential_us is None or (roofline_us or 0.0) <= sequential_us:
@@ -183,7 +177,7 @@ def _above(bound: Bound, systems: SystemNames) -> list[str]:
     return [printable(line)]
 
 
-def _slowed(bound: Bound, systems: SystemNames) -> list[str]:
+def _slowed(bound: ModelBound, systems: SystemNames) -> list[str]:
     """What may make a bound too high."""
     if not bound.slowed.calls:
         return []

@@ -5,9 +5,9 @@ import json
 from rich.console import Console
 from rich.text import Text
 
-from benanza.operator_results import DeadLetterContent, DeadLetters, DeadLetterSummary
 from benanza.render.table import Column, printable, table
 from benanza.render.units import plural
+from benanza.results.dead_letters import DeadLetterContent, DeadLetters, DeadLetterSummary
 
 COLUMNS = (
     Column("id", "left"),

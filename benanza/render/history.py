@@ -10,7 +10,8 @@ from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, printable, table
 from benanza.render.units import TimeUnit, time_unit
-from benanza.results import BoundVersion, History
+from benanza.results.bounds import History
+from benanza_backbone.clickhouse.bounds import BoundVersion
 
 
 def print_history(console: Console, history: History) -> None:

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import amount, dimensions, plural
-from benanza.results import Inspection
+from benanza.results.inspection import Inspection
 
 COLUMNS = (
     Column("#"),

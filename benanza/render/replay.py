@@ -2,8 +2,8 @@
 
 from rich.console import Console
 
-from benanza.operator_results import Replay
 from benanza.render.table import Column, table
+from benanza.results.operating import Replay
 
 COLUMNS = (
     Column("topic", "left"),

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 
-from benanza.results import Bound, BoundVersion, Witness
+from benanza.results.witness import ModelWitness
+from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 
 ID_SHOWN = 8
 """Digits of a system's id: enough to find it among those of an installation."""
 
-Measured = Bound | BoundVersion | Witness
+Measured = ModelBound | BoundVersion | ModelWitness
 
 
 class SystemNames:

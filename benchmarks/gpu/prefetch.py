@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from benanza_ingest.zoo import zoo_names
+from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.whole_model.prefetch import PERSISTING, PREFETCHING, PrefetchedRun
 from benanza_runner.cuda.whole_model.prefetch_plan import PrefetchPolicy

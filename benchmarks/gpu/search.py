@@ -19,7 +19,7 @@ import cupy
 import msgspec
 
 from benanza_ingest.extract import extract
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.kernels.layout_conversion import layout_conversion

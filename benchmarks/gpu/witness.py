@@ -21,14 +21,14 @@ from typing import Any, cast
 
 import cupy
 
-from benanza.bound_program import program_of
-from benanza.recording import read_recording
+from benanza.importing.recording import read_recording
+from benanza.looking.bound_program import program_of
 from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
 from benanza_analyzer.core import Analyzer, Covered
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
-from benanza_ingest.source import fetch
-from benanza_ingest.zoo import PREFIX, zoo_names
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import PREFIX, zoo_names
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.lowering.lower import lower
@@ -46,7 +46,7 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.layer import Precision
-from benanza_schemas.program import Choice, Program, Step
+from benanza_schemas.program import Choice, Program, ProgramStep
 
 CALLS = 100
 SAMPLES = 9
@@ -147,7 +147,7 @@ def witnessed(
     warm_us, interleaved_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
     share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
-    bound_us, conversion_us = warm_us + covered.turning_us, covered.turning_in_company_us
+    bound_us, conversion_us = warm_us + covered.conversion_us, covered.interleaved_conversion_us
     return {
         "model": model.name,
         "batch": model.batch,
@@ -160,7 +160,7 @@ def witnessed(
         "attainable_again_us": estimate_us(bound_us, interleaved_us, cold_us, conversion_us, share),
         "in_company_again_us": interleaved_us,
         "weights_cold_again_us": cold_us,
-        "turning_us": covered.turning_us,
+        "turning_us": covered.conversion_us,
         "turning_in_company_us": conversion_us,
         "cold_share": share,
         "sequential_us": testimony.sequential and testimony.sequential.median_us,
@@ -196,7 +196,7 @@ class Again:
         self._memory = DeviceMemory(cupy)
         self._known: dict[tuple[Choice, str, Precision], tuple[float, float, float]] = {}
 
-    def times_us(self, step: Step, precision: Precision) -> tuple[float, float, float]:
+    def times_us(self, step: ProgramStep, precision: Precision) -> tuple[float, float, float]:
         """Warm, interleaved, and with weights cold; all without layout conversions."""
         assert step.choice is not None
         key = step.choice, step.fingerprint, precision
@@ -215,7 +215,7 @@ class Again:
         return self._known[key]
 
     def _candidate(
-        self, step: Step, precision: Precision
+        self, step: ProgramStep, precision: Precision
     ) -> tuple[Workspace, Candidate, Any | None]:
         assert step.choice is not None
         layer = retyped(step.layer, "fp32")

@@ -18,7 +18,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
-from benanza_ingest.zoo import zoo_names
+from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner import nvidia
 from benanza_runner.arrays import Array
 from benanza_runner.measuring.sampling import collect

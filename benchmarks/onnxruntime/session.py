@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, numpy_helper
 
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.arrays import Array
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import IR_VERSION

@@ -1,8 +1,8 @@
-"""Events to MessagePack and back: strict, typed, and limited in size.
+"""Encodes events as MessagePack and decodes them: strict, typed, and limited in size.
 
-`msgpack` writes the bytes. `msgspec` reads them straight into the event's structure, in a third
-of the time that objects in between would take; what doesn't fit is refused where it stands, so
-a length that lies costs no memory.
+`msgpack` writes the bytes. `msgspec` decodes them directly into the event's structure, in a third
+of the time that decoding into Python's objects first would take. It refuses a wrong value as soon
+as it reads it, so that a false length costs no memory.
 """
 
 import msgpack
@@ -14,7 +14,7 @@ MAX_EVENT_BYTES = 16_000_000
 
 
 class _Version(msgspec.Struct):
-    """All that is read of an event that doesn't fit."""
+    """The one field that is read of an event that can't be decoded."""
 
     schema_version: int
 
@@ -24,13 +24,13 @@ _VERSIONS = msgspec.msgpack.Decoder(_Version)
 
 
 class DecodeError(ValueError):
-    """Bytes that are no event of this contract; the text says what is wrong with them."""
+    """The bytes are no event of this contract; the text says why."""
 
 
 def encode(event: Event) -> bytes:
-    """An event as MessagePack: a map of its fields, with its class's name under `type`.
+    """The event as MessagePack: a map of its fields, with its class's name under `type`.
 
-    Raises `ValueError` if it is larger than `MAX_EVENT_BYTES`, since nobody would read it.
+    Raises `ValueError` if it is larger than `MAX_EVENT_BYTES`: nobody could read it.
     """
     encoded: bytes = msgpack.packb(msgspec.to_builtins(event, builtin_types=(bytes,)))
     if len(encoded) > MAX_EVENT_BYTES:
@@ -49,7 +49,7 @@ def decode(encoded: bytes) -> AnyEvent:
         event: AnyEvent = _EVENTS.decode(encoded)
     except (ValueError, RecursionError) as error:
         if isinstance(error, msgspec.ValidationError):
-            # What doesn't fit may be of a version to come, and that is the better reason.
+            # The event may be of a newer version; then that is the better reason.
             _refuse_newer(_version_in(encoded))
             raise DecodeError(str(error)) from error
         raise DecodeError(f"not MessagePack: {error}") from error

@@ -1,7 +1,7 @@
-"""ONNX's element types, by the names that layers carry.
+"""ONNX's element types, by the names that layers have for them.
 
-The names are those of `TensorProto.DataType` in lower case, with the width spelled out:
-`float32` and `float64` for FLOAT and DOUBLE. The numbers are those of onnx.proto.
+The names are those of `TensorProto.DataType` in lower case, with the width: `float32` and
+`float64` for FLOAT and DOUBLE. The numbers are those of onnx.proto.
 """
 
 FROM_ONNX = {
@@ -66,9 +66,9 @@ BITS = {
     "float6e2m3": 6,
     "float6e3m2": 6,
 }
-"""Bits that an element takes in memory; strings have no fixed width."""
+"""Bits of an element in memory. Strings have no fixed size."""
 
 
 def size_bytes(dtype: str, elements: int) -> int:
-    """Bytes that so many elements of a type take, packed. Raises `KeyError` for strings."""
+    """The bytes of so many elements of a type, packed. Raises `KeyError` for strings."""
     return -(-elements * BITS[dtype] // 8)

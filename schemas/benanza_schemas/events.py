@@ -1,22 +1,22 @@
 """The events, as typed structures. `codec` turns them into bytes and back.
 
-Every event carries `schema_version` and an `event_id` that is a hash of what caused it, so
-that any step may be repeated: the same cause gives the same id. Times are microseconds named
-`…_us`; time stamps are UTC.
+Every event has a `schema_version`, and an `event_id` that is a hash of its causes, so that any step
+may be repeated: the same cause gives the same id. Times are in microseconds and named `…_us`; time
+stamps are in UTC.
 """
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 
-SCHEMA_VERSION = 4
-"""Version 3 had no `after`; version 2 had no `write_change_us`, `chosen_by_heuristic` and
-`read_ahead` either; version 1 had no `layout_change_us`, `cache_bytes` and `layout` either, and no
-ModelWitnessed.
+SCHEMA_VERSION = 5
+"""Version 4 had zero where a bound has no figure. Version 3 had no `after` either; version 2 had no
+`write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`,
+`cache_bytes` and `layout`, and no ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -31,10 +31,10 @@ MAX_REASON_LENGTH = 8192
 Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_LENGTH)]
 Reason = Annotated[str, msgspec.Meta(max_length=MAX_REASON_LENGTH)]
 Microseconds = Annotated[float, msgspec.Meta(ge=0, le=2**53)]
-"""Finite, as all figures are: infinity stands for nothing that was measured."""
+"""A time in microseconds, always finite."""
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
-"""A time stamp with its zone, written as RFC 3339 says."""
+"""A time stamp with its zone, in the form of RFC 3339."""
 
 MAX_INLINE_MODEL_BYTES = 1_000_000
 InlineModel = Annotated[
@@ -46,22 +46,22 @@ InlineModel = Annotated[
 
 
 def event_id(kind: str, *causes: str) -> Hash:
-    """The id of the event of this kind that these causes have: 32 hexadecimal digits."""
+    """The id of an event of this kind with these causes: 32 hexadecimal digits."""
     return digest("\0".join((kind, *causes)).encode())
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=True):
-    """What all events have. `type` in the encoded form is the class's name."""
+    """The fields of all events. In the encoded form, `type` is the class's name."""
 
     event_id: Hash
     schema_version: Annotated[int, msgspec.Meta(ge=1)] = SCHEMA_VERSION
 
 
 class ModelPublished(Event, frozen=True, kw_only=True):
-    """A model exists. Topic `models`, key `sha256`.
+    """A model was published. Topic `models`, key `sha256`.
 
     The ONNX file is at `uri`, or, if it is small, in `content`. `sha256` is that of the file.
-    `batch_sizes` empty means: as the model says, and 1 where it leaves that open. `dims` binds
+    Without `batch_sizes` the model's own counts, and 1 where it leaves that open. `dims` binds
     named dimensions.
     """
 
@@ -75,11 +75,11 @@ class ModelPublished(Event, frozen=True, kw_only=True):
 
 
 class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a model needs to know of one of its unique layers.
+    """One of the unique layers of a model, without its graph.
 
-    `fingerprint` is empty for a skipped layer, whose `reason` says why and how to mend it.
-    `flops` counts a multiply-add as two; `bytes` reads each input and writes each output
-    once; `parameters` counts elements of constant inputs.
+    `fingerprint` is empty for a skipped layer; its `reason` says why it was skipped and how to mend
+    that. `flops` counts a multiply-add as two. `bytes` counts each input and each output once.
+    `parameters` counts the elements of constant inputs.
     """
 
     op: Name
@@ -100,10 +100,10 @@ class LayerUse(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 
 
 class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Layers of a model, by position, that one library call may do at once.
+    """Layers of a model, by position, that a library may run as one call.
 
-    Connected, convex, with one last operator, and no value inside is read outside. `flops`
-    and `bytes` are those of the group as one call: what stays inside is not moved.
+    A group is connected and convex, has one last operator, and only that operator's result is read
+    outside. `flops` and `bytes` are those of the group as one call: values inside are not moved.
     """
 
     fingerprint: Hash
@@ -149,18 +149,18 @@ class LayerSeen(Event, frozen=True, kw_only=True):
 class LayerKnown(Event, frozen=True, kw_only=True):
     """This layer has a job already. Topic `layers`, key `fingerprint`.
 
-    Dedupe takes it as seen, and makes no job of it. Published for layers whose jobs are known
-    from elsewhere.
+    Dedupe counts the layer as seen, and makes no job for it. It is published for layers whose
+    jobs are known from elsewhere.
     """
 
     fingerprint: Hash
 
 
 class BenchmarkRequested(Event, frozen=True, kw_only=True):
-    """A layer to benchmark, once per layer. Topic `jobs`, key `fingerprint`.
+    """A layer is to be benchmarked; published once per layer. Topic `jobs`, key `fingerprint`.
 
-    One with `after`, ids of `LayerMeasured` that failed, asks for it again: systems measure it
-    whose failures of the layer are all among these. Others have nothing to do.
+    With `after`, ids of failed `LayerMeasured`, the layer is to be benchmarked again, by the
+    systems on which all its failures are among these; other systems ignore the event.
     """
 
     fingerprint: Hash
@@ -168,23 +168,28 @@ class BenchmarkRequested(Event, frozen=True, kw_only=True):
     after: tuple[Hash, ...] = ()
 
 
-class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A rate that the system was measured to reach and no layer can exceed.
+CeilingName = Literal["bandwidth", "flops"]
+"""What a rate is of: bytes per second from and to the memory, or operations per second."""
 
-    `name` is `bandwidth` (value in bytes per second) or `flops` (operations per second, in
-    the precision given). `iqr` is the spread of the samples, in the same unit.
+
+class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rate that was measured on a system and that no layer can exceed.
+
+    `value` is in bytes per second for `bandwidth`, in operations per second in the precision
+    given for `flops`. `iqr` is the interquartile range of the samples, in the same unit.
     """
 
-    name: Name
+    name: CeilingName
     precision: Precision
     value: Annotated[float, msgspec.Meta(gt=0, le=1e30)]
     iqr: Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 
 
 class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What measurements were made on and with. What isn't there is an empty string.
+    """The machine and the software of a measurement. An empty string stands for what isn't there.
 
-    `system_id` is a hash of all the other fields; `identified` fills it in.
+    `system_id` is a hash of all other fields; `identified` fills it in. `threads` is the number of
+    CPU threads that a layer may use, `method` the version of the measuring method.
     """
 
     system_id: Hash
@@ -201,7 +206,7 @@ class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def identified(system: System) -> System:
-    """The same system with the id that follows from its other fields."""
+    """The same system with the `system_id` that follows from its other fields."""
     fields = {k: v for k, v in sorted(msgspec.to_builtins(system).items()) if k != "system_id"}
     return msgspec.structs.replace(
         system, system_id=event_id("System", msgspec.json.encode(fields, order="sorted").decode())
@@ -209,9 +214,9 @@ def identified(system: System) -> System:
 
 
 class SystemMeasured(Event, frozen=True, kw_only=True):
-    """A system and its ceilings. Topic `results`, key `system_id`.
+    """The ceilings of a system were measured. Topic `results`, key `system_id`.
 
-    `cache_bytes` is what the last cache before the memory holds, zero if that isn't known.
+    `cache_bytes` is the size of the last cache before the memory, zero if it isn't known.
     """
 
     system: System
@@ -220,73 +225,149 @@ class SystemMeasured(Event, frozen=True, kw_only=True):
     cache_bytes: Count = 0
 
 
-WARM = "warm"
-"""The same call again and again, so that all that it needs is in the caches."""
+Cache = Literal["warm", "in company", "weights cold", "cold"]
+"""What the caches held when a variant was timed. No runner writes `cold`, nothing at all; events of
+version 4 and before may say it."""
 
-IN_COMPANY = "in company"
-"""After a call that ran other code; inputs and weights are in the last cache."""
+WARM: Final = "warm"
+"""The same call was repeated, so that all that it needs is in the caches."""
 
-WEIGHTS_COLD = "weights cold"
-"""After a call that ran other code; inputs and scratch memory are in the last cache, and weights in
-memory.
-"""
+INTERLEAVED: Final = "in company"
+"""Calls that run other code came in between; inputs and weights are in the last cache."""
 
-HOPELESS = "hopeless"
-"""`stopped_by` of what took so much longer than others, when it was run to see whether it can run,
-that it wasn't timed: its only sample holds what starting one call takes as well."""
+WEIGHTS_COLD: Final = "weights cold"
+"""Calls that run other code came in between; inputs and scratch memory are in the last cache, and
+weights in memory."""
+
+StoppedBy = Literal["", "settled", "cap", "fixed", "screened", "hopeless", "stdrel"]
+"""The rule that ended the sampling of a variant: the median was known well enough; time or samples
+ran out; there was a fixed number of samples; the variant was clearly slower than another when it
+was screened; or so much slower that it was not screened. Empty where nothing was sampled. No runner
+writes `stdrel`; events of version 4 and before may say it."""
+
+SETTLED: Final = "settled"
+CAP: Final = "cap"
+FIXED: Final = "fixed"
+SCREENED: Final = "screened"
+PRUNED: Final = "hopeless"
+"""Its only sample is of the run that checked the result, and holds the launch overhead as well."""
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One way of running a layer: its time with its spread, or the reason that it failed.
 
-    `cache` is `WARM`, `IN_COMPANY` or `WEIGHTS_COLD`; the same variant may stand there with
-    each. `samples_us` are times of one execution each, in the order taken. `stopped_by` names
-    the rule that ended the sampling. A failed variant has a `failure` and no samples.
+    A variant with a `failure` has none of `samples_us`, `minimum_us`, `median_us` and `iqr_us`;
+    one without has them all. `samples_us` are times of one execution each, in the order taken. The
+    same variant may stand there once for each `cache`.
 
-    `layout` is the order of the axes of images in memory, if it matters. `layout_change_us` is
-    what it takes to turn all images that the variant reads into this layout from the other one,
-    and those that it writes back; `write_change_us` is for those that it writes alone, whatever
-    layout the variant has. `chosen_by_heuristic` says that the library's own heuristic, which
-    times nothing, would have taken this one in this layout.
+    `layout` is the order of the axes of feature maps in memory, if it matters. `layout_change_us`
+    is the time that it takes to convert all feature maps that the variant reads into this layout
+    from the other one, and those that it writes back; `write_change_us` is for those that it
+    writes alone, whatever layout the variant has. `chosen_by_heuristic` says that the library's
+    own heuristic, which times nothing, would have taken this variant in this layout.
     """
 
     library: Name
     algorithm: Name
     layout: Name = ""
-    cache: Name = WARM
+    cache: Cache = WARM
     samples_us: Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)] = ()
     minimum_us: Microseconds | None = None
     median_us: Microseconds | None = None
     iqr_us: Microseconds | None = None
-    stopped_by: Name = ""
+    stopped_by: StoppedBy = ""
     workspace_bytes: Count = 0
     layout_change_us: Microseconds | None = None
     write_change_us: Microseconds | None = None
     chosen_by_heuristic: bool = False
     failure: Reason = ""
 
+    def __post_init__(self) -> None:
+        # Written out, since recordings hold hundreds of thousands of variants.
+        if self.failure:
+            fits = not self.samples_us and self.minimum_us is None
+            fits = fits and self.median_us is None and self.iqr_us is None
+        else:
+            fits = bool(self.samples_us) and self.minimum_us is not None
+            fits = fits and self.median_us is not None and self.iqr_us is not None
+        if not fits:
+            raise ValueError(_misfit(self))
+
+
+TIME_FIELDS = ("samples_us", "minimum_us", "median_us", "iqr_us")
+"""The fields that a variant with a time has, and one with a failure lacks."""
+
+
+_TIME_OR_FAILURE = {
+    "oneOf": [
+        {
+            "required": ["failure"],
+            "properties": {
+                "failure": {"minLength": 1},
+                "samples_us": {"maxItems": 0},
+                "minimum_us": {"type": "null"},
+                "median_us": {"type": "null"},
+                "iqr_us": {"type": "null"},
+            },
+        },
+        {
+            "required": [*TIME_FIELDS],
+            "properties": {
+                "failure": {"maxLength": 0},
+                "samples_us": {"minItems": 1},
+                "minimum_us": {"type": "number"},
+                "median_us": {"type": "number"},
+                "iqr_us": {"type": "number"},
+            },
+        },
+    ]
+}
+"""What `Variant` checks when it is made, in JSON Schema."""
+
+
+def _misfit(variant: Variant) -> str:
+    """Which field of a variant makes it neither one with a time nor one with a failure."""
+    given = [name for name in TIME_FIELDS if getattr(variant, name) not in (None, ())]
+    if variant.failure:
+        wrong = f"`{given[0]}` stands beside `failure`"
+    else:
+        lacking = next(name for name in TIME_FIELDS if name not in given)
+        wrong = f"`{lacking}` is missing, and `failure` too"
+    return f"{wrong}: a variant has either a time or a failure"
+
+
+NOTHING_TRIED = "no variant was tried"
+"""Stands for the reason where a measurement has neither a variant nor a failure."""
+
 
 class LayerMeasured(Event, frozen=True, kw_only=True):
-    """What a runner found for a layer. Topic `results`, key `fingerprint`.
+    """A layer was benchmarked on a system. Topic `results`, key `fingerprint`.
 
-    `failure` says why no variant could be tried at all; then `variants` is empty.
-    `environment` holds what was seen around the measurement (load, clocks, attempts).
+    `failure` says why no variant could be tried; then `variants` is empty. `environment` describes
+    the conditions of the measurement: load, clocks, attempts.
     """
 
     fingerprint: Hash
     system: System
     precision: Precision
     measured_at: Time
-    variants: Annotated[tuple[Variant, ...], msgspec.Meta(max_length=2**16)]
+    variants: Annotated[
+        tuple[Annotated[Variant, msgspec.Meta(extra_json_schema=_TIME_OR_FAILURE)], ...],
+        msgspec.Meta(max_length=2**16),
+    ]
     environment: dict[Name, Name] = {}
     failure: Reason = ""
 
 
 class Missing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Layers of the model, by position, that the bound lacks, and the reason."""
+    """Layers of the model, by position, that the bound lacks for this reason."""
 
     reason: Reason
     layers: tuple[Whole, ...]
+
+
+ImageLayout = Literal["", "NCHW", "NHWC"]
+"""The order of the axes of feature maps: channels first, channels last, or whichever."""
 
 
 class BoundUpdated(Event, frozen=True, kw_only=True):
@@ -294,12 +375,14 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
 
     `cause` is the id of the event that moved it: a measurement, or the model's ingestion.
     `measured`, `free`, `not_counted` and `missing` are positions of layers and together hold
-    every layer once. Where `missing` isn't empty the bound is partial: it counts the layers
-    measured, and the others can only add to it, but for groups that are measured later and
-    faster than their layers. `cover` lists the fingerprints that the sequential bound adds up,
-    in topological order. `critical_path` holds positions of layers. `layout` is the one that
-    most calls keep their images in, empty where that makes no difference.
-    A figure that cannot be had is null.
+    every layer once. Where `missing` isn't empty the bound is partial: it counts only the measured
+    layers, and grows with each further layer, unless a group that is measured later is faster than
+    its layers. `cover` lists the fingerprints that the sequential bound adds up,
+    in topological order. `critical_path` holds positions of layers. `layout` is the one that most
+    calls keep their feature maps in, empty where that makes no difference.
+    `roofline_us` and `attainable_us` are null where they can't be computed. The sequential and the
+    parallel bound and their spreads are null where layers are missing and none is measured; zeros
+    that an older version wrote there are read as null.
     """
 
     model_id: Hash
@@ -310,10 +393,10 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     fusion: bool
     cause: Hash
     computed_at: Time
-    sequential_us: Microseconds
-    sequential_spread_us: Microseconds
-    parallel_us: Microseconds
-    parallel_spread_us: Microseconds
+    sequential_us: Microseconds | None
+    sequential_spread_us: Microseconds | None
+    parallel_us: Microseconds | None
+    parallel_spread_us: Microseconds | None
     roofline_us: Microseconds | None
     attainable_us: Microseconds | None
     measured: tuple[Whole, ...]
@@ -322,11 +405,20 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     missing: tuple[Missing, ...]
     cover: tuple[Hash, ...]
     critical_path: tuple[Whole, ...]
-    layout: Name = ""
+    layout: ImageLayout = ""
+
+    def __post_init__(self) -> None:
+        if self.missing and not self.measured:
+            for name in _FIGURES:
+                if getattr(self, name) == 0:
+                    msgspec.structs.force_setattr(self, name, None)
+
+
+_FIGURES = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")
 
 
 class Witnessed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long a whole model took, run as its bound says. Times of one execution each."""
+    """The times of a whole model that was run as its bound says, of one execution each."""
 
     median_us: Microseconds
     iqr_us: Microseconds
@@ -336,11 +428,10 @@ class Witnessed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ModelWitnessed(Event, frozen=True, kw_only=True):
     """A model was run as its bound says. Topic `profiles`, key `model_id`.
 
-    `bound_id` is the id of the BoundUpdated, with fusion under the accounting `full`, whose
-    cover was run. `sequential` ran it as one CUDA graph on one stream, `read_ahead` likewise with
-    the weights of calls to come read into the cache meanwhile, or kept there, whichever was
-    faster; `parallel` on several streams.
-    `layout_changes` counts the calls in between that turned an image into another layout.
+    `bound_id` is the id of the BoundUpdated, with fusion under the accounting `full`, whose cover
+    was run. `sequential` is the time as one CUDA graph on one stream; `read_ahead` the time with
+    weights prefetched into the cache, or kept there, whichever was faster; `parallel` the time on
+    several streams. `calls` counts all calls, `layout_changes` the layout conversions among them.
     `failure` says why there are no times.
     """
 
@@ -359,7 +450,11 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
 
 
 class DeadLetter(Event, frozen=True, kw_only=True):
-    """What a service could not process. Topic `dead-letters`, key that of the original."""
+    """An event that a service could not process. Topic `dead-letters`, key that of the original.
+
+    `topic`, `partition`, `offset`, `key` and `value` are those of the original record; `service` is
+    the consumer group that read it.
+    """
 
     topic: Name
     partition: Count
@@ -372,10 +467,10 @@ class DeadLetter(Event, frozen=True, kw_only=True):
 
 
 class DeadLetterSettled(Event, frozen=True, kw_only=True):
-    """What an operator did with a dead letter. Topic `dead-letters`, key `dead_letter_id`.
+    """An operator settled a dead letter. Topic `dead-letters`, key `dead_letter_id`.
 
-    `replayed`: the original bytes were appended to their topic again. `dropped`: nothing more
-    is to be done. A dead letter of the same id that comes later is open again.
+    `replayed` means that the original bytes were appended to their topic again, `dropped` that
+    nothing is to be done. If a dead letter of the same id comes later, it is open again.
     """
 
     dead_letter_id: Hash

@@ -2,9 +2,9 @@
 
 Two layers are the same iff their graphs are the same up to names: operators, attributes,
 wiring, shapes, element types, which inputs are constant, and the constants that decide the
-meaning. ONNX orders an operator's inputs, so a walk from the layer's outputs through them
-reaches every operator in an order that owes nothing to names; only outputs that look the
-same have to be tried in every order.
+meaning. The inputs of an ONNX operator are ordered, so a walk from the layer's outputs reaches
+the operators in an order that doesn't depend on names. Only outputs that look the same have to be
+tried in every order.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ import msgspec
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
 
 IDENTITY_VERSION = 1
-"""Part of every fingerprint. Raised when a change gives an existing layer another one."""
+"""Part of every fingerprint. Raise it when a change gives an existing layer another one."""
 
 FINGERPRINT_BYTES = 16
 MAX_OUTPUT_ORDERS = 5040
@@ -38,22 +38,22 @@ def fingerprint(layer: Layer) -> str:
 
 
 def fingerprint_of_canonical(layer: Layer) -> str:
-    """`fingerprint` of a layer known to be canonical: skips the walk."""
+    """The `fingerprint` of a layer that is canonical already, without the walk."""
     return digest(_encode(layer))
 
 
 def digest(encoded: bytes) -> str:
-    """The 128-bit hash in which fingerprints and event ids are written, in hexadecimal."""
+    """The 128-bit BLAKE2b hash of these bytes in hexadecimal: a fingerprint, or an event id."""
     return blake2b(encoded, digest_size=FINGERPRINT_BYTES).hexdigest()
 
 
 def canonical(layer: Layer) -> Layer:
-    """The form that all layers share which differ in names and order only.
+    """The form that is the same for all layers that differ in names and order only.
 
-    Operators come in the order of a depth-first walk from the outputs, tensors in the order
-    in which the operators name them. Raises `LayerError` where an operator reads a tensor
-    that comes later, an output is missing, an operator is of no use to any output, or where
-    more than `MAX_OUTPUT_ORDERS` orders of equal-looking outputs would have to be tried.
+    Operators are in the order of a depth-first walk from the outputs, tensors in the order in
+    which the operators name them. Raises `LayerError` if an operator reads a tensor that a later
+    one writes, if the layer has no output, if no output depends on an operator, or if more than
+    `MAX_OUTPUT_ORDERS` orders of outputs that look the same would have to be tried.
     """
     _check(layer)
     operators = tuple([_in_one_form(operator) for operator in layer.operators])
@@ -85,7 +85,7 @@ def _check(layer: Layer) -> None:
 
 
 def _output_orders(layer: Layer) -> Iterable[tuple[int, ...]]:
-    """Orders of the outputs to try: sorted by what they compute, ties in every order."""
+    """The orders of the outputs to try: sorted by what they compute, ties in every order."""
     if len(set(layer.outputs)) == 1:
         yield layer.outputs[:1]
         return
@@ -103,7 +103,7 @@ def _output_orders(layer: Layer) -> Iterable[tuple[int, ...]]:
 
 
 def _what_each_tensor_computes(layer: Layer) -> list[bytes]:
-    """A hash for each tensor of the whole tree of operators above it."""
+    """For each tensor, a hash of the operators that it depends on."""
     ways = [_hash(_ENCODER.encode(tensor)) for tensor in layer.tensors]
     for operator in layer.operators:
         above = [b"" if i == OMITTED else ways[i] for i in operator.inputs]
@@ -116,7 +116,7 @@ def _what_each_tensor_computes(layer: Layer) -> list[bytes]:
 
 
 def _walk(layer: Layer, outputs: tuple[int, ...]) -> tuple[int, ...]:
-    """Operators in depth-first order from the outputs, each after those it reads from."""
+    """The operators in depth-first order from the outputs, each after those it reads from."""
     writer = {i: n for n, op in enumerate(layer.operators) for i in op.outputs if i != OMITTED}
     order: dict[int, None] = {}
     for output in outputs:
@@ -167,7 +167,7 @@ def _renumber(layer: Layer, order: tuple[int, ...], outputs: tuple[int, ...]) ->
 
 
 def _in_one_form(operator: Operator) -> Operator:
-    """What ONNX lets a model write in several ways, in one."""
+    """The operator in one form, where ONNX allows several."""
     return Operator(
         op_type=operator.op_type,
         domain=operator.domain,
@@ -179,7 +179,7 @@ def _in_one_form(operator: Operator) -> Operator:
 
 
 def _without_tail(indices: tuple[int, ...]) -> tuple[int, ...]:
-    """Leaves out what is omitted at the end, which says nothing."""
+    """Without the omitted ones at the end, which have no meaning."""
     end = len(indices)
     while end and indices[end - 1] == OMITTED:
         end -= 1
@@ -187,7 +187,7 @@ def _without_tail(indices: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _encode(layer: Layer) -> bytes:
-    """A canonical layer as bytes: MessagePack, the fields in the order in which they stand."""
+    """A canonical layer as MessagePack, its fields in the order of their definition."""
     return _PREFIX + _ENCODER.encode(layer)
 
 

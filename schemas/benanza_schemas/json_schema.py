@@ -1,8 +1,8 @@
-"""JSON Schema of each event, for publishers in other languages; see `json/` beside this file.
+"""The JSON Schema of each event, for publishers in other languages: the files in `json/`.
 
-Events travel as MessagePack, which has a type that JSON lacks: bytes. A schema that calls for
-bytes says so in words, and rules out all the types that JSON has. `python -m
-benanza_schemas.json_schema` writes the files anew.
+Events are encoded as MessagePack, which has a type that JSON lacks: bytes. For bytes, a schema
+has a description and excludes all types of JSON. `python -m benanza_schemas.json_schema` writes
+the files.
 """
 
 import json
@@ -23,7 +23,7 @@ _JSON_TYPES = ["null", "boolean", "number", "string", "array", "object"]
 
 
 def json_schema(event: type[Event]) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of what an event's MessagePack decodes to."""
+    """The JSON Schema (draft 2020-12) of an event as decoded from MessagePack."""
     (root,), parts = msgspec.json.schema_components([event], ref_template="#/$defs/{name}")
     return {
         "$schema": _DIALECT,
@@ -34,17 +34,17 @@ def json_schema(event: type[Event]) -> dict[str, Any]:
 
 
 def file_name(event: type[Event]) -> str:
-    """The name of the file in `FOLDER` that holds an event's schema."""
+    """The name of the file in `FOLDER` with an event's schema."""
     return f"{event.__name__}.json"
 
 
 def as_text(schema: dict[str, Any]) -> str:
-    """A schema as it stands in its file."""
+    """A schema as its file holds it."""
     return json.dumps(schema, indent=2, allow_nan=False) + "\n"
 
 
 def _for_messagepack(part: Any) -> Any:
-    """The schema that msgspec makes for JSON, where bytes are text in base64, put right."""
+    """A schema by msgspec, in which bytes are base64, corrected for MessagePack."""
     if isinstance(part, list):
         return [_for_messagepack(item) for item in part]
     if not isinstance(part, dict):

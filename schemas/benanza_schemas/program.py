@@ -1,6 +1,6 @@
-"""A model as the calls that its bound adds up: what a witness runs.
+"""A model as the calls that its bound adds up, in order, as a witness runs them.
 
-It is no event. Whoever needs it makes it, from the model's file and from what was measured.
+A program is no event: it is made where it is needed, from the model's file and the measurements.
 """
 
 import msgspec
@@ -9,11 +9,10 @@ from benanza_schemas.layer import Kind, Layer
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The variant that runs a layer: `library`, `algorithm` and `layout` are `Variant`'s.
+    """The variant that runs a layer; `library`, `algorithm` and `layout` are those of `Variant`.
 
-    `us` is how long it takes between other calls, or alone where that is all that was measured;
-    `waits_us` how much longer where its weights have to come from memory, zero where that wasn't
-    measured. In microseconds.
+    `us` is its interleaved time, or its warm time if that is all that was measured. `waits_us` is
+    the additional time with cold weights, zero if that was not measured. Both are in microseconds.
     """
 
     library: str
@@ -23,12 +22,11 @@ class Choice(msgspec.Struct, frozen=True):
     waits_us: float = 0.0
 
 
-class Step(msgspec.Struct, frozen=True):
-    """Layers of a model, by position, that one call does.
+class ProgramStep(msgspec.Struct, frozen=True):
+    """One call, for the layers of the model at these positions.
 
-    `layer` is the graph that `fingerprint` stands for, its tensors in an order of their own:
-    `names` says which value of the model each of them is. A view has no `choice`, as nothing
-    runs.
+    `layer` is the layer with this `fingerprint`; `names` holds the name of the model's value for
+    each of its tensors, in their order. A view has no `choice`: nothing runs.
     """
 
     positions: tuple[int, ...]
@@ -40,7 +38,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Program(msgspec.Struct, frozen=True):
-    """Steps in an order in which each follows what it reads, and the values that are wanted."""
+    """The steps, each after those whose results it reads, and the names of the model's outputs."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ProgramStep, ...]
     outputs: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The topics, what each carries, how long it is kept, and the key that an event has there."""
+"""The topics: the events of each, with their keys, and how long they are kept."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ DEAD_LETTERS = "dead-letters"
 TOPICS = (MODELS, GRAPHS, LAYERS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)
 
 DEDUPE_OWNERS = "dedupe-owners"
-"""No events: what the dedupe service remembers, so that it can be had again elsewhere."""
+"""The state of the dedupe service, from which another process can restore it; no events."""
 
 PARTITIONS = {
     MODELS: 8,
@@ -43,17 +43,17 @@ PARTITIONS = {
     BOUNDS: 1,
     DEAD_LETTERS: 1,
 }
-"""So many members of a group at most can share a topic on Kafka."""
+"""The number of partitions on Kafka: at most so many members of a group share a topic."""
 
 COMPACTED = frozenset((GRAPHS, JOBS, BOUNDS, DEDUPE_OWNERS))
-"""Of these the last event of each key is kept for ever."""
+"""Of these topics the last event of each key is kept for ever."""
 
 KEPT_FOR = {LAYERS: timedelta(days=7)}
-"""How long the events of the others are kept; for ever, where a topic isn't named."""
+"""How long the events of other topics are kept; for ever, if a topic isn't listed."""
 
 
 def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
-    """Where an event belongs, and its key there."""
+    """The topic of an event, and the event's key there."""
     match event:
         case ModelPublished():
             return MODELS, event.sha256.encode()

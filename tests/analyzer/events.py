@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from benanza_analyzer.bound import Bound
 from benanza_analyzer.measurements import LAYOUTS, Best
 from benanza_schemas.events import (
     BoundUpdated,
+    Cache,
     Ceiling,
     Group,
     LayerMeasured,
     LayerSummary,
     LayerUse,
     ModelIngested,
+    StoppedBy,
     System,
     SystemMeasured,
     Variant,
@@ -34,6 +37,19 @@ KINDS: dict[str, Kind] = {
 """An operator of each kind; cuDNN and cuBLAS run the first two."""
 
 IN_PAPER = ("Conv", "Relu")
+
+FIGURES = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")
+"""What a bound has no figure for where layers are missing and none is measured."""
+
+
+def is_available(bound: Bound) -> bool:
+    """Whether the bound counts anything, or there is nothing that it would have to count."""
+    return bool(bound.measured) or not bound.missing
+
+
+def figure(us: float | None) -> float:
+    """A figure of a bound, to compare it with another's: nothing where it has none."""
+    return 0.0 if us is None else us
 
 
 def system(runtime: str = "test") -> System:
@@ -97,25 +113,28 @@ def model(
 
 def variant(
     median_us: float | None,
-    iqr_us: float | None = 0.0,
+    iqr_us: float = 0.0,
     *,
     failure: str = "",
-    cache: str = "warm",
+    cache: Cache = "warm",
     algorithm: str = "algo",
     layout: str = "",
     change_us: float | None = None,
-    after_us: float | None = None,
-    stopped_by: str = "",
+    write_conversion_us: float | None = None,
+    stopped_by: StoppedBy = "",
 ) -> Variant:
+    """A variant with this median and this spread, or a failed one, which has no median."""
     return Variant(
         library="lib",
         algorithm=algorithm,
         cache=cache,
         layout=layout,
         layout_change_us=change_us,
-        write_change_us=after_us,
+        write_change_us=write_conversion_us,
+        samples_us=() if median_us is None else (median_us,),
+        minimum_us=median_us,
         median_us=median_us,
-        iqr_us=iqr_us,
+        iqr_us=None if median_us is None else iqr_us,
         stopped_by=stopped_by,
         failure=failure,
     )

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from benanza_analyzer.bound import Bound, lower_bound
-from benanza_analyzer.catalogue import Catalogue
-from benanza_analyzer.compiled_model import compile_model
 from benanza_analyzer.measurements import Best, Measurements
+from benanza_analyzer.models.catalogue import Catalogue
+from benanza_analyzer.models.compiled_model import compile_model
 from benanza_analyzer.plan import cheapest_plans
 from benanza_schemas.events import ModelIngested
 from tests.analyzer.events import NOW, everywhere, fingerprint, model, summary
@@ -26,20 +26,20 @@ def test_weights_are_warm_in_a_quarter_of_the_cache_and_cold_where_they_need_hal
 
 
 @pytest.mark.parametrize(
-    ("company_us", "cold_us", "attainable_us"),
+    ("interleaved_us", "cold_us", "attainable_us"),
     [(2.5, 2.25, 5.0), (2.5, 2.75, 5.0), (5.0, 4.5, 7.0)],
 )
 def test_nothing_below_the_bound_is_attainable(
-    company_us: float, cold_us: float, attainable_us: float
+    interleaved_us: float, cold_us: float, attainable_us: float
 ) -> None:
-    """Times in company and with cold weights are differences, which may come out too small."""
+    """Interleaved times and times with cold weights are differences, and may be too small."""
     conv = msgspec.structs.replace(summary("Conv"), parameters=100)
     event = model([conv, summary("Relu")])
-    bound = attained(event, Best(4.0, 0.0, company_us, cold_us), 800)
+    bound = attained(event, Best(4.0, 0.0, interleaved_us, cold_us), 800)
     assert (bound.sequential_us, bound.attainable_us) == (5.0, attainable_us)
 
 
-def test_nothing_is_attainable_where_a_layer_was_not_timed_in_company() -> None:
+def test_nothing_is_attainable_where_a_layer_was_not_timed_interleaved() -> None:
     event = model([summary("Conv"), summary("Relu")])
     assert attained(event, Best(4.0, 0.0), 0).attainable_us is None
     assert attained(event, Best(4.0, 0.0, 5.0), 0).attainable_us is None

@@ -13,7 +13,7 @@ from benanza_analyzer import core
 from benanza_analyzer.bound import lower_bound
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.measurements import NOT_MEASURED
-from benanza_analyzer.model_check import InvalidModelError
+from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_schemas import codec
 from benanza_schemas.events import BoundUpdated, LayerMeasured, Missing, ModelIngested, event_id
 from tests.analyzer.events import (
@@ -129,7 +129,7 @@ def test_a_model_of_unknown_layers_has_a_partial_bound_on_each_known_platform() 
     updates = analyzer.handle(CHAIN, NOW)
     assert {u.precision for u in updates} == {"fp32", "fp16", "tf32"}
     assert len(updates) == 12
-    assert all(u.sequential_us == 0.0 and u.missing for u in updates)
+    assert all(u.sequential_us is None and u.missing for u in updates)
 
 
 def test_only_the_models_that_contain_the_layer_are_recomputed(
@@ -307,7 +307,7 @@ def test_restoring_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (moved.sequential_us, moved.accounting, moved.fusion) == (1.5, "full", True)
 
 
-def test_turning_images_counts_as_data_movement_in_all_models() -> None:
+def test_layout_conversions_count_as_data_movement_in_all_models() -> None:
     """Those whose layers count under both accountings are computed once, where that's the same."""
     analyzer = Analyzer()
     analyzer.handle(model([summary("Conv"), summary("Relu")]), NOW)

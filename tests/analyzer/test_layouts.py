@@ -6,7 +6,7 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_analyzer.layouts import channels_last, turned
+from benanza_analyzer.layouts import channels_last, conversions_us
 
 Case = tuple[list[float], list[float], list[float], list[tuple[int, int]]]
 
@@ -32,9 +32,9 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def total(case: Case, choice: tuple[bool, ...] | list[bool]) -> float:
-    first, last, turning, edges = case
+    first, last, conversion, edges = case
     calls = sum(last[i] if is_last else first[i] for i, is_last in enumerate(choice))
-    return calls + sum(turned(choice, turning, edges))
+    return calls + sum(conversions_us(choice, conversion, edges))
 
 
 @given(cases())
@@ -44,15 +44,15 @@ def test_no_other_choice_takes_less(case: Case) -> None:
     assert total(case, found) == least
 
 
-def test_a_value_is_turned_once_for_all_its_readers() -> None:
+def test_a_value_is_converted_once_for_all_its_readers() -> None:
     edges = [(0, 1), (0, 2), (0, 3)]
     case: Case = [1.0, 9.0, 9.0, 9.0], [9.0, 1.0, 1.0, 1.0], [5.0, 0.0, 0.0, 0.0], edges
     assert channels_last(*case) == [False, True, True, True]
-    assert turned([False, True, True, True], case[2], edges) == [5.0, 0.0, 0.0, 0.0]
+    assert conversions_us([False, True, True, True], case[2], edges) == [5.0, 0.0, 0.0, 0.0]
     assert total(case, [False, True, True, True]) == 9.0
 
 
-def test_what_turning_costs_more_than_it_saves_stays() -> None:
+def test_what_takes_longer_to_convert_than_it_saves_stays() -> None:
     chain = [(0, 1), (1, 2)]
     dear: Case = [5.0, 2.0, 5.0], [1.0, 4.0, 1.0], [3.0, 3.0, 0.0], chain
     cheap: Case = [5.0, 2.0, 5.0], [1.0, 4.0, 1.0], [0.5, 0.5, 0.0], chain

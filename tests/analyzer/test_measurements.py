@@ -14,7 +14,7 @@ from benanza_analyzer.measurements import (
     bests,
     fastest,
 )
-from benanza_schemas.events import HOPELESS, IN_COMPANY, WEIGHTS_COLD, LayerMeasured
+from benanza_schemas.events import INTERLEAVED, PRUNED, WEIGHTS_COLD, LayerMeasured
 from tests.analyzer.events import NOW, everywhere, measured, variant
 
 
@@ -38,26 +38,21 @@ def test_of_equal_medians_the_lesser_spread_wins() -> None:
 
 def test_failed_and_cold_variants_have_no_time() -> None:
     event = measured(
-        "a", variant(None, None, failure="no memory"), variant(1.0, cache="cold"), variant(4.0)
+        "a", variant(None, failure="no memory"), variant(1.0, cache="cold"), variant(4.0)
     )
     assert best(event) == Best(4.0, 0.0)
 
 
-@pytest.mark.parametrize("bad", [None, math.nan, math.inf])
-def test_a_time_that_is_not_finite_or_lacks_its_spread_is_no_time(bad: float | None) -> None:
-    assert best(measured("a", variant(bad), variant(1.0, bad))) == "lib algo: no warm time"
-
-
 def test_the_reason_is_the_runners_or_that_of_each_variant_once() -> None:
     assert best(measured("a", failure="the worker crashed")) == "the worker crashed"
-    tried = [variant(None, None, failure=text) for text in ("no memory", "no memory", "no engine")]
+    tried = [variant(None, failure=text) for text in ("no memory", "no memory", "no engine")]
     assert best(measured("a", *tried)) == "lib algo: no memory; lib algo: no engine"
     assert best(measured("a", variant(1.0, cache="cold"))) == "lib algo: no warm time"
     assert best(measured("a")) == "no variant was tried"
 
 
 def test_a_reason_fits_into_an_event() -> None:
-    reason = best(measured("a", variant(None, None, failure="x" * 8192)))
+    reason = best(measured("a", variant(None, failure="x" * 8192)))
     assert isinstance(reason, str)
     assert len(reason) == 8192
 
@@ -104,73 +99,82 @@ def test_what_is_not_known_has_no_time_and_a_reason() -> None:
 
 def test_in_each_layout_another_variant_is_best() -> None:
     first = variant(3.0, algorithm="a", layout="NCHW", change_us=2.0)
-    last = variant(2.0, algorithm="b", layout="NHWC", change_us=2.5, after_us=1.0)
+    last = variant(2.0, algorithm="b", layout="NHWC", change_us=2.5, write_conversion_us=1.0)
     found = bests(measured("a", first, last))
     assert not isinstance(found, str)
-    best_last = Best(2.0, 0.0, around_us=2.5, around_in_company_us=2.5, after_us=1.0)
-    assert found[WHICHEVER] == found[LAST] == best_last._replace(after_in_company_us=1.0)
-    assert (found[FIRST].median_us, found[FIRST].around_us) == (3.0, 2.0)
+    best_last = Best(
+        2.0, 0.0, conversion_us=2.5, interleaved_conversion_us=2.5, write_conversion_us=1.0
+    )
+    assert (
+        found[WHICHEVER] == found[LAST] == best_last._replace(interleaved_write_conversion_us=1.0)
+    )
+    assert (found[FIRST].median_us, found[FIRST].conversion_us) == (3.0, 2.0)
     only_last = bests(measured("a", last))
     assert not isinstance(only_last, str)
     assert [best.median_us for best in only_last] == [2.0, math.inf, 2.0]
 
 
-def test_what_takes_images_as_they_come_is_the_same_in_both_layouts() -> None:
+def test_a_variant_without_layout_conversions_is_the_same_in_both_layouts() -> None:
     found = bests(measured("a", variant(3.0, layout="weights transposed", change_us=1.0)))
     assert not isinstance(found, str)
     assert len(set(found)) == 1
 
 
 @pytest.mark.parametrize(
-    ("change_us", "after_us", "wanted"),
+    ("change_us", "write_conversion_us", "wanted"),
     [(2.0, 0.5, 0.5), (2.0, None, math.inf), (None, 0.0, 0.0), (None, None, math.inf)],
 )
-def test_what_turning_a_result_takes_may_not_be_known(
-    change_us: float | None, after_us: float | None, wanted: float
+def test_the_conversion_of_a_result_may_not_be_known(
+    change_us: float | None, write_conversion_us: float | None, wanted: float
 ) -> None:
     """Measurements of old don't say it."""
-    of = variant(3.0, layout="NHWC", change_us=change_us, after_us=after_us)
+    of = variant(3.0, layout="NHWC", change_us=change_us, write_conversion_us=write_conversion_us)
     found = bests(measured("a", of))
     assert not isinstance(found, str)
-    assert found[LAST].after_us == wanted
+    assert found[LAST].write_conversion_us == wanted
 
 
-def test_what_turning_a_result_takes_is_known_from_any_measurement() -> None:
+def test_the_conversion_of_a_result_is_known_from_any_measurement() -> None:
     """Also from one whose times are not the best, whichever comes first."""
     old = measured("a", variant(1.5))
-    new = measured("a", variant(1.75, after_us=1.0))
+    new = measured("a", variant(1.75, write_conversion_us=1.0))
     for order in ((old, new), (new, old)):
         measurements = Measurements()
         for event in order:
             assert measurements.add(1, bests(event), event.measured_at)
         assert not measurements.add(1, bests(new), new.measured_at)
         assert measurements.median_us[WHICHEVER, 1] == 1.5
-        assert measurements.of("after_us")[WHICHEVER, 1] == 1.0
+        assert measurements.of("write_conversion_us")[WHICHEVER, 1] == 1.0
 
 
-def test_the_times_in_company_are_those_of_the_same_variant() -> None:
+def test_interleaved_times_are_those_of_the_same_variant() -> None:
     found = bests(
         measured(
             "a",
-            variant(3.0, algorithm="a", layout="NHWC", change_us=0.5, after_us=0.25),
+            variant(3.0, algorithm="a", layout="NHWC", change_us=0.5, write_conversion_us=0.25),
             variant(
-                3.25, algorithm="a", layout="NHWC", cache=IN_COMPANY, change_us=1.0, after_us=0.5
+                3.25,
+                algorithm="a",
+                layout="NHWC",
+                cache=INTERLEAVED,
+                change_us=1.0,
+                write_conversion_us=0.5,
             ),
             variant(3.5, algorithm="a", layout="NHWC", cache=WEIGHTS_COLD),
-            variant(1.0, algorithm="b", layout="NHWC", cache=IN_COMPANY),
-            variant(None, algorithm="a", layout="NHWC", cache=IN_COMPANY, failure="no memory"),
+            variant(1.0, algorithm="b", layout="NHWC", cache=INTERLEAVED),
+            variant(None, algorithm="a", layout="NHWC", cache=INTERLEAVED, failure="no memory"),
         )
     )
     assert not isinstance(found, str)
     assert found[LAST] == found[WHICHEVER] == Best(3.0, 0.0, 3.25, 3.5, 0.5, 1.0, 0.25, 0.5)
 
 
-def test_what_was_hopeless_is_in_no_layout() -> None:
-    """Its time holds the start from the host, and turning images for it was not measured."""
-    last = variant(2.0, algorithm="b", layout="NHWC", change_us=2.5, after_us=1.0)
-    hopeless = variant(40.0, algorithm="a", layout="NCHW", stopped_by=HOPELESS)
-    assert bests(measured("a", last, hopeless)) == bests(measured("a", last))
-    assert fastest([measured("a", last, hopeless)], FIRST) is None
+def test_what_was_pruned_is_in_no_layout() -> None:
+    """Its time holds the launch from the host, and its layout conversions were not measured."""
+    last = variant(2.0, algorithm="b", layout="NHWC", change_us=2.5, write_conversion_us=1.0)
+    pruned = variant(40.0, algorithm="a", layout="NCHW", stopped_by=PRUNED)
+    assert bests(measured("a", last, pruned)) == bests(measured("a", last))
+    assert fastest([measured("a", last, pruned)], FIRST) is None
 
 
 def test_layouts_matter_from_the_first_layer_on_for_which_they_differ() -> None:

@@ -1,28 +1,29 @@
-"""In which layouts the calls of a plan keep their images, as its bound shows."""
+"""The layouts of the calls of a plan, as its bound shows them."""
 
 import math
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.bound import Bound, lower_bound
-from benanza_analyzer.catalogue import Catalogue
-from benanza_analyzer.compiled_model import compile_model
 from benanza_analyzer.measurements import Best, Measurements
+from benanza_analyzer.models.catalogue import Catalogue
+from benanza_analyzer.models.compiled_model import compile_model
 from benanza_analyzer.plan import cheapest_plans
 from benanza_schemas.events import ModelIngested
 from benanza_schemas.layer import Accounting
-from tests.analyzer.events import NOW, fingerprint, group, model, summary
+from tests.analyzer.events import NOW, figure, fingerprint, group, model, summary
 from tests.analyzer.graphs import all_fingerprints, models, times
+from tests.examples import examples
 
 Bests = Mapping[str, Sequence[Best]]
 Case = tuple[ModelIngested, Bests]
 
 
 @st.composite
-def measured_models(draw: st.DrawFn, *, turning_is_known: bool = True) -> Case:
+def measured_models(draw: st.DrawFn, *, conversion_is_known: bool = True) -> Case:
     """A model all of whose layers have times, and some of its groups. Most can do either layout."""
     event = draw(models(repeats=draw(st.booleans())))
     layers = {summary.fingerprint for summary in event.summaries}
@@ -33,16 +34,16 @@ def measured_models(draw: st.DrawFn, *, turning_is_known: bool = True) -> Case:
             first, last, around, after = (draw(times) for _ in range(4))
             first = math.inf if only == "last" else first
             last = math.inf if only == "first" else first if only == "alike" else last
-            if not turning_is_known and draw(st.booleans()):
+            if not conversion_is_known and draw(st.booleans()):
                 after = math.inf
             found[of] = [
-                Best(us, 0.0, around_us=around, after_us=after)
+                Best(us, 0.0, conversion_us=around, write_conversion_us=after)
                 for us in (min(first, last), first, last)
             ]
     return event, found
 
 
-def test_images_are_kept_in_the_layout_that_costs_less_in_all() -> None:
+def test_the_layout_is_the_one_that_takes_less_in_all() -> None:
     event = model([summary("Conv"), summary("Relu"), summary("TopK")])
     # Channels first, channels last.
     found = {"Conv": (5.0, 2.0), "Relu": (3.0, 3.5), "TopK": (1.0, 1.0)}
@@ -53,20 +54,20 @@ def test_images_are_kept_in_the_layout_that_costs_less_in_all() -> None:
     alike = laid_out(event, {"Conv": (2.0, 2.0), "Relu": (3.0, 3.0), "TopK": (1.0, 1.0)})
     assert (alike.layout, alike.sequential_us) == ("", 6.0)
     paper = laid_out(event, found, "paper")
-    assert (paper.layout, paper.sequential_us) == ("", 5.0), "turning images is data movement"
+    assert (paper.layout, paper.sequential_us) == ("", 5.0), "layout conversions are data movement"
 
 
-def test_between_two_layouts_images_are_turned_once() -> None:
+def test_between_two_layouts_there_is_one_conversion() -> None:
     event = model([summary("Conv"), summary("Relu"), summary("TopK")])
     found = {"Conv": (5.0, 2.0), "Relu": (3.0, 9.0), "TopK": (1.0, 1.0)}
     assert laid_out(event, found).sequential_us == 2.0 + 1.0 + 3.0 + 1.0
-    # What is not known to be turned between two layers is turned on both sides of one.
-    unknown = laid_out(event, found, after_us=math.inf)
+    # Where conversions between two layers were not measured, those around one layer count.
+    unknown = laid_out(event, found, write_conversion_us=math.inf)
     assert unknown.sequential_us == 2.0 + 2.0 + 3.0 + 1.0
     assert laid_out(event, found).parallel_us == 7.0
 
 
-def test_a_missing_layer_takes_images_as_they_come_and_gives_them_as_they_are_wanted() -> None:
+def test_a_missing_layer_needs_no_conversions() -> None:
     event = model([summary("Conv"), summary("Relu"), summary("TopK")])
     bound = laid_out(event, {"Conv": (5.0, 2.0), "Relu": (3.0, 9.0)})
     assert bound.sequential_us == 2.0 + 1.0 + 3.0
@@ -75,19 +76,19 @@ def test_a_missing_layer_takes_images_as_they_come_and_gives_them_as_they_are_wa
     assert between.sequential_us == 2.0 + 3.0
 
 
-def test_a_path_waits_only_for_what_is_turned_on_its_way() -> None:
-    """The longer branch reads the image as it was written, the shorter one has it turned."""
+def test_a_path_waits_only_for_conversions_on_its_way() -> None:
+    """The longer branch reads the feature map as it was written, the shorter one converts it."""
     layers = [summary("Conv", name) for name in ("made", "long", "short", "joined")]
     event = model(layers, [(0, 1), (0, 2), (1, 3), (2, 3)])
     found = {"made": (10.0, 90.0), "long": (9.0, 90.0), "short": (90.0, 5.0), "joined": (3.0, 90.0)}
-    bound = laid_out(event, found, after_us=2.0)
+    bound = laid_out(event, found, write_conversion_us=2.0)
     assert bound.sequential_us == 10.0 + 2.0 + 9.0 + 5.0 + 2.0 + 3.0
     assert (bound.parallel_us, bound.critical_path) == (10.0 + 9.0 + 3.0, (0, 1, 3))
-    dearer = laid_out(event, found, after_us=3.0)
+    dearer = laid_out(event, found, write_conversion_us=3.0)
     assert (dearer.parallel_us, dearer.critical_path) == (10.0 + 3.0 + 5.0 + 3.0 + 3.0, (0, 2, 3))
 
 
-def test_a_group_is_not_taken_where_turning_images_for_it_costs_more_than_it_saves() -> None:
+def test_a_group_is_not_taken_where_conversions_for_it_take_longer_than_it_saves() -> None:
     layers = [
         summary("Conv", "a"),
         summary("Conv", "b"),
@@ -97,7 +98,7 @@ def test_a_group_is_not_taken_where_turning_images_for_it_costs_more_than_it_sav
     event = model(layers, groups=[group("bc", (1, 2))])
     found = {"a": (1.0, 90.0), "b": (2.0, 90.0), "c": (1.0, 90.0), "d": (1.0, 90.0)}
     alone = laid_out(event, found)
-    fused = laid_out(event, found | {"bc": (90.0, 0.5)}, after_us=1.5, fusion=True)
+    fused = laid_out(event, found | {"bc": (90.0, 0.5)}, write_conversion_us=1.5, fusion=True)
     assert alone.sequential_us == fused.sequential_us == 5.0
 
 
@@ -116,20 +117,20 @@ def test_a_bound_that_lacks_layers_never_exceeds_the_one_that_has_them(
     }
     less = {of: bests for of, bests in found.items() if of not in lacking}
     partial, whole = (bound_of(event, each, fusion=fusion) for each in (less, found))
-    assert partial.sequential_us <= whole.sequential_us
+    assert figure(partial.sequential_us) <= figure(whole.sequential_us)
 
 
-@settings(max_examples=300)
-@given(measured_models(turning_is_known=False))
+@examples(times=3)
+@given(measured_models(conversion_is_known=False))
 def test_fusion_never_makes_a_whole_bound_larger(case: Case) -> None:
     fused, alone = (bound_of(*case, fusion=fusion) for fusion in (True, False))
-    assert fused.sequential_us <= alone.sequential_us
+    assert figure(fused.sequential_us) <= figure(alone.sequential_us)
 
 
-@given(measured_models(turning_is_known=False), st.booleans())
+@given(measured_models(conversion_is_known=False), st.booleans())
 def test_parallel_never_exceeds_sequential(case: Case, fusion: bool) -> None:
     bound = bound_of(*case, fusion=fusion)
-    assert bound.parallel_us <= bound.sequential_us
+    assert figure(bound.parallel_us) <= figure(bound.sequential_us)
 
 
 def test_what_stands_in_both_layouts_and_minds_neither_is_one_measurement() -> None:
@@ -141,7 +142,7 @@ def test_what_stands_in_both_layouts_and_minds_neither_is_one_measurement() -> N
     assert bound.sequential_spread_us == pytest.approx(math.sqrt(1 + 1 + 2**2))
 
 
-def test_a_view_of_two_values_turns_as_much_as_the_larger() -> None:
+def test_a_view_of_two_values_is_converted_as_the_larger_one() -> None:
     layers = [summary("Conv", "a"), summary("Conv", "s"), summary("CastLike"), summary("Conv", "b")]
     edges = [(0, 2), (1, 2), (2, 3)]
     found = {"a": (1.0, 90.0), "s": (1.0, 1.0), "b": (90.0, 1.0)}
@@ -163,7 +164,7 @@ def test_views_within_a_group_want_no_layout() -> None:
     assert laid_out(event, found, fusion=True).sequential_us == 1.0 + 1.5 + 1.0
 
 
-def test_turning_images_takes_longer_in_company() -> None:
+def test_interleaved_conversions_take_longer() -> None:
     event = model([summary("Conv"), summary("Relu"), summary("TopK")])
     found = {"Conv": (5.0, 2.0), "Relu": (3.0, 9.0), "TopK": (1.0, 1.0)}
     bound = laid_out(event, found)
@@ -175,19 +176,24 @@ def laid_out(
     event: ModelIngested,
     found: Mapping[str, tuple[float, float]],
     accounting: Accounting = "full",
-    after_us: float = 1.0,
+    write_conversion_us: float = 1.0,
     iqr_us: float = 0.0,
     *,
     fusion: bool = False,
 ) -> Bound:
-    """The bound of layers and groups with these times in either layout. Turning an image takes
-    `after_us`, half as long again in company; around a layer 2.
+    """The bound of layers and groups with these times in either layout. A conversion takes
+    `write_conversion_us`, interleaved half as long again; those around a layer take 2.
     """
     bests = {}
     for of, (first, last) in found.items():
-        turning = (0.0 if first == last else 2.0, 3.0, after_us, 1.5 * after_us)
+        conversions = (
+            0.0 if first == last else 2.0,
+            3.0,
+            write_conversion_us,
+            1.5 * write_conversion_us,
+        )
         bests[fingerprint(of)] = [
-            Best(us, iqr_us, us + 0.25, us + 0.5, *turning)
+            Best(us, iqr_us, us + 0.25, us + 0.5, *conversions)
             for us in (min(first, last), first, last)
         ]
     return bound_of(event, bests, accounting, fusion=fusion)

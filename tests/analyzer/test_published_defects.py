@@ -18,7 +18,7 @@ def test_a_layer_that_failed_is_missing_and_not_dropped_from_the_total() -> None
     analyzer = Analyzer()
     analyzer.handle(model([summary("Conv", "a"), summary("Conv", "b")]), NOW)
     analyzer.handle(measured("a", 2.0), NOW)
-    failed = variant(None, None, failure="no memory")
+    failed = variant(None, failure="no memory")
     bound = the(analyzer.handle(measured("b", failed), NOW), fusion=True)
     assert bound.missing == (Missing("lib algo: no memory", (1,)),)
 

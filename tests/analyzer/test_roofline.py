@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from benanza_analyzer.catalogue import Catalogue
-from benanza_analyzer.roofline import Ceilings, roofline_us
+from benanza_analyzer.models.catalogue import Catalogue
+from benanza_analyzer.roofline import PlatformCeilings, roofline_us
 from benanza_schemas.layer import Precision
 
-CEILINGS = Ceilings(bandwidth=1e9, flops=1e12)
+CEILINGS = PlatformCeilings(bandwidth=1e9, flops=1e12)
 
 
 def roofline(catalogue: Catalogue, *numbers: int, precision: Precision = "fp32") -> float:

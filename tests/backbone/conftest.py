@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benanza_backbone.store import Store
+from benanza_backbone.clickhouse.store import Store
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
+    Cache,
     Ceiling,
     DeadLetter,
     DeadLetterSettled,
@@ -160,7 +161,7 @@ def measured(of: str, *variants: Variant, at: float, failure: str = "") -> Layer
     )
 
 
-def variant(algorithm: str, median_us: float, *, cache: str = "warm") -> Variant:
+def variant(algorithm: str, median_us: float, *, cache: Cache = "warm") -> Variant:
     """A variant that worked."""
     return Variant(
         library="onnxruntime",
@@ -170,7 +171,7 @@ def variant(algorithm: str, median_us: float, *, cache: str = "warm") -> Variant
         minimum_us=median_us - 0.1,
         median_us=median_us,
         iqr_us=0.6,
-        stopped_by="spread",
+        stopped_by="settled",
         workspace_bytes=64,
     )
 
@@ -196,7 +197,7 @@ def bound(
     *,
     cause: str,
     at: float,
-    sequential_us: float,
+    sequential_us: float | None,
     missing: tuple[Missing, ...] = (),
     fusion: bool = False,
     model_id: str = MODEL_ID,
@@ -204,6 +205,7 @@ def bound(
     """A version of the bound, computed `at` seconds after noon."""
     key = (model_id, SYSTEM.system_id, "fp32", "full", str(fusion), cause)
     lacking = {position for why in missing for position in why.layers}
+    spread_us = None if sequential_us is None else sequential_us / 100
     return BoundUpdated(
         event_id=event_id("BoundUpdated", *key),
         model_id=model_id,
@@ -215,9 +217,9 @@ def bound(
         cause=cause,
         computed_at=after(at),
         sequential_us=sequential_us,
-        sequential_spread_us=sequential_us / 100,
+        sequential_spread_us=spread_us,
         parallel_us=sequential_us,
-        parallel_spread_us=sequential_us / 100,
+        parallel_spread_us=spread_us,
         roofline_us=0.5,
         attainable_us=None,
         measured=tuple(position for position in (0, 1, 2) if position not in lacking),
@@ -234,7 +236,7 @@ BOUNDS = (
     bound(
         cause=MODEL.event_id,
         at=0.5,
-        sequential_us=0.0,
+        sequential_us=None,
         missing=(UNKNOWN, Missing("not measured", (0, 1, 2))),
     ),
     bound(

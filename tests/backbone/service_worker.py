@@ -20,8 +20,8 @@ from unittest.mock import patch
 
 from benanza_backbone import log, settings
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service import CLOSING_S, Service
-from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Offsets, Step
 from benanza_backbone.watchdog import Watchdog
 from benanza_schemas.events import BenchmarkRequested, LayerSeen, event_id

@@ -1,14 +1,19 @@
-"""Clients that find no broker are gone, with their threads."""
+"""Clients that find no broker are gone with their threads; those that find one know its leaders."""
 
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
-from kafka.errors import KafkaError
+from kafka import TopicPartition
+from kafka.errors import KafkaError, KafkaTimeoutError
 
+from benanza_backbone import kafka_clients
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_clients import AdminClient, ConsumerClient
 from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_topics import create_topics
+from benanza_schemas.topics import GRAPHS, RESULTS
 
 NOWHERE = KafkaConnection(bootstrap=("127.0.0.1:1",))
 
@@ -32,3 +37,29 @@ def test_arguments_that_are_wrong_are_told_as_ever(client: Callable[..., object]
         client(NOWHERE, bootstrap_patience_ms=200)
     with pytest.raises(BenanzaError, match="BENANZA_KAFKA_SECURITY_CA_FILE"):
         client(KafkaConnection(bootstrap=("x:1",), security_protocol="SSL", ca_file="/nowhere"))
+
+
+@pytest.mark.parametrize("question", ["end_offsets", "beginning_offsets"])
+def test_offsets_are_told_whose_leaders_are_not_known_yet(
+    kafka: KafkaConnection, question: str
+) -> None:
+    """The library raises `KeyError` for partitions of the second topic."""
+    create_topics(kafka)
+    first, second = TopicPartition(kafka.topic(GRAPHS), 0), TopicPartition(kafka.topic(RESULTS), 0)
+    with closing(ConsumerClient(kafka)) as client:
+        ask = getattr(client, question)
+        assert ask([first]) == {first: 0}
+        assert ask([first, second]) == {first: 0, second: 0}
+
+
+def test_a_leader_that_is_never_known_is_an_error(
+    kafka: KafkaConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_clients, "TIMEOUT_MS", 500)
+    create_topics(kafka)
+    there, nowhere = TopicPartition(kafka.topic(GRAPHS), 0), TopicPartition(kafka.topic(GRAPHS), 9)
+    with (
+        closing(ConsumerClient(kafka)) as client,
+        pytest.raises(KafkaTimeoutError, match="partition=9"),
+    ):
+        client.end_offsets([there, nowhere])

@@ -8,10 +8,10 @@ import pytest
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
-from tests.backbone.event_log_contract import drain, numbered, values, values_of
+from tests.backbone.event_log.event_log_contract import drain, numbered, values, values_of
 from tests.secured_broker import secured_broker
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benanza_backbone.event_log import EventLog, Message
+from benanza_backbone.event_log.event_log import EventLog, Message
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.poison import MAX_IN_A_ROW, MAX_OF_RECENT, RECENT, PoisonedError
-from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Step
 from benanza_schemas.events import AnyEvent, LayerSeen
 from benanza_schemas.topics import DEAD_LETTERS, LAYERS

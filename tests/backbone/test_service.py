@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 import urllib3
 
-from benanza_backbone.event_log import EventLog, Message
+from benanza_backbone.event_log.event_log import EventLog, Message
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.poison import MAX_IN_A_ROW
 from benanza_backbone.processor import as_message
-from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_schemas.topics import DEAD_LETTERS, JOBS, LAYERS
 from tests.backbone.test_step import job, relu, written
+
+pytestmark = pytest.mark.integration
 
 PATIENCE_S = 30.0
 

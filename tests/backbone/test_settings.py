@@ -6,10 +6,10 @@ import pytest
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.settings import Setting, load
+from benanza_backbone.settings import ListedSetting, load
 
 
-def listed(environ: dict[str, str], variable: str) -> Setting:
+def listed(environ: dict[str, str], variable: str) -> ListedSetting:
     (setting,) = (s for s in load(environ).listed if s.variable == variable)
     return setting
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Message, Partition
+from benanza_backbone.event_log.event_log import EventLog, Message, Partition
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.processor import as_message
-from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Offsets, Step
 from benanza_backbone.telemetry import REGISTRY
 from benanza_schemas.codec import decode

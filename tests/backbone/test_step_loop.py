@@ -1,14 +1,18 @@
-"""A loop whose turn hangs does no work, and says so."""
+"""A loop whose turn hangs, or which is given nothing while records wait, says so."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 
+import pytest
+
+from benanza_backbone import standstill, step_loop
+from benanza_backbone.event_log.event_log import Consumer
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.processor import as_message
-from benanza_backbone.sqlite_log import SqliteEventLog
 from benanza_backbone.step import Step
 from benanza_backbone.step_loop import StepLoop
 from benanza_schemas.events import BenchmarkRequested, LayerSeen
@@ -53,3 +57,43 @@ def test_a_turn_that_hangs_is_neither_alive_nor_ready(tmp_path: Path) -> None:
     until(lambda: loop.ready().ok)
     stop.set()
     assert loop.join(PATIENCE_S)
+
+
+class GivenNothing(SqliteEventLog):
+    """A log whose consumers are given nothing, although records wait."""
+
+    def consumer(self, group: str, topics: Sequence[str]) -> Consumer:
+        consumer = super().consumer(group, topics)
+        consumer.poll = lambda limit, timeout: []  # type: ignore[method-assign]
+        return consumer
+
+
+def test_a_step_that_is_given_nothing_while_records_wait_ends_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(standstill, "NOT_READY_S", 0.2)
+    monkeypatch.setattr(standstill, "STANDSTILL_S", 1.0)
+    monkeypatch.setattr(step_loop, "CHECK_S", 0.05)
+    monkeypatch.setattr(step_loop, "POLL_S", 0.05)
+    stop = Event()
+
+    @contextmanager
+    def opened() -> Iterator[Step]:
+        with (
+            GivenNothing(tmp_path / "events.sqlite") as log,
+            Step(log, "service", [LAYERS], LayerSeen, list, lambda: datetime.now(UTC)) as step,
+        ):
+            yield step
+
+    loop = StepLoop("service", opened, stop, limit=1, longest_turn_s=60.0)
+    loop.start()
+    until(lambda: loop.ready().ok)
+    with SqliteEventLog(tmp_path / "events.sqlite") as log:
+        log.append([as_message(relu(8))])
+    until(lambda: "none of 1 waiting records was processed" in loop.ready().detail)
+    assert loop.join(PATIENCE_S)
+    assert stop.is_set()
+    assert loop.failed
+    assert not loop.alive().ok
+    (line,) = [each.getMessage() for each in caplog.records]
+    assert line.startswith("service ends, and goes on when it is started again: none of 1 waiting")

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
-import msgspec
 import pytest
 
-from benanza.pipeline import run
 from benanza.request import RunRequest
-from benanza_backbone.queries import Bound
+from benanza.running import pipeline
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.settings import Settings, load
-from benanza_backbone.store import Store
 from tests.benanza.hashed_runtime import HashedRuntime
 
 ANY_TIME = datetime(2026, 11, 21, tzinfo=UTC)
@@ -22,15 +22,20 @@ def run_embedded(models: Sequence[str], folder: Path) -> Settings:
     """Runs it with measurements that follow from the layers; what it leaves is in the folder."""
     settings = load({"BENANZA_DATA": str(folder)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benanza.pipeline.open_runtime", lambda *_: nullcontext(HashedRuntime()))
-        run(RunRequest(models=tuple(models)), settings)
+        patch.setattr(pipeline, "open_runtime", lambda *_: nullcontext(HashedRuntime()))
+        pipeline.run(RunRequest(models=tuple(models)), settings)
     return settings
 
 
-def comparable(store: Store) -> list[Bound]:
-    """The table of bounds, but for when and after which measurement each was found: that
-    depends on the order in which jobs are done."""
-    return [
-        msgspec.structs.replace(bound, computed_at=ANY_TIME, cause="", event_id="")
-        for bound in store.bounds()
-    ]
+class FoundBounds(NamedTuple):
+    """Bounds as people read them, and with all that is stored of them."""
+
+    bounds: list[ModelBound]
+    stored: list[str]
+
+
+def comparable(store: Store) -> FoundBounds:
+    """All bounds, but for when and after which measurement each was found: that depends on the
+    order in which jobs are done."""
+    rows = store.query("SELECT * EXCEPT (computed_at, cause, event_id) FROM current_bounds")
+    return FoundBounds(store.bounds(), sorted(map(repr, rows)))

@@ -9,9 +9,9 @@ import os
 import sys
 from hashlib import sha256
 
-from benanza.commands.serve import say, settings_of_service
-from benanza.serving import serve_runner
+from benanza.commands.running.serve import say, settings_of_service
 from benanza_runner.runtime import Outcome
+from benanza_runner.service import serve
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 from tests.runner.fake_runtime import FakeRuntime, variant
@@ -32,7 +32,8 @@ class HashedRuntime(FakeRuntime):
 
 def main() -> int:
     settings = settings_of_service()
-    return serve_runner(settings, HashedRuntime(), ["fp32"], say("runner", settings))
+    started = say("runner", settings)
+    return serve(settings, started, runtime=HashedRuntime(), precisions=["fp32"])
 
 
 if __name__ == "__main__":

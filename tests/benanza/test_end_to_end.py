@@ -17,13 +17,13 @@ from filelock import FileLock
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper
 
-from benanza.embedded import LOCK_FILE
-from benanza_ingest.zoo import zoo_path
+from benanza.installation.embedded import LOCK_FILE
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured
 from tests.benanza.conftest import PROGRAM, Benanza, environment
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 
 HASH = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 TEXT = {"type": "string", "minLength": 1}

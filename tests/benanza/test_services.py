@@ -1,15 +1,58 @@
-"""Services by their consumer groups."""
+"""The table of services names code that is there, and what its steps and processes read."""
+
+import inspect
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from benanza.services import SERVICES, service_of
+from benanza.cli import cli
+from benanza.services import SERVICES
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_ingest.limits import Limits
+from tests.runner.fake_runtime import FakeRuntime
+from tests.steps import clock
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_group_is_that_of_its_service(service: str) -> None:
-    assert service_of(SERVICES[service].group) == service
+def test_the_parts_of_a_service_are_there(service: str) -> None:
+    parts = SERVICES[service]
+    for part in (parts.core, parts.step):
+        assert callable(resolve_name(part))
+    settings, started, *_ = inspect.signature(resolve_name(parts.serve)).parameters
+    assert (settings, started) == ("settings", "started")
+    help_of_process = CliRunner().invoke(cli, ["serve", parts.process, "--help"])
+    assert help_of_process.exit_code == 0, help_of_process.output
 
 
-def test_runners_have_a_group_for_each_system_and_others_are_called_what_they_are() -> None:
-    assert service_of("runner.0123.fp32") == "runner"
-    assert service_of("somebody-else") == "somebody-else"
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_step_reads_as_the_table_says(service: str, tmp_path: Path) -> None:
+    name, topics = SERVICES[service].group
+    joined: list[tuple[str, tuple[str, ...]]] = []
+
+    class Watched(SqliteEventLog):
+        def consumer(self, group: str, topics: Any) -> Any:
+            joined.append((group, tuple(topics)))
+            return super().consumer(group, topics)
+
+    make = resolve_name(SERVICES[service].step)
+    with (
+        Watched(tmp_path / "events.sqlite") as log,
+        Store.open(f"chdb://{tmp_path}/store") as store,
+    ):
+        given = {
+            "log": log,
+            "store": store,
+            "limits": Limits(),
+            "runtime": FakeRuntime(),
+            "precision": "fp32",
+            "clock": clock,
+        }
+        wanted = inspect.signature(make).parameters.values()
+        with make(*(given[each.name] for each in wanted if each.default is each.empty)):
+            ((group, read),) = joined
+    assert group == name or group.startswith(f"{name}.")
+    assert read == topics

@@ -4,7 +4,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benanza.recording import read_recording, write_recording
+from benanza.importing.recording import read_recording, write_recording
 from benanza_schemas.events import Ceiling, SystemMeasured
 from benchmarks.merge_recordings import main, merged
 from tests.backbone.sample_events import (

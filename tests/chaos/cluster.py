@@ -5,12 +5,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from signal import SIGTERM
 
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.closing import Closing
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_topics import create_topics
-from benanza_backbone.store import Store
 from tests.benanza.processes import Installation, ServiceProcess
-from tests.chaos.faults import BROKER, CLICKHOUSE, COPIES, SERVICES, Fault
+from tests.chaos.faults import ALL, BROKER, CLICKHOUSE, COPIES, SERVICES, Fault
 from tests.chaos.supervisor import Ending, Running, Supervisor
 from tests.kafka_broker import KafkaBroker
 
@@ -55,15 +55,22 @@ class Cluster(Closing):
 
     def suffer(self, fault: Fault) -> None:
         """The fault happens to its target."""
-        self._supervisors[fault.target].suffer(fault)
+        hit = self._supervisors.values()
+        for supervisor in hit if fault.target == ALL else [self._supervisors[fault.target]]:
+            supervisor.suffer(fault)
 
     def settled(self) -> bool:
         """Whether all runs, and no fault is still to come."""
         return all(supervisor.settled() for supervisor in self._supervisors.values())
 
     def struck(self) -> list[tuple[float, Fault]]:
-        """The faults in the order in which they happened, each with when it did."""
-        return sorted(one for each in self._supervisors.values() for one in each.struck)
+        """The faults in the order in which they happened, each with when it first did."""
+        first: dict[Fault, float] = {}
+        for when, fault in sorted(
+            one for each in self._supervisors.values() for one in each.struck
+        ):
+            first.setdefault(fault, when)
+        return [(when, fault) for fault, when in first.items()]
 
     def findings(self) -> list[str]:
         """What ended by itself, or would not end in order although nothing else was amiss."""

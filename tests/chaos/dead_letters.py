@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from benanza.services import SERVICES, is_of
-from benanza.steps import records
-from benanza_backbone.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_schemas.codec import decode
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, is_of
 from benanza_schemas.events import DeadLetter
 from benanza_schemas.topics import DEAD_LETTERS
 from tests.chaos.publisher import POISON
@@ -24,10 +23,10 @@ def wrong_dead_letters(log: EventLog) -> list[str]:
 
 
 def _dead_letters(log: EventLog) -> Iterator[tuple[Place, str]]:
-    for record in records(log, DEAD_LETTERS):
+    for record in log.records(DEAD_LETTERS):
         letter = decode(record.value)
         assert isinstance(letter, DeadLetter)
-        (service,) = [name for name in SERVICES if is_of(letter.service, name)]
+        (service,) = [name for name in CONSUMER_GROUPS if is_of(letter.service, name)]
         yield (service, letter.topic, letter.partition, letter.offset), letter.reason
 
 
@@ -35,8 +34,8 @@ def _poisoned(log: EventLog) -> Iterator[Place]:
     """Where poison is: what was appended twice, when the broker went away, is there twice."""
     values = {message.value for message in POISON}
     for topic in sorted({message.topic for message in POISON}):
-        readers = [name for name, service in SERVICES.items() if topic in service.topics]
-        for record in records(log, topic):
+        readers = [name for name, group in CONSUMER_GROUPS.items() if topic in group.topics]
+        for record in log.records(topic):
             if record.value in values:
                 for reader in readers:
                     yield reader, topic, record.partition.number, record.offset

@@ -5,13 +5,18 @@ from collections.abc import Iterable
 from signal import SIGKILL, SIGTERM, Signals
 from typing import NamedTuple
 
-from benanza.services import SINK
+from benanza_schemas.consumer_groups import SINK
 
 BROKER, CLICKHOUSE = "broker", "clickhouse"
 SERVICES = ("ingest", "dedupe", "runner", "analyzer")
 COPIES = 2
 TARGETS = (BROKER, CLICKHOUSE, *(f"{s}-{copy}" for copy in range(1, COPIES + 1) for s in SERVICES))
 """Every process that there is: two of each service."""
+
+ALL = "all"
+"""All of them at the same moment, as where a machine loses its power; they start together."""
+
+KINDS = [*((target, how) for target in TARGETS for how in (SIGKILL, SIGTERM)), (ALL, SIGKILL)]
 
 GAP_S = (1.0, 8.0)
 """Between two faults: so short that a process is often hit while others are still away."""
@@ -40,14 +45,15 @@ class Fault(NamedTuple):
 
 
 def schedule(count: int, seed: int) -> list[Fault]:
-    """That many faults. No process gets a signal again before each has got each signal."""
+    """That many faults. No process gets a signal again before each has got each signal, and all at
+    once have been killed."""
     rng = random.Random(seed)
     deck: list[tuple[str, Signals]] = []
     faults = []
     at_s = 0.0
     for _ in range(count):
         if not deck:
-            deck = [(target, how) for target in TARGETS for how in (SIGKILL, SIGTERM)]
+            deck = KINDS.copy()
             rng.shuffle(deck)
         target, how = deck.pop()
         at_s += rng.uniform(*GAP_S)
@@ -58,7 +64,7 @@ def schedule(count: int, seed: int) -> list[Fault]:
 def _away_s(target: str, rng: random.Random) -> float:
     if target in AWAY_S:
         return rng.uniform(*AWAY_S[target])
-    if target.endswith("-1"):
+    if target == ALL or target.endswith("-1"):
         return rng.choice((0.0, rng.uniform(*AWAY_SERVICE_S)))
     return rng.uniform(*AWAY_SECOND_S)
 
@@ -73,4 +79,4 @@ def concerns(fault: Fault, service: str) -> bool:
     """Whether the service's own process, or what it stands on, is the target."""
     own = "analyzer" if service == SINK else service  # The sink is a part of it.
     stands_on = (BROKER, CLICKHOUSE) if service == SINK else (BROKER,)
-    return fault.target.partition("-")[0] in (own, *stands_on)
+    return fault.target.partition("-")[0] in (ALL, own, *stands_on)

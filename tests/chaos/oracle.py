@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from benanza_backbone.sqlite_log import SqliteEventLog
-from benanza_backbone.store import Store
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from tests.benanza.embedded_run import run_embedded
 from tests.chaos.snapshot import Snapshot, snapshot
 

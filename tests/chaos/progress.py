@@ -1,16 +1,15 @@
 """How far the services are, and how long each has stood still."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from threading import Event, Thread
 from typing import NamedTuple
 
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
-from kafka.errors import KafkaError
-
-from benanza.services import RUNNER, SERVICES
-from benanza.steps import runner_group
 from benanza_backbone.closing import Closing
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_group import GroupProgress
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, RUNNER, runner_group
 from benanza_schemas.topics import PARTITIONS
 from tests.benanza.hashed_runtime import HashedRuntime
 
@@ -45,7 +44,6 @@ class Progress(Closing):
 
     def __init__(self, kafka: KafkaConnection, now_s: Callable[[], float]) -> None:
         self.longest: dict[str, Gap] = {}
-        self._kafka = kafka
         self._now_s = now_s
         self._groups = dict(_groups(kafka))
         self._since: dict[str, float] = {}
@@ -62,39 +60,23 @@ class Progress(Closing):
     def close(self) -> None:
         self._closing.set()
         self._thread.join()
+        for group, _ in self._groups.values():
+            group.close()
 
     def _run(self) -> None:
         while not self._closing.is_set():
             try:
-                self._watch()
-            except (KafkaError, OSError):
+                self._take(self._look())
+            except BenanzaError:
                 self._quiet_looks = 0
-                self._closing.wait(EVERY_S)
+            self._closing.wait(EVERY_S)
 
-    def _watch(self) -> None:
-        """Until the broker goes away."""
-        with KafkaAdminClient(**self._kafka.kafka_python()) as admin:
-            reader = KafkaConsumer(**self._kafka.kafka_python())
-            try:
-                while not self._closing.wait(EVERY_S):
-                    self._take(self._look(admin, reader))
-            finally:
-                reader.close(autocommit=False)
-
-    def _look(self, admin: KafkaAdminClient, reader: KafkaConsumer) -> Look:
-        """The offsets committed are asked for before the ends: so where nothing waits, nothing
-        was in work between the two either."""
-        groups = dict(self._groups.values())
-        committed = admin.list_group_offsets(groups)
-        ends = reader.end_offsets([p for partitions in groups.values() for p in partitions])
+    def _look(self) -> Look:
         done, waiting = {}, {}
         for service, (group, partitions) in self._groups.items():
-            # -1 where nothing is committed yet.
-            at = {
-                p: max(0, committed[group][p].offset) for p in partitions if p in committed[group]
-            }
-            done[service] = sum(at.values())
-            waiting[service] = sum(ends[p] - at.get(p, 0) for p in partitions)
+            progress = group.of(partitions).values()
+            done[service] = sum(each.following for each in progress)
+            waiting[service] = sum(each.waiting() for each in progress)
         return Look(done, waiting)
 
     def _take(self, look: Look) -> None:
@@ -113,16 +95,12 @@ class Progress(Closing):
         self._last = look
 
 
-def _groups(kafka: KafkaConnection) -> list[tuple[str, tuple[str, list[TopicPartition]]]]:
+def _groups(kafka: KafkaConnection) -> Iterator[tuple[str, tuple[GroupProgress, list[Partition]]]]:
     """For each service its group on the cluster, and the partitions that this reads."""
-    groups = []
-    for service, (group, topics) in SERVICES.items():
+    for service, (group, topics) in CONSUMER_GROUPS.items():
         if service == RUNNER:
-            group = runner_group(HashedRuntime().system().system_id, "fp32")
+            group = runner_group(HashedRuntime().system().system_id, "fp32").name
         partitions = [
-            TopicPartition(kafka.topic(topic), number)
-            for topic in topics
-            for number in range(PARTITIONS[topic])
+            Partition(topic, number) for topic in topics for number in range(PARTITIONS[topic])
         ]
-        groups.append((service, (kafka.group(group), partitions)))
-    return groups
+        yield service, (GroupProgress(kafka, group), partitions)

@@ -7,10 +7,10 @@ from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
 
-from benanza.publication import publications_of
+from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import Message
+from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.processor import as_message
@@ -52,8 +52,8 @@ def plan(files: Sequence[Path], within_s: float, seed: int) -> list[Planned]:
     rng = random.Random(seed)
     planned = []
     for number, file in enumerate(files):
-        (publication,) = publications_of(str(file), RunRequest(models=()), Limits())
-        message = as_message(publication.event)
+        (asked,) = asked_models(str(file), RunRequest(models=()), Limits())
+        message = as_message(asked.event)
         at_s = within_s * number / len(files)
         planned.append(Planned(at_s, message))
         if rng.random() < TWICE:

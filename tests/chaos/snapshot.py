@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from benanza.steps import records
-from benanza_backbone.event_log import EventLog
-from benanza_backbone.store import Store
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import AnyEvent, BoundUpdated, LayerMeasured, SystemMeasured
 from benanza_schemas.topics import BOUNDS, GRAPHS, JOBS, LAYERS, RESULTS
@@ -60,7 +59,9 @@ def snapshot(log: EventLog, store: Store) -> Snapshot:
     """What is in the log and in the store now."""
     events = {topic: _events(log, topic) for topic in (*REPEATABLE, BOUNDS)}
     tables = {table: _rows(store.query(sql)) for table, sql in TABLES.items()}
-    tables["bounds"] = Counter(map(repr, comparable(store)))
+    bounds, stored = comparable(store)
+    tables["bounds"] = Counter(map(repr, bounds))
+    tables["current_bounds"] = Counter(stored)
     return Snapshot(
         events={topic: frozenset(map(_timeless, events[topic])) for topic in REPEATABLE},
         tables=tables,
@@ -122,7 +123,7 @@ def _timeless(event: AnyEvent) -> tuple[str, str]:
 def _events(log: EventLog, topic: str) -> list[AnyEvent]:
     """All there are; what is no event belongs to the dead letters."""
     events = []
-    for record in records(log, topic):
+    for record in log.records(topic):
         with suppress(DecodeError):
             events.append(decode(record.value))
     return events

@@ -126,7 +126,7 @@ class Supervisor(Closing):
     def _befall(self, process: Running, fault: Fault) -> None:
         began = time.monotonic()
         self.struck.append((began, fault))
-        self._happened(str(fault))
+        self._happened(f"{self.name}: {fault}")
         if fault.how == SIGKILL:
             process.kill()
             return

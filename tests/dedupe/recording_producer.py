@@ -4,7 +4,7 @@ from asyncio import Future
 
 from faust.types.tuples import TP, RecordMetadata
 
-from benanza_backbone.event_log import Message
+from benanza_backbone.event_log.event_log import Message
 
 
 class RecordingProducer:

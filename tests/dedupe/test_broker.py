@@ -1,23 +1,17 @@
 """TLS and SASL settings reach Faust's Kafka clients."""
 
-import asyncio
 import ssl
 import subprocess
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import faust
 import pytest
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
-from faust.types import TP
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_dedupe import broker
 from benanza_dedupe.agent import create_app
-from benanza_dedupe.broker import Consumer, addresses, credentials
+from benanza_dedupe.broker import addresses, credentials
 
 SELF_SIGNED = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=kafka".split()
 BOOTSTRAP = ("one.example:9092", "two.example:9093")
@@ -88,29 +82,3 @@ def test_names_stand_behind_the_prefix(tmp_path: Path) -> None:
     ]
     assert app.conf.broker_session_timeout == 10
     assert not app.conf.topic_allow_declare
-
-
-def test_a_question_without_an_answer_is_given_up_where_it_is_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Given up where it is waited for, it kept Faust's thread from committing."""
-    monkeypatch.setattr(broker, "GIVEN_UP_AFTER_S", 0.05)
-    ended: list[str] = []
-
-    async def hangs(*_: object) -> None:
-        try:
-            await asyncio.sleep(1000)
-        finally:
-            ended.append("question")
-
-    async def call_thread(what: Callable[[], Awaitable[Any]]) -> Any:
-        return await what()
-
-    client = SimpleNamespace(committed=hangs, end_offsets=hangs)
-    consumer = Consumer.__new__(Consumer)
-    thread: Any = SimpleNamespace(call_thread=call_thread, _ensure_consumer=lambda: client)
-    consumer._thread = thread
-    for question, named in ((consumer.begins_at, "committed"), (consumer.ends, "end_offsets")):
-        with pytest.raises(TimeoutError, match=f"{named}: nothing in"):
-            asyncio.run(question(TP("layers", 0)))
-    assert ended == ["question"] * 2

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_backbone.event_log import Partition, Record
+from benanza_backbone.event_log.event_log import Partition, Record
 from benanza_dedupe.continuity import Continuity
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

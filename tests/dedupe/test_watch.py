@@ -1,8 +1,9 @@
 """Whatever the Kafka client does while its connection breaks, the service says how it is."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from threading import Event
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,18 +11,23 @@ import faust
 import pytest
 from faust.types import TP
 
-from benanza_backbone.event_log import Partition, Record
+from benanza_backbone import standstill
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import Partition, Record
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
+from benanza_backbone.standstill import StandstillError
 from benanza_backbone.telemetry import CONSUMER_LAG, OLDEST_UNPROCESSED, REGISTRY
 from benanza_dedupe import watch
 from benanza_dedupe.agent import DedupeAgent
 from benanza_dedupe.watch import Watch
 
-HELD = TP("layers", 0)
+HELD = Partition("layers", 0)
 LAG = "benanza_consumer_lag_records"
 LABELS = {"topic": "layers", "partition": "0", "group": "dedupe"}
 OLDEST = "benanza_oldest_unprocessed_timestamp_seconds"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-BEGUN = Record(Partition("layers", 0), 3, NOON, b"key", b"value")
+BEGUN = Record(HELD, 3, NOON, b"key", b"value")
 
 
 @pytest.fixture(autouse=True)
@@ -30,71 +36,99 @@ def nothing_shown() -> None:
     OLDEST_UNPROCESSED.clear()
 
 
-class Broken:
-    """A consumer that answers as it is told to."""
+class Brokers(GroupProgress):
+    """They answer as they are told to. A question that hangs is given up once they are mended."""
 
     def __init__(self) -> None:
-        self.answer: Callable[[], Awaitable[dict[TP, int]]] = answers
+        super().__init__(KafkaConnection(bootstrap=("127.0.0.1:1",)), "dedupe")
+        self.mended = Event()
+        self.broken: Callable[[], None] | None = None
+        self.progress = PartitionProgress(4, 10)
 
-    def assignment(self) -> set[TP]:
-        return {HELD}
+    def of(self, partitions: Iterable[Partition]) -> dict[Partition, PartitionProgress]:
+        if self.broken:
+            self.broken()
+        return dict.fromkeys(partitions, self.progress)
 
-    async def ends(self, *_: TP) -> dict[TP, int]:
-        return await self.answer()
+    def hang(self) -> None:
+        self.mended.wait(60)
+        raise BenanzaError("nothing in 5 s")
 
-    async def begins_at(self, _: TP) -> int:
-        return 3
+    def refuse(self) -> None:
+        raise BenanzaError("no Kafka broker answers")
 
-    async def position(self, _: TP) -> int:
-        return 10  # Everything is fetched already.
+    def fail(self) -> None:
+        raise RuntimeError("the thread has ended")
 
+    def breaks(self, how: str) -> None:
+        self.mended.clear()
+        self.broken = {"hang": self.hang, "refuse": self.refuse, "fail": self.fail}[how]
 
-async def answers() -> dict[TP, int]:
-    return {HELD: 10}
-
-
-async def hangs() -> dict[TP, int]:
-    await asyncio.sleep(1000)
-    return {}
-
-
-async def hangs_for_good() -> dict[TP, int]:
-    """As Faust's services do, which swallow a cancellation."""
-    while True:
-        try:
-            await asyncio.sleep(0.2)
-            return {}
-        except asyncio.CancelledError:
-            continue
+    def mends(self) -> None:
+        self.broken = None
+        self.mended.set()
 
 
-async def is_given_up() -> dict[TP, int]:
-    raise asyncio.CancelledError
+class Agent:
+    """An agent that is told what to deliver again."""
+
+    def __init__(self) -> None:
+        self.told: list[Mapping[int, PartitionProgress]] = []
+
+    def begun(self) -> list[Record]:
+        return [BEGUN]
+
+    async def redeliver(self, progress: Mapping[int, PartitionProgress]) -> None:
+        self.told.append(progress)
 
 
-async def breaks() -> dict[TP, int]:
-    raise RuntimeError("the thread has ended")
+class Recovery:
+    """How far the table's recovery is."""
+
+    in_recovery = False
+    left = 0
+
+    def active_remaining_total(self) -> int:
+        return self.left
 
 
-def app_with(consumer: Broken) -> Any:
+def app_at_work() -> Any:
     """What is asked of a Faust app, which does its work."""
     return SimpleNamespace(
-        consumer=consumer,
+        consumer=SimpleNamespace(assignment=lambda: {TP("layers", 0), TP("dedupe-owners", 0)}),
         started=True,
         rebalancing=False,
         in_recovery=False,
         flow_control=SimpleNamespace(is_active=lambda: True),
         on_partitions_assigned=SimpleNamespace(connect=lambda *_, **__: None),
+        tables=SimpleNamespace(recovery=Recovery()),
     )
 
 
-def watching(app: Any, processed: dict[int, int]) -> Watch:
-    agent: Any = SimpleNamespace(processed=processed, begun=lambda: [BEGUN])
-    return Watch(cast(faust.App, app), cast(DedupeAgent, agent), "layers")
+class Watched:
+    """A watch, and all that it looks at."""
 
+    def __init__(self) -> None:
+        self.app = app_at_work()
+        self.agent = Agent()
+        self.brokers = Brokers()
+        self.standstills: list[StandstillError] = []
+        self.state = Watch(
+            cast(faust.App, self.app),
+            cast(DedupeAgent, self.agent),
+            self.brokers,
+            "layers",
+            self.standstills.append,
+        )
 
-def watching_over(consumer: Broken, processed: dict[int, int]) -> Watch:
-    return watching(app_with(consumer), processed)
+    async def looks(self) -> None:
+        await self.state._refresh()
+        await asyncio.sleep(0)  # What it has begun goes on.
+
+    async def becomes(self, kafka: bool) -> None:
+        async with asyncio.timeout(5):
+            while {check.name: check.ok for check in self.state.readiness()}["Kafka"] != kafka:
+                await asyncio.sleep(0.01)
 
 
 def lag() -> float | None:
@@ -105,37 +139,54 @@ def oldest() -> float | None:
     return REGISTRY.get_sample_value(OLDEST, {"topic": "layers", "group": "dedupe"})
 
 
-async def becomes(state: Watch, kafka: bool) -> None:
-    async with asyncio.timeout(5):
-        while {check.name: check.ok for check in state.readiness()}["Kafka"] != kafka:
-            await asyncio.sleep(0.01)
-
-
-@pytest.mark.parametrize("answer", [hangs, hangs_for_good, is_given_up, breaks])
-def test_a_broker_that_does_not_answer_is_seen_and_so_is_its_return(
-    answer: Callable[[], Awaitable[dict[TP, int]]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("how", ["hang", "refuse", "fail"])
+def test_brokers_that_do_not_answer_are_seen_and_so_is_their_return(
+    how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "INTERVAL_S", 0.01)
     monkeypatch.setattr(watch, "ANSWER_S", 0.05)
-    consumer = Broken()
-    state = watching_over(consumer, {0: 4})
+    there = Watched()
 
     async def breaks_and_mends() -> None:
-        watching = asyncio.create_task(state.run())
-        await becomes(state, kafka=True)
-        consumer.answer = answer
-        await becomes(state, kafka=False)
-        consumer.answer = answers
-        await becomes(state, kafka=True)
+        watching = asyncio.create_task(there.state.run())
+        for _ in range(2):
+            await there.becomes(kafka=True)
+            there.brokers.breaks(how)
+            await there.becomes(kafka=False)
+            there.brokers.mends()
+        await there.becomes(kafka=True)
         watching.cancel()
 
     asyncio.run(breaks_and_mends())
 
 
+def test_an_open_question_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would hold a thread for as long as the brokers are away."""
+    monkeypatch.setattr(watch, "ANSWER_S", 0.01)
+    there = Watched()
+    there.brokers.breaks("hang")
+    asked = 0
+
+    def counted() -> None:
+        nonlocal asked
+        asked += 1
+        there.brokers.hang()
+
+    there.brokers.broken = counted
+
+    async def breaks_and_mends() -> None:
+        for _ in range(5):
+            await there.looks()
+        there.brokers.mends()
+
+    asyncio.run(breaks_and_mends())
+    assert asked == 1
+
+
 def test_an_error_of_fausts_does_not_end_the_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last answer would stand for ever."""
     monkeypatch.setattr(watch, "INTERVAL_S", 0.01)
-    state = watching_over(Broken(), {0: 4})
+    there = Watched()
     broken = True
 
     def recovered() -> bool:
@@ -146,47 +197,41 @@ def test_an_error_of_fausts_does_not_end_the_watch(monkeypatch: pytest.MonkeyPat
     async def breaks_and_mends() -> None:
         nonlocal broken
         with monkeypatch.context() as patch:
-            patch.setattr(state, "_recovered", recovered)
-            watching = asyncio.create_task(state.run())
+            patch.setattr(there.state, "_recovered", recovered)
+            watching = asyncio.create_task(there.state.run())
             async with asyncio.timeout(5):
-                while state._answers:
+                while there.state._answers:
                     await asyncio.sleep(0.01)
             broken = False
-            await becomes(state, kafka=True)
+            await there.becomes(kafka=True)
             watching.cancel()
 
     asyncio.run(breaks_and_mends())
 
 
-@pytest.mark.parametrize(("processed", "waiting"), [({0: 4}, 6), ({}, 7)])
-def test_what_is_fetched_and_not_processed_still_waits(
-    processed: dict[int, int], waiting: int
-) -> None:
-    state = watching_over(Broken(), processed)
-
-    async def looks_once() -> float | None:
-        await state._refresh()
-        return lag()
-
-    assert asyncio.run(looks_once()) == waiting
+def test_what_is_not_committed_waits() -> None:
+    there = Watched()
+    asyncio.run(there.looks())
+    assert lag() == 6
 
 
-@pytest.mark.parametrize("answer", [hangs, hangs_for_good, is_given_up, breaks])
+@pytest.mark.parametrize("how", ["hang", "refuse", "fail"])
 def test_while_kafka_is_away_nothing_is_shown_to_wait(
-    answer: Callable[[], Awaitable[dict[TP, int]]], monkeypatch: pytest.MonkeyPatch
+    how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "ANSWER_S", 0.05)
-    consumer = Broken()
-    state = watching_over(consumer, {0: 4})
+    there = Watched()
 
     async def breaks_and_mends() -> None:
-        await state._refresh()
+        await there.looks()
         assert (lag(), oldest()) == (6, NOON.timestamp())
-        consumer.answer = answer
-        await state._refresh()
+        there.brokers.breaks(how)
+        await there.looks()
         assert (lag(), oldest()) == (None, None)
-        consumer.answer = answers
-        await state._refresh()
+        there.brokers.mends()
+        await there.looks()
+        if how == "hang":  # The question that was open was given up just now.
+            await there.looks()
         assert (lag(), oldest()) == (6, NOON.timestamp())
 
     asyncio.run(breaks_and_mends())
@@ -194,20 +239,64 @@ def test_while_kafka_is_away_nothing_is_shown_to_wait(
 
 @pytest.mark.parametrize("busy", ["rebalancing", "in_recovery"])
 def test_while_no_layers_can_be_taken_nothing_is_shown_to_wait(busy: str) -> None:
-    app = app_with(Broken())
-    state = watching(app, {0: 4})
+    there = Watched()
 
     async def comes_and_goes() -> None:
-        await state._refresh()
+        await there.looks()
         assert (lag(), oldest()) == (6, NOON.timestamp())
-        setattr(app, busy, True)
-        await state._refresh()
+        assert there.agent.told == [{0: PartitionProgress(4, 10)}]
+        setattr(there.app, busy, True)
+        await there.looks()
         assert (lag(), oldest()) == (None, None)
+        assert len(there.agent.told) == 1, "the agent takes nothing now"
 
     asyncio.run(comes_and_goes())
 
 
 def test_where_nothing_waits_no_event_is_old() -> None:
-    state = watching_over(Broken(), {0: 10})
-    asyncio.run(state._refresh())
+    there = Watched()
+    there.brokers.progress = PartitionProgress(10, 10)
+    asyncio.run(there.looks())
     assert (lag(), oldest()) == (0, None)
+
+
+@pytest.mark.parametrize("busy", [None, "rebalancing", "in_recovery"])
+def test_who_does_nothing_while_events_wait_is_to_end(
+    busy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standstill, "NOT_READY_S", 0.0)
+    monkeypatch.setattr(standstill, "STANDSTILL_S", 0.02)
+    there = Watched()
+    if busy:
+        setattr(there.app, busy, True)
+
+    async def stands_still() -> None:
+        async with asyncio.timeout(5):
+            while not there.standstills:
+                await there.looks()
+                await asyncio.sleep(0.005)
+
+    asyncio.run(stands_still())
+    assert str(there.standstills[0]).startswith("none of 6 waiting records was processed for")
+    assert not {check.name: check.ok for check in there.state.readiness()}["work"]
+    assert not {check.name: check.ok for check in there.state.liveness()}["work"]
+
+
+@pytest.mark.parametrize("what", ["events", "recovery"])
+def test_who_works_is_let_alone(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standstill, "NOT_READY_S", 0.1)
+    monkeypatch.setattr(standstill, "STANDSTILL_S", 0.1)
+    there = Watched()
+    there.app.tables.recovery.in_recovery = True
+
+    async def works() -> None:
+        for done in range(60):
+            if what == "events":
+                there.brokers.progress = PartitionProgress(4 + done, 1000)
+            else:
+                there.app.tables.recovery.left = 1000 - done
+            await there.looks()
+            await asyncio.sleep(0.005)
+
+    asyncio.run(works())
+    assert there.standstills == []

@@ -13,7 +13,7 @@ import yaml
 
 from benanza.cli import cli
 from benanza_backbone import settings
-from benanza_backbone.clickhouse import parse_address
+from benanza_backbone.clickhouse.connection import parse_address
 from tests.deploy.compose import COMPOSE, OURS, ROOT, SERVICES, seconds
 from tests.deploy.image import Dockerfile
 

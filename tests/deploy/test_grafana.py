@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import yaml
 
-from benanza_backbone.store import Store
+from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.events import identified
 from tests.backbone.sample_events import (
     BOUNDS,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel
-from benanza_ingest.zoo import zoo_names, zoo_path
+from benanza_ingest.reading.zoo import zoo_names, zoo_path
 
 _EXPORTED = Path(__file__).parent.parent / "data" / "exported"
 

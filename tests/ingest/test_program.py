@@ -13,10 +13,10 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.program import program
-from benanza_ingest.zoo import zoo_names, zoo_path
+from benanza_ingest.reading.zoo import zoo_names, zoo_path
 from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnxruntime.session import CPU, session_options
-from benanza_schemas.program import Program, Step
+from benanza_schemas.program import Program, ProgramStep
 from tests.branching_model import branching_model
 
 Values = dict[str, npt.NDArray[Any]]
@@ -37,7 +37,7 @@ def blocks_of(model: ExtractedModel, *, fused: bool) -> list[tuple[int, ...]]:
     ]
 
 
-def run(step: Step, values: Mapping[str, npt.NDArray[Any]]) -> Values:
+def run(step: ProgramStep, values: Mapping[str, npt.NDArray[Any]]) -> Values:
     """What ONNX Runtime makes of a step's layer, with these values of the model."""
     model = layer_model(step.layer)
     for given in (model.constants, model.inputs):

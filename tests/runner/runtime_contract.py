@@ -16,14 +16,14 @@ from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import MAX_REASON_LENGTH, BenchmarkRequested, event_id, identified
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
-from benanza_schemas.program import Choice, Program, Step
+from benanza_schemas.program import Choice, Program, ProgramStep
 from tests.runner.layers import floats, gemm, relu, single
 
 UNKNOWN = single("Nonsense", 1, (floats(2),), (floats(2),), domain="nobody")
 """An operator that no runtime knows."""
 
 PROGRAM = Program(
-    (Step((0,), "compute", "f" * 32, relu(2), ("x", "y"), Choice("nobody", "nothing", "")),),
+    (ProgramStep((0,), "compute", "f" * 32, relu(2), ("x", "y"), Choice("nobody", "nothing", "")),),
     ("y",),
 )
 """A model that no library runs."""

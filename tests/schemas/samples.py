@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 4 say."""
+"""An event of each kind with every field set: what the golden bytes of version 5 say."""
 
 from datetime import UTC, datetime
 
@@ -116,12 +116,12 @@ VARIANTS = (
         library="onnxruntime",
         algorithm="CPUExecutionProvider",
         layout="NCHW",
-        cache="cold",
+        cache="weights cold",
         samples_us=(10.5, 11.0, 10.75),
         minimum_us=10.5,
         median_us=10.75,
         iqr_us=0.25,
-        stopped_by="stdrel",
+        stopped_by="settled",
         workspace_bytes=4096,
         layout_change_us=1.5,
         write_change_us=0.75,

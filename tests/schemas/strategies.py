@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from benanza_schemas.events import SCHEMA_VERSION, AnyEvent, Event
+from benanza_schemas.events import SCHEMA_VERSION, TIME_FIELDS, AnyEvent, Event, Variant
 
 SMALL = 4
 """Most items that a list or a map gets."""
@@ -24,6 +24,8 @@ def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
     match info:
         case inspect.Metadata():
             return _of(info.type)
+        case inspect.StructType() if info.cls is Variant:
+            return _variants(info)
         case inspect.StructType():
             fields = {field.name: _of(field.type) for field in info.fields}
             return st.builds(info.cls, **fields)
@@ -56,6 +58,21 @@ def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.UnionType():
             return st.one_of(*map(_of, info.types))
     raise TypeError(f"no strategy for {info}")
+
+
+def _variants(info: inspect.StructType) -> st.SearchStrategy[Variant]:
+    """Variants with a time, and with a failure."""
+    fields = {field.name: _of(field.type) for field in info.fields}
+    microseconds = st.floats(0, 2**53)
+    timed = fields | {
+        "samples_us": st.lists(microseconds, min_size=1, max_size=SMALL).map(tuple),
+        **dict.fromkeys(("minimum_us", "median_us", "iqr_us"), microseconds),
+        "failure": st.just(""),
+    }
+    failed = {name: of for name, of in fields.items() if name not in TIME_FIELDS} | {
+        "failure": st.text(min_size=1, max_size=20)
+    }
+    return st.one_of(st.builds(Variant, **timed), st.builds(Variant, **failed))
 
 
 def _text(info: inspect.StrType) -> st.SearchStrategy[str]:

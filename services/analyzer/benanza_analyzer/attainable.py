@@ -1,50 +1,56 @@
-"""What running a plan would take: a prediction from the times of single calls, beside the bound."""
+"""The attainable estimate: the time of a plan in a real run, predicted from single calls."""
 
 import math
 
-from benanza_analyzer.compiled_model import CompiledModel
 from benanza_analyzer.measurements import Measurements
-from benanza_analyzer.plan import Plan
+from benanza_analyzer.models.compiled_model import CompiledModel
+from benanza_analyzer.plan import CoverPlan
 from benanza_schemas.layer import Precision
 
 BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
-"""Of a weight."""
+"""Bytes of a weight."""
 
 
 def attainable_us(
     model: CompiledModel,
-    plan: Plan,
+    plan: CoverPlan,
     measurements: Measurements,
     precision: Precision,
     cache_bytes: int,
 ) -> float | None:
-    """The estimate for a plan, or None where a layer lacks the time for it."""
-    warm_us = math.fsum(plan.found(measurements, "in_company_us").tolist())
+    """The estimate for a plan in microseconds; None if the plan takes no time, or if a layer lacks
+    its interleaved time or its time with cold weights.
+
+    `cache_bytes` is the size of the last cache, zero if it isn't known.
+    """
+    warm_us = math.fsum(plan.found(measurements, "interleaved_us").tolist())
     cold_us = math.fsum(plan.found(measurements, "weights_cold_us").tolist())
     if plan.sequential_us == 0 or not math.isfinite(warm_us + cold_us):
         return None
-    turning_us = math.fsum(plan.turning_in_company_us.tolist())
+    conversion_us = math.fsum(plan.interleaved_conversion_us.tolist())
     share = cold_share(model.parameters * BYTES[precision], cache_bytes)
-    return estimate_us(plan.sequential_us, warm_us, cold_us, turning_us, share)
+    return estimate_us(plan.sequential_us, warm_us, cold_us, conversion_us, share)
 
 
 def estimate_us(
-    bound_us: float, warm_us: float, cold_us: float, turning_us: float, share: float
+    bound_us: float, warm_us: float, cold_us: float, conversion_us: float, share: float
 ) -> float:
-    """What calls take in company, with this share of their weights cold, and turning images.
+    """The time of interleaved calls, this share of whose weights is cold, with layout conversions.
 
-    `warm_us` and `cold_us` are sums of differences, with their errors: neither is taken to be less
-    than what it can't be less than, the bound of warm times and the time with warm weights.
+    `warm_us` is the sum of the interleaved times with warm weights, `cold_us` that with cold
+    weights. Both are sums of differences, with errors: `cold_us` counts as at least `warm_us`, and
+    the result is at least the bound.
     """
-    return max(bound_us, warm_us + share * max(0.0, cold_us - warm_us) + turning_us)
+    return max(bound_us, warm_us + share * max(0.0, cold_us - warm_us) + conversion_us)
 
 
 def cold_share(weight_bytes: float, cache_bytes: int) -> float:
-    """As much of a model's weights as one run no longer finds in the cache after another.
+    """The share of a model's weights, from 0 to 1, that one run of the model evicts from the cache
+    before the next run reads them.
 
-    A GPU's last cache is in two halves, and what all multiprocessors read is in both: so more
-    than half of it is never there. What goes from layer to layer is there as well: up to a
-    quarter, weights stay. In between it is more the more weights there are; `docs/gpu.md` has
-    the whole models that say so. Zero if the cache is not known.
+    A GPU's last cache has two halves, and data that all multiprocessors read is in both: weights
+    of more than half of the cache never stay. Activations are in the cache as well: weights of up
+    to a quarter of the cache stay. In between the share grows linearly; docs/gpu.md has the whole
+    models that this was fitted to. Zero if the size of the cache isn't known.
     """
     return min(1.0, max(0.0, 4 * weight_bytes / cache_bytes - 1)) if cache_bytes else 0.0

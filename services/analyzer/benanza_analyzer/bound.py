@@ -8,24 +8,24 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_analyzer.attainable import attainable_us
-from benanza_analyzer.catalogue import NOTHING, Catalogue
-from benanza_analyzer.compiled_model import CompiledModel, Counted
 from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.measurements import WHICHEVER, Measurements
-from benanza_analyzer.plan import Blocks, Plan
-from benanza_analyzer.roofline import Ceilings, roofline_us
+from benanza_analyzer.models.catalogue import NOTHING, Catalogue
+from benanza_analyzer.models.compiled_model import CompiledModel, Counted
+from benanza_analyzer.plan import Blocks, CoverPlan
+from benanza_analyzer.roofline import PlatformCeilings, roofline_us
 from benanza_analyzer.spread import spread_us
 from benanza_schemas.events import Missing
 from benanza_schemas.layer import Accounting, Precision
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """What `BoundUpdated` says of a model, without its ids; the fields mean the same."""
+    """A `BoundUpdated` without its ids and its time; the fields mean the same."""
 
-    sequential_us: float
-    sequential_spread_us: float
-    parallel_us: float
-    parallel_spread_us: float
+    sequential_us: float | None
+    sequential_spread_us: float | None
+    parallel_us: float | None
+    parallel_spread_us: float | None
     roofline_us: float | None
     attainable_us: float | None
     measured: tuple[int, ...]
@@ -40,27 +40,26 @@ class Bound(msgspec.Struct, frozen=True):
 def lower_bound(
     model: CompiledModel,
     accounting: Accounting,
-    plan: Plan,
+    plan: CoverPlan,
     measurements: Measurements,
     catalogue: Catalogue,
-    ceilings: Ceilings | None,
+    ceilings: PlatformCeilings | None,
     precision: Precision,
     cache_bytes: int = 0,
 ) -> Bound:
-    """The bound from the layers' best times, and the roofline if there are ceilings.
+    """The bound from the layers' best times, with the roofline if there are ceilings.
 
-    The calls are those of a cheapest plan (`plan.cheapest_plans`): where layouts matter, turning
-    images counts as data movement does. `layout` is the one that most calls keep that mind.
+    `plan` is one of `plan.cheapest_plans`; its layout conversions count as data movement does.
+    `cache_bytes` is the size of the last cache, zero if it isn't known. `layout` is the layout of
+    most of the calls whose time depends on it. `attainable_us` adds up interleaved times, with
+    cold weights for the share of `attainable.cold_share`.
 
-    `attainable_us` adds up times taken in the company of other kernels, as many of them with cold
-    weights as `attainable.cold_share` says.
-
-    The parallel bound and the roofline are those of the cover that the sequential bound takes:
-    with fusion, another one might make them smaller. An image is turned only on the way to what
-    reads it in the other layout: a path that leads elsewhere needn't wait for that. The roofline
-    counts all layers that the accounting counts, measured or not. A layer that is free or not
-    counted stays so where a group covers it. Sums are rounded once, so the parallel bound never
-    exceeds the sequential one, and no order of summing matters.
+    The parallel bound and the roofline are those of the same cover as the sequential bound; with
+    fusion, another cover might make them smaller. A layout conversion counts on a path only if
+    the path leads to a reader in the other layout. The roofline counts all layers that the
+    accounting counts, measured or not. A layer that is free or not counted stays so where a group
+    covers it. Each sum is rounded once, so the parallel bound never exceeds the sequential bound,
+    and the order of summing doesn't matter.
     """
     counted = model.counted(accounting)
     blocks, known = plan.blocks, plan.known
@@ -71,31 +70,34 @@ def lower_bound(
     is_counted = counted.numbers != NOTHING
     lacking = np.flatnonzero(is_counted & ~known)
     cover = blocks.numbers[known & (blocks.numbers != NOTHING)].tolist()
-    # A layer that keeps another layout elsewhere is another measurement, if it minds.
+    # In another layout a layer is another measurement, if its time depends on the layout.
     times = np.where(measurements.alike(blocks.numbers), WHICHEVER, plan.layouts), blocks.numbers
     iqr_us = measurements.iqr_us[times]
-    measured = np.ravel_multi_index(times, measurements.iqr_us.shape)
+    taken = np.ravel_multi_index(times, measurements.iqr_us.shape)
+    measured = tuple(np.flatnonzero(is_counted & known).tolist())
+    missing = _missing(model, counted, lacking, measurements)
+    available = bool(measured) or not missing
     return Bound(
-        sequential_us=plan.sequential_us,
-        sequential_spread_us=spread_us(measured, iqr_us),
-        parallel_us=_path_us(plan, path),
-        parallel_spread_us=spread_us(measured[path], iqr_us[path]),
+        sequential_us=plan.sequential_us if available else None,
+        sequential_spread_us=spread_us(taken, iqr_us) if available else None,
+        parallel_us=_path_us(plan, path) if available else None,
+        parallel_spread_us=spread_us(taken[path], iqr_us[path]) if available else None,
         roofline_us=(
             roofline_us(blocks.numbers, catalogue, ceilings, precision) if ceilings else None
         ),
         attainable_us=attainable_us(model, plan, measurements, precision, cache_bytes),
-        measured=tuple(np.flatnonzero(is_counted & known).tolist()),
+        measured=measured,
         free=model.free,
         not_counted=counted.not_counted,
-        missing=_missing(model, counted, lacking, measurements),
+        missing=missing,
         cover=tuple([catalogue.fingerprints[number] for number in cover]),
         critical_path=_layers_of(path, blocks),
         layout=plan.layout(measurements),
     )
 
 
-def _path_us(plan: Plan, path: list[int]) -> float:
-    """What the blocks of this path take, with turning images on the way."""
+def _path_us(plan: CoverPlan, path: list[int]) -> float:
+    """The time of the blocks on this path, with the layout conversions between them."""
     at = np.array(path, np.int32)
     return math.fsum(chain(plan.times_us[at].tolist(), plan.between_us(at[:-1], at[1:]).tolist()))
 
@@ -113,7 +115,7 @@ def _missing(
     lacking: npt.NDArray[np.intp],
     measurements: Measurements,
 ) -> tuple[Missing, ...]:
-    """The layers that no block covers and those skipped, by reason, in order of the first."""
+    """The layers without a time and those skipped, by reason, by the first layer of each."""
     numbers = counted.numbers[lacking].tolist()
     reasons = [*zip(lacking.tolist(), map(measurements.why_missing, numbers), strict=True)]
     by_reason: dict[str, list[int]] = {}

@@ -1,7 +1,7 @@
-"""The analyzer's core: takes an event, returns the bounds that it moved.
+"""The analyzer's core: takes an event and returns the bounds that it moved.
 
-A new measurement recomputes the models that contain its layer, for its system and precision,
-and no others. It knows no Kafka, no store and no clock.
+A new measurement recomputes only the models that contain its layer, and only for its system and
+precision. The core knows no Kafka, no store and no clock.
 """
 
 from collections import defaultdict
@@ -13,13 +13,14 @@ from typing import NamedTuple
 import msgspec
 
 from benanza_analyzer.bound import Bound, lower_bound
-from benanza_analyzer.catalogue import Catalogue
-from benanza_analyzer.compiled_model import CompiledModel, compile_model
 from benanza_analyzer.measurements import Measurements, bests
-from benanza_analyzer.plan import Plan, cheapest_plans
-from benanza_analyzer.roofline import Ceilings
+from benanza_analyzer.models.catalogue import Catalogue
+from benanza_analyzer.models.compiled_model import CompiledModel, compile_model
+from benanza_analyzer.plan import CoverPlan, cheapest_plans
+from benanza_analyzer.roofline import PlatformCeilings
 from benanza_schemas.events import (
     BoundUpdated,
+    CeilingName,
     LayerMeasured,
     ModelIngested,
     SystemMeasured,
@@ -35,14 +36,15 @@ KINDS: tuple[tuple[Accounting, bool], ...] = (
     ("full", False),
     ("full", True),
 )
-"""The bounds that a model has on each platform: accounting, and whether fusion is on."""
+"""The four bounds of a model on each platform: accounting, and whether fusion is on."""
 
 
 class Platform:
-    """A system at one precision, and what is known of it.
+    """A system at one precision, with its measurements and ceilings.
 
-    `published` holds a digest of each bound, in the order of `KINDS`, by model: what the
-    last version said. It is null for a model whose bounds were published before a restart.
+    `published` holds, by model id, digests of the bounds that were published last, in the order
+    of `KINDS`; `None` for a model whose bounds were published before a restart. `cache_bytes` is
+    the size of the last cache, zero if it isn't known.
     """
 
     def __init__(self, system_id: str, precision: Precision) -> None:
@@ -51,17 +53,17 @@ class Platform:
         self.measurements = Measurements()
         self.published: dict[str, tuple[bytes, ...] | None] = {}
         self.cache_bytes = 0
-        self._ceilings: dict[str, float] = {}
+        self._ceilings: dict[CeilingName, float] = {}
 
-    def ceilings(self) -> Ceilings | None:
-        """The highest rates that were measured, if both are known."""
+    def ceilings(self) -> PlatformCeilings | None:
+        """The highest rates that were measured; None unless both are known."""
         try:
-            return Ceilings(self._ceilings["bandwidth"], self._ceilings["flops"])
+            return PlatformCeilings(self._ceilings["bandwidth"], self._ceilings["flops"])
         except KeyError:
             return None
 
-    def raise_ceiling(self, name: str, value: float) -> bool:
-        """Takes in a rate that was reached, of which the highest counts. Whether it is that."""
+    def raise_ceiling(self, name: CeilingName, value: float) -> bool:
+        """Takes in a measured rate; returns whether it is higher than those before it."""
         if value <= self._ceilings.get(name, 0.0):
             return False
         self._ceilings[name] = value
@@ -69,27 +71,29 @@ class Platform:
 
 
 class Covered(NamedTuple):
-    """The calls that a bound adds up, in topological order: layers of each, by position, and the
-    layout that it keeps, as a place in `measurements.LAYOUTS`. `turning_us` is what the bound
-    counts for turning images, and the estimate in company.
+    """The calls that a bound adds up, in topological order.
+
+    Each block has the positions of its layers, and its layout as a place in
+    `measurements.LAYOUTS`. `conversion_us` is the time of the layout conversions in the bound,
+    `interleaved_conversion_us` that in the attainable estimate.
     """
 
     blocks: list[tuple[tuple[int, ...], int]]
-    turning_us: float
-    turning_in_company_us: float
+    conversion_us: float
+    interleaved_conversion_us: float
 
 
 class Analyzer:
-    """All models, all measurements, and the bounds that follow.
+    """All models, all measurements, and the bounds that follow from them.
 
-    A model has bounds on a platform (a system at one precision) from the first of these on:
-    it is ingested when the platform is known; the platform's ceilings are measured; one of
-    the model's layers or groups is measured there, or fails. A bound with nothing measured
-    is still a bound: it says what is missing. A platform is known from its ceilings or from
-    its first measurement; only the former is told to all models.
+    A platform (a system at one precision) is known from its ceilings or from its first
+    measurement on. A model gets bounds on a platform as soon as one of these happens: the model
+    is ingested while the platform is known; the platform's ceilings are measured; one of the
+    model's layers or groups is measured there, or fails. A bound with no measured layer has no
+    figure, but says what is missing.
 
-    The same event again moves nothing, so it gives nothing. Models, systems and measurements
-    may come in any order: the last version of a bound depends on which came, not on when.
+    An event that was handled before moves nothing. Models, systems and measurements may come in
+    any order: the last version of a bound depends on which events came, not on their order.
     """
 
     def __init__(self) -> None:
@@ -99,11 +103,10 @@ class Analyzer:
         self._platforms: dict[tuple[str, Precision], Platform] = {}
 
     def handle(self, event: AnalyzerEvent, now: datetime) -> list[BoundUpdated]:
-        """The bounds that this event moves, as new versions of which it is the cause.
+        """The new versions of the bounds that this event moves, computed at the time `now`.
 
-        A model that is ingested again, under the same id, takes the place of the former one.
-        Raises `InvalidModelError` for a model whose parts don't fit together; nothing has
-        changed then.
+        A model that is ingested again under the same id replaces the former one. Raises
+        `InvalidModelError` for a model whose parts don't fit together; nothing has changed then.
         """
         self._settle(event)
         return [
@@ -114,32 +117,31 @@ class Analyzer:
         ]
 
     def restore(self, event: AnalyzerEvent) -> None:
-        """Takes in an event that was handled before a restart, with its bounds published.
+        """Takes in an event that was handled before a restart, whose bounds were published.
 
-        Leaves the analyzer as `handle` would, without the work: a bound is computed when a
-        later event first touches its model. Restore models before measurements where the
-        order in which they were handled is not known. Raises `InvalidModelError` as `handle`
-        does.
+        Changes the analyzer as `handle` does, but computes nothing: a bound is computed once a
+        later event concerns its model. Restore models before measurements where the order in
+        which they were handled isn't known. Raises `InvalidModelError` as `handle` does.
         """
         for platform, models in self._learn(event):
             for model in models:
                 platform.published[model.model_id] = None
 
     def covered(self, model_id: str, system_id: str, precision: Precision) -> Covered:
-        """What the bound with fusion under the accounting `full` adds up.
+        """The calls of the bound with fusion under the accounting `full`.
 
-        Raises `KeyError` for a model that isn't known.
+        Raises `KeyError` if there is no such model.
         """
         platform = self._platform(system_id, precision)
         _, plan = self._plans("full", platform, self._models[model_id])
         return Covered(
             plan.taken(),
-            float(plan.turning_us.sum()),
-            float(plan.turning_in_company_us.sum()),
+            float(plan.conversion_us.sum()),
+            float(plan.interleaved_conversion_us.sum()),
         )
 
     def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, Collection[CompiledModel]]]:
-        """Takes in the event. Where, and for which models, that may move bounds."""
+        """Takes in the event; returns on which platforms, for which models, it may move bounds."""
         match event:
             case ModelIngested():
                 model = self._replace_model(event)
@@ -162,7 +164,7 @@ class Analyzer:
                 return [(platform, self._models_with.get(number, ()))]
 
     def _settle(self, event: AnalyzerEvent) -> None:
-        """Computes the bounds, published before a restart, that the event may move."""
+        """Computes the former bounds that the event may move, if published before a restart."""
         match event:
             case ModelIngested():
                 former = self._models.get(event.model_id)
@@ -183,7 +185,7 @@ class Analyzer:
     def _updates(
         self, platform: Platform, model: CompiledModel, cause: str, now: datetime
     ) -> Iterator[BoundUpdated]:
-        """The model's bounds on the platform that are not as published."""
+        """The model's bounds on the platform that differ from the published ones."""
         bounds = self._bounds(platform, model)
         digests = tuple(map(_digest, bounds))
         published = platform.published.get(model.model_id) or (b"",) * len(KINDS)
@@ -208,7 +210,7 @@ class Analyzer:
     def _bounds(self, platform: Platform, model: CompiledModel) -> list[Bound]:
         """The model's bounds on the platform, in the order of `KINDS`."""
         paper = self._bounds_under("paper", platform, model)
-        # Turning images counts under one of them only.
+        # Layout conversions count under `full` only.
         same = model.paper is model.full and not platform.measurements.layouts_matter
         return paper + (paper if same else self._bounds_under("full", platform, model))
 
@@ -232,8 +234,8 @@ class Analyzer:
 
     def _plans(
         self, accounting: Accounting, platform: Platform, model: CompiledModel
-    ) -> tuple[Plan, Plan]:
-        """What the bounds without fusion and with it add up."""
+    ) -> tuple[CoverPlan, CoverPlan]:
+        """The plans of the bounds without fusion and with it."""
         platform.measurements.reach(len(self._catalogue))
         return cheapest_plans(model, accounting, platform.measurements)
 
@@ -255,7 +257,7 @@ class Analyzer:
         return self._platforms[key]
 
     def _platforms_of(self, event: SystemMeasured) -> list[Platform]:
-        """The platforms whose ceilings the event names, known from now on."""
+        """The platforms whose ceilings the event has; unknown ones are added."""
         precisions = dict.fromkeys(ceiling.precision for ceiling in event.ceilings)
         return [self._platform(event.system.system_id, precision) for precision in precisions]
 

@@ -9,14 +9,12 @@ def critical_path(
     between_us: Sequence[float],
     times_us: Sequence[float],
 ) -> list[int]:
-    """The path that takes longest, from the first that takes time on it to the last.
+    """The nodes of the longest path, in order; none if nothing takes time.
 
-    The graph's nodes are positions, `times_us` what each takes; a node that takes no time
-    still connects those before it with those after it. Its edges lead from `sources`,
-    ascending, to `targets`, each of them later than its source, and take `between_us`.
-
-    Returns the path's nodes in order; none if nothing takes time. Of several longest paths it
-    is always the same one.
+    The graph's nodes are positions with times of `times_us`; a node without time still connects
+    its predecessors with its successors. Edges lead from `sources`, ascending, to `targets`, each
+    after its source, and take `between_us`. Times are in microseconds. Of several longest paths,
+    the same one is always returned.
     """
     finishes = list(times_us)
     before = [-1] * len(finishes)

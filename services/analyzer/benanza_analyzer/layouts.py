@@ -1,11 +1,11 @@
-"""In which layout each call of a model keeps its images, so that all takes the least time.
+"""The layouts of a model's calls for which calls and layout conversions take the least time.
 
-A call takes one time with channels first and another with channels last, and whoever reads a
-value in the other layout than it was written in has it turned before: once, however many read
-it so. Which calls had better go which way is a minimum cut: those on the source's side keep
-channels first. Greig, Porteous and Seheult, "Exact maximum a posteriori estimation for binary
-images", 1989; values with several readers are as in Kohli, Ladický and Torr, "Robust higher
-order potentials for enforcing label consistency", 2009.
+A call takes one time with channels first and another with channels last. A value that is read in
+another layout than it was written in is converted, once for all its readers. The best layouts are
+a minimum cut: the calls on the source's side have channels first. Greig, Porteous and Seheult,
+"Exact maximum a posteriori estimation for binary images", 1989; values with several readers are
+modelled as in Kohli, Ladický and Torr, "Robust higher order potentials for enforcing label
+consistency", 2009.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ import networkx
 from networkx.algorithms.flow import boykov_kolmogorov
 
 PICOSECONDS = 1e6
-"""Of a microsecond. The cut counts in whole ones: sums of floats may never come to an end."""
+"""In a microsecond. The cut counts whole picoseconds: with floats it may not terminate."""
 
 FIRST_SIDE, LAST_SIDE = "channels first", "channels last"
 
@@ -23,13 +23,15 @@ FIRST_SIDE, LAST_SIDE = "channels first", "channels last"
 def channels_last(
     first_us: Sequence[float],
     last_us: Sequence[float],
-    turning_us: Sequence[float],
+    conversion_us: Sequence[float],
     edges: Iterable[tuple[int, int]],
 ) -> list[bool]:
-    """For each call, in any order, whether it keeps its images with channels last.
+    """For each call, whether it has channels last.
 
-    A call that can't is infinitely long; each can do one of the two. `turning_us` is what
-    turning takes that which a call writes, and `edges` lead from calls to those that read it.
+    `first_us` and `last_us` are the calls' times with channels first and last, in microseconds;
+    infinite where a call doesn't support the layout, which is at most one of the two.
+    `conversion_us` is the time of converting what each call writes. `edges` lead from a call to
+    its readers.
     """
     times = [*zip(first_us, last_us, strict=True)]
     if all(first <= last for first, last in times):
@@ -43,21 +45,25 @@ def channels_last(
         _add(graph, call, LAST_SIDE, first - least)
         _add(graph, FIRST_SIDE, call, last - least)
     for call, readers in _readers(edges).items():
-        _add_value(graph, call, readers, turning_us[call])
+        _add_value(graph, call, readers, conversion_us[call])
     _, (on_first_side, _) = networkx.minimum_cut(
         graph, FIRST_SIDE, LAST_SIDE, flow_func=boykov_kolmogorov
     )
     return [call not in on_first_side for call in range(len(times))]
 
 
-def turned(
-    last: Sequence[bool], turning_us: Sequence[float], edges: Iterable[tuple[int, int]]
+def conversions_us(
+    last: Sequence[bool], conversion_us: Sequence[float], edges: Iterable[tuple[int, int]]
 ) -> list[float]:
-    """What turning takes that which each call writes, if anyone reads it in the other layout."""
+    """The time of converting what each call writes, in microseconds; zero unless a reader has the
+    other layout.
+
+    `last` says for each call whether it has channels last; the rest is as for `channels_last`.
+    """
     found = [0.0] * len(last)
     for call, reader in edges:
         if last[call] != last[reader]:
-            found[call] = turning_us[call]
+            found[call] = conversion_us[call]
     return found
 
 
@@ -69,24 +75,24 @@ def _readers(edges: Iterable[tuple[int, int]]) -> Mapping[int, list[int]]:
 
 
 def _add_value(
-    graph: networkx.DiGraph, call: int, readers: Sequence[int], turning_us: float
+    graph: networkx.DiGraph, call: int, readers: Sequence[int], conversion_us: float
 ) -> None:
-    """A value that is turned if any of its readers is on the other side than its maker."""
+    """A value that is converted if any of its readers is on the other side than its writer."""
     if len(readers) == 1:
-        _add(graph, call, readers[0], turning_us)
-        _add(graph, readers[0], call, turning_us)
+        _add(graph, call, readers[0], conversion_us)
+        _add(graph, readers[0], call, conversion_us)
         return
-    # One node is on the last side as soon as any reader is, another on the first side likewise.
+    # One node is on the last side if any reader is, the other one on the first side likewise.
     any_last, any_first = ("any last", call), ("any first", call)
-    _add(graph, call, any_last, turning_us)
-    _add(graph, any_first, call, turning_us)
+    _add(graph, call, any_last, conversion_us)
+    _add(graph, any_first, call, conversion_us)
     for reader in readers:
         graph.add_edge(any_last, reader)
         graph.add_edge(reader, any_first)
 
 
 def _add(graph: networkx.DiGraph, source: object, target: object, us: float) -> None:
-    """An edge that costs so much to cut; without a capacity it can't be."""
+    """An edge that costs so much to cut; it can't be cut where that is infinite."""
     if us == float("inf"):
         graph.add_edge(source, target)
     elif us > 0:

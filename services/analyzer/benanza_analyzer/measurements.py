@@ -1,7 +1,7 @@
-"""What is known of each layer on one system at one precision: its best times, or why none.
+"""Each layer's best times on one system at one precision, or the reason why it has none.
 
-Layers are known by their numbers in the `Catalogue`. Many are faster in one layout of images than
-in the other.
+Layers are identified by their numbers in the `Catalogue`. Many are faster in one layout of feature
+maps than in the other.
 """
 
 import math
@@ -9,52 +9,62 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from benanza_schemas.events import HOPELESS, IN_COMPANY, WARM, WEIGHTS_COLD, LayerMeasured, Variant
+from benanza_schemas.events import (
+    INTERLEAVED,
+    NOTHING_TRIED,
+    WEIGHTS_COLD,
+    Cache,
+    ImageLayout,
+    LayerMeasured,
+    Variant,
+)
+from benanza_schemas.times import has_warm_time
 
 NOT_MEASURED = "not measured yet on this system"
 MAX_REASON = 8192
 
 WHICHEVER, FIRST, LAST = range(3)
-LAYOUTS = ("", "NCHW", "NHWC")
-"""In which layout a layer keeps its images: whichever suits it; channels first; channels last."""
+LAYOUTS: tuple[ImageLayout, ...] = ("", "NCHW", "NHWC")
+"""The layout of the feature maps that a layer reads and writes: whichever is faster; channels
+first; channels last."""
 
 
 class Best(NamedTuple):
-    """A layer's fastest variant: the median of its times, and the interquartile range around it.
+    """A layer's fastest variant: the median of its times and their interquartile range, in
+    microseconds.
 
-    `in_company_us` and `weights_cold_us` are the medians of the same variant under these
-    conditions, infinite where they were not measured. `around_us` is what it takes to turn all
-    images that the layer reads and writes from the other layout and back, zero where the variant
-    takes them as they come; `after_us` what it takes to turn those that it writes, infinite where
-    that isn't known. In company both may take longer.
+    `interleaved_us` and `weights_cold_us` are the medians of the same variant under these
+    conditions, infinite where they were not measured. `conversion_us` is the time of converting
+    all feature maps that the layer reads and writes, from the other layout and back; zero where
+    the variant takes either. `write_conversion_us` is the time of converting those that it writes,
+    infinite where that was not measured. Interleaved with other calls, both may take longer.
 
-    Times in company and with cold weights are differences of two, whose errors may make them less
-    than those alone: to keep the larger one of each layer would make their sum too large.
+    Interleaved times and times with cold weights are differences of two measured times, and so
+    may come out below the warm time. They stay so: to replace them by the warm time wherever that
+    is larger would make sums over layers too large.
     """
 
     median_us: float
     iqr_us: float
-    in_company_us: float = math.inf
+    interleaved_us: float = math.inf
     weights_cold_us: float = math.inf
-    around_us: float = 0.0
-    around_in_company_us: float = 0.0
-    after_us: float = math.inf
-    after_in_company_us: float = math.inf
+    conversion_us: float = 0.0
+    interleaved_conversion_us: float = 0.0
+    write_conversion_us: float = math.inf
+    interleaved_write_conversion_us: float = math.inf
 
 
 UNTIMED = Best(math.inf, math.inf)
 
 
 def bests(event: LayerMeasured) -> Sequence[Best] | str:
-    """For each of `LAYOUTS` the best variant that keeps it and succeeded with warm caches,
-    `UNTIMED` where there is none; or the reason that there is none at all.
+    """For each of `LAYOUTS` the best variant that has a warm time in that layout, `UNTIMED` where
+    there is none; or, if there is no warm time at all, the reason.
 
-    The best has the least median; of two with the same, the lesser spread. A time that is not
-    finite, or comes without its spread, is no success.
+    The best has the least median, and of equal medians the smaller spread.
     """
     times = _times(event)
     if not times:
@@ -66,7 +76,9 @@ def bests(event: LayerMeasured) -> Sequence[Best] | str:
 
 
 def fastest(events: Iterable[LayerMeasured], layout: int) -> tuple[Best, Variant] | None:
-    """The variant that is best in one of `LAYOUTS`, of all measurements of a layer; its times."""
+    """The best variant in one of `LAYOUTS` over all measurements of a layer, with its times; None
+    if there is none.
+    """
     found = (
         (_best(event, each), each)
         for event in events
@@ -77,13 +89,13 @@ def fastest(events: Iterable[LayerMeasured], layout: int) -> tuple[Best, Variant
 
 
 def _times(event: LayerMeasured) -> Iterable[Variant]:
-    """The variants with the best warm times, of those that want the same changes of layout.
+    """The variant with the best warm time for each layout and time of layout conversions.
 
-    What was hopeless is left out: what changes of layout take around it was not measured.
+    Pruned variants are left out: their layout conversions were not measured.
     """
     winners: dict[tuple[str, float | None], Variant] = {}
     for variant in event.variants:
-        if variant.cache == WARM and variant.stopped_by != HOPELESS and _has_time(variant):
+        if has_warm_time(variant):
             wants = variant.layout, variant.layout_change_us
             known = winners.get(wants)
             if known is None or _time(variant) < _time(known):
@@ -92,7 +104,7 @@ def _times(event: LayerMeasured) -> Iterable[Variant]:
 
 
 def _keeps(variant: Variant, layout: int) -> bool:
-    """Whether images needn't be turned for it that are kept in this layout."""
+    """Whether the variant needs no layout conversion where feature maps are in this layout."""
     return (
         layout == WHICHEVER
         or not variant.layout_change_us
@@ -101,85 +113,85 @@ def _keeps(variant: Variant, layout: int) -> bool:
 
 
 def _best(event: LayerMeasured, variant: Variant) -> Best:
-    company, cold = (_under(event, variant, cache) for cache in (IN_COMPANY, WEIGHTS_COLD))
-    around_us = variant.layout_change_us or 0.0
-    after_us = math.inf if variant.write_change_us is None else variant.write_change_us
-    accompanied = company.write_change_us
+    conversion_us = interleaved_conversion_us = variant.layout_change_us or 0.0
+    write_conversion_us = math.inf if variant.write_change_us is None else variant.write_change_us
+    interleaved_write_conversion_us = write_conversion_us
+    interleaved_us = weights_cold_us = math.inf
+    if interleaved := _under(event, variant, INTERLEAVED):
+        interleaved_us, _ = _time(interleaved)
+        interleaved_conversion_us = interleaved.layout_change_us or conversion_us
+        if interleaved.write_change_us is not None:
+            interleaved_write_conversion_us = interleaved.write_change_us
+    if cold := _under(event, variant, WEIGHTS_COLD):
+        weights_cold_us, _ = _time(cold)
     return Best(
         *_time(variant),
-        _time(company)[0],
-        _time(cold)[0],
-        around_us,
-        company.layout_change_us or around_us,
-        after_us,
-        after_us if accompanied is None else accompanied,
+        interleaved_us,
+        weights_cold_us,
+        conversion_us,
+        interleaved_conversion_us,
+        write_conversion_us,
+        interleaved_write_conversion_us,
     )
 
 
 def layout_of(variant: Variant) -> int:
-    """The layout that a variant wants its images in, as a place in `LAYOUTS`."""
+    """The layout of the feature maps that a variant reads and writes, as a place in `LAYOUTS`."""
     name = variant.layout
     if name.startswith("NC"):
         return FIRST
     return LAST if len(name) > 2 and name.startswith("N") and name.endswith("C") else WHICHEVER
 
 
-def _has_time(variant: Variant) -> bool:
-    return not variant.failure and all(map(math.isfinite, _time(variant)))
-
-
 def _time(variant: Variant) -> tuple[float, float]:
-    """Median and spread; infinite where there is none."""
-    median_us, iqr_us = variant.median_us, variant.iqr_us
-    return (
-        math.inf if median_us is None else median_us,
-        math.inf if iqr_us is None else iqr_us,
-    )
+    """Median and interquartile range of a variant that has a time."""
+    assert variant.median_us is not None and variant.iqr_us is not None  # noqa: PT018
+    return variant.median_us, variant.iqr_us
 
 
-def _under(event: LayerMeasured, variant: Variant, cache: str) -> Variant:
-    """The same variant as it was timed under another condition; without a time if it wasn't."""
+def _under(event: LayerMeasured, variant: Variant, cache: Cache) -> Variant | None:
+    """The same variant with the caches in another state, None if it has no time there."""
     same = (
         other
         for other in event.variants
         if other.cache == cache
         and other.algorithm == variant.algorithm
         and (other.library, other.layout) == (variant.library, variant.layout)
-        and _has_time(other)
+        and not other.failure
     )
-    untimed = msgspec.structs.replace(
-        variant, median_us=None, iqr_us=None, layout_change_us=None, write_change_us=None
-    )
-    return min(same, key=_time, default=untimed)
+    return min(same, key=_time, default=None)
 
 
 def _failure(event: LayerMeasured) -> str:
-    """Why there is no time: what the runner said, or what became of each variant."""
+    """Why there is no warm time: the runner's reason, or those of all variants."""
     variants = dict.fromkeys(
         f"{variant.library} {variant.algorithm}: {variant.failure or 'no warm time'}"
         for variant in event.variants
     )
-    return (event.failure or "; ".join(variants) or "no variant was tried")[:MAX_REASON]
+    return (event.failure or "; ".join(variants) or NOTHING_TRIED)[:MAX_REASON]
 
 
 def _joined(known: Best, best: Best) -> Best:
-    """The better of both. What turning a result takes is the layer's, whichever variant said it."""
+    """The better of both. The conversion of the outputs depends on the layer alone, so that the
+    time of either variant counts.
+    """
     return min(known, best)._replace(
-        after_us=min(known.after_us, best.after_us),
-        after_in_company_us=min(known.after_in_company_us, best.after_in_company_us),
+        write_conversion_us=min(known.write_conversion_us, best.write_conversion_us),
+        interleaved_write_conversion_us=min(
+            known.interleaved_write_conversion_us, best.interleaved_write_conversion_us
+        ),
     )
 
 
 class Measurements:
-    """The outcomes of one system at one precision, by the layer's number.
+    """The outcomes of all measurements on one system at one precision, by the layer's number.
 
-    Several measurements of one layer are joined so that their order doesn't matter: the least
-    time counts, any time counts more than a failure, and of two failures the text that sorts
-    first.
+    Several measurements of one layer are joined, and their order doesn't matter: the best time
+    counts, or, if there is none, the newest failure.
 
     The arrays hold the fields of `Best`: a row for each of `LAYOUTS`, infinite where there is no
-    time, and zero at `NOTHING`. They reach at least as far as the catalogue did when `reach` was
-    called last. `layouts_matter` says whether rows differ anywhere.
+    time, and zero at `NOTHING`. They are as long as the catalogue was at the last call of `reach`,
+    or longer. `layouts_matter` says whether any layer's rows differ.
     """
 
     def __init__(self) -> None:
@@ -188,30 +200,30 @@ class Measurements:
         self._failures: dict[int, tuple[datetime, str]] = {}
 
     def of(self, field: str) -> npt.NDArray[np.float64]:
-        """The array of a field of `Best`, by layout and number."""
+        """The values of a field of `Best`, as an array over layouts and numbers."""
         return self._bests[:, Best._fields.index(field)]
 
     @property
     def median_us(self) -> npt.NDArray[np.float64]:
-        """The best times, by layout and number."""
+        """The best times in microseconds, as an array over layouts and numbers."""
         return self.of("median_us")
 
     @property
     def iqr_us(self) -> npt.NDArray[np.float64]:
-        """Their spreads, by layout and number."""
+        """The interquartile ranges of the best times in microseconds, as an array like theirs."""
         return self.of("iqr_us")
 
     def reach(self, size: int) -> None:
-        """Makes room for all numbers below `size`."""
+        """Extends the arrays to all numbers below `size`."""
         known = self._bests.shape[2]
         if size > known:
             more = np.array(UNTIMED)[:, None].repeat(max(size, 2 * known) - known, axis=1)
             self._bests = np.concatenate((self._bests, [more] * len(LAYOUTS)), axis=2)
 
     def add(self, number: int, outcome: Sequence[Best] | str, measured_at: datetime) -> bool:
-        """Takes in an outcome as `bests` gives it. Whether it changes what is known.
+        """Adds an outcome as `bests` returns it, and returns whether it changed anything.
 
-        Of several failures the last one's reason counts.
+        `measured_at` decides which of several failures is the newest.
         """
         self.reach(number + 1)
         if isinstance(outcome, str):
@@ -233,7 +245,7 @@ class Measurements:
         return changed
 
     def alike(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Which of these layers have the same times in both layouts."""
+        """Which of these layers have the same times in both layouts, as an array of booleans."""
         if not self.layouts_matter:
             return np.ones(len(numbers), np.bool_)
         first, last = self._bests[FIRST][:, numbers], self._bests[LAST][:, numbers]

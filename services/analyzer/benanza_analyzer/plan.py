@@ -1,4 +1,4 @@
-"""Which calls a bound adds up: a cover of the model, and the layout that each call keeps."""
+"""Which calls a bound adds up: a cover of the model, and the layout of each call."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,26 +9,26 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benanza_analyzer.catalogue import NOTHING
-from benanza_analyzer.compiled_model import CompiledModel, Counted
-from benanza_analyzer.cover import cheapest
-from benanza_analyzer.layouts import channels_last, turned
+from benanza_analyzer.layouts import channels_last, conversions_us
 from benanza_analyzer.measurements import FIRST, LAST, LAYOUTS, WHICHEVER, Measurements
+from benanza_analyzer.models.catalogue import NOTHING
+from benanza_analyzer.models.compiled_model import CompiledModel, Counted
+from benanza_analyzer.models.cover import cheapest_groups
 from benanza_schemas.layer import Accounting
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int32]
 
 DEAREST_US = 1e6
-"""What turning is taken to cost where that was not measured: so that it isn't done there."""
+"""The assumed time of a layout conversion that was not measured: so long that none is chosen."""
 
 
 class Blocks(NamedTuple):
-    """A covered model: the layers and groups that stand for its layers.
+    """A cover of a model: each block is a layer, or a group in place of its layers.
 
-    `numbers` holds a block's number at its last position and `NOTHING` elsewhere; `ends`
-    holds for each position the last one of its block; `groups` holds the positions of each
-    block of several, by its last one.
+    `numbers` holds a block's number at its last position and `NOTHING` elsewhere. `ends` holds
+    for each position the last one of its block. `groups` holds the positions of each block of
+    several layers, by the last of them.
     """
 
     numbers: npt.NDArray[np.int32]
@@ -36,45 +36,48 @@ class Blocks(NamedTuple):
     groups: dict[int, tuple[int, ...]]
 
     def edges(self, model: CompiledModel) -> tuple[Positions, Positions]:
-        """Sources and targets of what is left of the model's edges: from the last position of a
-        block to that of another that reads it. Edges inside a block vanish.
+        """The edges between blocks, as sources and targets: each leads from a block's last
+        position to the last position of a block that reads it.
         """
         targets = self.ends[model.targets]
         between = self.ends[model.sources] != targets
         return model.sources[between], targets[between]
 
 
-class Plan(NamedTuple):
-    """A cover whose blocks each keep their images in a layout. Arrays are by position.
+class CoverPlan(NamedTuple):
+    """A cover with a layout for each block. All arrays have a value for each position.
 
-    `layouts` are places in `LAYOUTS`. `times_us` are those of the blocks, at their last
-    positions, zero where they aren't `known`; `turning_us` is what turning images takes on
-    account of a block, once for all its readers; `turning_in_company_us` the same in company.
+    `layouts` are places in `LAYOUTS`. `times_us` holds each block's time at its last position,
+    zero where the time isn't `known`. `conversion_us` holds the time of the layout conversions
+    that a block causes, once for all its readers; `interleaved_conversion_us` holds the same with
+    calls interleaved.
     """
 
     blocks: Blocks
     layouts: npt.NDArray[np.intp]
     times_us: Floats
-    turning_us: Floats
-    turning_in_company_us: Floats
+    conversion_us: Floats
+    interleaved_conversion_us: Floats
     known: npt.NDArray[np.bool_]
 
     @property
     def sequential_us(self) -> float:
-        return math.fsum(chain(self.times_us.tolist(), self.turning_us.tolist()))
+        """The sum of all calls and layout conversions, in microseconds, rounded once."""
+        return math.fsum(chain(self.times_us.tolist(), self.conversion_us.tolist()))
 
     @property
     def lacking(self) -> int:
-        """How many layers that count have no time."""
+        """The number of counted layers that have no time."""
         return int(np.count_nonzero(~self.known))
 
     def between_us(self, sources: Positions, targets: Positions) -> Floats:
-        """What turning images takes on the way from each of these blocks to one that reads it.
+        """The time of the layout conversion between each of these blocks and its reader.
 
-        Where they are turned on both sides of a block, both are on the way out.
+        Where a block's inputs and outputs are converted, both conversions count between the block
+        and its readers.
         """
         differ = self.layouts[sources] != self.layouts[targets]
-        return np.where(differ, self.turning_us[sources], 0.0)
+        return np.where(differ, self.conversion_us[sources], 0.0)
 
     def taken(self) -> list[tuple[tuple[int, ...], int]]:
         """The positions and the layout of each block that has a time, in topological order."""
@@ -85,12 +88,12 @@ class Plan(NamedTuple):
         ]
 
     def found(self, measurements: Measurements, field: str) -> Floats:
-        """A field of `Best` for each block that has a time, in topological order."""
+        """The values of a field of `Best` for the blocks that have a time, in topological order."""
         numbers, layouts = self.blocks.numbers[self.known], self.layouts[self.known]
         return measurements.of(field)[layouts, numbers]
 
     def layout(self, measurements: Measurements) -> str:
-        """The layout that most of the blocks keep for which it makes a difference."""
+        """The layout of most of the blocks whose time depends on the layout; empty if none does."""
         if not measurements.layouts_matter:
             return LAYOUTS[WHICHEVER]
         medians_us = measurements.median_us[:, self.blocks.numbers]
@@ -102,13 +105,13 @@ class Plan(NamedTuple):
 
 def cheapest_plans(
     model: CompiledModel, accounting: Accounting, measurements: Measurements
-) -> tuple[Plan, Plan]:
-    """The plans whose calls the bounds without fusion and with it add up. The measurements reach
-    as far as the catalogue.
+) -> tuple[CoverPlan, CoverPlan]:
+    """The plans for the bounds without fusion and with it: those with the fewest layers missing,
+    and of these the fastest. The measurements must reach as far as the catalogue.
 
-    Where layouts matter and data movement counts, a plan is the cheapest of several that leave
-    the fewest layers missing. With fusion, those without groups are among them: around a group,
-    turning images may take more than the group saves.
+    Where layouts matter and data movement counts, several covers are tried. With fusion, the
+    covers without groups are tried as well: around a group, layout conversions may take longer
+    than the group saves.
     """
     counted = model.counted(accounting)
     if accounting == "paper" or not _minds(counted, measurements):
@@ -118,28 +121,28 @@ def cheapest_plans(
     return _cheapest(alone), _cheapest(grouped + alone)
 
 
-def _cheapest(plans: Iterable[Plan]) -> Plan:
+def _cheapest(plans: Iterable[CoverPlan]) -> CoverPlan:
     return min(plans, key=lambda plan: (plan.lacking, plan.sequential_us))
 
 
 def _laid_out(
     model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
-) -> list[Plan]:
-    """Plans in which images are turned where layers want another layout.
+) -> list[CoverPlan]:
+    """Plans with layout conversions.
 
-    The model is covered once with images kept in either layout, where what is faster in the
-    other one has its images turned on both sides. The layouts of each cover's blocks are then
-    chosen anew, each with a look at its neighbours. Only these are given if it is known what
-    turning each result takes.
+    For each of the two layouts, the model is covered as if all feature maps had it, and a block
+    that is faster in the other one had its inputs and outputs converted. Then the layouts of each
+    cover's blocks are chosen together by a minimum cut. Only the plans of that second step are
+    returned if the conversion of every block's outputs was measured.
     """
     plans = [_keeping(kept, counted, fusion, measurements) for kept in (FIRST, LAST)]
     covers = {plan.blocks.numbers.tobytes(): plan for plan in plans}.values()
     found = [_with_neighbours(model, plan, measurements) for plan in covers]
-    return found if _turning_is_known(plans, measurements) else plans + found
+    return found if _conversion_is_known(plans, measurements) else plans + found
 
 
 def _minds(counted: Counted, measurements: Measurements) -> bool:
-    """Whether the layout of images makes a difference to any layer or group."""
+    """Whether the time of any layer or group depends on the layout."""
     if not measurements.layouts_matter:
         return False
     numbers = np.append(counted.numbers, counted.block_numbers)
@@ -147,8 +150,8 @@ def _minds(counted: Counted, measurements: Measurements) -> bool:
     return not np.array_equal(medians_us[FIRST, numbers], medians_us[LAST, numbers])
 
 
-def _free(counted: Counted, fusion: bool, measurements: Measurements) -> Plan:
-    """The cheapest cover, as if turning images took no time."""
+def _free(counted: Counted, fusion: bool, measurements: Measurements) -> CoverPlan:
+    """The cheapest cover, as if layout conversions took no time."""
     medians_us = measurements.median_us[WHICHEVER]
     blocks = _blocks(counted, fusion, medians_us[counted.block_numbers])
     layouts = np.full(len(blocks.numbers), WHICHEVER, np.intp)
@@ -156,44 +159,49 @@ def _free(counted: Counted, fusion: bool, measurements: Measurements) -> Plan:
     return _plan(blocks, layouts, medians_us[blocks.numbers], nothing, nothing)
 
 
-def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measurements) -> Plan:
-    """The cheapest cover with images kept in this layout, and turned around what deviates."""
-    other = FIRST + LAST - kept
-    medians_us, around_us = measurements.median_us, measurements.of("around_us")
+def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measurements) -> CoverPlan:
+    """The cheapest cover with feature maps in this layout, and conversions around the blocks that
+    are faster in the other one even so.
+    """
 
-    def turned_us(numbers: npt.NDArray[np.int32]) -> Floats:
-        found: Floats = medians_us[other, numbers] + around_us[other, numbers]
+    other = FIRST + LAST - kept
+    medians_us, conversion_us = measurements.median_us, measurements.of("conversion_us")
+
+    def converted_us(numbers: npt.NDArray[np.int32]) -> Floats:
+        found: Floats = medians_us[other, numbers] + conversion_us[other, numbers]
         return found
 
     numbers = counted.block_numbers
-    blocks = _blocks(counted, fusion, np.minimum(medians_us[kept, numbers], turned_us(numbers)))
+    blocks = _blocks(counted, fusion, np.minimum(medians_us[kept, numbers], converted_us(numbers)))
     numbers = blocks.numbers
-    deviates = turned_us(numbers) < medians_us[kept, numbers]
+    deviates = converted_us(numbers) < medians_us[kept, numbers]
     layouts = np.where(deviates, other, kept)
     return _plan(
         blocks,
         layouts,
         medians_us[layouts, numbers],
-        np.where(deviates, around_us[other, numbers], 0.0),
-        np.where(deviates, measurements.of("around_in_company_us")[other, numbers], 0.0),
+        np.where(deviates, conversion_us[other, numbers], 0.0),
+        np.where(deviates, measurements.of("interleaved_conversion_us")[other, numbers], 0.0),
     )
 
 
-def _turning_is_known(plans: Sequence[Plan], measurements: Measurements) -> bool:
-    """Whether it is known for each block that has a time what turning its result takes."""
-    after_us = measurements.of("after_us")
+def _conversion_is_known(plans: Sequence[CoverPlan], measurements: Measurements) -> bool:
+    """Whether the conversion of the outputs was measured for each block that has a time."""
+    write_us = measurements.of("write_conversion_us")
     return all(
-        bool(np.isfinite(after_us[:, plan.blocks.numbers[plan.known]].min(axis=0)).all())
+        bool(np.isfinite(write_us[:, plan.blocks.numbers[plan.known]].min(axis=0)).all())
         for plan in plans
     )
 
 
-def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurements) -> Plan:
-    """The same cover, with layouts chosen so that all takes the least time.
+def _with_neighbours(
+    model: CompiledModel, plan: CoverPlan, measurements: Measurements
+) -> CoverPlan:
+    """The same cover, with the layouts for which calls and conversions take the least time.
 
-    A view that makes another shape of an image wants it with channels first. What reads a view
-    in the other layout turns as much as the view was made of. A layer without a time takes
-    none in either layout, so that a bound that lacks it is no larger than one with it.
+    A view that changes the shape reads channels first. A block that reads a view in the other
+    layout converts what the view was made of. A layer without a time takes none in either layout,
+    so that the bound without it is no larger than the bound with it.
     """
     blocks, medians_us = plan.blocks, measurements.median_us
     first_us, last_us = (
@@ -201,18 +209,19 @@ def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurement
     )
     last_us[[view for view in model.reshaping if blocks.numbers[view] == NOTHING]] = math.inf
     sources, targets = (each.tolist() for each in blocks.edges(model))
-    after_us, after_in_company_us = (
-        _after(model, plan, measurements.of(field)) for field in ("after_us", "after_in_company_us")
+    write_us, interleaved_write_us = (
+        _write_conversions(model, plan, measurements.of(field))
+        for field in ("write_conversion_us", "interleaved_write_conversion_us")
     )
     edges = tuple(sorted(set(zip(sources, targets, strict=True))))
-    last = _remembered(tuple(first_us.tolist()), tuple(last_us.tolist()), tuple(after_us), edges)
+    last = _remembered(tuple(first_us.tolist()), tuple(last_us.tolist()), tuple(write_us), edges)
     layouts = np.where(last, LAST, FIRST)
     return _plan(
         blocks,
         layouts,
         medians_us[layouts, blocks.numbers],
-        np.array(turned(last, after_us, edges)),
-        np.array(turned(last, after_in_company_us, edges)),
+        np.array(conversions_us(last, write_us, edges)),
+        np.array(conversions_us(last, interleaved_write_us, edges)),
     )
 
 
@@ -220,11 +229,11 @@ def _with_neighbours(model: CompiledModel, plan: Plan, measurements: Measurement
 _remembered = lru_cache(maxsize=64)(channels_last)
 
 
-def _after(model: CompiledModel, plan: Plan, after_us: Floats) -> list[float]:
-    """What turning what each block writes takes, zero where it has no time; of a view, what
-    turning what it reads takes, the most of several.
+def _write_conversions(model: CompiledModel, plan: CoverPlan, write_us: Floats) -> list[float]:
+    """The time that it takes to convert each block's outputs, zero where the block has no time;
+    for a view, the time for its inputs, the longest of several.
     """
-    found = np.where(plan.known, after_us[FIRST:, plan.blocks.numbers].min(axis=0), 0.0)
+    found = np.where(plan.known, write_us[FIRST:, plan.blocks.numbers].min(axis=0), 0.0)
     times: list[float] = np.minimum(found, DEAREST_US).tolist()
     views = {view for view in model.free if plan.blocks.numbers[view] == NOTHING}
     for source, target in zip(model.sources.tolist(), model.targets.tolist(), strict=True):
@@ -237,27 +246,32 @@ def _plan(
     blocks: Blocks,
     layouts: npt.NDArray[np.intp],
     times_us: Floats,
-    turning_us: Floats,
-    turning_in_company_us: Floats,
-) -> Plan:
+    conversion_us: Floats,
+    interleaved_conversion_us: Floats,
+) -> CoverPlan:
     known = np.isfinite(times_us)
-    return Plan(
-        blocks, layouts, np.where(known, times_us, 0.0), turning_us, turning_in_company_us, known
+    return CoverPlan(
+        blocks,
+        layouts,
+        np.where(known, times_us, 0.0),
+        conversion_us,
+        interleaved_conversion_us,
+        known,
     )
 
 
 def _blocks(counted: Counted, fusion: bool, times_us: Floats) -> Blocks:
-    """The cheapest cover by layers and, with fusion, groups; times are those of its
-    `block_numbers`.
+    """The cheapest cover by layers and, with fusion, groups. `times_us` are those of
+    `counted.block_numbers`.
     """
     groups: dict[int, tuple[int, ...]] = {}
     group_numbers: list[int] = []
     times = times_us.tolist()
-    for plan, blocks, places in counted.components if fusion else ():
-        for group in cheapest(plan, tuple(times[blocks])):
+    for shape, blocks, places in counted.components if fusion else ():
+        for group in cheapest_groups(shape, tuple(times[blocks])):
             for place in places:
                 groups[place[group][-1]] = place[group]
-                group_numbers.append(blocks.start + plan.size + group)
+                group_numbers.append(blocks.start + shape.size + group)
     numbers = counted.numbers.copy()
     ends = np.arange(len(numbers), dtype=np.int32)
     if groups:

@@ -1,4 +1,4 @@
-"""How the spreads of measurements add up to the spread of a bound."""
+"""The spread of a bound from the spreads of its measurements."""
 
 import math
 from typing import Any
@@ -8,13 +8,13 @@ import numpy.typing as npt
 
 
 def spread_us(numbers: npt.NDArray[np.integer[Any]], iqr_us: npt.NDArray[np.float64]) -> float:
-    """The spread of the sum of these layers' times, each as often as its number stands. The
-    interquartile ranges are those of the layers in the same order.
+    """The spread of the sum of these layers' times, in microseconds.
 
-    The same layer is one measurement, however often it stands: an error in it is the same
-    error each time, so its contributions add up. Different layers were measured apart, so
-    theirs add in quadrature: the root of the sum of (count x interquartile range) squared.
-    Layers without a time, whose `iqr_us` is infinite, have no part in it.
+    `iqr_us` holds the interquartile ranges of the layers in `numbers`, in the same order. A layer
+    that occurs several times was measured once, and its error is the same each time: its
+    contributions add up. Different layers were measured separately: their contributions add in
+    quadrature, as the root of the sum of (count x interquartile range) squared. Layers without a
+    time, whose `iqr_us` is infinite, don't count.
     """
     _, places, counts = np.unique(numbers, return_index=True, return_counts=True)
     spreads = counts * iqr_us[places]

@@ -9,28 +9,31 @@ processed only after both its writes: `in_flight` does.
 import asyncio
 import logging
 from asyncio import Future
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import faust
-from faust.types import TP, EventT, StreamT
+from faust.types import TP, ConsumerMessage, EventT, StreamT
 from mode.supervisors import CrashingSupervisor
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log import EventLog, Message, Partition, Record
+from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
 from benanza_backbone.processor import Processor
 from benanza_backbone.telemetry import LAYERS as LAYERS_TOTAL
 from benanza_backbone.telemetry import RECORDS_CONSUMED, RECORDS_PRODUCED
-from benanza_dedupe.broker import Consumer, Transport, addresses, credentials
+from benanza_dedupe.broker import Transport, addresses, credentials
 from benanza_dedupe.continuity import Continuity
 from benanza_dedupe.core import TAKES, Dedupe
 from benanza_dedupe.in_flight import InFlight
 from benanza_dedupe.owners import Owners, OwnersTable
+from benanza_dedupe.redelivery import Redelivery
 from benanza_schemas.codec import MAX_EVENT_BYTES
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, DEDUPE
 from benanza_schemas.events import BenchmarkRequested, LayerKnown, LayerSeen
 from benanza_schemas.topics import DEDUPE_OWNERS, LAYERS, PARTITIONS
 
@@ -47,7 +50,7 @@ MAX_IN_FLIGHT = 1000
 MAX_REQUEST_BYTES = MAX_EVENT_BYTES + 100_000
 """The largest event, with its key and the frame around it."""
 
-GROUP = "dedupe"
+GROUP = CONSUMER_GROUPS[DEDUPE].name
 
 READ_AT_ONCE = 500
 RETRY_S = 2.0
@@ -89,7 +92,8 @@ class DedupeAgent:
 
     `clock` gives the time, in UTC. `on_failure` is called when the service has to stop: a record
     can't be written, or so many events fail that the fault is hardly theirs. From then on no
-    event is taken. `open_log` gives the event log, to read what got lost on its way here.
+    event is taken. `group` says from where the group goes on. `open_log` gives the event log, to
+    read what got lost on its way here.
     """
 
     def __init__(
@@ -98,15 +102,15 @@ class DedupeAgent:
         connection: KafkaConnection,
         clock: Callable[[], datetime],
         on_failure: Callable[[BaseException], None],
+        group: GroupProgress,
         open_log: Callable[[], EventLog],
     ) -> None:
         self._app = app
+        self._group = group
         self._open_log = open_log
         self._topic = connection.topic
         self._on_failure = on_failure
         self._stopping = False
-        self.processed: dict[int, int] = {}
-        """For each partition, the offset behind the last event that is done."""
         self._begun: dict[int, Record] = {}
         topic = partial(app.topic, key_serializer="raw", value_serializer="raw")
         table = app.Table(
@@ -125,6 +129,7 @@ class DedupeAgent:
         self._known = LAYERS_TOTAL.labels("known")
         self._in_flight = InFlight(MAX_IN_FLIGHT, self._fail)
         self._continuity = Continuity(self._begins_at, self._read)
+        self._redelivery = Redelivery(self._continuity.next, self._read, self._deliver)
         app.on_partitions_assigned.connect(self._assigned, weak=False)
         self.agent = app.agent(
             topic(connection.topic(LAYERS)),
@@ -142,6 +147,10 @@ class DedupeAgent:
         """Of each partition, the event taken last; nothing where none was since this was asked."""
         begun, self._begun = self._begun, {}
         return list(begun.values())
+
+    async def redeliver(self, progress: Mapping[int, PartitionProgress]) -> None:
+        """Takes what Faust has lost of the partitions held, of which this is the progress now."""
+        await self._redelivery.look(progress)
 
     async def _run(self, stream: StreamT[bytes]) -> None:
         """Faust takes an event whose agent raises for done, so nothing may get out of here."""
@@ -170,22 +179,43 @@ class DedupeAgent:
         messages = self._processor.process(record)
         writes = await self._owners.publish()
         writes += [await self._send(message) for message in messages]
-        await self._in_flight.add(partial(self._done, record, messages, acknowledge), writes)
+        await self._in_flight.add(partial(self._done, messages, acknowledge), writes)
         self._processor.check()
 
     async def _assigned(self, *_: Any, **__: Any) -> None:
         self._continuity.reset()
-        self.processed.clear()
         self._begun.clear()
 
     async def _begins_at(self, partition: int) -> int:
-        # As `Transport` makes it.
-        consumer = cast(Consumer, self._app.consumer)
+        asked = Partition(LAYERS, partition)
         while True:
             try:
-                return await consumer.begins_at(TP(self._topic(LAYERS), partition))
-            except TimeoutError:
-                log.warning("no broker says where partition %s begins; asking again", partition)
+                return (await asyncio.to_thread(self._group.of, [asked]))[asked].following
+            except BenanzaError as error:
+                log.warning("asking again where partition %s begins: %s", partition, error)
+                await asyncio.sleep(RETRY_S)
+
+    async def _deliver(self, record: Record) -> bool:
+        """Puts a record where Faust puts what it has fetched; whether its partition is held."""
+        at = TP(self._topic(LAYERS), record.partition.number)
+        if at not in self._app.consumer.assignment():
+            return False
+        message = ConsumerMessage(
+            topic=at.topic,
+            partition=at.partition,
+            offset=record.offset,
+            timestamp=record.timestamp.timestamp(),
+            timestamp_type=0,
+            headers=None,
+            key=record.key,
+            value=record.value,
+            checksum=None,
+            tp=at,
+            # What was delivered before partitions changed hands is not taken afterwards.
+            generation_id=self._app.consumer_generation_id,
+        )
+        await self._app.topics.on_message(message)
+        return True
 
     async def _read(self, partition: int, offset: int) -> Sequence[Record]:
         """Waits for the brokers as long as it takes; empty only at the partition's end, or when
@@ -215,11 +245,8 @@ class DedupeAgent:
         )
         return asyncio.ensure_future(sent)
 
-    def _done(
-        self, record: Record, messages: list[Message], acknowledge: Callable[[], object]
-    ) -> None:
+    def _done(self, messages: list[Message], acknowledge: Callable[[], object]) -> None:
         acknowledge()
-        self.processed[record.partition.number] = record.offset + 1
         self._consumed.inc()
         for message in messages:
             RECORDS_PRODUCED.labels(message.topic).inc()

@@ -12,11 +12,13 @@ from filelock import FileLock, Timeout
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka_group import GroupProgress
 from benanza_backbone.kafka_log import KafkaEventLog
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.poison import PoisonedError
-from benanza_backbone.service import DONE
+from benanza_backbone.service import DONE, FAILED
 from benanza_backbone.settings import Settings
+from benanza_backbone.standstill import StandstillError
 from benanza_backbone.status_server import StatusServer
 from benanza_backbone.watchdog import Watchdog
 from benanza_dedupe.agent import GROUP, DedupeAgent, create_app
@@ -39,7 +41,8 @@ def serve(settings: Settings, started: Callable[[Sequence[str], str], None]) -> 
     at once. What is known of layers lies in the folder `dedupe` of the data folder, and can be
     had again from Kafka. Raises `BenanzaError` if no Kafka is named or its certificates can't be
     read, or if another process has the folder or the status port. If so many events fail that the
-    fault is hardly theirs, it takes no more, and raises `PoisonedError` once it is told to stop.
+    fault is hardly theirs, it takes no more, and raises `PoisonedError` once it is told to stop. If
+    events wait and none is processed although Kafka answers, it ends by itself.
     """
     if settings.kafka is None:
         raise BenanzaError("dedupe needs Kafka: set BENANZA_KAFKA to its brokers, as host:port")
@@ -54,8 +57,7 @@ def serve(settings: Settings, started: Callable[[Sequence[str], str], None]) -> 
     # uvloop, which ends for good what keeps aiokafka's metadata up to date (aiokafka's issue 1038);
     # and it made dedupe no faster.
     with _own_folder(settings.data / FOLDER) as folder:
-        asyncio.run(_serve(settings, settings.kafka, folder, started))
-    return DONE
+        return asyncio.run(_serve(settings, settings.kafka, folder, started))
 
 
 async def _serve(
@@ -63,19 +65,22 @@ async def _serve(
     connection: KafkaConnection,
     folder: Path,
     started: Callable[[Sequence[str], str], None],
-) -> None:
+) -> int:
     shutdown = Shutdown()
     shutdown.on_signals()
     app = create_app(connection, folder)
+    group = GroupProgress(connection, GROUP)
     agent = DedupeAgent(
         app,
         connection,
         lambda: datetime.now(UTC),
         shutdown.request,
+        group,
         partial(KafkaEventLog, connection),
     )
-    watch = Watch(app, agent, connection.topic(LAYERS))
+    watch = Watch(app, agent, group, connection.topic(LAYERS), shutdown.request)
     with (
+        group,
         StatusServer(
             settings.metrics_port,
             watch.readiness,
@@ -90,6 +95,9 @@ async def _serve(
         try:
             if not shutdown.requested.is_set():
                 await run_app(app, shutdown, agent.drain, settings.drain_timeout_s)
+        except StandstillError as error:
+            log.critical("dedupe ends, and goes on when it is started again: %s", error)
+            return FAILED
         except PoisonedError as error:
             log.critical("%s", error)
             watch.ended(str(error))
@@ -97,6 +105,7 @@ async def _serve(
             raise
         finally:
             watching.cancel()
+    return DONE
 
 
 async def _create_topics(connection: KafkaConnection, shutdown: Shutdown) -> None:

@@ -1,13 +1,11 @@
 """How Faust reaches Kafka: addresses, TLS and SASL, and a producer that repeats nothing."""
 
-import asyncio
 import ssl
 from collections.abc import Mapping
 from typing import Any
 
 import faust
 from faust.transport.drivers import aiokafka
-from faust.types import TP
 from faust.types.auth import CredentialsT
 
 from benanza_backbone.errors import BenanzaError
@@ -24,46 +22,9 @@ class IdempotentProducer(aiokafka.Producer):
         return {"acks": "all", "enable_idempotence": True}
 
 
-GIVEN_UP_AFTER_S = 4.0
-
-
-class Consumer(aiokafka.Consumer):
-    """One that says where its group's reading begins, and where partitions end.
-
-    Raises `TimeoutError` where the brokers don't say so in `GIVEN_UP_AFTER_S`. Faust's thread for
-    the consumer does two things at once at most; a question without a broker may take for ever,
-    and would keep it from committing. So it is given up there, and not where it is waited for.
-    """
-
-    async def begins_at(self, tp: TP) -> int:
-        """The offset that the group has committed, or else the first one there is."""
-        committed = await self._ask("committed", tp)
-        if committed is not None:
-            return int(committed)
-        return int((await self._ask("beginning_offsets", [tp]))[tp])
-
-    async def ends(self, *tps: TP) -> Mapping[TP, int]:
-        """The offset behind the last record of each partition."""
-        found: Mapping[TP, int] = await self._ask("end_offsets", tps)
-        return found
-
-    async def _ask(self, question: str, *about: Any) -> Any:
-        thread = self._thread
-
-        async def answer() -> Any:
-            asked = getattr(thread._ensure_consumer(), question)(*about)
-            try:
-                return await asyncio.wait_for(asked, GIVEN_UP_AFTER_S)
-            except TimeoutError as error:
-                raise TimeoutError(f"{question}: nothing in {GIVEN_UP_AFTER_S:g} s") from error
-
-        return await thread.call_thread(answer)
-
-
 class Transport(aiokafka.Transport):
-    """Faust's Kafka, with that producer and that consumer."""
+    """Faust's Kafka, with that producer."""
 
-    Consumer = Consumer
     Producer = IdempotentProducer
 
 

@@ -1,16 +1,16 @@
 """Whether events of a partition come without gaps; and what came between, where they don't.
 
-While partitions change hands, Faust (0.15.3) drops what it has fetched, and goes back to the
-committed offsets afterwards. But aiokafka (0.14) doesn't go back where nothing is committed yet: a
-chaos test found layers that no member had taken. To make Faust go back is no remedy: it takes the
-rest of what it has fetched for a gap in the log, and may commit behind it. So what is lacking is
-read from the log by a reader apart.
+While partitions change hands and while the table is read, Faust (0.15.3) drops what it has fetched
+of `layers`, and goes back to the committed offsets afterwards. But aiokafka (0.14) doesn't go back
+where nothing is committed yet. To make it go back is no remedy: Faust takes the rest of what it has
+fetched for a gap in the log, and may commit behind it. So what is lacking is read from the log by a
+reader apart. Where nothing comes after what was dropped, `redelivery` sees it.
 """
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-from benanza_backbone.event_log import Record
+from benanza_backbone.event_log.event_log import Record
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,10 @@ class Continuity:
     def reset(self) -> None:
         """The partitions have changed hands."""
         self._next.clear()
+
+    def next(self, partition: int) -> int | None:
+        """The offset behind the last record that was taken; None where none was taken yet."""
+        return self._next.get(partition)
 
     async def lacking(self, partition: int, offset: int) -> AsyncIterator[Record]:
         """The records before this one that have not come, in order; then this one may be taken.

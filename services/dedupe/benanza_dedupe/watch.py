@@ -3,37 +3,56 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, cast
 
 import faust
+from faust.tables.manager import TableManager
 
-from benanza_backbone.event_log import Partition
+from benanza_backbone.event_log.event_log import Partition
+from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
 from benanza_backbone.lag_report import LagReport
+from benanza_backbone.standstill import Standstill, StandstillError
 from benanza_backbone.status_server import Check
 from benanza_backbone.telemetry import REBALANCES
 from benanza_dedupe.agent import GROUP, DedupeAgent
-from benanza_dedupe.broker import Consumer
 from benanza_schemas.topics import LAYERS
 
-INTERVAL_S = 2.0
+INTERVAL_S = 1.0
 ANSWER_S = 5.0
+
 STALLED_AFTER_S = 30.0
 
 log = logging.getLogger(__name__)
 
 
 class Watch:
-    """Keeps the metrics of the Faust app, and answers for its state from any thread."""
+    """Keeps the metrics of the Faust app, and answers for its state from any thread.
 
-    def __init__(self, app: faust.App, agent: DedupeAgent, topic: str) -> None:
+    `on_standstill` is called once, if events wait and none is processed for too long although the
+    brokers answer.
+    """
+
+    def __init__(
+        self,
+        app: faust.App,
+        agent: DedupeAgent,
+        group: GroupProgress,
+        topic: str,
+        on_standstill: Callable[[StandstillError], None],
+    ) -> None:
         self._app = app
         self._agent = agent
+        self._group = group
         self._topic = topic
+        self._on_standstill = on_standstill
         self._lag = LagReport(GROUP)
+        self._standstill = Standstill()
         self._turned = time.monotonic()
         self._answers = True
         self._ended = ""
+        self._asked: asyncio.Future[dict[Partition, int]] | None = None
+        self._redelivering: asyncio.Future[None] | None = None
         app.on_partitions_assigned.connect(self._assigned, weak=False)
 
     async def run(self) -> None:
@@ -53,12 +72,13 @@ class Watch:
         self._lag.close()
 
     def liveness(self) -> Sequence[Check]:
-        """Whether the event loop turns."""
+        """Whether the event loop turns, and events that wait are processed."""
         ago = time.monotonic() - self._turned
-        return [Check("event loop", ago < STALLED_AFTER_S, f"turned {ago:.0f} s ago")]
+        turns = Check("event loop", ago < STALLED_AFTER_S, f"turned {ago:.0f} s ago")
+        return [turns, self._standstill.alive()]
 
     def readiness(self) -> Sequence[Check]:
-        """Whether layers can be taken."""
+        """Whether layers can be taken, and are."""
         if self._ended:
             return [Check("dedupe", False, self._ended)]
         held = [str(tp.partition) for tp in self._held()]
@@ -67,6 +87,7 @@ class Watch:
             Check("partitions", bool(held), f"holds {', '.join(held) or 'none'} of {self._topic}"),
             Check("Kafka", self._answers, "answers" if self._answers else "does not answer"),
             Check("table", recovered, "recovered" if recovered else "not recovered yet"),
+            self._standstill.ready(),
         ]
 
     async def _assigned(self, *_: Any, **__: Any) -> None:
@@ -82,17 +103,18 @@ class Watch:
         return bool(self._held()) and not busy and self._app.flow_control.is_active()
 
     async def _refresh(self) -> None:
-        """Asks the brokers how many records there are; that they answer is worth knowing too.
+        """Asks the brokers how far the group is; that they answer is worth knowing too.
 
-        In a task of its own: what Faust is asked while its connection breaks may raise anything,
-        or swallow the cancellation that ends it. That must not end the watch, which would leave
-        the last answer standing. While nothing is read, what waits is not shown: by that, alerts
-        know of it.
+        In a task of its own: what Faust is asked while its connection breaks may raise anything.
+        That must not end the watch, which would leave the last answer standing. A question that is
+        still open is not asked a second time. While nothing is read, what waits is not shown: by
+        that, alerts know of it.
         """
-        asked = asyncio.ensure_future(self._waiting())
+        asked = self._asked = self._asked or asyncio.ensure_future(self._look())
         await asyncio.wait((asked,), timeout=ANSWER_S)
+        if asked.done():
+            self._asked = None
         if self._ended:
-            asked.cancel()
             return
         if problem := _problem(asked):
             if self._answers:
@@ -103,28 +125,39 @@ class Watch:
         self._lag.began(self._agent.begun())
         self._lag.refresh({} if problem else asked.result())
 
-    async def _waiting(self) -> dict[Partition, int]:
+    async def _look(self) -> dict[Partition, int]:
         """How many records of each partition are still to be processed; of none, while no layers
-        can be taken."""
+        can be taken. What Faust has lost of them is delivered again."""
+        held = [Partition(LAYERS, tp.partition) for tp in self._held()]
+        progress = await asyncio.to_thread(self._group.of, held)
+        waiting = {partition: at.waiting() for partition, at in progress.items()}
+        try:
+            self._standstill.look(sum(waiting.values()), self._done(progress))
+        except StandstillError as error:
+            self._on_standstill(error)
         if not self._recovered():
             return {}
-        # As `Transport` makes it.
-        consumer = cast(Consumer, self._app.consumer)
-        ends = await consumer.ends(*self._held())
-        waiting = {}
-        for tp, end in ends.items():
-            following = self._agent.processed.get(tp.partition)
-            if following is None:
-                # Its position says only how far Faust has fetched.
-                following = await consumer.begins_at(tp)
-            waiting[Partition(LAYERS, tp.partition)] = max(0, end - following)
+        if self._redelivering is None or self._redelivering.done():
+            self._redelivering = asyncio.ensure_future(self._redeliver(progress))
         return waiting
+
+    async def _redeliver(self, progress: dict[Partition, PartitionProgress]) -> None:
+        try:
+            await self._agent.redeliver({each.number: at for each, at in progress.items()})
+        except Exception as error:  # noqa: BLE001  # of Faust's: the next look tries again
+            log.warning("can't deliver again what got lost: %r", error)
+
+    def _done(self, progress: dict[Partition, PartitionProgress]) -> Hashable:
+        """Another value whenever something was done: an event, or a part of the recovery."""
+        # Not in the type that Faust gives it.
+        recovery = cast(TableManager, self._app.tables).recovery
+        left = recovery.active_remaining_total() if recovery.in_recovery else 0
+        return left, *((each, at.following) for each, at in progress.items())
 
 
 def _problem(asked: "asyncio.Future[Any]") -> str:
-    """Why there is no answer; empty if there is one. What is still under way is given up."""
+    """Why there is no answer; empty if there is one."""
     if not asked.done():
-        asked.cancel()
         return f"nothing in {ANSWER_S:g} s"
     if asked.cancelled():
         return "the question was given up"

@@ -1,4 +1,4 @@
-"""Ingest as a service's core: one published model in, its layers as events out."""
+"""The core of ingest: takes a published model and returns its graph and layers as events."""
 
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
@@ -18,17 +18,17 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Layer
 
 INGEST_VERSION = "4"
-"""Part of the ids of what ingest says. Raised when a change makes it say something else."""
+"""Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
 
 @no_garbage_search()
 def ingest(
     published: ModelPublished, content: bytes, limits: Limits
 ) -> list[ModelIngested | LayerSeen]:
-    """What a published model contains: for each batch size a `ModelIngested`, and a
-    `LayerSeen` for each of its distinct layers and groups that can be benchmarked.
+    """For each batch size a `ModelIngested`, and a `LayerSeen` for each distinct layer and group
+    that can be benchmarked.
 
-    `content` are the bytes of its ONNX file. Raises `ModelError` as `extract` does.
+    `content` are the bytes of the model's ONNX file. Raises `ModelError` as `extract` does.
     """
     events: list[ModelIngested | LayerSeen] = []
     for batch in published.batch_sizes or (None,):
@@ -40,13 +40,13 @@ def ingest(
 
 
 def model_id(sha256: str, batch: int, dims: dict[str, int]) -> str:
-    """The identity of a model at one batch size: its file and what was bound."""
+    """The id of a model at one batch size: a hash of its file's SHA-256 and of what was bound."""
     bound = ",".join(f"{name}={number}" for name, number in sorted(dims.items()))
     return event_id("Model", sha256, str(batch), bound)
 
 
 def ingested_id(name: str, zoo: str, model_id: str) -> str:
-    """The id of the `ModelIngested` that ingest makes of a model by this name in this zoo."""
+    """The id of the `ModelIngested` of a model with this name, zoo and model id."""
     return event_id("ModelIngested", name, zoo, model_id, INGEST_VERSION)
 
 
@@ -56,7 +56,7 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
     places: dict[tuple[str, ...], int] = {}
     uses = []
     for layer in model.layers:
-        # A fingerprint says all that a summary says; a skipped layer has none.
+        # Layers of one fingerprint have the same summary; a skipped layer has no fingerprint.
         look = (layer.fingerprint,) if layer.fingerprint else (layer.op, layer.domain, layer.reason)
         if look not in places:
             places[look] = len(summaries)

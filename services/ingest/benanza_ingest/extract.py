@@ -1,18 +1,18 @@
-"""From the bytes of an ONNX file to its layers: the whole of ingest as one pure function."""
+"""Extracts the layers of an ONNX file from its bytes: all of ingest as one pure function."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from benanza_ingest.bind import Binding, bind
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
 from benanza_ingest.groups.propose import propose_groups
 from benanza_ingest.groups.wiring import Wiring, wire
-from benanza_ingest.layers import Layers
+from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
-from benanza_ingest.parse import opset_imports, parse
-from benanza_ingest.resolve import resolve
+from benanza_ingest.reading.parse import opset_imports, parse
+from benanza_ingest.resolving.bind import Binding, bind
+from benanza_ingest.resolving.resolve import resolve
 
 
 @no_garbage_search()
@@ -25,10 +25,10 @@ def extract(
 ) -> ExtractedModel:
     """The layers, edges and groups of a model at one batch size.
 
-    `batch` None keeps the model's own, or takes 1 where it leaves that open; `dims` binds
-    named dimensions. Weights are never read. What can't be told of a layer makes that layer
-    skipped, with the reason. Raises `ModelError` where there is nothing to be had of the
-    model as a whole.
+    If `batch` is None, the model's own batch size counts, or 1 where the model leaves it open.
+    `dims` binds named dimensions. Weights are never read. A layer whose shapes, types or
+    definition are not known is skipped, with the reason. Raises `ModelError` if the model as a
+    whole can't be ingested.
     """
     opset, binding, wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits())
     return ExtractedModel(
@@ -42,7 +42,7 @@ def extract(
 
 
 class Wired(NamedTuple):
-    """A model's layers with the graph that they come from."""
+    """A model's layers with their graph and what was bound."""
 
     opset: int
     binding: Binding
@@ -50,7 +50,7 @@ class Wired(NamedTuple):
 
 
 def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits: Limits) -> Wired:
-    """The layers of a model, and who reads and writes what. Raises `ModelError`."""
+    """The layers of a model, with their wiring. Raises `ModelError` as `extract` does."""
     try:
         model = parse(content, limits)
         binding = bind(model, batch, dims)

@@ -1,4 +1,4 @@
-"""What ingest finds in a model: the result of `extract`."""
+"""The result of `extract`: a model's layers, edges and groups."""
 
 import msgspec
 
@@ -8,9 +8,9 @@ from benanza_schemas.layer import Attribute, Kind, Layer
 class ExtractedLayer(msgspec.Struct, frozen=True):
     """A layer of a model.
 
-    `layer` is canonical, and None for a skipped layer, whose `reason` says why and, where
-    something helps, what. `flops`, `bytes` and `parameters` are as in `benanza_ingest.costs`;
-    a view has none.
+    `layer` is canonical. It is None for a skipped layer, whose `reason` says why, and how to mend
+    that if it can be mended. `flops`, `bytes` and `parameters` are those of `costs`, and zero for
+    a view.
     """
 
     name: str
@@ -25,12 +25,15 @@ class ExtractedLayer(msgspec.Struct, frozen=True):
     reason: str = ""
 
     def attributes(self) -> tuple[Attribute, ...]:
-        """The operator's attributes, those left out filled in."""
+        """The operator's attributes, with defaults for those left out."""
         return () if self.layer is None else self.layer.operators[0].attributes
 
 
 class ExtractedGroup(msgspec.Struct, frozen=True):
-    """Layers of a model, by position, that one call may do at once, and the rule that says so."""
+    """Layers of a model, by position, that a library may run as one call, by this rule.
+
+    `layer` is canonical. `flops` and `bytes` are those of the group as one call.
+    """
 
     rule: str
     layers: tuple[int, ...]
@@ -43,8 +46,8 @@ class ExtractedGroup(msgspec.Struct, frozen=True):
 class ExtractedModel(msgspec.Struct, frozen=True):
     """A model at one batch size.
 
-    `layers` are in topological order; `edges` go from an earlier position to a later one,
-    each pair once, sorted. `opset` is that of the standard domain, 0 if the model names none.
+    `layers` are in topological order. `edges` lead from an earlier position to a later one and
+    are sorted, each pair once. `opset` is that of the standard domain, 0 if the model names none.
     """
 
     opset: int

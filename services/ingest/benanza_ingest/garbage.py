@@ -1,4 +1,4 @@
-"""Keeps Python's search for cyclic garbage from running while a model is taken apart."""
+"""Turns Python's garbage collector off while a model is ingested."""
 
 import gc
 from collections.abc import Iterator
@@ -7,8 +7,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_garbage_search() -> Iterator[None]:
-    """Ingest makes many objects, keeps them, and ties none of them into a cycle: searching
-    for garbage among them again and again finds nothing, and takes a tenth of the time."""
+    """Turns the search for cyclic garbage off for the length of a `with` block.
+
+    Ingest makes many objects, keeps them, and makes no cycles: the search would find nothing, and
+    take a tenth of the time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

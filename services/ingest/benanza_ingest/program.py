@@ -1,11 +1,11 @@
-"""From the bytes of an ONNX file to the steps that run it, each a layer or a group of them."""
+"""The steps that run an ONNX model, each of which is a layer or a group."""
 
 from collections.abc import Mapping, Sequence
 
 from benanza_ingest.extract import wired
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.limits import Limits
-from benanza_schemas.program import Program, Step
+from benanza_schemas.program import Program, ProgramStep
 
 
 def program(
@@ -16,11 +16,11 @@ def program(
     dims: Mapping[str, int] | None = None,
     limits: Limits | None = None,
 ) -> Program:
-    """The model as these blocks of layers, given by position, and the views between them.
+    """The model as a program of these blocks, and of the views outside them.
 
-    Blocks hold each layer that isn't a view at most once; one that a block leaves out is left
-    out of the program too. Of a group, the last layer is that which all others lead to. Raises
-    `ModelError` as `extract` does.
+    A block holds the positions of one layer or of a group; the last position of a group is that of
+    the layer to which all others lead. Each layer that isn't a view is in one block at most; a
+    layer in no block is not in the program. Raises `ModelError` as `extract` does.
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
@@ -31,9 +31,9 @@ def program(
         if layer.kind == "view" and position not in covered
     ]
     steps = []
-    # A group reads nothing that is made after its last layer, and nothing before reads from it.
+    # A group reads nothing that is written after its last layer, and nothing before that reads it.
     for block in sorted((*blocks, *views), key=max):
         named = joiner.named(tuple(sorted(block)))
         kind = wiring.layers[max(block)].kind
-        steps.append(Step(block, kind, named.fingerprint, named.layer, named.names))
+        steps.append(ProgramStep(block, kind, named.fingerprint, named.layer, named.names))
     return Program(tuple(steps), tuple(wiring.graph.outputs))

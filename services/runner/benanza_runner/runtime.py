@@ -4,6 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
+from typing import Literal
 
 import msgspec
 
@@ -11,6 +12,9 @@ from benanza_runner.variants import AnyVariant
 from benanza_schemas.events import Ceiling, System, Witnessed
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
+
+RuntimeChoice = Literal["auto", "cuda", "onnxruntime"]
+"""The runtimes as a user names them: `auto` is the best that works here."""
 
 
 class Outcome(msgspec.Struct, frozen=True):

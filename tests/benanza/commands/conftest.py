@@ -8,8 +8,8 @@ from typing import Literal
 
 import pytest
 
-from benanza.event_logs import configured_log
-from benanza_backbone.event_log import EventLog
+from benanza.installation.configured import configured_log
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_topics import create_topics
 from benanza_backbone.settings import load
@@ -24,7 +24,7 @@ def opened_log() -> Iterator[EventLog]:
         yield log
 
 
-@pytest.fixture(params=["embedded", "kafka"])
+@pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.integration)])
 def installation(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Kind:

@@ -7,19 +7,13 @@ import msgspec
 import pytest
 
 from benanza.render.bounds import print_bounds, print_lower_bounds
+from benanza.render.notebook import show_tables
 from benanza.render.table import console
-from benanza.results import (
-    Bound,
-    Bounds,
-    Coverage,
-    LayerCounts,
-    LowerBounds,
-    MissingLayer,
-    Slowed,
-)
+from benanza.results.bounds import Bounds, LayerCounts, LowerBounds
 from benanza_analyzer.measurements import NOT_MEASURED
+from benanza_backbone.clickhouse.bounds import Coverage, MissingLayer, ModelBound, Slowed
 
-BOUND = Bound(
+BOUND = ModelBound(
     model="alexnet",
     model_id="a" * 32,
     batch=8,
@@ -46,11 +40,11 @@ BOUND = Bound(
 )
 
 
-def but(**changes: Any) -> Bound:
+def but(**changes: Any) -> ModelBound:
     return msgspec.structs.replace(BOUND, **changes)
 
 
-def partial(*reasons: str) -> Bound:
+def partial(*reasons: str) -> ModelBound:
     """A bound that lacks a layer for each of these reasons."""
     missing = tuple(
         MissingLayer(name=f"layer{at}", op="Conv", reason=reason)
@@ -60,7 +54,7 @@ def partial(*reasons: str) -> Bound:
     return but(partial=True, coverage=coverage)
 
 
-def lines(*bounds: Bound) -> list[str]:
+def lines(*bounds: ModelBound) -> list[str]:
     stream = io.StringIO()
     print_bounds(console(stream), Bounds(bounds=bounds))
     return [line.rstrip() for line in stream.getvalue().splitlines()]
@@ -251,4 +245,5 @@ def test_what_reuse_saved(counts: tuple[int, int, int, int, int], line: str) -> 
     stream = io.StringIO()
     print_lower_bounds(console(stream), found)
     assert stream.getvalue().splitlines()[-1] == line
+    show_tables()
     assert line in found._repr_html_()

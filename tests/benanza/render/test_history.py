@@ -8,7 +8,8 @@ import msgspec
 
 from benanza.render.history import print_history
 from benanza.render.table import console
-from benanza.results import BoundVersion, History
+from benanza.results.bounds import History
+from benanza_backbone.clickhouse.bounds import BoundVersion
 
 FIRST = BoundVersion(
     model="alexnet",

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "docs" / "gpu-operators.md"
 
 
+@pytest.mark.slow
 def test_the_document_says_what_has_calls_now() -> None:
     """It fails where a layer that had one has none any more, and where the document is old."""
     found = markdown([coverage(name, real(name)) for name in EXPORTED])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, checker, helper
 
-from benanza_ingest.zoo import zoo_path
+from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.onnx_layers.layer_model import placeholder
 from benanza_runner.onnxruntime.session import CPU
 from benanza_schemas.layer import Precision

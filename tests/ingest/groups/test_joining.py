@@ -2,14 +2,14 @@
 
 import pytest
 
-from benanza_ingest import costs
-from benanza_ingest.bind import bind
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.wiring import Wiring, wire
-from benanza_ingest.layers import Layers
+from benanza_ingest.layering import costs
+from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
-from benanza_ingest.parse import opset_imports, parse
-from benanza_ingest.resolve import resolve
+from benanza_ingest.reading.parse import opset_imports, parse
+from benanza_ingest.resolving.bind import bind
+from benanza_ingest.resolving.resolve import resolve
 from benanza_schemas.identity import canonical, fingerprint
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
 from tests.ingest.onnx_text import content

@@ -2,8 +2,8 @@
 
 import pytest
 
-from benanza_ingest import costs
 from benanza_ingest.groups import attention, epilogue, shuffle
+from benanza_ingest.layering import costs
 from benanza_schemas.identity import canonical, fingerprint
 from benanza_schemas.layer import OMITTED
 from tests.ingest.groups.graph_rules import check_group

@@ -22,10 +22,12 @@ from benanza_runner.isolation.isolated_runtime import (
 )
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_schemas.layer import Layer, Precision
-from benanza_schemas.program import Choice, Program, Step
+from benanza_schemas.program import Choice, Program, ProgramStep
 from tests.runner.fake_runtime import FakeRuntime, variant
 from tests.runner.layers import floats, relu, single
 from tests.runner.runtime_contract import RuntimeContract
+
+pytestmark = pytest.mark.integration
 
 HERE = "tests.runner.fake_runtime"
 LIMITS = WorkerLimits(start_seconds=30, layer_seconds=1.0, ceilings_seconds=5.0, tries=2)
@@ -36,7 +38,8 @@ def layer(op_type: str) -> Layer:
 
 
 PROGRAM = Program(
-    (Step((0,), "compute", "f" * 32, relu(2), ("x", "y"), Choice("fake", "fake", "")),), ("y",)
+    (ProgramStep((0,), "compute", "f" * 32, relu(2), ("x", "y"), Choice("fake", "fake", "")),),
+    ("y",),
 )
 
 

@@ -251,7 +251,6 @@ def test_the_system(runtime: OnnxRuntime) -> None:
 
 
 @pytest.mark.alone
-@pytest.mark.slow
 def test_no_layer_is_faster_than_the_ceilings(runtime: OnnxRuntime) -> None:
     ceilings = {ceiling.name: ceiling for ceiling in runtime.ceilings("fp32")}
     assert sorted(ceilings) == ["bandwidth", "flops"]

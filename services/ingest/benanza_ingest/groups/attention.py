@@ -1,11 +1,11 @@
 """Attention: the softmax of a product of queries and keys, times values.
 
-The product may be scaled by a number, and masks may be added to it. Libraries run all of it as
-one call, in which the scores never leave the chip. They want keys as they were before an
-exporter transposed them for the product, and may write the result in another order of axes:
-what prepares the keys and a Transpose of the result make further groups.
+The product may be scaled by a number, and masks may be added to it. Libraries run all of it as one
+call, in which the scores never leave the chip. They read the keys as they were before an exporter
+transposed them, and can write the result in another order of axes. So there are further groups,
+with the layers that prepare the keys, and with a Transpose of the result.
 
-Read: `torch.nn.functional.scaled_dot_product_attention` as PyTorch's exporter decomposes it.
+Source: `torch.nn.functional.scaled_dot_product_attention` as PyTorch's exporter decomposes it.
 """
 
 from benanza_ingest.extracted import ExtractedLayer
@@ -18,7 +18,7 @@ RULE = "attention"
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the layers of each group, in the order in which they run.
 
-    Each is a chain: every layer is read by the next alone.
+    Each group is a chain: only the next layer reads the result of a layer.
     """
     writers = {
         name: position for position, node in enumerate(wiring.graph.nodes) for name in node.outputs
@@ -43,7 +43,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
 
 
 def _chain(wiring: Wiring, start: int) -> tuple[int, ...] | None:
-    """From the product of queries and keys to that with values, if there is such a chain."""
+    """The chain from the product of queries and keys to the product with values, if any."""
     chain = [start]
     has_softmax = False
     while len(chain) < LONGEST:
@@ -67,7 +67,7 @@ def _chain(wiring: Wiring, start: int) -> tuple[int, ...] | None:
 
 
 def _before(wiring: Wiring, writers: dict[str, int], product: int) -> tuple[int, ...]:
-    """What does nothing to a product's keys but to scale them and to see them otherwise."""
+    """The layers before a product's keys that only scale them or change their shape or axes."""
     found: list[int] = []
     name = wiring.node(product).inputs[1]
     while name in writers:
@@ -84,7 +84,7 @@ def _before(wiring: Wiring, writers: dict[str, int], product: int) -> tuple[int,
         else:
             break
         found.insert(0, position)
-    # Keys may be seen otherwise at once: that takes no time, and says nothing.
+    # Views at the start take no time, and don't belong to the group.
     first = next((at for at, p in enumerate(found) if wiring.layers[p].kind != "view"), len(found))
     return tuple(found[first:])
 
@@ -113,19 +113,19 @@ def _shape(wiring: Wiring, name: str) -> tuple[int | str | None, ...] | None:
 
 
 def _has_matrices(wiring: Wiring, product: int) -> bool:
-    """Whether neither side of a product is a vector."""
+    """Whether no operand of a product is a vector."""
     shapes = [_shape(wiring, name) for name in wiring.node(product).inputs]
     return all(shape is not None and len(shape) >= 2 for shape in shapes)
 
 
 def _keeps_matrices(wiring: Wiring, position: int, value: str) -> bool:
-    """Whether a view of a value has the same matrices: its last two axes."""
+    """Whether a view of a value has the same last two axes."""
     before, after = (_shape(wiring, name) for name in (value, wiring.node(position).outputs[0]))
     return before is not None and after is not None and before[-2:] == after[-2:]
 
 
 def _is_scale(wiring: Wiring, position: int, value: str) -> bool:
-    """Whether a layer multiplies a value by one number that is fixed, or divides it."""
+    """Whether a layer multiplies a value by one constant number, or divides it by one."""
     layer, given = wiring.layers[position], wiring.node(position).inputs
     if not _is_compute(layer, "Mul") and not _is_compute(layer, "Div"):
         return False
@@ -137,14 +137,14 @@ def _is_scale(wiring: Wiring, position: int, value: str) -> bool:
 
 
 def _is_mask(wiring: Wiring, position: int, value: str) -> bool:
-    """Whether a layer adds something to a value that it need not make larger for it."""
+    """Whether a layer adds something to a value without broadcasting the value."""
     if not _is_compute(wiring.layers[position], "Add"):
         return False
     return _shape(wiring, value) == _shape(wiring, wiring.node(position).outputs[0])
 
 
 def _is_over_last_axis(layer: ExtractedLayer) -> bool:
-    """Before version 13 a softmax reaches from its axis to the end."""
+    """Whether a softmax is over the last axis. Before version 13, all axes from its own count."""
     assert layer.layer is not None, "compute layers are known"
     operator = layer.layer.operators[0]
     rank = len(layer.layer.tensors[operator.outputs[0]].shape)

@@ -1,8 +1,7 @@
 """A chain of element-wise layers, such as BatchNormalization–Relu before a convolution.
 
-One generated kernel reads the first value, computes the whole chain in registers and writes
-the last. What a convolution or matrix product takes into its epilogue belongs to that one; a chain
-begins behind it.
+One generated kernel reads the first value, computes the whole chain in registers and writes the
+last value. A chain begins after the epilogue of a convolution or matrix product.
 """
 
 from itertools import dropwhile
@@ -24,7 +23,7 @@ _ELEMENTWISE = (
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the layers of each chain, in the order in which they run.
 
-    A chain is as long as it can be, and is cut where a group would have too many layers.
+    A chain is as long as possible; it is cut where a group would have too many layers.
     """
     follows: dict[int, int] = {}
     for position, layer in enumerate(wiring.layers):
@@ -34,7 +33,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
             continue
         follower = wiring.only_reader(position)
         if follower is not None and _continues(wiring, position, follower):
-            # Of several values that a layer reads, one chain goes on to it.
+            # A layer that reads several values continues only one chain.
             follows.setdefault(follower, position)
     before = {position: follower for follower, position in follows.items()}
     taken = {position for group in epilogue.propose(wiring) for position in group}
@@ -53,7 +52,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
 
 
 def _continues(wiring: Wiring, position: int, follower: int) -> bool:
-    """Whether the follower computes each element of its result from one that it is given."""
+    """Whether the follower computes each element of its result from one element of its input."""
     layer = wiring.layers[follower]
     if layer.layer is None or layer.kind != "compute" or layer.domain:
         return False

@@ -1,8 +1,8 @@
-"""A convolution or matrix product with what follows it: batch norm, bias, residual, activation.
+"""A convolution or matrix product with its epilogue: batch norm, bias, residual, activation.
 
-Libraries compute all of these on the product's result while it is still in registers: cuDNN's
-and oneDNN's fused convolutions, cuBLASLt's epilogues. Every prefix of such a chain is a group
-of its own; an activation that is written out in several layers comes as a whole.
+Libraries compute the epilogue on the product's result in registers: cuDNN's and oneDNN's fused
+convolutions, cuBLASLt's epilogues. Every prefix of such a chain is a group of its own; an
+activation that is written out in several layers is in a group as a whole.
 """
 
 from benanza_ingest.groups.gated import gated
@@ -11,7 +11,7 @@ from benanza_ingest.groups.wiring import Wiring
 RULE = "epilogue"
 
 LONGEST = 16
-"""Layers in a group at most. No library takes more, and all prefixes of a chain are groups."""
+"""The most layers in a group. No library fuses more, and all prefixes of a chain are groups."""
 
 PRODUCTS = frozenset(("Conv", "ConvTranspose", "Gemm", "MatMul"))
 ACTIVATIONS = frozenset(
@@ -31,7 +31,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
 
 
 def prefixes(wiring: Wiring, start: int) -> list[tuple[int, ...]]:
-    """A product's position with those of more and more of what follows it, at least one."""
+    """The prefixes of the chain that starts at a product, each with at least one layer after it."""
     found: list[tuple[int, ...]] = []
     chain = [start]
     residual = False
@@ -56,16 +56,15 @@ def prefixes(wiring: Wiring, start: int) -> list[tuple[int, ...]]:
 
 
 def step(wiring: Wiring, value: str, position: int) -> str | None:
-    """What a layer does to one of the values that it reads, if libraries do it in a chain.
-
-    That is `affine` (with constants), `activation` or `residual` (another value is added).
+    """What a layer does to a value that it reads: `affine` (with constants), `activation`, or
+    `residual` (it adds another value); None if it can't be part of an epilogue.
     """
     layer, node = wiring.layers[position], wiring.node(position)
     if layer.kind != "compute" or layer.domain or layer.layer is None:
         return None
     types = wiring.graph.types
     mine, result = types.get(value), types.get(node.outputs[0])
-    # A broadcast that makes the result larger can't happen in place.
+    # An epilogue can't enlarge the result by a broadcast.
     if mine is None or result is None or mine.shape != result.shape:
         return None
     if layer.op in ACTIVATIONS:

@@ -1,25 +1,26 @@
 """Self-gated activations written out: a value times a function of itself.
 
-Before opset 24 ONNX has no Swish, so exporters write SiLU as Sigmoid and Mul. So they do with
-HardSwish before 14 (HardSigmoid and Mul) and with Mish before 18 (Softplus, Tanh and Mul).
+Before opset 24 ONNX has no Swish, so exporters write SiLU as Sigmoid and Mul. In the same way they
+write HardSwish before opset 14 (HardSigmoid and Mul) and Mish before 18 (Softplus, Tanh and Mul).
 """
 
 from benanza_ingest.groups.wiring import OUTSIDE, Wiring
 
 GATES = frozenset((("Sigmoid",), ("HardSigmoid",), ("Softplus", "Tanh")))
-"""The functions, by their operators."""
+"""The functions of the gate, as sequences of operators."""
 
 
 def gated(wiring: Wiring, position: int) -> tuple[int, ...]:
-    """The layers that make such an activation of what a layer writes, the product last.
+    """The layers of such an activation on the result of a layer, the product last.
 
-    Empty if there are none, or if others read the value too: then it has to be written.
+    Empty if there are none, or if other layers read the result as well, so that it has to be
+    written.
     """
     value, *others = wiring.node(position).outputs
     readers = wiring.readers[value]
     if len(readers) != 2 or OUTSIDE in readers or any(map(wiring.readers.get, others)):
         return ()
-    # The product reads the gate, so it comes later.
+    # The product reads the gate, and so is the later one.
     first, product = readers
     second = wiring.only_reader(first)
     if second is None:

@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import msgspec
 
-from benanza_ingest import costs
 from benanza_ingest.groups.wiring import Wiring
+from benanza_ingest.layering import costs
 from benanza_schemas.identity import canonical, fingerprint_of_canonical
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """Layers as one, in canonical form. `bytes` is as in `benanza_ingest.costs`."""
+    """Joined layers in canonical form. `bytes` is that of `costs`."""
 
     layer: Layer
     fingerprint: str
@@ -19,7 +19,7 @@ class Joined(msgspec.Struct, frozen=True):
 
 
 class Named(msgspec.Struct, frozen=True):
-    """Layers as one, with the name in the model of each of its tensors; not canonical."""
+    """Joined layers, not canonical, with the model's name for each tensor."""
 
     layer: Layer
     names: tuple[str, ...]
@@ -27,18 +27,18 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class _Part(msgspec.Struct, frozen=True, eq=False):
-    """Operators with their tensors, these in the order in which the operators name them."""
+    """Operators with their tensors, in the order in which the operators name them."""
 
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...]
 
 
 class Joiner:
-    """Joins layers of one model. What is alike and wired alike is joined once."""
+    """Joins layers of one model. Equal layers with equal wiring are joined once."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        # For layers by position: the part that they are, and the places of values in it.
+        # By the positions of layers: their part, and the places of values in it.
         self._grown: dict[tuple[int, ...], tuple[_Part, dict[str, int]]] = {
             (): (_Part((), ()), {"": OMITTED})
         }
@@ -46,7 +46,7 @@ class Joiner:
         self._joined: dict[_Part, Joined] = {}
 
     def join(self, positions: tuple[int, ...]) -> Joined:
-        """The layers at these positions, given in topological order."""
+        """Joins the layers at these positions, which are in topological order."""
         part, _ = self._grow(positions)
         joined = self._joined.get(part)
         if joined is None:
@@ -56,7 +56,7 @@ class Joiner:
         return joined
 
     def named(self, positions: tuple[int, ...]) -> Named:
-        """The same layers, with the names that their tensors have in the model."""
+        """Joins these layers, with the names that their tensors have in the model."""
         part, places = self._grow(positions)
         outputs = tuple([place for place in part.operators[-1].outputs if place != OMITTED])
         names = {place: name for name, place in places.items()}
@@ -69,13 +69,13 @@ class Joiner:
     def _grow(self, positions: tuple[int, ...]) -> tuple[_Part, dict[str, int]]:
         grown = self._grown.get(positions)
         if grown is None:
-            # Rules propose what they have proposed before, and one layer more.
+            # Rules often propose a former group with one more layer.
             before, places = self._grow(positions[:-1])
             node, extracted = self._wiring.node(positions[-1]), self._wiring.layers[positions[-1]]
             assert extracted.layer is not None, "rules leave skipped layers out"
             operator = extracted.layer.operators[0]
             places = places.copy()
-            # A layer leaves out what is omitted at the end.
+            # A layer doesn't have the omitted ones at the end.
             inputs = node.inputs[: len(operator.inputs)]
             outputs = node.outputs[: len(operator.outputs)]
             read = tuple([places.setdefault(name, len(places) - 1) for name in inputs])
@@ -89,7 +89,7 @@ class Joiner:
 
 
 def _extended(part: _Part, layer: Layer, read: tuple[int, ...], written: tuple[int, ...]) -> _Part:
-    """The part with a layer more, whose operator reads and writes at these places."""
+    """The part with one more layer, whose operator reads and writes at these places."""
     operator = layer.operators[0]
     tensors = list(part.tensors)
     own = operator.inputs + operator.outputs
@@ -97,7 +97,7 @@ def _extended(part: _Part, layer: Layer, read: tuple[int, ...], written: tuple[i
         if place == len(tensors):
             tensors.append(layer.tensors[index])
         elif place != OMITTED and layer.tensors[index].value is not None:
-            # Its elements decide what this operator does, if not what an earlier one did.
+            # The elements decide what this operator does, though not what an earlier one did.
             tensors[place] = layer.tensors[index]
     rewired = Operator(
         operator.op_type, operator.domain, operator.version, operator.attributes, read, written
@@ -112,8 +112,9 @@ def _layer(part: _Part) -> Layer:
 
 
 def _is_chain(operators: tuple[Operator, ...]) -> bool:
-    """Whether each operator reads what the one before it writes. Then there is no other order
-    to put them in, and the one that they are in is canonical."""
+    """Whether each operator reads the result of the one before it. Then there is only one order of
+    the operators, and it is canonical.
+    """
     for before, after in pairwise(operators):
         if len(before.outputs) != 1 or before.outputs[0] not in after.inputs:
             return False

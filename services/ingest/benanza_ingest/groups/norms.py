@@ -1,8 +1,7 @@
 """A sum and its normalisation, as after each half of BERT's layers.
 
-One kernel reads what is added and writes what is normalised. Where others read the sum as well,
-as in models that normalise first, it would have to be written too: that is no group, which has
-one result.
+One kernel reads the summands and writes the normalised sum. If other layers read the sum as well,
+as in models that normalise first, there is no group: the kernel would have a second result.
 """
 
 from benanza_ingest.groups.wiring import Wiring

@@ -1,9 +1,9 @@
-"""A convolution with what comes before it, such as densenet's BatchNormalization–Relu.
+"""A convolution with its prologue, such as densenet's BatchNormalization–Relu.
 
-cuDNN's graph API computes it on the first operand while the convolution reads that: the
+cuDNN's graph API computes the prologue on the first operand while the convolution reads it: the
 "generic runtime fusion engines" of its developer guide, with operations before the convolution.
-What comes after a convolution or a matrix product is not taken for that: there it costs nothing
-as an epilogue.
+Layers that follow a convolution or a matrix product are no prologue: they cost nothing in the
+epilogue of that product.
 """
 
 from benanza_ingest.groups.epilogue import LONGEST, PRODUCTS, prefixes, step
@@ -15,8 +15,8 @@ RULE = "prologue"
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the layers of each group, in the order in which they run.
 
-    Each has all that may come before a convolution, and as much of what may follow it as fits:
-    what computes the image as it reads takes a second to compile, so these are few.
+    Each has the whole prologue of a convolution, and as much of its epilogue as fits. There is one
+    group per convolution, since a kernel with a prologue takes a second to compile.
     """
     writers = {
         name: position for position, node in enumerate(wiring.graph.nodes) for name in node.outputs
@@ -33,7 +33,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
 
 
 def _before(wiring: Wiring, writers: dict[str, int], start: int) -> tuple[int, ...]:
-    """Scales and shifts by channel and then at most one Relu, which this convolution reads."""
+    """The prologue of a convolution: scales and shifts by channel, then at most one Relu."""
     found: list[int] = []
     name = wiring.node(start).inputs[0]
     while name in writers and wiring.only_reader(writers[name]) is not None:
@@ -53,7 +53,7 @@ def _before(wiring: Wiring, writers: dict[str, int], start: int) -> tuple[int, .
 
 
 def _value(wiring: Wiring, position: int) -> str:
-    """What a layer reads that is no constant, if it is all but numbers by channel."""
+    """The input of a layer that is no constant, if its other inputs are one number per channel."""
     node = wiring.node(position)
     if any(node.outputs[1:]):
         return ""

@@ -1,8 +1,8 @@
-"""A shuffle of an image's channels: seen as rows of a table, they are read by columns.
+"""A shuffle of a feature map's channels: written as the rows of a table, they are read by columns.
 
-ShuffleNet does so after a convolution in groups, and exporters write it as a Reshape to one axis
-more, a Transpose and a Reshape back. The image between them is none that could have its channels
-last; as one call the shuffle leaves them where they are.
+ShuffleNet shuffles channels after a grouped convolution, and exporters write that as a Reshape to
+one more axis, a Transpose and a Reshape back. The value in between can't have channels last; as
+one call, the shuffle can have either layout.
 """
 
 from itertools import pairwise
@@ -13,11 +13,11 @@ from benanza_ingest.groups.wiring import Wiring
 RULE = "shuffle"
 
 FEWEST_AXES = 3
-"""Of an image: a batch, channels, and an axis of space."""
+"""The fewest axes of a feature map: batch, channels, and one of space."""
 
 
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
-    """Positions of each Reshape, Transpose and Reshape that do nothing but that."""
+    """Positions of the Reshape, the Transpose and the Reshape of each shuffle."""
     groups: list[tuple[int, ...]] = []
     for start, layer in enumerate(wiring.layers):
         if not _is(layer, "Reshape", "view"):
@@ -41,18 +41,20 @@ def _shuffles(wiring: Wiring, start: int, transpose: int, end: int) -> bool:
     nodes = [wiring.node(position) for position in (start, transpose, end)]
     if any(after.inputs[0] not in before.outputs for before, after in pairwise(nodes)):
         return False
-    image, table = _shapes(wiring.layers[start])
+    feature_map, table = _shapes(wiring.layers[start])
     _, after = _shapes(wiring.layers[end])
-    if len(image) < FEWEST_AXES or image != after or len(table) != len(image) + 1:
+    if len(feature_map) < FEWEST_AXES or feature_map != after:
+        return False
+    if len(table) != len(feature_map) + 1:
         return False
     batch, rows, columns, *space = table
-    return image == (batch, rows * columns, *space) and _swaps_second_and_third(
+    return feature_map == (batch, rows * columns, *space) and _swaps_second_and_third(
         wiring.layers[transpose]
     )
 
 
 def _shapes(layer: ExtractedLayer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Of what a layer reads first, and of what it writes."""
+    """The shapes of a layer's first input and of its output."""
     assert layer.layer is not None, "skipped layers are left out"
     tensors, operator = layer.layer.tensors, layer.layer.operators[0]
     return tensors[operator.inputs[0]].shape, tensors[operator.outputs[0]].shape

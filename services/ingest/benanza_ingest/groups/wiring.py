@@ -1,20 +1,20 @@
-"""Who writes and who reads each value of a graph."""
+"""The writers and the readers of a graph's values."""
 
 from dataclasses import dataclass
 
 from benanza_ingest.extracted import ExtractedLayer
-from benanza_ingest.graph import Graph, Node
+from benanza_ingest.resolving.graph import Graph, Node
 
 OUTSIDE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """A graph's layers with their nodes: what the rules for groups look at.
+    """A graph with its layers, as the rules for groups read it.
 
-    `readers` holds for each value the positions of the layers that read it, as often as they
-    do. A value that the model returns has a reader of its own, `OUTSIDE`. `edges` go from the
-    position of a layer to that of one that reads from it, each pair once, sorted.
+    `readers` holds for each value the positions of the layers that read it, repeated if a layer
+    reads it several times. A value that the model returns has the additional reader `OUTSIDE`.
+    `edges` lead from the position of a layer to that of a reader, sorted, each pair once.
     """
 
     graph: Graph
@@ -23,17 +23,17 @@ class Wiring:
     edges: tuple[tuple[int, int], ...]
 
     def node(self, position: int) -> Node:
-        """The node that a layer was made from."""
+        """The node of the layer at a position."""
         return self.graph.nodes[position]
 
     def only_reader(self, position: int) -> int | None:
-        """The one layer that reads what this one writes, once, if there is just one."""
+        """The layer that reads the results of this one, if there is only one, and it reads once."""
         readers = [r for name in self.node(position).outputs for r in self.readers.get(name, ())]
         return readers[0] if len(readers) == 1 and readers[0] != OUTSIDE else None
 
 
 def wire(graph: Graph, layers: tuple[ExtractedLayer, ...]) -> Wiring:
-    """Looks up writers and readers once for all who ask."""
+    """Finds the writers and readers of all values, for the layers of a graph's nodes."""
     writer: dict[str, int] = {}
     readers: dict[str, list[int]] = {}
     edges: set[tuple[int, int]] = set()

@@ -61,4 +61,6 @@ def test_the_analyzer_finds_interleaved_times_of_what_it_takes_for_best(
         )
     )
     assert not isinstance(found, str)
-    assert all(math.isfinite(best.in_company_us) for best in found if math.isfinite(best.median_us))
+    assert all(
+        math.isfinite(best.interleaved_us) for best in found if math.isfinite(best.median_us)
+    )

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from benanza.bound_program import program_of
+from benanza.looking.bound_program import program_of
 from benanza_analyzer.core import Analyzer
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits

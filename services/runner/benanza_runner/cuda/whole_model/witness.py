@@ -23,7 +23,7 @@ from benanza_runner.cuda.whole_model.streams import STREAMS, assign
 from benanza_runner.cuda.whole_model.values import Values, natural
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.layer import OMITTED, Precision
-from benanza_schemas.program import Program, Step
+from benanza_schemas.program import Program, ProgramStep
 
 WIDEST = 8
 """Bytes of an integer, at most."""
@@ -138,7 +138,7 @@ class PreparedProgram:
                 self.values.forget(name)
         return calls
 
-    def _view(self, step: Step, name: str, of: str) -> Run | None:
+    def _view(self, step: ProgramStep, name: str, of: str) -> Run | None:
         """Makes the view. Returns the layout conversion that has to run first, if any."""
         tensors = dict(zip(step.names, step.layer.tensors, strict=True))
         shape, given = tensors[name].shape, tensors[of].shape
@@ -150,7 +150,7 @@ class PreparedProgram:
         self.values.view(name, of, shape, natural(shape))
         return conversion
 
-    def _found(self, step: Step) -> tuple[LinkedWorkspace, Candidate, list[str]]:
+    def _found(self, step: ProgramStep) -> tuple[LinkedWorkspace, Candidate, list[str]]:
         """The step's workspace, its variant made ready, and the values that it reads.
 
         Raises `UnsupportedError` if no library offers the variant any more.
@@ -190,11 +190,11 @@ class PreparedProgram:
         return int(self._scratch[-1].data.ptr)
 
 
-def _written(step: Step) -> list[str]:
+def _written(step: ProgramStep) -> list[str]:
     return [step.names[index] for index in step.layer.outputs]
 
 
-def _viewed(step: Step) -> tuple[str, str]:
+def _viewed(step: ProgramStep) -> tuple[str, str]:
     """The names of the value that a view makes, and of the one that it is made of."""
     first = step.layer.operators[0].inputs[0]
     if first == OMITTED:
@@ -224,7 +224,7 @@ def _last_readers(program: Program) -> dict[int, list[str]]:
     return leaving
 
 
-def _all_names(steps: Iterable[Step]) -> Iterator[str]:
+def _all_names(steps: Iterable[ProgramStep]) -> Iterator[str]:
     return iter(dict.fromkeys(name for step in steps for name in step.names))
 
 

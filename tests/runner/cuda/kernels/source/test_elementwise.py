@@ -19,6 +19,8 @@ from benanza_runner.cuda.kernels.source.elementwise import (
 )
 from tests.runner.cuda.kernels.source.on_the_cpu import aligned, run
 
+pytestmark = pytest.mark.integration
+
 OUTPUTS = [(2, 8, 4, 6), (1, 6, 5, 8), (2, 16, 1, 1), (3, 12, 64)]
 WIDTHS = [1, 2, 4]
 

@@ -8,6 +8,8 @@ import pytest
 from benanza_runner.cuda.kernels.source.normalisation import source
 from tests.runner.cuda.kernels.source.on_the_cpu import aligned, run
 
+pytestmark = pytest.mark.integration
+
 SHAPE = (2, 16, 3, 4)
 
 

@@ -11,6 +11,8 @@ from benanza_runner.arrays import Array
 from benanza_runner.cuda.kernels.source.pooling import PoolingWindow, source
 from tests.runner.cuda.kernels.source.on_the_cpu import aligned, run
 
+pytestmark = pytest.mark.integration
+
 ALL = slice(None)
 
 POOLINGS = {

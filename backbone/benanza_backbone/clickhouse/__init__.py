@@ -1,0 +1,1 @@
+"""The store: ClickHouse as a server or in the process, its tables and its queries."""

@@ -1,0 +1,259 @@
+"""The SQL of the store's own queries."""
+
+BOUNDS = """
+WITH
+    chosen AS
+    (
+        SELECT DISTINCT model_id FROM models
+        WHERE empty({models:Array(String)})
+           OR has({models:Array(String)}, name)
+           OR has({models:Array(String)}, model_id)
+    ),
+    layers_of AS
+    (
+        SELECT
+            model_id,
+            arraySort(groupArray((position, name, op))) AS nodes,
+            length(nodes) AS layers,
+            uniqExactIf(fingerprint, fingerprint != '') AS unique_layers
+        FROM model_layers FINAL
+        WHERE model_id IN chosen
+        GROUP BY model_id
+    ),
+    slowed_layers AS
+    (
+        SELECT
+            fingerprint,
+            system_id,
+            precision,
+            argMin(slowed_by, (median_us, ifNull(iqr_us, inf), measured_at, event_id, variant))
+                AS reasons
+        FROM measurements
+        WHERE cache = 'warm'
+          AND isNotNull(median_us)
+          AND measured_at <= {at:DateTime64(6, 'UTC')}
+          AND fingerprint IN (SELECT fingerprint FROM measurements WHERE slowed_by != '')
+        GROUP BY fingerprint, system_id, precision
+        HAVING reasons != ''
+    ),
+    slowed_calls_of AS
+    (
+        SELECT
+            event_id,
+            count() AS calls,
+            arraySort(groupUniqArrayArray(splitByString(', ', reasons))) AS by_reasons
+        FROM
+        (
+            SELECT event_id, system_id, precision, arrayJoin(cover) AS fingerprint
+            FROM bounds_at(at = {at:DateTime64(6, 'UTC')})
+            WHERE model_id IN chosen
+        ) AS used
+        INNER JOIN slowed_layers USING (fingerprint, system_id, precision)
+        GROUP BY event_id
+    ),
+    -- Maps instead of a second join, which would rename all columns of the first.
+    (
+        SELECT (
+            mapFromArrays(groupArray(event_id), groupArray(calls)),
+            mapFromArrays(groupArray(event_id), groupArray(by_reasons)))
+        FROM slowed_calls_of
+    ) AS slowed_of
+SELECT
+    bound.* EXCEPT (measured, free, not_counted, missing, cover) REPLACE
+    (
+        arrayMap(at -> nodes[at + 1].2, critical_path) AS critical_path
+    ),
+    layers_of.layers AS layers,
+    layers_of.unique_layers AS unique_layers,
+    -- In the order of the model's layers.
+    arraySort(arrayFlatten(arrayMap(
+        why -> arrayMap(at -> (at, nodes[at + 1].2, nodes[at + 1].3, why.reason), why.layers),
+        bound.missing))) AS lacking,
+    CAST(
+        (
+            length(bound.measured), length(bound.free), length(bound.not_counted),
+            arrayMap(layer -> (layer.2, layer.3, layer.4), lacking)
+        ),
+        'Tuple(
+            measured UInt64, free UInt64, not_counted UInt64,
+            missing Array(Tuple(name String, op String, reason String)))') AS coverage,
+    CAST(
+        (slowed_of.1[bound.event_id], slowed_of.2[bound.event_id]),
+        'Tuple(calls UInt64, by Array(String))') AS slowed
+FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
+LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
+WHERE empty({models:Array(String)})
+   OR (
+        bound.model_id IN chosen
+        AND (has({models:Array(String)}, model) OR has({models:Array(String)}, bound.model_id))
+   )
+ORDER BY
+    model, batch, mapKeys(bound.dims), mapValues(bound.dims), bound.model_id,
+    system, runtime, precision, accounting, fusion
+"""
+"""Rows of `ModelBound`: the bounds at the time `at`, of `models` by name or id, or of all."""
+
+BOUND_VERSIONS = """
+WITH
+    chosen AS
+    (
+        SELECT model_id, name, dims FROM models FINAL
+        WHERE name = {model:String} OR model_id = {model:String}
+        ORDER BY name
+        LIMIT 1 BY model_id
+    ),
+    versions AS
+    (
+        SELECT
+            *,
+            length(arrayFlatten(missing.layers)) AS lacking,
+            lagInFrame(sequential_us) OVER former AS sequential_before_us,
+            lagInFrame(parallel_us) OVER former AS parallel_before_us,
+            lagInFrame(toNullable(lacking)) OVER former AS missing_before
+        FROM
+        (
+            -- A replay computes known bounds again: equal figures are no change.
+            SELECT * FROM bounds FINAL
+            WHERE model_id IN (SELECT model_id FROM chosen)
+            ORDER BY computed_at, event_id
+            LIMIT 1 BY
+                model_id, system_id, precision, accounting, fusion, event_id,
+                sequential_us, parallel_us, roofline_us, attainable_us, missing
+        )
+        WINDOW former AS
+        (
+            PARTITION BY model_id, system_id, precision, accounting, fusion
+            ORDER BY computed_at, event_id
+            ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING
+        )
+    ),
+    causes AS
+    (
+        SELECT event_id, fingerprint, library, algorithm, median_us, failure
+        FROM measurements FINAL
+        WHERE event_id IN (SELECT cause FROM versions)
+        ORDER BY cache != 'warm', median_us ASC NULLS LAST, iqr_us ASC NULLS LAST, variant
+        LIMIT 1 BY event_id
+    ),
+    places AS
+    (
+        SELECT model_id, fingerprint, min(position) AS position
+        FROM
+        (
+            SELECT model_id, fingerprint, position FROM model_layers FINAL
+            UNION ALL
+            SELECT model_id, fingerprint, arrayMin(layers) AS position FROM model_groups FINAL
+        )
+        WHERE model_id IN (SELECT model_id FROM chosen)
+          AND fingerprint IN (SELECT fingerprint FROM causes)
+        GROUP BY model_id, fingerprint
+    ),
+    measured AS
+    (
+        SELECT
+            causes.event_id AS event_id,
+            causes.fingerprint AS fingerprint,
+            causes.library AS library,
+            causes.algorithm AS algorithm,
+            causes.median_us AS median_us,
+            causes.failure AS failure,
+            places.model_id AS model_id,
+            node.name AS layer,
+            if(layers.title = '', node.op, layers.title) AS op
+        FROM causes
+        LEFT JOIN places ON places.fingerprint = causes.fingerprint
+        LEFT JOIN (SELECT * FROM model_layers FINAL) AS node
+            ON node.model_id = places.model_id AND node.position = places.position
+        LEFT JOIN (SELECT * FROM layers FINAL) AS layers
+            ON layers.fingerprint = causes.fingerprint
+    )
+SELECT
+    chosen.name AS model,
+    version.model_id AS model_id,
+    version.batch AS batch,
+    chosen.dims AS dims,
+    if(systems.accelerator = '', systems.cpu, systems.accelerator) AS system,
+    systems.runtime AS runtime,
+    version.system_id AS system_id,
+    version.precision AS precision,
+    version.accounting AS accounting,
+    version.fusion AS fusion,
+    version.computed_at AS computed_at,
+    multiIf(
+        version.cause IN (SELECT event_id FROM measurements), 'measurement',
+        version.cause IN (SELECT event_id FROM systems), 'system',
+        version.cause IN (SELECT event_id FROM models), 'model',
+        'unknown') AS moved_by,
+    measured.layer AS layer,
+    measured.op AS op,
+    measured.fingerprint AS fingerprint,
+    measured.library AS library,
+    measured.algorithm AS algorithm,
+    measured.median_us AS layer_us,
+    measured.failure AS failure,
+    version.sequential_before_us AS sequential_before_us,
+    version.sequential_us AS sequential_us,
+    version.parallel_before_us AS parallel_before_us,
+    version.parallel_us AS parallel_us,
+    version.missing_before AS missing_before,
+    version.lacking AS missing
+FROM versions AS version
+INNER JOIN chosen ON chosen.model_id = version.model_id
+LEFT JOIN measured
+    ON measured.event_id = version.cause AND measured.model_id = version.model_id
+LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = version.system_id
+ORDER BY model, batch, model_id, system, runtime, precision, accounting, fusion, computed_at
+"""
+"""Rows of `BoundVersion` of a `model`, by name or id, each bound's versions in order of time."""
+
+OPEN_DEAD_LETTERS = """
+SELECT service, topic, count() AS letters
+FROM current_dead_letters
+WHERE state = 'open'
+GROUP BY service, topic
+"""
+
+MODELS_INGESTED = """
+SELECT model_id, name, argMax(event_id, stored_at) AS event_id
+FROM models
+WHERE model_id IN {models:Array(String)}
+GROUP BY model_id, name
+"""
+"""For each of the `models` and each of its names, the last event that ingested it."""
+
+FAILED_LAYERS = """
+SELECT fingerprint, arraySort(groupUniqArrayArray(results)) AS results
+FROM
+(
+    SELECT fingerprint, groupUniqArray(event_id) AS results
+    FROM measurements
+    WHERE {system:String} IN ('', system_id)
+    GROUP BY fingerprint, system_id, precision
+    HAVING countIf(cache = 'warm' AND isNotNull(median_us)) = 0
+        AND maxIf(measured_at, positionCaseInsensitiveUTF8(failure, {reason:String}) > 0)
+            = max(measured_at)
+)
+GROUP BY fingerprint
+ORDER BY fingerprint
+"""
+"""Layers without a time on a system at a precision, with the ids of the failed measurements: on one
+`system` or on all, and only those whose last failure contains `reason`.
+"""
+
+MEASURING_SYSTEMS = """
+SELECT DISTINCT system_id
+FROM measurements
+ORDER BY system_id
+"""
+
+LAYERS_WITH_JOBS = """
+SELECT DISTINCT fingerprint
+FROM layers
+ORDER BY fingerprint
+"""
+
+OFFSETS = """
+SELECT topic, partition, next_offset
+FROM sink_offsets FINAL
+WHERE consumer_group = {consumer_group:String}
+"""

@@ -1,0 +1,294 @@
+"""Turns events into rows of the ClickHouse tables.
+
+`benanza_schemas/clickhouse/*.sql` defines the tables; a row maps their columns to values.
+"""
+
+from datetime import UTC, datetime
+
+from benanza_schemas.events import (
+    NOTHING_TRIED,
+    AnyEvent,
+    BenchmarkRequested,
+    BoundUpdated,
+    DeadLetter,
+    DeadLetterSettled,
+    LayerKnown,
+    LayerMeasured,
+    LayerSeen,
+    ModelIngested,
+    ModelPublished,
+    ModelWitnessed,
+    SystemMeasured,
+    Variant,
+)
+from benanza_schemas.layer import AttributeValue, Layer, TensorValue
+
+Row = dict[str, object]
+
+TABLES = (
+    "model_layers",
+    "model_edges",
+    "model_groups",
+    "models",
+    "layers",
+    "systems",
+    "measurements",
+    "bounds",
+    "witnesses",
+    "dead_letters",
+)
+"""In the order in which they are written: a model is in `models` after its layers are stored."""
+
+
+PARTS_OF_MODELS = ("model_layers", "model_edges", "model_groups")
+"""The tables whose number of rows for a model may change when it is ingested again."""
+
+
+def rows(event: AnyEvent) -> dict[str, list[Row]]:
+    """The rows of an event, by table. All rows of a table have the same keys.
+
+    ModelPublished, LayerSeen and LayerKnown have no table: services read them from the event log.
+    A layer in the table `layers` has a job, therefore; `benanza seed-known-layers` relies on that.
+    """
+    match event:
+        case ModelIngested():
+            return _model(event)
+        case BenchmarkRequested():
+            return {"layers": [_layer(event.fingerprint, event.layer)]}
+        case SystemMeasured():
+            return {"systems": [_system(event)]}
+        case LayerMeasured():
+            return {"measurements": _measurements(event)}
+        case BoundUpdated():
+            return {"bounds": [_bound(event)]}
+        case ModelWitnessed():
+            return {"witnesses": [_witness(event)]}
+        case DeadLetter():
+            return {"dead_letters": [_dead_letter(event)]}
+        case DeadLetterSettled():
+            return {"dead_letters": [_settled(event)]}
+        case ModelPublished() | LayerSeen() | LayerKnown():
+            return {}
+
+
+def _model(event: ModelIngested) -> dict[str, list[Row]]:
+    model: Row = {
+        "name": event.name,
+        "model_id": event.model_id,
+        "zoo": event.zoo,
+        "sha256": event.sha256,
+        "opset": event.opset,
+        "batch": event.batch,
+        "dims": event.dims,
+        "layers": len(event.layers),
+        "event_id": event.event_id,
+    }
+    layers: list[Row] = []
+    for position, use in enumerate(event.layers):
+        summary = event.summaries[use.summary]
+        layers.append(
+            {
+                "model_id": event.model_id,
+                "position": position,
+                "name": use.name,
+                "op": summary.op,
+                "domain": summary.domain,
+                "kind": summary.kind,
+                "fingerprint": summary.fingerprint,
+                "flops": summary.flops,
+                "bytes": summary.bytes,
+                "parameters": summary.parameters,
+                "reason": summary.reason,
+            }
+        )
+    edges: list[Row] = [
+        {"model_id": event.model_id, "source": source, "target": target}
+        for source, target in event.edges
+    ]
+    groups: list[Row] = [
+        {
+            "model_id": event.model_id,
+            "position": position,
+            "fingerprint": group.fingerprint,
+            "rule": group.rule,
+            "layers": group.layers,
+            "flops": group.flops,
+            "bytes": group.bytes,
+        }
+        for position, group in enumerate(event.groups)
+    ]
+    return {
+        "model_layers": layers,
+        "model_edges": edges,
+        "model_groups": groups,
+        "models": [model],
+    }
+
+
+def _layer(fingerprint: str, layer: Layer) -> Row:
+    inputs = [layer.tensors[index] for index in layer.inputs()]
+    outputs = [layer.tensors[index] for index in layer.outputs]
+    return {
+        "fingerprint": fingerprint,
+        "title": layer.title(),
+        "operators": [operator.op_type for operator in layer.operators],
+        "domains": [operator.domain for operator in layer.operators],
+        "versions": [operator.version for operator in layer.operators],
+        "attributes": [
+            {attribute.name: _text(attribute.value) for attribute in operator.attributes}
+            for operator in layer.operators
+        ],
+        "input_shapes": [tensor.shape for tensor in inputs],
+        "input_dtypes": [tensor.dtype for tensor in inputs],
+        "input_constants": [tensor.constant for tensor in inputs],
+        "output_shapes": [tensor.shape for tensor in outputs],
+        "output_dtypes": [tensor.dtype for tensor in outputs],
+    }
+
+
+def _text(value: AttributeValue) -> str:
+    """An attribute's value as text: `3`, `SAME_UPPER`, `[1, 1]`, `float32[2, 3]`."""
+    if isinstance(value, TensorValue):
+        return f"{value.dtype}{list(value.shape)}"
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+def _system(event: SystemMeasured) -> Row:
+    system = event.system
+    return {
+        "system_id": system.system_id,
+        "runtime": system.runtime,
+        "accelerator": system.accelerator,
+        "driver": system.driver,
+        "cuda": system.cuda,
+        "cudnn": system.cudnn,
+        "cublas": system.cublas,
+        "cpu": system.cpu,
+        "threads": system.threads,
+        "libraries": system.libraries,
+        "method": system.method,
+        "ceilings.name": [ceiling.name for ceiling in event.ceilings],
+        "ceilings.precision": [ceiling.precision for ceiling in event.ceilings],
+        "ceilings.value": [ceiling.value for ceiling in event.ceilings],
+        "ceilings.iqr": [ceiling.iqr for ceiling in event.ceilings],
+        "cache_bytes": event.cache_bytes,
+        "measured_at": utc(event.measured_at),
+        "event_id": event.event_id,
+    }
+
+
+def _measurements(event: LayerMeasured) -> list[Row]:
+    """A row per variant; if nothing could be tried, one row with the reason."""
+    failure = event.failure or NOTHING_TRIED
+    variants = event.variants or (Variant(library="", algorithm="", failure=failure),)
+    return [
+        {
+            "fingerprint": event.fingerprint,
+            "system_id": event.system.system_id,
+            "precision": event.precision,
+            "measured_at": utc(event.measured_at),
+            "event_id": event.event_id,
+            "variant": position,
+            "library": variant.library,
+            "algorithm": variant.algorithm,
+            "layout": variant.layout,
+            "cache": variant.cache,
+            "samples_us": variant.samples_us,
+            "minimum_us": variant.minimum_us,
+            "median_us": variant.median_us,
+            "iqr_us": variant.iqr_us,
+            "stopped_by": variant.stopped_by,
+            "workspace_bytes": variant.workspace_bytes,
+            "layout_change_us": variant.layout_change_us,
+            "write_change_us": variant.write_change_us,
+            "chosen_by_heuristic": variant.chosen_by_heuristic,
+            "failure": variant.failure,
+            "environment": event.environment,
+        }
+        for position, variant in enumerate(variants)
+    ]
+
+
+def _bound(event: BoundUpdated) -> Row:
+    return {
+        "model_id": event.model_id,
+        "system_id": event.system_id,
+        "precision": event.precision,
+        "accounting": event.accounting,
+        "fusion": event.fusion,
+        "computed_at": utc(event.computed_at),
+        "event_id": event.event_id,
+        "cause": event.cause,
+        "batch": event.batch,
+        "sequential_us": event.sequential_us,
+        "sequential_spread_us": event.sequential_spread_us,
+        "parallel_us": event.parallel_us,
+        "parallel_spread_us": event.parallel_spread_us,
+        "roofline_us": event.roofline_us,
+        "attainable_us": event.attainable_us,
+        "measured": event.measured,
+        "free": event.free,
+        "not_counted": event.not_counted,
+        "missing": [(missing.reason, missing.layers) for missing in event.missing],
+        "cover": event.cover,
+        "critical_path": event.critical_path,
+        "layout": event.layout,
+    }
+
+
+def _witness(event: ModelWitnessed) -> Row:
+    sequential, ahead, parallel = event.sequential, event.read_ahead, event.parallel
+    return {
+        "model_id": event.model_id,
+        "system_id": event.system_id,
+        "precision": event.precision,
+        "batch": event.batch,
+        "bound_id": event.bound_id,
+        "witnessed_at": utc(event.witnessed_at),
+        "event_id": event.event_id,
+        "sequential_us": sequential and sequential.median_us,
+        "sequential_iqr_us": sequential and sequential.iqr_us,
+        "sequential_samples_us": sequential.samples_us if sequential else (),
+        "read_ahead_us": ahead and ahead.median_us,
+        "read_ahead_iqr_us": ahead and ahead.iqr_us,
+        "read_ahead_samples_us": ahead.samples_us if ahead else (),
+        "parallel_us": parallel and parallel.median_us,
+        "parallel_iqr_us": parallel and parallel.iqr_us,
+        "parallel_samples_us": parallel.samples_us if parallel else (),
+        "calls": event.calls,
+        "layout_changes": event.layout_changes,
+        "failure": event.failure,
+    }
+
+
+def _dead_letter(event: DeadLetter) -> Row:
+    return {
+        "dead_letter_id": event.event_id,
+        "state": "open",
+        "changed_at": utc(event.failed_at),
+        "service": event.service,
+        "topic": event.topic,
+        "partition": event.partition,
+        "offset": event.offset,
+        "bytes": len(event.value),
+        "reason": event.reason,
+    }
+
+
+def _settled(event: DeadLetterSettled) -> Row:
+    return {
+        "dead_letter_id": event.dead_letter_id,
+        "state": event.action,
+        "changed_at": utc(event.settled_at),
+        "service": "",
+        "topic": "",
+        "partition": 0,
+        "offset": 0,
+        "bytes": 0,
+        "reason": "",
+    }
+
+
+def utc(time: datetime) -> datetime:
+    """The same time in UTC. A time without a zone counts as UTC."""
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

@@ -1,0 +1,222 @@
+"""The store: writes events as rows of ClickHouse tables, and returns rows as typed objects.
+
+`benanza_schemas/clickhouse/*.sql` defines the tables; docs/clickhouse.md has example queries.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
+from benanza_backbone.clickhouse.connection import Address, connected, errors_mended, parse_address
+from benanza_backbone.clickhouse.migration_lock import migration_lock
+from benanza_backbone.clickhouse.migrations import lacking, migrate, shipped
+from benanza_backbone.clickhouse.queries import (
+    BOUND_VERSIONS,
+    BOUNDS,
+    FAILED_LAYERS,
+    LAYERS_WITH_JOBS,
+    MEASURING_SYSTEMS,
+    MODELS_INGESTED,
+    OFFSETS,
+    OPEN_DEAD_LETTERS,
+)
+from benanza_backbone.clickhouse.rows import PARTS_OF_MODELS, TABLES, Row, rows, utc
+from benanza_backbone.closing import Closing
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import Partition
+from benanza_backbone.telemetry import STORE_INSERT_DURATION
+from benanza_schemas.events import AnyEvent, ModelIngested
+
+if TYPE_CHECKING:
+    from clickhouse_connect.datatypes.base import ClickHouseType
+    from clickhouse_connect.driver.client import Client
+
+_END_OF_TIME = datetime(2299, 12, 31, tzinfo=UTC)
+
+
+class Store(Closing):
+    """A connection to the store, made by `Store.open`.
+
+    Use it in one thread only, and don't fork while it is open. Embedded, one process at a time uses
+    a folder, and a process opens one folder at a time. Every method blocks on the disk or the
+    network, and raises `BenanzaError` if ClickHouse reports an error.
+    """
+
+    def __init__(self, address: Address, client: "Client", resources: ExitStack) -> None:
+        self._address = address
+        self._client = client
+        self._resources = resources
+        self._column_types: dict[str, Sequence[ClickHouseType]] = {}
+
+    @classmethod
+    def open(cls, dsn: str, *, migrates: bool = True) -> Self:
+        """Opens the store at a DSN, and brings its tables up to date.
+
+        Commands that only read a store which services maintain set `migrates` to False: then a
+        store that lacks a migration is an error.
+
+        `chdb:///folder` is the engine in this process over a folder, which is created if needed;
+        `clickhouse://user:password@host:8123/database` (or `http`, `https`) is a server. Raises
+        `BenanzaError` if the DSN isn't valid, if another process uses the folder, if the server
+        doesn't answer or refuses the user, or as `migrations.migrate` does.
+        """
+        address = parse_address(dsn)
+        with ExitStack() as resources:
+            client = resources.enter_context(connected(address))
+            if migrates:
+                # The folder's lock excludes other processes; a server needs a lock of its own.
+                lock = nullcontext() if address.folder else migration_lock(client)
+                migrate(client, shipped(), lock)
+            elif behind := lacking(client, shipped()):
+                raise BenanzaError(
+                    f"the store is older than this version of benanza (it lacks {behind[0].name}); "
+                    "start the analyzer of this version first, or look with the version that it is"
+                )
+            return cls(address, client, resources.pop_all())
+
+    def close(self) -> None:
+        """Unlocks the folder, or closes the connection. May be called several times."""
+        self._resources.close()
+
+    def insert(self, events: Sequence[AnyEvent]) -> None:
+        """Stores events. After the return they survive the death of the process.
+
+        Repeated events do no harm: each counts once. A model that is ingested again replaces the
+        former one. If this raises, some of the events may be stored: insert all of them again.
+        """
+        last = {event.model_id: event for event in events if isinstance(event, ModelIngested)}
+        batches: dict[str, list[Row]] = {table: [] for table in TABLES}
+        for event in events:
+            former = isinstance(event, ModelIngested) and last[event.model_id] is not event
+            for table, new in rows(event).items():
+                if not (former and table in PARTS_OF_MODELS):
+                    batches[table] += new
+        filled = {table: batch for table, batch in batches.items() if batch}
+        if not filled:
+            return
+        began = time.perf_counter()
+        # Before new parts are written: after a crash in between, the former ones are found again.
+        self._drop_former_parts([event for event in events if isinstance(event, ModelIngested)])
+        with errors_mended(self._address):
+            for table, batch in filled.items():
+                columns = list(zip(*(row.values() for row in batch), strict=True))
+                self._insert(table, list(batch[0]), columns)
+        # Only successful inserts count: an alert watches that there are some.
+        STORE_INSERT_DURATION.observe(time.perf_counter() - began)
+
+    def _drop_former_parts(self, models: Sequence[ModelIngested]) -> None:
+        """Deletes the layers, edges and groups of those of these models that the store has from
+        other events.
+
+        Each name of a model has an event of its own, and the event of another name may be from
+        another version of ingest. So the first event of a further name deletes them as well.
+        """
+        if not models:
+            return
+        parameters = {"models": sorted({model.model_id for model in models})}
+        known: dict[str, dict[str, str]] = {}
+        for row in self.query(MODELS_INGESTED, parameters):
+            known.setdefault(row["model_id"], {})[row["name"]] = row["event_id"]
+        before = sorted(
+            {
+                model.model_id
+                for model in models
+                if model.model_id in known
+                and known[model.model_id].get(model.name) != model.event_id
+            }
+        )
+        if not before:
+            return
+        with errors_mended(self._address):
+            for table in PARTS_OF_MODELS:
+                statement = f"DELETE FROM {table} WHERE model_id IN {{models:Array(String)}}"
+                self._client.command(statement, parameters={"models": before})
+
+    def open_dead_letters(self) -> dict[tuple[str, str], int]:
+        """The number of open dead letters, by consumer group and topic."""
+        found = self.query(OPEN_DEAD_LETTERS)
+        return {(row["service"], row["topic"]): row["letters"] for row in found}
+
+    def offsets(self, group: str) -> dict[Partition, int]:
+        """The offsets that `set_offsets` stored last for a consumer group, by partition."""
+        found = self.query(OFFSETS, {"consumer_group": group})
+        return {Partition(row["topic"], row["partition"]): row["next_offset"] for row in found}
+
+    def set_offsets(self, group: str, offsets: Mapping[Partition, int]) -> None:
+        """Stores that all events before these offsets were inserted."""
+        if not offsets:
+            return
+        places = [(p.topic, p.number, offset) for p, offset in offsets.items()]
+        with errors_mended(self._address):
+            self._insert(
+                "sink_offsets",
+                ["consumer_group", "topic", "partition", "next_offset"],
+                list(zip(*((group, *of) for of in places), strict=True)),
+            )
+
+    def query(
+        self, sql: str, parameters: Mapping[str, object] | None = None
+    ) -> list[dict[str, Any]]:
+        """The rows that a statement returns, each as a map from column to value.
+
+        A parameter is `{name:Type}` in the SQL. Time stamps are returned in UTC.
+        """
+        with errors_mended(self._address):
+            result = self._client.query(sql, parameters=dict(parameters or {}))
+            return list(result.named_results())
+
+    def bounds(self, models: Sequence[str] = (), at: datetime | None = None) -> list[ModelBound]:
+        """The newest version of each bound, or the one that was the newest at the time `at`.
+
+        `models` are names or model ids; an empty sequence means all models.
+        """
+        parameters = {"models": list(models), "at": utc(at) if at else _END_OF_TIME}
+        return msgspec.convert(self.query(BOUNDS, parameters), list[ModelBound])
+
+    def history(self, model: str) -> list[BoundVersion]:
+        """All versions of the bounds of a model, by name or id, each with what moved it.
+
+        They are sorted by bound, then by time. Versions that a replay computed again with the same
+        figures are left out.
+        """
+        return msgspec.convert(self.query(BOUND_VERSIONS, {"model": model}), list[BoundVersion])
+
+    def failed_layers(self, system_id: str = "", reason: str = "") -> dict[str, list[str]]:
+        """The fingerprints of layers that have no time on a system at some precision, each with
+        the sorted ids of the measurements that failed.
+
+        Only those on the system `system_id`, if it is given; and only those whose last failure
+        contains the text `reason`, in upper or lower case.
+        """
+        found = self.query(FAILED_LAYERS, {"system": system_id, "reason": reason})
+        return {row["fingerprint"]: row["results"] for row in found}
+
+    def measuring_systems(self) -> list[str]:
+        """The sorted ids of all systems with measurements."""
+        return [row["system_id"] for row in self.query(MEASURING_SYSTEMS)]
+
+    def layers_with_jobs(self) -> list[str]:
+        """The sorted fingerprints of all layers that have a job."""
+        return [row["fingerprint"] for row in self.query(LAYERS_WITH_JOBS)]
+
+    def _insert(
+        self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]]
+    ) -> None:
+        """Inserts columns of equal length. Given rows, the client would transpose them itself."""
+        context = self._client.create_insert_context(
+            table,
+            names,
+            # Otherwise the client queries them each time, which takes as long as the insert.
+            column_types=self._column_types.get(table),
+            # Servers of 2026 collect inserts by default: a delay without gain here.
+            settings={"async_insert": 0},
+            column_oriented=True,
+            data=columns,
+        )
+        self._column_types[table] = context.column_types
+        self._client.insert(context=context)

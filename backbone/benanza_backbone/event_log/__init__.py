@@ -1,0 +1,1 @@
+"""The event log, and its embedded form in SQLite."""

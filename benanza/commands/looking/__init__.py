@@ -1,0 +1,1 @@
+"""The commands for looking, a file each."""

@@ -1,0 +1,60 @@
+"""`benanza history`: what moved a model's bounds."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import (
+    Format,
+    data_option,
+    dim_filter_option,
+    format_option,
+    model_argument,
+    none_with,
+    policy_options,
+    print_json,
+)
+from benanza.commands.startup import settings_of
+from benanza.render.history import print_history
+from benanza.render.table import console
+from benanza.request import BoundPolicy
+from benanza_schemas.layer import Accounting, Precision
+
+
+@click.command()
+@model_argument
+@dim_filter_option
+@policy_options
+@data_option
+@format_option
+def history(
+    *,
+    model: str,
+    dims: tuple[tuple[str, int], ...],
+    precisions: tuple[Precision, ...],
+    fusion: bool,
+    accounting: Accounting,
+    data: Path | None,
+    output: Format,
+) -> None:
+    """What moved the bounds of MODEL, and when.
+
+    MODEL may also be a name or an id that a table of bounds shows.
+
+    \b
+    Examples:
+      benanza history resnet50.onnx
+      benanza history bert.onnx --dim sequence=128
+      benanza history zoo:squeezenet --fusion off --format json
+    """
+    from benanza.looking.bounds import known_history
+
+    policy = BoundPolicy(precisions, fusion, accounting)
+    found = known_history(settings_of(data), model, policy, dict(dims))
+    if output == "json":
+        print_json(found)
+    elif dims and not found.history:
+        click.echo(none_with(dims))
+    else:
+        print_history(console(sys.stdout), found)

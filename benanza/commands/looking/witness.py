@@ -1,0 +1,75 @@
+"""`benanza witness`: runs the bound."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import (
+    FAILED,
+    Format,
+    Model,
+    batch_option,
+    data_option,
+    dim_option,
+    format_option,
+    precision_option,
+    print_json,
+)
+from benanza.commands.startup import settings_of
+from benanza.render.progress import TerminalProgress
+from benanza.render.table import console
+from benanza.render.witness import print_witnesses
+from benanza.request import BoundPolicy, RunRequest
+from benanza_schemas.layer import Precision
+
+
+@click.command()
+@click.argument("models", type=Model(), nargs=-1, required=True, metavar="MODEL...")
+@batch_option
+@dim_option
+@precision_option
+@data_option
+@format_option
+@click.pass_context
+def witness(
+    ctx: click.Context,
+    *,
+    models: tuple[str, ...],
+    batch_sizes: tuple[int, ...],
+    dims: tuple[tuple[str, int], ...],
+    precisions: tuple[Precision, ...],
+    data: Path | None,
+    output: Format,
+) -> None:
+    """Runs each MODEL as its lower bound says.
+
+    It shows how close to its bound a model can run. Layers without a time are benchmarked first,
+    as by `run`. Then the fastest variants of all layers and groups run on the GPU, each reading
+    what another wrote: one after the other as one CUDA graph, and on several streams. Needs an
+    NVIDIA GPU.
+
+    \b
+    Examples:
+      benanza witness resnet50.onnx --precision fp16
+      benanza witness zoo:squeezenet zoo:vgg19 --precision fp32,fp16 --format json
+    """
+    from benanza.looking.witness import witness as run_witness
+
+    request = RunRequest(
+        models=models,
+        batch_sizes=batch_sizes,
+        dims=dict(dims),
+        policy=BoundPolicy(precisions),
+        runtime="cuda",
+    )
+    with TerminalProgress(sys.stderr) as progress:
+        found = run_witness(request, settings_of(data), progress)
+    if output == "json":
+        print_json(found)
+    elif found.witnesses:
+        print_witnesses(console(sys.stdout), found)
+    for failed in found.errors:
+        click.echo(f"error: {failed.reason}", err=True)
+    if found.errors or any(each.failure for each in found.witnesses):
+        ctx.exit(FAILED)

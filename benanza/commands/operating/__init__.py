@@ -1,0 +1,1 @@
+"""The commands for operating, a file each."""

@@ -1,0 +1,43 @@
+"""`benanza retry`: layers that failed are measured again."""
+
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import Format, data_option, format_option, print_json
+from benanza.commands.startup import settings_of
+
+
+@click.command()
+@click.option("--system", default="", help="Only those that failed on this system, by its id.")
+@click.option("--reason", default="", help="Only those whose failure has this text in it.")
+@data_option
+@format_option
+def retry(*, system: str, reason: str, data: Path | None, output: Format) -> None:
+    """Asks for layers again that could not be measured.
+
+    Use it once the cause of the failures is mended. Each system measures again what failed there,
+    at the same precisions. Restart its runners first: a process keeps what it found out about
+    memory and libraries. Without Kafka, the next `benanza run` of a model with these layers
+    measures them, if the runtime and the precision are the same.
+
+    \b
+    Examples:
+      benanza retry --reason "out of memory"
+      benanza retry --system SYSTEM
+    """
+    from benanza.operating.retry import retry_failed
+    from benanza.render.units import plural
+
+    found = retry_failed(settings_of(data), system_id=system, reason=reason)
+    if output == "json":
+        print_json(found)
+        return
+    click.echo(f"asked for {plural(found.layers, 'layer')} again")
+    if found.waiting:
+        click.echo(f"{plural(found.waiting, 'layer')} wait, asked for before", err=True)
+    if found.without_job:
+        lacking = plural(found.without_job, "layer")
+        click.echo(
+            f"{lacking} failed too, without a job here: publish a model that has them", err=True
+        )

@@ -1,0 +1,34 @@
+"""`benanza topics`: makes Kafka's topics."""
+
+import click
+
+from benanza.commands.options import Format, format_option, print_json
+from benanza.commands.startup import settings_of
+
+
+@click.command()
+@format_option
+def topics(output: Format) -> None:
+    """Makes the topics that Kafka lacks.
+
+    They get the partitions, compaction and retention that the services count on. Say it once,
+    before the first service starts; saying it again changes nothing. Topics that exist are checked:
+    one that loses events is an error.
+
+    \b
+    Examples:
+      export BENANZA_KAFKA=localhost:9092
+      benanza topics
+    """
+    from benanza.operating.kafka_check import check_kafka
+    from benanza.results.operating import MadeTopics
+    from benanza_backbone.kafka_topics import create_topics
+    from benanza_backbone.settings import kafka_of
+
+    connection = kafka_of(settings_of(None))
+    made = create_topics(connection)
+    check_kafka(connection)
+    if output == "json":
+        print_json(MadeTopics(made=tuple(made)))
+    else:
+        click.echo("\n".join(f"made {topic}" for topic in made) or "all topics are there")

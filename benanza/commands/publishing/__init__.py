@@ -1,0 +1,1 @@
+"""The commands for publishing, a file each."""

@@ -1,0 +1,1 @@
+"""The commands for running, a file each."""

@@ -1,0 +1,89 @@
+"""`benanza run`: the main job."""
+
+import sys
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from benanza.commands.options import (
+    FAILED,
+    PARTIAL,
+    Format,
+    Model,
+    batch_option,
+    data_option,
+    dim_option,
+    format_option,
+    policy_options,
+    print_json,
+)
+from benanza.commands.startup import settings_of
+from benanza.render.bounds import print_lower_bounds
+from benanza.render.progress import TerminalProgress
+from benanza.render.table import console
+from benanza.request import BoundPolicy, RunRequest
+from benanza_runner.runtime import RuntimeChoice
+from benanza_schemas.layer import Accounting, Precision
+
+
+@click.command()
+@click.argument("models", type=Model(), nargs=-1, required=True, metavar="MODEL...")
+@batch_option
+@dim_option
+@policy_options
+@click.option(
+    "--runtime",
+    type=click.Choice(get_args(RuntimeChoice)),
+    default="auto",
+    help="What measures the layers; auto takes the best that works here.",
+    show_default=True,
+)
+@data_option
+@format_option
+@click.pass_context
+def run(
+    ctx: click.Context,
+    *,
+    models: tuple[str, ...],
+    batch_sizes: tuple[int, ...],
+    dims: tuple[tuple[str, int], ...],
+    precisions: tuple[Precision, ...],
+    fusion: bool,
+    accounting: Accounting,
+    runtime: RuntimeChoice,
+    data: Path | None,
+    output: Format,
+) -> None:
+    """Lower bounds: how fast each MODEL could run here.
+
+    Benchmarks those layers of the models that were never measured here before, and keeps the
+    measurements. What an interrupted run has measured is kept as well.
+
+    \b
+    Examples:
+      benanza run resnet50.onnx
+      benanza run zoo:squeezenet zoo:alexnet --batch 1,8
+      benanza run bert.onnx --dim sequence=128 --fusion off --format json
+    """
+    from benanza.running.pipeline import run as run_pipeline
+
+    request = RunRequest(
+        models=models,
+        batch_sizes=batch_sizes,
+        dims=dict(dims),
+        policy=BoundPolicy(precisions, fusion, accounting),
+        runtime=runtime,
+    )
+    with TerminalProgress(sys.stderr) as progress:
+        found = run_pipeline(request, settings_of(data), progress)
+    if output == "json":
+        print_json(found)
+    elif found.bounds:
+        print_lower_bounds(console(sys.stdout), found)
+    for failed in found.errors:
+        click.echo(f"error: {failed.reason}", err=True)
+    if found.errors:
+        ctx.exit(FAILED)
+    if any(bound.partial for bound in found.bounds):
+        ctx.exit(PARTIAL)

@@ -1,0 +1,125 @@
+"""`benanza serve`: one service over Kafka."""
+
+import logging
+from collections.abc import Sequence
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from benanza.commands.options import Precisions
+from benanza.services import SERVICES
+from benanza.settings import load
+from benanza_backbone.log import configure, quieten_kafka
+from benanza_backbone.settings import Settings, kafka_of
+from benanza_runner.runtime import RuntimeChoice
+from benanza_schemas.consumer_groups import ANALYZER, DEDUPE, INGEST, RUNNER
+from benanza_schemas.layer import Precision
+
+if TYPE_CHECKING:
+    from benanza_backbone.service import Started
+
+log = logging.getLogger(__name__)
+
+
+@click.group()
+def serve() -> None:
+    """One service over Kafka, until SIGTERM or Ctrl-C.
+
+    Needs BENANZA_KAFKA. The first signal lets it finish what it is at; a second one ends it at
+    once. /healthz, /readyz and /metrics answer on BENANZA_METRICS_PORT.
+
+    \b
+    Examples:
+      benanza serve ingest
+      benanza serve runner --precision fp32,fp16
+      BENANZA_CLICKHOUSE=clickhouse://localhost:8123 benanza serve analyzer
+    """
+
+
+@serve.command()
+@click.pass_context
+def ingest(ctx: click.Context) -> None:
+    """Models to graphs and layers."""
+    _run(ctx, INGEST, settings_of_service())
+
+
+@serve.command()
+@click.pass_context
+def dedupe(ctx: click.Context) -> None:
+    """Layers to jobs, each unique layer once."""
+    _run(ctx, DEDUPE, settings_of_service())
+
+
+@serve.command()
+@click.option(
+    "--precision",
+    "precisions",
+    type=Precisions(),
+    default=("fp32",),
+    help="fp32 (the default), tf32, fp16, bf16.",
+)
+@click.option(
+    "--runtime",
+    type=click.Choice(get_args(RuntimeChoice)),
+    default="auto",
+    help="What measures the layers; auto takes the best that works here.",
+    show_default=True,
+)
+@click.pass_context
+def runner(
+    ctx: click.Context, *, precisions: tuple[Precision, ...], runtime: RuntimeChoice
+) -> None:
+    """Jobs to results: every unique layer, measured on this system.
+
+    Runners of one system share its jobs. One of a new system begins with the first job there
+    ever was.
+    """
+    from benanza_runner.runtimes import open_runtime
+
+    settings = settings_of_service()
+    with open_runtime(runtime, settings) as opened:
+        _run(ctx, RUNNER, settings, runtime=opened, precisions=precisions)
+
+
+@serve.command()
+@click.pass_context
+def analyzer(ctx: click.Context) -> None:
+    """Results to bounds, and all that people ask for into ClickHouse.
+
+    Of several analyzers one is at work, and the others stand by for it.
+    """
+    _run(ctx, ANALYZER, settings_of_service())
+
+
+def _run(ctx: click.Context, service: str, settings: Settings, **more: object) -> None:
+    """Runs a service in this process until it ends, and exits with its status."""
+    run = resolve_name(SERVICES[service].serve)
+    ctx.exit(run(settings, say(service, settings), **more))
+
+
+def settings_of_service() -> Settings:
+    """The settings; from here on, the service logs to standard error as they say.
+
+    Raises `BenanzaError` if a setting is wrong, or if none says where Kafka is.
+    """
+    settings = load(None)
+    configure(settings.log_format)
+    # What matters of the libraries' logs, the services log themselves.
+    quieten_kafka()
+    for library in ("aiokafka", "urllib3"):
+        logging.getLogger(library).setLevel(logging.ERROR)
+    for line in settings.unknown:
+        log.warning("%s", line)
+    kafka_of(settings)
+    return settings
+
+
+def say(service: str, settings: Settings) -> "Started":
+    """What prints the line by which people see that a service runs, and where."""
+
+    def say(groups: Sequence[str], address: str) -> None:
+        brokers = ",".join(kafka_of(settings).bootstrap)
+        click.echo(f"serving {service}: Kafka {brokers}, group {', '.join(groups)}, {address}")
+
+    return say

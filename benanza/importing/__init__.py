@@ -1,0 +1,1 @@
+"""Importing: measurements that were recorded elsewhere."""

@@ -1,0 +1,1 @@
+"""The installation that the settings name: its event log and its store."""

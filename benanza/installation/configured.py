@@ -1,0 +1,47 @@
+"""The event log and the store that the settings name."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from benanza.installation.embedded import current_store, opened_log
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.log import quieten_kafka
+from benanza_backbone.settings import Settings
+
+
+@contextmanager
+def configured_log(settings: Settings) -> Iterator[EventLog]:
+    """The event log: Kafka where `BENANZA_KAFKA` is set, else the embedded one.
+
+    The embedded log belongs to this process alone until it is closed.
+
+    Raises `BenanzaError` if no broker answers, or as `opened_log` does.
+    """
+    if settings.kafka is None:
+        with opened_log(settings) as log:
+            yield log
+        return
+    # kafka-python takes a while to import, and the embedded mode does without it.
+    from benanza_backbone.kafka_log import KafkaEventLog
+
+    quieten_kafka()
+    with KafkaEventLog(settings.kafka) as log:
+        yield log
+
+
+def known_store(settings: Settings) -> AbstractContextManager[Store]:
+    """The store, up to date. Over Kafka, the services keep it so.
+
+    Read-only commands never create the data folder: its name may be misspelt. Raises
+    `BenanzaError` where there is none.
+    """
+    if settings.kafka:
+        return Store.open(settings.clickhouse, migrates=False)
+    if not settings.data.exists():
+        raise BenanzaError(
+            f"nothing is known yet: there is no folder {settings.data}; "
+            "name another one, or say: benanza run MODEL"
+        )
+    return current_store(settings)

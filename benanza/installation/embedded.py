@@ -1,0 +1,94 @@
+"""The embedded installation: an event log and a store in one folder, for one process at a time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from filelock import FileLock, Timeout
+
+from benanza_analyzer.sink import sink_step
+from benanza_analyzer.step import analyzer_step
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clock import now
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.settings import Settings
+from benanza_backbone.step import Step
+from benanza_dedupe.step import dedupe_step
+from benanza_ingest.limits import limits_of
+from benanza_ingest.step import ingest_step
+
+LOCK_FILE = "benanza.lock"
+
+AT_ONCE = 200
+"""Records that a step processes between two commits."""
+
+
+@contextmanager
+def opened_log(settings: Settings) -> Iterator[EventLog]:
+    """The event log, for this process alone.
+
+    Raises `BenanzaError` if another process has it, or if the folder can't be written.
+    """
+    try:
+        settings.data.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(settings.data / LOCK_FILE, thread_local=False)
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise BenanzaError(
+            f"another benanza is at work in {settings.data}; wait until it is done, or name "
+            "another folder with --data or BENANZA_DATA"
+        ) from None
+    except OSError as error:
+        raise BenanzaError(
+            f"can't write to {settings.data} ({error.strerror}); make it writable, or name "
+            "another folder with --data or BENANZA_DATA"
+        ) from error
+    try:
+        with SqliteEventLog(settings.event_log) as log:
+            yield log
+    finally:
+        lock.release()
+
+
+@contextmanager
+def current_store(settings: Settings) -> Iterator[Store]:
+    """The store, brought up to date with the event log.
+
+    Ingests models that were published since the last run, and goes on where a run was interrupted;
+    benchmarks nothing.
+    """
+    with opened_log(settings) as log:
+        with ingest_step(log, limits_of(settings), now) as ingest:
+            published = ingest.waiting()
+            drain(ingest)
+        if published:
+            # The store takes the names of layers from their jobs.
+            with dedupe_step(log, now) as dedupe:
+                drain(dedupe)
+        with analyzer_step(log, now) as analyzer:
+            analyze(analyzer)
+        with Store.open(settings.clickhouse) as store:
+            fill(store, log)
+            yield store
+
+
+def fill(store: Store, log: EventLog) -> None:
+    """Inserts into the store what it lacks of the event log."""
+    with sink_step(log, store, now) as step:
+        drain(step)
+
+
+def analyze(analyzer: Step) -> None:
+    """Updates the bounds, but only if events wait for the analyzer.
+
+    It has to read all results again before it takes the first one, which takes seconds.
+    """
+    if analyzer.waiting():
+        drain(analyzer)
+
+
+def drain(step: Step) -> None:
+    """Turns the step until nothing waits for it."""
+    while step.turn(AT_ONCE) or step.waiting():
+        pass

@@ -1,0 +1,1 @@
+"""Looking: the layers of a model, its bounds now and before, and what running a bound shows."""

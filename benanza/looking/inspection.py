@@ -1,0 +1,90 @@
+"""`inspect`: what ingest finds in a model, as the document that people and programs read."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from benanza.errors import about
+from benanza.results.inspection import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
+from benanza_ingest.core import model_id
+from benanza_ingest.extract import extract
+from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.source import FetchedModel, fetch
+from benanza_schemas.layer import OMITTED, AttributeValue
+
+
+def inspect_model(
+    model: str, batch: int | None, dims: Mapping[str, int], limits: Limits
+) -> Inspection:
+    """The layers of MODEL at one batch size.
+
+    `batch` None means the model's own, and 1 where it leaves that open; `dims` binds named
+    dimensions. Raises `BenanzaError` if it can't be fetched or is no model.
+    """
+    with about(model):
+        fetched = fetch(model, limits)
+        extracted = extract(fetched.content, batch=batch, dims=dims, limits=limits)
+    return _inspection(fetched, extracted)
+
+
+def _inspection(fetched: FetchedModel, model: ExtractedModel) -> Inspection:
+    return Inspection(
+        model_id=model_id(fetched.sha256, model.batch, model.dims),
+        name=fetched.name,
+        opset=model.opset,
+        batch=model.batch,
+        layers=tuple(_layer(index, layer) for index, layer in enumerate(model.layers)),
+        edges=model.edges,
+        groups=tuple(
+            InspectedGroup(fingerprint=g.fingerprint, rule=g.rule, layers=g.layers)
+            for g in model.groups
+        ),
+        unique_layers=len({layer.fingerprint for layer in model.layers if layer.fingerprint}),
+        skipped=tuple(
+            SkippedLayer(
+                index=index,
+                name=layer.name,
+                op=layer.op,
+                domain=layer.domain,
+                reason=layer.reason,
+            )
+            for index, layer in enumerate(model.layers)
+            if layer.kind == "skipped"
+        ),
+    )
+
+
+def _layer(index: int, layer: ExtractedLayer) -> InspectedLayer:
+    inputs: tuple[tuple[int, ...], ...] = ()
+    outputs: tuple[tuple[int, ...], ...] = ()
+    dtype = ""
+    if layer.layer is not None:
+        tensors, operator = layer.layer.tensors, layer.layer.operators[0]
+        inputs = tuple(tensors[i].shape for i in operator.inputs if i != OMITTED)
+        written = [tensors[i] for i in operator.outputs if i != OMITTED]
+        outputs = tuple(tensor.shape for tensor in written)
+        dtype = written[0].dtype
+    return InspectedLayer(
+        index=index,
+        name=layer.name,
+        op=layer.op,
+        domain=layer.domain,
+        fingerprint=layer.fingerprint,
+        inputs=inputs,
+        outputs=outputs,
+        dtype=dtype,
+        attributes={a.name: _plain(a.value) for a in layer.attributes()},
+        flops=layer.flops,
+        bytes=layer.bytes,
+        parameters=layer.parameters,
+        kind=layer.kind,
+        reason=layer.reason,
+    )
+
+
+def _plain(value: AttributeValue) -> Any:
+    """An attribute as JSON can hold it: it has no infinity."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

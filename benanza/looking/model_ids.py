@@ -1,0 +1,43 @@
+"""The ids of models that a user names."""
+
+from collections.abc import Sequence
+
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.errors import BenanzaError
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.source import fetch
+
+MODEL_IDS = """
+SELECT DISTINCT model_id FROM models
+WHERE name = {model:String} OR model_id = {model:String} OR sha256 = {model:String}
+ORDER BY model_id
+"""
+
+
+def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
+    """The ids of models: one for each batch size and choice of named dimensions.
+
+    A model is named as for `run`, or by the name or id that a table of bounds shows. Raises
+    `BenanzaError` for one that isn't in the store.
+    """
+    return [identity for model in models for identity in _ids_of(store, model, limits)]
+
+
+def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:
+    found = _ids(store, model)
+    if not found:
+        try:
+            found = _ids(store, fetch(model, limits).sha256)
+        except ModelError as error:
+            raise BenanzaError(f"no bounds are known for {model}, and {error}") from error
+    if not found:
+        raise BenanzaError(
+            f"no bounds are known for {model}; say: benanza run {model}, "
+            f"or benanza publish {model} where its layers are measured already"
+        )
+    return found
+
+
+def _ids(store: Store, model: str) -> list[str]:
+    return [row["model_id"] for row in store.query(MODEL_IDS, {"model": model})]

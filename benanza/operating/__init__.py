@@ -1,0 +1,1 @@
+"""Operating: what services could not do, what they do again, and whether they can start."""

@@ -1,0 +1,107 @@
+"""`check-config`: every setting, where it comes from, and whether what it names answers."""
+
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from benanza.render.units import plural
+from benanza.results.check_config import ConfigCheck, ConfigReport, ConfigSetting
+from benanza_backbone.clickhouse.connection import connected, errors_mended, parse_address
+from benanza_backbone.clickhouse.migrations import lacking, shipped
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.settings import Settings
+from benanza_runner.runtimes import open_runtime
+
+TIMEOUT_S = 5.0
+"""How long a server may take to answer."""
+
+
+class _NotInstalledError(BenanzaError):
+    """A package isn't there, which some services do without."""
+
+
+def check(settings: Settings) -> ConfigReport:
+    """Tries out the data folder, Kafka if it is named, ClickHouse and the runtimes.
+
+    Creates the folders and the database that it tries, and nothing else. Over Kafka, a service
+    has only the packages that it needs, so one that isn't installed is no failure then.
+    """
+    attempts = {"data folder": lambda: _data_folder(settings)}
+    if settings.kafka is not None:
+        kafka = settings.kafka
+        attempts["Kafka"] = lambda: _kafka(kafka)
+    attempts["ClickHouse"] = lambda: _clickhouse(settings)
+    attempts["runtime"] = lambda: _runtime(settings)
+    over_kafka = settings.kafka is not None
+    checks = [_check(name, attempt, over_kafka) for name, attempt in attempts.items()]
+    return ConfigReport(
+        settings=tuple(
+            ConfigSetting(
+                name=setting.variable,
+                value=setting.value,
+                source=setting.source,
+                description=setting.description,
+            )
+            for setting in settings.listed
+        ),
+        unknown=settings.unknown,
+        checks=tuple(checks),
+    )
+
+
+def _check(name: str, attempt: Callable[[], str], over_kafka: bool) -> ConfigCheck:
+    try:
+        return ConfigCheck(name=name, ok=True, detail=attempt())
+    except _NotInstalledError as error:
+        return ConfigCheck(name=name, ok=over_kafka, detail=str(error))
+    except BenanzaError as error:
+        return ConfigCheck(name=name, ok=False, detail=str(error))
+
+
+def _data_folder(settings: Settings) -> str:
+    try:
+        settings.data.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=settings.data) as file:
+            file.write(b"benanza")
+    except OSError as error:
+        raise BenanzaError(
+            f"can't write to {settings.data} ({error.strerror}); make it writable, or name "
+            "another folder with BENANZA_DATA"
+        ) from error
+    return f"{settings.data} is writable"
+
+
+def _kafka(connection: KafkaConnection) -> str:
+    # kafka-python takes a while to import, and the embedded mode does without it.
+    from benanza.operating.kafka_check import check_kafka
+
+    return check_kafka(connection)
+
+
+def _clickhouse(settings: Settings) -> str:
+    address = parse_address(settings.clickhouse)
+    if address.folder and not find_spec("chdb"):
+        raise _NotInstalledError(
+            "chdb is not installed here, and BENANZA_CLICKHOUSE names no server: nothing can be "
+            "stored or asked from here"
+        )
+    with connected(address, TIMEOUT_S) as client, errors_mended(address):
+        version = client.command("SELECT version()")
+        lacks = lacking(client, shipped())
+    where = "in this process, over" if address.folder else "at"
+    tables = (
+        f"its tables lack {plural(len(lacks), 'migration')}, which the next start runs"
+        if lacks
+        else "its tables are up to date"
+    )
+    return f"ClickHouse {version} answers {where} {address.shown}; {tables}"
+
+
+def _runtime(settings: Settings) -> str:
+    if not find_spec("onnxruntime"):
+        raise _NotInstalledError("onnxruntime is not installed here: nothing can be measured here")
+    with open_runtime("auto", settings) as runtime:
+        system = runtime.system()
+    where = system.accelerator or system.cpu
+    return f"{system.runtime} answers on {where}, {plural(system.threads, 'thread')}"

@@ -1,0 +1,65 @@
+"""`retry`: layers that failed are measured again."""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from benanza.installation.configured import configured_log, known_store
+from benanza.results.operating import RetriedLayers
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.processor import as_message
+from benanza_backbone.settings import Settings
+from benanza_schemas.codec import decode
+from benanza_schemas.events import BenchmarkRequested, event_id
+from benanza_schemas.topics import JOBS
+
+AT_ONCE = 1_000
+"""Events between two waits for the log: a few megabytes."""
+
+
+def retry_failed(settings: Settings, *, system_id: str = "", reason: str = "") -> RetriedLayers:
+    """Publishes another job for each layer that has no time, says the store.
+
+    Of one system, or of all; for last failures with this text in them, or for any. The job says
+    which systems are to measure the layer: those whose failures were found. The same call again,
+    before there are other results, publishes nothing. Raises `BenanzaError` for a system that has
+    measured nothing, or if the log or the store can't be reached.
+    """
+    with known_store(settings) as store:
+        if system_id and system_id not in (known := store.measuring_systems()):
+            raise BenanzaError(
+                f"no system {system_id} has measured anything here; "
+                f"those that have are: {', '.join(known) or 'none'}"
+            )
+        failed = store.failed_layers(system_id, reason)
+    with configured_log(settings) as log:
+        jobs, there = _jobs(log, failed)
+        asked = [again(jobs[fingerprint], failed[fingerprint]) for fingerprint in jobs]
+        new = [job for job in asked if job.event_id not in there]
+        for start in range(0, len(new), AT_ONCE):
+            log.append([as_message(job) for job in new[start : start + AT_ONCE]])
+    return RetriedLayers(
+        layers=len(new), waiting=len(asked) - len(new), without_job=len(failed) - len(jobs)
+    )
+
+
+def _jobs(
+    log: EventLog, fingerprints: Collection[str]
+) -> tuple[dict[str, BenchmarkRequested], set[str]]:
+    """A job of each of these layers that has one, and the ids of all of them."""
+    keys = {fingerprint.encode() for fingerprint in fingerprints}
+    found: dict[str, BenchmarkRequested] = {}
+    there: set[str] = set()
+    for record in log.records(JOBS):
+        job = decode(record.value) if record.key in keys else None
+        if isinstance(job, BenchmarkRequested):
+            found.setdefault(job.fingerprint, job)
+            there.add(job.event_id)
+    return found, there
+
+
+def again(job: BenchmarkRequested, results: Sequence[str]) -> BenchmarkRequested:
+    """The job that asks for a layer again after these results of it, which failed."""
+    identity = event_id("BenchmarkRequested", job.fingerprint, *results)
+    return msgspec.structs.replace(job, event_id=identity, after=tuple(results))

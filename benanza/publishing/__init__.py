@@ -1,0 +1,1 @@
+"""Publishing: from model files and listings of zoos to the events that services take."""

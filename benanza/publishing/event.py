@@ -1,0 +1,45 @@
+"""The event that publishes a model file."""
+
+from collections.abc import Mapping, Sequence
+
+from benanza_ingest.reading.source import FetchedModel
+from benanza_ingest.reading.zoo import PREFIX
+from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished, event_id
+
+ONNX_ZOO = "onnx"
+"""The zoo whose models are named `zoo:NAME`."""
+
+
+def model_published(
+    *,
+    name: str,
+    sha256: str,
+    uri: str,
+    zoo: str,
+    batch_sizes: Sequence[int],
+    dims: Mapping[str, int],
+    content: bytes | None = None,
+) -> ModelPublished:
+    """The event for a model file, which has the same id wherever the file is.
+
+    `content` travels in the event if it is small enough; what reads the event fetches a larger
+    file from `uri`.
+    """
+    bound = ",".join(f"{dim}={number}" for dim, number in sorted(dims.items()))
+    batches = ",".join(map(str, batch_sizes))
+    inline = content is not None and len(content) <= MAX_INLINE_MODEL_BYTES
+    return ModelPublished(
+        event_id=event_id("ModelPublished", name, zoo, sha256, batches, bound),
+        name=name,
+        zoo=zoo,
+        uri=uri,
+        sha256=sha256,
+        content=content if inline else None,
+        batch_sizes=tuple(batch_sizes),
+        dims=dict(dims),
+    )
+
+
+def zoo_of(fetched: FetchedModel) -> str:
+    """The zoo that a model says it comes from; empty for a file or an address."""
+    return ONNX_ZOO if fetched.uri.startswith(PREFIX) else ""

@@ -1,0 +1,167 @@
+"""`publish`: models, folders of models and listings of zoos, as events."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+from benanza.errors import about_model
+from benanza.installation.configured import configured_log
+from benanza.publishing.event import model_published, zoo_of
+from benanza.publishing.zoo_listing import ListedModel, is_listing, read_listing
+from benanza.results.publish import Published, PublishedModel, UnpublishedModel
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.processor import as_message
+from benanza_backbone.settings import Settings
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import Limits, limits_of
+from benanza_ingest.reading.parse import parse
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.resolving.bind import bind
+from benanza_schemas.codec import DecodeError, decode, encode
+from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished
+
+AT_ONCE = 50
+"""Models between two waits for the log: with their content, at most 50 MB."""
+
+
+class PublishRequest(NamedTuple):
+    """What to say of all models. `zoo` None means: `onnx` for `zoo:NAME`, else none."""
+
+    zoo: str | None = None
+    batch_sizes: tuple[int, ...] = ()
+    dims: Mapping[str, int] = {}
+
+
+class _Found(NamedTuple):
+    """A model that was named, and its event, or why there is none."""
+
+    model: str
+    event: ModelPublished | BenanzaError
+
+
+def publish(models: Sequence[str], request: PublishRequest, settings: Settings) -> Published:
+    """Publishes each MODEL: a model, a folder (every `.onnx` file below it), or a listing.
+
+    To Kafka, or to the embedded log where `BENANZA_KAFKA` is unset. A model that can't be
+    published is among the `errors` of the result, and the others go on. What is published
+    again has the same event id. Raises `BenanzaError` if the log can't be written; the same
+    call again does no harm.
+    """
+    limits = limits_of(settings)
+    found = chain.from_iterable(_found(model, request, limits) for model in models)
+    published: list[PublishedModel] = []
+    errors: list[UnpublishedModel] = []
+    with configured_log(settings) as log:
+        while batch := list(islice(found, AT_ONCE)):
+            log.append([as_message(e.event) for e in batch if isinstance(e.event, ModelPublished)])
+            for model, event in batch:
+                if isinstance(event, ModelPublished):
+                    published.append(_published(model, event))
+                else:
+                    reason = about_model(model, str(event))
+                    errors.append(UnpublishedModel(model=model, reason=reason))
+    return Published(models=tuple(published), errors=tuple(errors))
+
+
+def _found(model: str, request: PublishRequest, limits: Limits) -> Iterator[_Found]:
+    """What MODEL stands for: one model, or those of a folder or a listing."""
+    try:
+        if is_listing(model):
+            for entry in read_listing(model, limits):
+                yield _Found(entry.where, _listed(entry.model, request))
+        elif Path(model).is_dir():
+            for path in _onnx_files(Path(model)):
+                name = path.relative_to(model).as_posix().removesuffix(".onnx")
+                yield _Found(str(path), _fetched(str(path), request, limits, name))
+        else:
+            yield _Found(model, _fetched(model, request, limits))
+    except BenanzaError as error:
+        yield _Found(model, error)
+
+
+def _onnx_files(folder: Path) -> list[Path]:
+    files = sorted(path for path in folder.rglob("*.onnx") if path.is_file())
+    if not files:
+        raise ModelError(f"{folder} holds no .onnx file; name a folder that does")
+    return files
+
+
+def _fetched(
+    model: str, request: PublishRequest, limits: Limits, name: str | None = None
+) -> ModelPublished | BenanzaError:
+    """The event for a file or an address; it is fetched for its checksum, and checked."""
+    try:
+        fetched = fetch(model, limits)
+        # Refuses a damaged file and a misspelt dimension here, where somebody looks.
+        bind(parse(fetched.content, limits), next(iter(request.batch_sizes), None), request.dims)
+        return _checked(
+            model_published(
+                name=_text(fetched.name if name is None else name),
+                sha256=fetched.sha256,
+                uri=fetched.uri,
+                zoo=zoo_of(fetched) if request.zoo is None else request.zoo,
+                batch_sizes=request.batch_sizes,
+                dims=request.dims,
+                content=fetched.content,
+            )
+        )
+    except BenanzaError as error:
+        return error
+
+
+def _listed(
+    model: ListedModel | ModelError, request: PublishRequest
+) -> ModelPublished | BenanzaError:
+    """The event for an entry of a listing, whose checksum is taken on trust: ingest checks it."""
+    if isinstance(model, ModelError):
+        return model
+    try:
+        return _checked(
+            model_published(
+                name=model.name,
+                sha256=model.sha256,
+                uri=model.uri,
+                zoo=request.zoo or "",
+                batch_sizes=request.batch_sizes,
+                dims=request.dims,
+            )
+        )
+    except BenanzaError as error:
+        return error
+
+
+def _checked(event: ModelPublished) -> ModelPublished:
+    """The event, if services will read it: a name or an address may be too long for one."""
+    try:
+        decode(encode(event))
+    except DecodeError as error:
+        raise ModelError(f"{event.name[:80]} can't be published: {error}") from error
+    return event
+
+
+def _text(name: str) -> str:
+    """A file's name, which need not be Unicode, as text, which has to."""
+    return name.encode(errors="replace").decode()
+
+
+def _published(model: str, event: ModelPublished) -> PublishedModel:
+    inline = event.content is not None
+    warning = ""
+    if not inline and event.uri.startswith("file:"):
+        warning = (
+            f"{event.name} is larger than {MAX_INLINE_MODEL_BYTES:,} bytes and travels as "
+            f"{event.uri}: the ingest service must see the same file under that path"
+        )
+    return PublishedModel(
+        model=model,
+        name=event.name,
+        zoo=event.zoo,
+        sha256=event.sha256,
+        uri=event.uri,
+        inline=inline,
+        batch_sizes=event.batch_sizes,
+        dims=event.dims,
+        event_id=event.event_id,
+        warning=warning,
+    )

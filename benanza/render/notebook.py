@@ -1,0 +1,17 @@
+"""Tables in a notebook for what the Python API returns."""
+
+from benanza.render.bounds import bounds_html, lower_bounds_html
+from benanza.render.inspection import inspection_html
+from benanza.render.publish import published_html
+from benanza.results.bounds import Bounds, LowerBounds
+from benanza.results.inspection import Inspection
+from benanza.results.publish import Published
+from benanza.results.result import SHOWN_BY
+
+
+def show_tables() -> None:
+    """Has notebooks show these results as tables from now on."""
+    SHOWN_BY[Inspection] = inspection_html
+    SHOWN_BY[Bounds] = bounds_html
+    SHOWN_BY[LowerBounds] = lower_bounds_html
+    SHOWN_BY[Published] = published_html

@@ -1,0 +1,69 @@
+"""Models that were run as their bounds say, for people."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from benanza.render.systems import SystemNames
+from benanza.render.table import Column, printable, table
+from benanza.render.units import time_unit
+from benanza.results.witness import ModelWitness, Witnesses
+
+
+def print_witnesses(console: Console, found: Witnesses) -> None:
+    """Prints a table for each system and precision, and why models could not be run."""
+    tables: dict[tuple[str, str], list[ModelWitness]] = {}
+    for witness in found.witnesses:
+        tables.setdefault((witness.system_id, witness.precision), []).append(witness)
+    systems = SystemNames(found.witnesses)
+    for rows in tables.values():
+        console.print(_table(rows, plain=not console.is_terminal))
+        console.print(Text(printable(systems.measured_on(rows[0]))))
+    for witness in found.witnesses:
+        if witness.failure:
+            about = f"{witness.model}, batch {witness.batch}, {witness.precision}"
+            console.print(Text(printable(f"{about}: {witness.failure}")))
+
+
+def _table(witnesses: Sequence[ModelWitness], *, plain: bool) -> Table:
+    unit = time_unit(witness.sequential_bound_us for witness in witnesses)
+    columns = (
+        Column("model", "left"),
+        Column("batch"),
+        Column(f"bound {unit.name}"),
+        Column(f"attainable {unit.name}"),
+        Column(f"run {unit.name}"),
+        Column("run / bound"),
+        Column("attainable / run"),
+        Column(f"weights read ahead {unit.name}"),
+        Column("read ahead / bound"),
+        Column(f"parallel bound {unit.name}"),
+        Column(f"run on streams {unit.name}"),
+        Column("calls"),
+        Column("layout changes"),
+    )
+    rows = [
+        (
+            witness.model,
+            str(witness.batch),
+            unit.format(witness.sequential_bound_us),
+            unit.format(witness.attainable_us),
+            unit.format(witness.sequential_us),
+            _ratio(witness.sequential_us, witness.sequential_bound_us),
+            _ratio(witness.attainable_us, witness.sequential_us),
+            unit.format(witness.read_ahead_us),
+            _ratio(witness.read_ahead_us, witness.sequential_bound_us),
+            unit.format(witness.parallel_bound_us),
+            unit.format(witness.parallel_us),
+            f"{witness.calls:,}",
+            f"{witness.layout_changes:,}",
+        )
+        for witness in witnesses
+    ]
+    return table(columns, rows, plain=plain)
+
+
+def _ratio(time_us: float | None, of_us: float | None) -> str:
+    return f"{time_us / of_us:.2f}" if time_us and of_us else "-"

@@ -1,0 +1,37 @@
+"""What was published."""
+
+from benanza.results.result import Result
+
+
+class PublishedModel(Result, frozen=True, kw_only=True):
+    """A model that was published.
+
+    `model` is as it was named, or where it stands in a listing. `inline` says that the file
+    travels in the event; else the services fetch it from `uri`. `batch_sizes` empty means the
+    model's own, and 1 where it leaves that open. `warning` is empty, or says what to see to.
+    """
+
+    model: str
+    name: str
+    zoo: str
+    sha256: str
+    uri: str
+    inline: bool
+    batch_sizes: tuple[int, ...]
+    dims: dict[str, int]
+    event_id: str
+    warning: str
+
+
+class UnpublishedModel(Result, frozen=True, kw_only=True):
+    """A model that could not be published, and why."""
+
+    model: str
+    reason: str
+
+
+class Published(Result, frozen=True, kw_only=True):
+    """What was published, and what was not, each in the order in which it was named."""
+
+    models: tuple[PublishedModel, ...]
+    errors: tuple[UnpublishedModel, ...]

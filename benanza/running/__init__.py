@@ -1,0 +1,1 @@
+"""Running: the embedded pipeline, which does all that the services do in one process."""

@@ -1,0 +1,52 @@
+"""What became of the layers of a run's models, and so what reuse saved."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from benanza.results.bounds import LayerCounts
+from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_schemas.codec import decode
+from benanza_schemas.events import LayerMeasured, ModelIngested
+from benanza_schemas.layer import Precision
+from benanza_schemas.times import is_timed
+from benanza_schemas.topics import RESULTS
+
+
+def benchmarked_layers(model: ModelIngested) -> list[str]:
+    """The fingerprints of what is benchmarked of a model, as often as the model has it:
+    layers that compute or move data, and groups."""
+    summaries = [model.summaries[use.summary] for use in model.layers]
+    layers = [s.fingerprint for s in summaries if s.kind in ("compute", "movement")]
+    return layers + [group.fingerprint for group in model.groups]
+
+
+def count_layers(
+    log: EventLog,
+    models: Iterable[ModelIngested],
+    system_id: str,
+    precisions: Sequence[Precision],
+    run_began: Mapping[Partition, int],
+) -> LayerCounts:
+    """The layers of these models by what is known of them on this system.
+
+    `run_began` are the end offsets of the results from when the run began.
+    """
+    layers = [fingerprint for model in models for fingerprint in benchmarked_layers(model)]
+    keys = {fingerprint.encode() for fingerprint in layers}
+    known: set[tuple[str, Precision]] = set()
+    now: set[tuple[str, Precision]] = set()
+    failed: set[tuple[str, Precision]] = set()
+    for record in log.records(RESULTS):
+        event = decode(record.value) if record.key in keys else None
+        if not isinstance(event, LayerMeasured) or event.system.system_id != system_id:
+            continue
+        if event.precision in precisions:
+            old = record.offset < run_began[record.partition]
+            what = (known if old else now) if is_timed(event) else failed
+            what.add((event.fingerprint, event.precision))
+    return LayerCounts(
+        total=len(layers) * len(precisions),
+        unique=len(keys) * len(precisions),
+        known=len(known),
+        benchmarked=len(now - known),
+        failed=len(failed - known - now),
+    )

@@ -1,0 +1,214 @@
+"""The embedded pipeline: every service in this process, over one event log.
+
+Each stage is a step with an offset of its own, and the ids of its events follow from their causes.
+So a run may be stopped at any point, and the next one goes on from there.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
+
+from benanza.errors import about_model
+from benanza.installation.embedded import analyze, drain, fill, opened_log
+from benanza.publishing.asked_models import AskedModel, asked_models
+from benanza.request import BoundPolicy, RunRequest
+from benanza.results.bounds import FailedModel, LowerBounds
+from benanza.running.counting import benchmarked_layers, count_layers
+from benanza.running.progress import RunProgress, Silent
+from benanza.running.stopwatch import Stopwatch
+from benanza_analyzer.step import analyzer_step
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clock import now
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog, Record
+from benanza_backbone.processor import Processor, as_message
+from benanza_backbone.settings import Settings
+from benanza_dedupe.step import dedupe_step
+from benanza_ingest.limits import Limits, limits_of
+from benanza_ingest.published import ingest_published
+from benanza_ingest.reading.source import Fetch, fetch
+from benanza_ingest.step import ingest_step
+from benanza_runner.runtime import Runtime
+from benanza_runner.runtimes import open_runtime
+from benanza_runner.step import BENCHMARK_STOPS_ON, Benchmarks
+from benanza_runner.system_description import describe_system
+from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.consumer_groups import runner_group
+from benanza_schemas.events import BenchmarkRequested, DeadLetter, ModelIngested
+from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, JOBS, RESULTS
+
+
+def run(
+    request: RunRequest,
+    settings: Settings,
+    progress: RunProgress | None = None,
+    fetch: Fetch = fetch,
+) -> LowerBounds:
+    """The lower bounds of the models asked for. Benchmarks those of their layers that have no time.
+
+    A model that can't be fetched, ingested or analyzed is among the `errors` of the result,
+    and the others go on. Layers of other models in the folder are not benchmarked. `fetch` reads
+    the models, a large one more than once. Raises `BenanzaError` if the data folder, the store or
+    the runtime can't be used.
+    """
+    progress = progress or Silent()
+    watch = Stopwatch()
+    limits = limits_of(settings)
+    with open_runtime(request.runtime, settings) as runtime, opened_log(settings) as log:
+        results_before = log.end_offsets(RESULTS)
+        with watch.stage("publish"):
+            asked, errors = _publish(request, log, limits, progress, fetch)
+        ingest = partial(ingest_published, fetch=fetch)
+        with watch.stage("ingest"), ingest_step(log, limits, now, ingest) as step:
+            progress.stage("ingesting models", step.waiting())
+            while step.waiting():
+                progress.advance(step.turn(limit=1))
+        with watch.stage("dedupe"), dedupe_step(log, now) as step:
+            drain(step)
+        models = _ingested(log, asked)
+        bounds: list[ModelBound] = []
+        system_id = ""
+        if models:
+            system_id = _benchmark(request, models, log, runtime, watch, progress)
+            with watch.stage("store"), Store.open(settings.clickhouse) as store:
+                progress.stage("storing", 1)
+                fill(store, log)
+                bounds = _bounds(request.policy, store, models, system_id)
+        layers = count_layers(log, models, system_id, request.policy.precisions, results_before)
+        return LowerBounds(
+            bounds=tuple(bounds),
+            layers=layers,
+            seconds=watch.seconds,
+            errors=(*errors, *_without_bounds(log, asked, bounds)),
+        )
+
+
+def _publish(
+    request: RunRequest, log: EventLog, limits: Limits, progress: RunProgress, fetch: Fetch
+) -> tuple[list[AskedModel], list[FailedModel]]:
+    """Publishes the models that aren't ingested yet. Returns the models asked for, and those that
+    can't be had."""
+    asked: dict[str, AskedModel] = {}
+    errors: list[FailedModel] = []
+    progress.stage("fetching models", len(request.models))
+    for model in request.models:
+        try:
+            found = asked_models(model, request, limits, fetch)
+            asked |= {each.ingested_id: each for each in found}
+        except BenanzaError as error:
+            errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
+        progress.advance()
+    known = {model.event_id for model in _ingested(log, asked.values())}
+    new = [each.event for key, each in asked.items() if key not in known]
+    log.append([as_message(event) for event in new])
+    return list(asked.values()), errors
+
+
+def _ingested(log: EventLog, asked: Collection[AskedModel]) -> list[ModelIngested]:
+    """What ingest found in the models asked for, in that order."""
+    keys = {each.model_id.encode() for each in asked}
+    events = (decode(record.value) for record in log.records(GRAPHS) if record.key in keys)
+    found = {event.event_id: event for event in events if isinstance(event, ModelIngested)}
+    return [found[each.ingested_id] for each in asked if each.ingested_id in found]
+
+
+def _benchmark(
+    request: RunRequest,
+    models: Sequence[ModelIngested],
+    log: EventLog,
+    runtime: Runtime,
+    watch: Stopwatch,
+    progress: RunProgress,
+) -> str:
+    """Does the models' jobs, and updates the bounds after each. Returns the id of this system."""
+    system_id = runtime.system().system_id
+    with watch.stage("benchmark"):
+        measuring = partial(progress.stage, "measuring what this system can reach", 1)
+        if describe_system(log, runtime, request.policy.precisions, now, measuring):
+            progress.advance()
+    with watch.stage("analyze"):
+        analyzer = analyzer_step(log, now)
+    with analyzer:
+        for precision in request.policy.precisions:
+            benchmarks = Benchmarks(log, runtime, precision, now)
+            jobs = _jobs(log, models, benchmarks)
+            processor = Processor(
+                runner_group(system_id, precision).name,
+                BenchmarkRequested,
+                benchmarks.handle,
+                now,
+                BENCHMARK_STOPS_ON,
+            )
+            progress.stage(f"benchmarking layers, {precision}", len(jobs))
+            for job in jobs:
+                with watch.stage("benchmark"):
+                    log.append(processor.process(job))
+                    processor.check()
+                with watch.stage("analyze"):
+                    drain(analyzer)
+                progress.advance()
+        with watch.stage("analyze"):
+            analyze(analyzer)
+    return system_id
+
+
+def _jobs(log: EventLog, models: Iterable[ModelIngested], benchmarks: Benchmarks) -> list[Record]:
+    """The jobs of these models that are still to be done. Of each layer the last job counts."""
+    layers = {layer.encode() for model in models for layer in benchmarked_layers(model)}
+    last = {record.key: record for record in log.records(JOBS) if record.key in layers}
+    return [record for record in last.values() if _waits(record, benchmarks)]
+
+
+def _waits(record: Record, benchmarks: Benchmarks) -> bool:
+    try:
+        job = decode(record.value)
+    except DecodeError:
+        return True  # So that it becomes a dead letter.
+    return isinstance(job, BenchmarkRequested) and benchmarks.wait(job)
+
+
+def _bounds(
+    policy: BoundPolicy, store: Store, models: Sequence[ModelIngested], system_id: str
+) -> list[ModelBound]:
+    """The bounds asked for, in the order asked for."""
+    known = {
+        (bound.model_id, bound.model, bound.precision): bound
+        for bound in store.bounds([model.model_id for model in models])
+        if bound.system_id == system_id and policy.includes(bound)
+    }
+    keys = [
+        (model.model_id, model.name, precision)
+        for model in models
+        for precision in policy.precisions
+    ]
+    return [known[key] for key in keys if key in known]
+
+
+def _without_bounds(
+    log: EventLog, asked: Iterable[AskedModel], bounds: Iterable[ModelBound]
+) -> list[FailedModel]:
+    """The models that have no bound, each with the reason from the dead letters."""
+    bounded = {bound.model_id for bound in bounds}
+    failed = [each for each in asked if each.model_id not in bounded]
+    if not failed:
+        return []
+    reasons = _reasons(log)
+    errors = []
+    for each in failed:
+        ids = (each.event.event_id, each.ingested_id)
+        reason = next((reasons[i] for i in ids if i in reasons), "no bound was found for it")
+        errors.append(FailedModel(model=each.model, reason=about_model(each.model, reason)))
+    return errors
+
+
+def _reasons(log: EventLog) -> dict[str, str]:
+    """Why events became dead letters, by their ids."""
+    reasons = {}
+    for record in log.records(DEAD_LETTERS):
+        letter = decode(record.value)
+        if isinstance(letter, DeadLetter):
+            try:
+                reasons[decode(letter.value).event_id] = letter.reason
+            except DecodeError:
+                continue  # What is no event has no id.
+    return reasons

@@ -1,0 +1,1 @@
+"""Models in the form in which their bounds are computed."""

@@ -1,0 +1,43 @@
+"""The catalogue of unique layers: a small number for each fingerprint, with the layer's work.
+
+Numbers save memory and time: a model is an array of them, and one indexing operation looks up the
+times of all its layers.
+"""
+
+from array import array
+
+NOTHING = 0
+"""The number of no layer: stands at positions where a model has no layer that counts."""
+
+
+class Catalogue:
+    """Layers and groups by number, from 1, in the order in which they were first seen.
+
+    `flops` (operations) and `bytes` (moved) are the work of one execution, by number. They follow
+    from the layer's graph, so that all models agree on them. They are zero as long as no model
+    has the layer.
+    """
+
+    def __init__(self) -> None:
+        self.fingerprints = [""]
+        self.flops = array("d", [0.0])
+        self.bytes = array("d", [0.0])
+        self._numbers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """The highest number plus one."""
+        return len(self.fingerprints)
+
+    def number(self, fingerprint: str) -> int:
+        """The number of the layer with this fingerprint; a new layer gets the next number."""
+        number = self._numbers.setdefault(fingerprint, len(self.fingerprints))
+        if number == len(self.fingerprints):
+            self.fingerprints.append(fingerprint)
+            self.flops.append(0.0)
+            self.bytes.append(0.0)
+        return number
+
+    def describe(self, number: int, *, flops: int, bytes_moved: int) -> None:
+        """Stores the work of one execution of the layer: operations, and bytes moved."""
+        self.flops[number] = flops
+        self.bytes[number] = bytes_moved

@@ -1,0 +1,188 @@
+"""A model compiled into arrays of numbers, once, from which its bounds are computed.
+
+Layers and groups are represented by their numbers in the `Catalogue`. What depends on the
+accounting is stored once for each accounting.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from benanza_analyzer.models.accounting import Standing, standing
+from benanza_analyzer.models.catalogue import NOTHING, Catalogue
+from benanza_analyzer.models.cover import ComponentShape, component_shape
+from benanza_analyzer.models.model_check import check, readers
+from benanza_analyzer.models.post_dominators import nearest_post_dominators
+from benanza_schemas.events import Group, LayerSummary, ModelIngested
+from benanza_schemas.layer import Accounting
+
+RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
+"""Views that may change the shape; the others only rename a value."""
+
+
+class Component(NamedTuple):
+    """Overlapping groups over some layers, at all places of the model where they repeat.
+
+    `blocks` is the slice of the model's `block_numbers` with the numbers of the shape's blocks:
+    those of its layers, then those of its groups. `places` holds for each place the positions of
+    each of its groups, ascending.
+    """
+
+    shape: ComponentShape
+    blocks: slice
+    places: tuple[tuple[tuple[int, ...], ...], ...]
+
+
+class Counted(NamedTuple):
+    """A model under one accounting.
+
+    `numbers` holds the number of each position's layer, `NOTHING` where it isn't counted.
+    `not_counted` holds the positions that the accounting leaves out. `components` and
+    `block_numbers` are the groups that fusion may choose from.
+    """
+
+    numbers: npt.NDArray[np.int32]
+    not_counted: tuple[int, ...]
+    components: tuple[Component, ...]
+    block_numbers: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CompiledModel:
+    """A model at one batch size.
+
+    The edges lead from `sources` to `targets`, ascending by source. `parameters` counts the
+    elements of the weights of all layers. `free` holds the positions of views; `reshaping` are
+    those of them that may change the shape. `skipped` holds positions with reasons. `numbers` are
+    those of all layers and groups whose measurement can move a bound, each once.
+    """
+
+    model_id: str
+    batch: int
+    parameters: int
+    sources: npt.NDArray[np.int32]
+    targets: npt.NDArray[np.int32]
+    free: tuple[int, ...]
+    reshaping: tuple[int, ...]
+    skipped: tuple[tuple[int, str], ...]
+    paper: Counted
+    full: Counted
+    numbers: npt.NDArray[np.int32]
+
+    def counted(self, accounting: Accounting) -> Counted:
+        """The model under this accounting."""
+        return self.paper if accounting == "paper" else self.full
+
+
+def compile_model(event: ModelIngested, catalogue: Catalogue) -> CompiledModel:
+    """Compiles the model. Its layers and groups are numbered and described in the catalogue.
+
+    Raises `InvalidModelError` as `model_check.check` does.
+    """
+    check(event)
+    _describe(event, catalogue)
+    full = _count(event, "full", catalogue)
+    # Many models have the same layers under both.
+    same = _standings(event, "paper") == _standings(event, "full")
+    paper = full if same else _count(event, "paper", catalogue)
+    edges = np.array(sorted(event.edges), np.int32).reshape(-1, 2)
+    used = np.unique(np.concatenate((full.numbers, full.block_numbers)))
+    standings = _standings(event, "full")
+    return CompiledModel(
+        model_id=event.model_id,
+        batch=event.batch,
+        parameters=sum(event.summaries[use.summary].parameters for use in event.layers),
+        sources=edges[:, 0].copy(),
+        targets=edges[:, 1].copy(),
+        free=_at(standings, "free"),
+        reshaping=tuple(
+            position
+            for position in _at(standings, "free")
+            if event.summaries[event.layers[position].summary].op in RESHAPING
+        ),
+        skipped=tuple(
+            (position, event.summaries[event.layers[position].summary].reason or "skipped")
+            for position in _at(standings, "missing")
+        ),
+        paper=paper,
+        full=full,
+        numbers=used[used != NOTHING],
+    )
+
+
+def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
+    layers: list[LayerSummary | Group] = [*event.summaries, *event.groups]
+    for layer in layers:
+        if layer.fingerprint:
+            number = catalogue.number(layer.fingerprint)
+            catalogue.describe(number, flops=layer.flops, bytes_moved=layer.bytes)
+
+
+def _standings(event: ModelIngested, accounting: Accounting) -> list[Standing]:
+    """How the accounting treats the layer at each position."""
+    of_summaries = [standing(summary, accounting) for summary in event.summaries]
+    return [of_summaries[use.summary] for use in event.layers]
+
+
+def _at(standings: Sequence[Standing], wanted: Standing) -> tuple[int, ...]:
+    return tuple(position for position, found in enumerate(standings) if found == wanted)
+
+
+def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -> Counted:
+    """The model under this accounting.
+
+    A group without a counted layer is left out: it could only lengthen a cover.
+    """
+    standings = _standings(event, accounting)
+    numbers = np.full(len(standings), NOTHING, np.int32)
+    for position in _at(standings, "counted"):
+        summary = event.summaries[event.layers[position].summary]
+        numbers[position] = catalogue.number(summary.fingerprint)
+    groups = [
+        (tuple(sorted(group.layers)), catalogue.number(group.fingerprint))
+        for group in event.groups
+        if any(standings[position] == "counted" for position in group.layers)
+    ]
+    found, block_numbers = _components(groups, readers(event), numbers.tolist())
+    return Counted(numbers, _at(standings, "not_counted"), found, block_numbers)
+
+
+def _components(
+    groups: Sequence[tuple[tuple[int, ...], int]],
+    readers: Sequence[Sequence[int]],
+    numbers: Sequence[int],
+) -> tuple[tuple[Component, ...], npt.NDArray[np.int32]]:
+    """The components of these groups, each given by its positions and its number; and the numbers
+    of the components' blocks.
+
+    Components that differ in their positions only are joined: they have the same cheapest cover.
+    """
+    above = nearest_post_dominators((members for members, _ in groups), readers)
+    tops: dict[int, int] = {}
+    for position in sorted(above, reverse=True):
+        tops[position] = tops.get(above[position], above[position])
+    groups_below: dict[int, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
+    for members, number in groups:
+        groups_below[tops.get(members[-1], members[-1])].append((members, number))
+    places: dict[tuple[ComponentShape, tuple[int, ...]], list[tuple[tuple[int, ...], ...]]]
+    places = defaultdict(list)
+    for component in groups_below.values():
+        layers = sorted({position for members, _ in component for position in members})
+        local = {position: index for index, position in enumerate(layers)}
+        shape = component_shape(
+            tuple(local[above[position]] for position in layers[:-1]),
+            tuple(tuple(local[position] for position in members) for members, _ in component),
+        )
+        blocks = (*(numbers[p] for p in layers), *(number for _, number in component))
+        places[shape, blocks].append(tuple(members for members, _ in component))
+    found = []
+    block_numbers: list[int] = []
+    for (shape, blocks), where in places.items():
+        start = len(block_numbers)
+        block_numbers.extend(blocks)
+        found.append(Component(shape, slice(start, len(block_numbers)), tuple(where)))
+    return tuple(found), np.array(block_numbers, np.int32)

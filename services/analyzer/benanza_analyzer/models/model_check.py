@@ -1,0 +1,62 @@
+"""Checks of what the analyzer relies on in a model's graph. What ingest makes passes them."""
+
+from collections.abc import Sequence
+
+from benanza_backbone.errors import BenanzaError
+from benanza_schemas.events import Group, ModelIngested
+
+
+class InvalidModelError(BenanzaError):
+    """A ModelIngested event whose parts don't fit together."""
+
+
+def check(event: ModelIngested) -> None:
+    """Raises `InvalidModelError` unless the event's positions and groups are valid.
+
+    Groups must be closed: only the last layer is read outside the group, and every other layer is
+    read inside it. It follows that a group is connected, that no path leaves it and comes back,
+    and that the graph stays acyclic whichever disjoint groups are contracted: edges between blocks
+    lead from one block's last layer to a later last layer.
+    """
+    count = len(event.layers)
+    for position, use in enumerate(event.layers):
+        if use.summary >= len(event.summaries):
+            raise _invalid(event, f"layer {position} has summary {use.summary}, which isn't there")
+    for summary in event.summaries:
+        if summary.kind in ("compute", "movement") and not summary.fingerprint:
+            raise _invalid(event, f"a layer of type {summary.op} has no fingerprint")
+    for source, target in event.edges:
+        if not source < target < count:
+            raise _invalid(event, f"the edge {source} to {target} doesn't lead to a later layer")
+    read_by = readers(event)
+    for group in event.groups:
+        problem = _problem(group, event, read_by)
+        if problem:
+            raise _invalid(event, f"the {group.rule} group of layers {group.layers} {problem}")
+
+
+def readers(event: ModelIngested) -> list[list[int]]:
+    """For each position, the positions that read what it writes."""
+    read_by: list[list[int]] = [[] for _ in event.layers]
+    for source, target in event.edges:
+        read_by[source].append(target)
+    return read_by
+
+
+def _problem(group: Group, event: ModelIngested, read_by: Sequence[list[int]]) -> str:
+    members = set(group.layers)
+    if not members or len(members) < len(group.layers):
+        return "is empty or holds a layer twice"
+    last = max(members)
+    if last >= len(event.layers):
+        return "holds a layer that isn't there"
+    if any(event.summaries[event.layers[member].summary].kind == "skipped" for member in members):
+        return "holds a skipped layer"
+    for member in members - {last}:
+        if not read_by[member] or not members.issuperset(read_by[member]):
+            return f"has another way out than its last layer: layer {member}"
+    return ""
+
+
+def _invalid(event: ModelIngested, problem: str) -> InvalidModelError:
+    return InvalidModelError(f"model {event.name!r} can't be analyzed: {problem}; ingest it again")

@@ -1,0 +1,81 @@
+"""The sink: a step that writes events into the store. It runs in the analyzer's process."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clock import Clock
+from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_backbone.step import Offsets, Step
+from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK, service_of
+from benanza_schemas.events import (
+    AnyEvent,
+    BenchmarkRequested,
+    BoundUpdated,
+    DeadLetter,
+    DeadLetterSettled,
+    LayerMeasured,
+    ModelIngested,
+    ModelWitnessed,
+    SystemMeasured,
+)
+
+
+def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
+    """The step that inserts events into the store, a batch of records at a time.
+
+    The store remembers up to which offsets it was filled. So a store that is new, or was restored
+    from a copy, gets what it lacks; and one that is ahead of the group's committed offsets gets
+    some events again, which does no harm. `check` asks the store which dead letters are open, for
+    the metric.
+    """
+    group, topics = CONSUMER_GROUPS[SINK]
+    batch: list[AnyEvent] = []
+    stored: dict[Partition, int] = {}
+
+    def recover(offsets: Offsets) -> Offsets:
+        stored.clear()
+        stored.update(store.offsets(group))
+        return {p: min(offset, stored.get(p, 0)) for p, offset in offsets.items()}
+
+    def take(event: AnyEvent) -> list[AnyEvent]:
+        batch.append(event)
+        return []
+
+    def flush(offsets: Offsets) -> None:
+        store.insert(batch)
+        batch.clear()
+        further = {p: offset for p, offset in offsets.items() if offset != stored.get(p)}
+        store.set_offsets(group, further)
+        stored.update(further)
+
+    takes = (
+        *(ModelIngested, BenchmarkRequested, SystemMeasured, LayerMeasured, BoundUpdated),
+        *(ModelWitnessed, DeadLetter, DeadLetterSettled),
+    )
+    return Step(
+        log,
+        group,
+        topics,
+        takes,
+        take,
+        clock,
+        recover=recover,
+        flush=flush,
+        probe=lambda: _show(store.open_dead_letters()),
+    )
+
+
+def _show(dead_letters: Mapping[tuple[str, str], int]) -> None:
+    """Updates the metric. No sample that stays is removed in between: its alert would restart."""
+    found: Counter[tuple[str, str]] = Counter()
+    for (group, topic), letters in dead_letters.items():
+        found[service_of(group), topic] += letters
+    (metric,) = DEAD_LETTERS_OPEN.collect()
+    for sample in metric.samples:
+        labels = sample.labels["service"], sample.labels["topic"]
+        if labels not in found:
+            DEAD_LETTERS_OPEN.remove(*labels)
+    for labels, letters in found.items():
+        DEAD_LETTERS_OPEN.labels(*labels).set(letters)

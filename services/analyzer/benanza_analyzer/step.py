@@ -1,0 +1,51 @@
+"""Runs the analyzer as a step over an event log: reads graphs and results, and writes bounds."""
+
+from benanza_analyzer.core import Analyzer, AnalyzerEvent
+from benanza_analyzer.models.model_check import InvalidModelError
+from benanza_backbone.clock import Clock
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.step import Offsets, Step
+from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
+from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS
+from benanza_schemas.events import BoundUpdated, LayerMeasured, ModelIngested, SystemMeasured
+from benanza_schemas.topics import GRAPHS, RESULTS
+
+
+def analyzer_step(log: EventLog, clock: Clock) -> Step:
+    """The step that computes bounds.
+
+    Whenever its partitions are assigned, it reads again all events that any process handled before.
+    Its turns raise `BenanzaError` if only some of the partitions are assigned.
+    """
+    analyzer = Analyzer()
+
+    def recover(offsets: Offsets) -> Offsets:
+        nonlocal analyzer
+        topics = sorted(partition.topic for partition in offsets)
+        if topics not in ([], [GRAPHS, RESULTS]):
+            raise BenanzaError(
+                f"the analyzer was given partitions of {', '.join(topics)}: it needs all of "
+                f"{GRAPHS} and {RESULTS}, which have one partition each; make them again with "
+                "`benanza topics`"
+            )
+        analyzer = Analyzer()
+        for topic in topics:
+            for record in log.records(topic, offsets):
+                try:
+                    event = decode(record.value)
+                    if isinstance(event, AnalyzerEvent):
+                        analyzer.restore(event)
+                except (DecodeError, InvalidModelError):
+                    # It went to the dead letters when it was handled.
+                    continue
+        return {}
+
+    def handle(event: AnalyzerEvent) -> list[BoundUpdated]:
+        moved = analyzer.handle(event, clock())
+        BOUNDS_RECOMPUTED.inc(len(moved))
+        return moved
+
+    takes = (ModelIngested, SystemMeasured, LayerMeasured)
+    return Step(log, *CONSUMER_GROUPS[ANALYZER], takes, handle, clock, recover=recover)

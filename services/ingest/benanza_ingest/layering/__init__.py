@@ -1,0 +1,1 @@
+"""Makes layers of a graph's nodes, with identity and costs."""

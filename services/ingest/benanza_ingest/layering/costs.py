@@ -1,0 +1,187 @@
+"""Operations, bytes and parameters of a layer.
+
+An operation is an addition, a multiplication, a comparison or the evaluation of a function for one
+element; a multiply-add counts as two. A bias costs none: it is the initial value of a sum of
+products. For operators that need several operations for each element, the number follows from
+their definition in ONNX's documentation of operators.
+"""
+
+from math import prod
+
+from benanza_ingest.errors import ModelError
+from benanza_ingest.resolving.operators import MOVEMENT
+from benanza_schemas.element_types import size_bytes
+from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
+
+_PER_OUTPUT_ELEMENT = {
+    "BatchNormalization": 2,  # a scale and a shift, both known before
+    "Celu": 4,
+    "Elu": 3,
+    "Gelu": 5,
+    "GroupNormalization": 7,  # mean, difference, square, sum, scale by deviation, scale, shift
+    "HardSigmoid": 4,
+    "HardSwish": 5,
+    "InstanceNormalization": 7,
+    "LayerNormalization": 7,
+    "LogSoftmax": 5,
+    "LpNormalization": 3,
+    "MeanVarianceNormalization": 5,
+    "Mish": 4,
+    "PRelu": 2,
+    "LeakyRelu": 2,
+    "RMSNormalization": 4,
+    "Selu": 4,
+    "Softmax": 5,  # maximum, difference, exponential, sum, quotient
+    "Softplus": 3,
+    "Softsign": 3,
+    "Swish": 3,
+}
+
+_READS_WHAT_IT_WRITES = frozenset(["Gather", "GatherElements", "GatherND", "Slice"])
+"""Operators that read only a part of their first input."""
+
+MAX_OPERATIONS = 2**60
+"""More must be an error: they would take an accelerator ten minutes."""
+
+
+def flops(layer: Layer) -> int:
+    """The number of operations of a layer.
+
+    Raises `ModelError` for more than `MAX_OPERATIONS`, and `ValueError` if a size is negative.
+    """
+    operations = sum([_operator_flops(layer, operator) for operator in layer.operators])
+    if operations < 0:
+        raise ValueError("a size is negative")
+    if operations > MAX_OPERATIONS:
+        raise ModelError(
+            f"a layer ({layer.title()}) takes more than 2^60 operations; check the model's "
+            "dimensions"
+        )
+    return operations
+
+
+def moved_bytes(layer: Layer) -> int:
+    """The bytes that a layer moves: each input is read once, each output is written once.
+
+    Values inside a group of operators are not moved. Of the first input of a Gather or a Slice,
+    only as much is read as is written.
+    """
+    sizes = [size_bytes(tensor.dtype, prod(tensor.shape)) for tensor in layer.tensors]
+    moved = sum(sizes)
+    if len(layer.operators) > 1:
+        written = {index for operator in layer.operators for index in operator.outputs}
+        moved -= sum([sizes[index] for index in written.difference(layer.outputs, (OMITTED,))])
+    for operator in layer.operators:
+        if operator.op_type in _READS_WHAT_IT_WRITES:
+            moved -= _left_unread(layer, operator)
+    return moved
+
+
+def parameters(layer: Layer) -> int:
+    """The number of elements of the constant inputs, without those that decide shapes or axes."""
+    return sum([prod(t.shape) for t in layer.tensors if t.constant and t.value is None])
+
+
+def _size(tensor: Tensor) -> int:
+    return size_bytes(tensor.dtype, prod(tensor.shape))
+
+
+def _left_unread(layer: Layer, operator: Operator) -> int:
+    data = operator.inputs[0]
+    if data not in layer.inputs() or sum(op.inputs.count(data) for op in layer.operators) > 1:
+        return 0
+    written = layer.tensors[operator.outputs[0]]
+    return max(0, _size(layer.tensors[data]) - _size(written))
+
+
+def _operator_flops(layer: Layer, operator: Operator) -> int:
+    tensors = layer.tensors
+    shapes = [() if i == OMITTED else tensors[i].shape for i in operator.inputs]
+    written = [i for i in operator.outputs if i != OMITTED]
+    output = tensors[written[0]].shape if written else ()
+    elements = prod(output)
+    match operator.op_type:
+        case name if name in _PER_OUTPUT_ELEMENT:
+            return elements * _PER_OUTPUT_ELEMENT[name]
+        case "Conv" | "ConvInteger" | "DeformConv":
+            return 2 * elements * prod(shapes[1][1:])
+        case "QLinearConv":
+            return 2 * elements * prod(shapes[3][1:])
+        case "ConvTranspose":
+            return 2 * prod(shapes[0]) * prod(shapes[1][1:])
+        case "Gemm":
+            inner = shapes[0][0] if _attribute(operator, "transA") else shapes[0][-1]
+            return 2 * elements * inner
+        case "MatMul" | "MatMulInteger" | "QLinearMatMul":
+            return 2 * elements * (shapes[0][-1] if shapes[0] else 1)
+        case "Einsum":
+            return _einsum_flops(str(_attribute(operator, "equation")), shapes, elements)
+        case "Attention":
+            return _attention_flops(operator, shapes, output)
+        case "LSTM" | "GRU" | "RNN":
+            return _recurrent_flops(operator.op_type, shapes)
+        case "MaxPool" | "AveragePool" | "LpPool":
+            kernel = _attribute(operator, "kernel_shape")
+            return elements * prod(kernel if isinstance(kernel, tuple) else ())
+        case "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool":
+            return prod(shapes[0])
+        case "LRN":
+            size = _attribute(operator, "size")
+            return elements * ((size if isinstance(size, int) else 1) + 4)
+        case name if name.startswith(("Reduce", "Arg", "CumSum")):
+            return prod(shapes[0])
+        case "Sum" | "Mean" | "Max" | "Min":
+            return elements * max(1, len(operator.inputs) - 1)
+        case name if name in MOVEMENT or name == "Dropout":
+            return 0
+        case _:
+            return elements
+
+
+def _attribute(operator: Operator, name: str) -> object:
+    return next((a.value for a in operator.attributes if a.name == name), None)
+
+
+def _einsum_flops(equation: str, shapes: list[tuple[int, ...]], elements: int) -> int:
+    """Two operations for each combination of indices, and for each operand after the first."""
+    terms = equation.replace(" ", "").split("->")[0].split(",")
+    sizes: dict[str, int] = {}
+    ellipsis = 1
+    for term, shape in zip(terms, shapes, strict=False):
+        names = term.replace("...", "")
+        if "..." in term:
+            start = term.index("...")
+            end = start + len(shape) - len(names)
+            ellipsis = max(ellipsis, prod(shape[start:end]))
+            shape = shape[:start] + shape[end:]
+        sizes.update(zip(names, shape, strict=False))
+    combinations = ellipsis * prod(sizes.values())
+    return combinations if len(terms) == 1 else 2 * combinations * (len(terms) - 1)
+
+
+def _attention_flops(
+    operator: Operator, shapes: list[tuple[int, ...]], output: tuple[int, ...]
+) -> int:
+    """Two matrix products and a softmax. At rank 3, the last axis contains the heads.
+
+    The keys are the former ones, `past_key` [batch, heads, length, depth], and the new ones.
+    """
+    query, key = shapes[0], shapes[1]
+    past = shapes[4][2] if len(shapes) > 4 and len(shapes[4]) == 4 else 0
+    heads = _attribute(operator, "q_num_heads")
+    if len(query) == 3 and isinstance(heads, int):
+        batch, queries, width = query
+        keys, value_width = past + key[1], output[-1]
+        scores = batch * heads * queries * keys
+        return 2 * batch * queries * keys * (width + value_width) + 5 * scores
+    *outer, queries, depth = query
+    scores = prod(outer) * queries * (past + key[-2])
+    return 2 * scores * (depth + output[-1]) + 5 * scores
+
+
+def _recurrent_flops(op_type: str, shapes: list[tuple[int, ...]]) -> int:
+    """The matrix products of all time steps, with the weights W [directions, gates*hidden, input]
+    and R [directions, gates*hidden, hidden].
+    """
+    steps = prod(shapes[0][:2])
+    return 2 * steps * (prod(shapes[1]) + prod(shapes[2]))

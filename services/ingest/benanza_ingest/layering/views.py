@@ -1,0 +1,93 @@
+"""Finds nodes that move no data: their output is their input under another shape."""
+
+import numpy as np
+
+from benanza_ingest.resolving.fold import Array, Constants
+from benanza_ingest.resolving.graph import Node
+from benanza_schemas.layer import Layer
+
+_ALWAYS = frozenset("Identity Reshape Flatten Squeeze Unsqueeze Optional BitCast".split())
+_OF_ONE = frozenset(["Concat", "Sum", "Max", "Min", "Mean", "Split"])
+_CHANGING_NOTHING = frozenset(
+    "Cast CastLike Transpose Expand Tile Slice Pad Resize Upsample Dropout".split()
+)
+
+
+def is_view(node: Node, layer: Layer, constants: Constants) -> bool:
+    """Whether a node of the standard domain moves no data. `layer` is the layer of the node."""
+    op_type = node.op_type
+    if op_type in _ALWAYS:
+        return True
+    outputs = [layer.tensors[index] for index in layer.outputs]
+    if 0 in outputs[0].shape and all(0 in output.shape for output in outputs):
+        return True
+    if op_type in _OF_ONE:
+        if op_type == "Split":
+            return len(outputs) == 1
+        return sum(name != "" for name in node.inputs) == 1
+    if op_type not in _CHANGING_NOTHING:
+        return False
+    # For all of these, the data are the first input and the first output.
+    before, after = layer.tensors[0], outputs[0]
+    if op_type in ("Cast", "CastLike"):
+        return before.dtype == after.dtype
+    if op_type == "Transpose":
+        return _keeps_order(node, before.shape)
+    if before.shape != after.shape:
+        return False
+    if op_type == "Dropout":
+        return _is_inference(node, constants)
+    if op_type == "Slice":
+        steps = _argument(node, 4, constants)
+        return not any(node.inputs[4:]) or (steps is not None and bool((steps > 0).all()))
+    if op_type == "Pad":
+        return _pads_nothing(node, constants)
+    if op_type in ("Resize", "Upsample"):
+        return _scales_nothing(node, constants)
+    return True
+
+
+def _argument(node: Node, position: int, constants: Constants) -> Array | None:
+    if len(node.inputs) <= position or node.inputs[position] not in constants:
+        return None
+    return constants.value(node.inputs[position])
+
+
+def _keeps_order(node: Node, shape: tuple[int, ...]) -> bool:
+    given = next((list(a.ints) for a in node.proto.attribute if a.name == "perm"), None)
+    order = given or list(reversed(range(len(shape))))
+    moved = [axis for axis in order if shape[axis] != 1]
+    return moved == sorted(moved)
+
+
+def _is_inference(node: Node, constants: Constants) -> bool:
+    if any(node.outputs[1:]):  # its mask
+        return False
+    if any(a.name == "is_test" for a in node.proto.attribute):  # opset 6 and before
+        return any(a.name == "is_test" and a.i for a in node.proto.attribute)
+    if len(node.inputs) < 3 or not node.inputs[2]:
+        return True
+    training = _argument(node, 2, constants)
+    return training is not None and not np.asarray(training).any()
+
+
+def _scales_nothing(node: Node, constants: Constants) -> bool:
+    """Whether all scales are 1. A scale near 1 may keep the sizes and still move data."""
+    for attribute in node.proto.attribute:
+        if attribute.s == b"tf_crop_and_resize":
+            return False
+        if attribute.name == "scales":  # opset 8 and before
+            return all(scale == 1 for scale in attribute.floats)
+    position = 1 if len(node.inputs) == 2 else 2  # opset 10 and before, and after it
+    if not any(node.inputs[position : position + 1]):
+        return True
+    scales = _argument(node, position, constants)
+    return scales is not None and bool((scales == 1).all())
+
+
+def _pads_nothing(node: Node, constants: Constants) -> bool:
+    attribute = next((a for a in node.proto.attribute if a.name in ("pads", "paddings")), None)
+    if attribute is not None:
+        return not any(attribute.ints)
+    pads = _argument(node, 1, constants)
+    return pads is not None and not pads.any()

@@ -1,0 +1,36 @@
+"""Ingests a published model, from its event or its address."""
+
+import hashlib
+from collections.abc import Callable
+
+from benanza_ingest.core import ingest
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.source import Fetch, fetch
+from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
+
+Ingest = Callable[[ModelPublished, Limits], list[ModelIngested | LayerSeen]]
+"""The type of `ingest_published`: returns the layers of a published model, as events."""
+
+
+def ingest_published(
+    published: ModelPublished, limits: Limits, fetch: Fetch = fetch
+) -> list[ModelIngested | LayerSeen]:
+    """The model's graph and layers as events. Reads the file from the event, or by `fetch`.
+
+    Raises `ModelError` if the file can't be fetched, if its SHA-256 is another one, or if it can't
+    be ingested.
+    """
+    return ingest(published, _content(published, limits, fetch), limits)
+
+
+def _content(published: ModelPublished, limits: Limits, fetch: Fetch) -> bytes:
+    if published.content is None:
+        return fetch(published.uri, limits, published.sha256).content
+    found = hashlib.sha256(published.content).hexdigest()
+    if found != published.sha256:
+        raise ModelError(
+            f"the content of {published.name} has the SHA-256 {found}, not {published.sha256}; "
+            "publish it again"
+        )
+    return published.content

@@ -1,0 +1,1 @@
+"""Reads an ONNX file: fetches it, strips and decodes it, and checks its size."""

@@ -1,0 +1,171 @@
+"""Decodes an ONNX file into a checked `ModelProto` without the data of its weights."""
+
+from collections.abc import Iterable, Iterator
+from math import prod
+from pathlib import PurePosixPath, PureWindowsPath
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, inliner
+
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import NODES_SETTING, TENSOR_ELEMENTS_SETTING, Limits
+from benanza_ingest.reading.strip import strip
+
+KEPT_ELEMENTS = 1 << 13
+"""Constants of up to so many elements keep their data: shapes and axes are never larger."""
+
+KEPT_BYTES = 8 * KEPT_ELEMENTS
+
+STRIPPED_FROM_BYTES = 1 << 22
+"""Files of up to this size are decoded whole: the data of their weights can't be large."""
+
+MAX_AXES = 64
+"""The largest number of axes: no library supports more, nor does numpy."""
+
+
+def parse(content: bytes, limits: Limits) -> ModelProto:
+    """The model in an ONNX file, with functions inlined, without the data of its weights.
+
+    External data are never opened. Raises `ModelError` if the file is no ONNX model, or if the
+    model exceeds the limits.
+    """
+    model = _decode(content)
+    return _inline(model, limits) if model.functions else model
+
+
+def opset_imports(model: ModelProto) -> dict[str, int]:
+    """The opset version for each domain that the model names; ``""`` is the domain `ai.onnx`."""
+    return {_domain(entry.domain): entry.version for entry in model.opset_import}
+
+
+def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The bodies of a control-flow operator."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            yield attribute.g
+        elif attribute.type == AttributeProto.GRAPHS:
+            yield from attribute.graphs
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def _decode(content: bytes) -> ModelProto:
+    try:
+        if len(content) > STRIPPED_FROM_BYTES:
+            content = strip(content, KEPT_BYTES)
+        model: ModelProto = ModelProto.FromString(content)
+    except DecodeError as error:
+        raise ModelError(
+            "not an ONNX model: the file is cut off or of another format; "
+            "export or download it again"
+        ) from error
+    if not model.HasField("graph") or not model.opset_import:
+        raise ModelError("not an ONNX model: it has no graph or no opset; export it again")
+    newest = onnx.defs.onnx_opset_version()
+    version = opset_imports(model).get("", 1)
+    if version < 1:
+        raise ModelError(f"the model names opset {version}, which can't be; export it again")
+    if version > newest:
+        raise ModelError(
+            f"the model uses opset {version}, and the installed onnx package knows up to "
+            f"{newest}; upgrade onnx, or export with a lower opset"
+        )
+    return model
+
+
+def weight_dims(tensor: TensorProto, limits: Limits) -> tuple[int, ...]:
+    """The shape of a weight. Raises `ModelError` if it has a negative size."""
+    dims = tuple(tensor.dims)
+    if dims and min(dims) < 0:
+        raise ModelError(f"weight {tensor.name!r} has a negative dimension; export it again")
+    check_elements(tensor.name, dims, limits)
+    return dims
+
+
+def check_elements(name: str, shape: tuple[int, ...], limits: Limits) -> None:
+    """Raises `ModelError` for a tensor with too many elements or axes."""
+    if len(shape) > MAX_AXES:
+        raise ModelError(f"tensor {name!r} has {len(shape):,} axes; export the model again")
+    if prod(shape) > limits.tensor_elements:
+        raise ModelError(
+            f"tensor {name!r} of shape {list(shape)} has more than {limits.tensor_elements:,} "
+            f"elements; check its dimensions, or raise {TENSOR_ELEMENTS_SETTING}"
+        )
+
+
+def check_location(tensor: TensorProto) -> None:
+    """Raises `ModelError` for external data outside the model's folder.
+
+    They are never opened, but a model that refers to them must not be passed on.
+    """
+    for entry in tensor.external_data:
+        if entry.key != "location":
+            continue
+        place = str(entry.value)  # bytes, where it isn't UTF-8
+        posix, windows = PurePosixPath(place), PureWindowsPath(place)
+        outside = posix.is_absolute() or bool(windows.anchor)
+        if outside or ".." in posix.parts or ".." in windows.parts:
+            raise ModelError(
+                f"weight {tensor.name!r} has its data at {entry.value!r}, outside the model's "
+                "folder; save the model again with a plain file name for its external data"
+            )
+
+
+def _inline(model: ModelProto, limits: Limits) -> ModelProto:
+    _check_function_size(model, limits)
+    try:
+        inlined: ModelProto = inliner.inline_local_functions(model)
+    except Exception as error:
+        raise ModelError(f"the model's functions can't be inlined: {_line(error)}") from error
+    return inlined
+
+
+def _check_function_size(model: ModelProto, limits: Limits) -> None:
+    """Checks the number of nodes after inlining, before it: nested functions grow fast."""
+    bodies = {(_domain(f.domain), f.name): f.node for f in model.functions}
+    sizes: dict[tuple[str, str], int] = {}
+    under_way: set[tuple[str, str]] = set()
+
+    def size(key: tuple[str, str]) -> int:
+        if key in under_way:
+            raise ModelError(f"function {key[1]!r} calls itself; export the model again")
+        if key not in sizes:
+            under_way.add(key)
+            sizes[key] = count(bodies[key])
+            under_way.remove(key)
+        return sizes[key]
+
+    def count(nodes: Iterable[NodeProto]) -> int:
+        total = 0
+        for node in nodes:
+            key = (_domain(node.domain), node.op_type)
+            total += size(key) if key in bodies else 1
+            total += sum(count(graph.node) for graph in subgraphs(node))
+        return total
+
+    check_count(count(model.graph.node), limits)
+
+
+def check_count(nodes: int, limits: Limits) -> None:
+    """Raises `ModelError` if the model has more nodes than the limits allow."""
+    if nodes > limits.nodes:
+        raise ModelError(
+            f"the model has {nodes:,} nodes, more than {limits.nodes:,}; raise {NODES_SETTING} "
+            "to take it on"
+        )
+
+
+def check_text(names: Iterable[str]) -> None:
+    """Raises `ModelError` for a name that isn't UTF-8, which protobuf returns as bytes."""
+    if bytes in set(map(type, names)):
+        raise ModelError(
+            "a name in the model isn't UTF-8 text: the file was damaged; export or download it "
+            "again"
+        )
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

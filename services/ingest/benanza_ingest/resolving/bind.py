@@ -1,0 +1,127 @@
+"""Binds the batch size and the named dimensions of a model's inputs to numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from onnx import ModelProto, TensorShapeProto, ValueInfoProto
+
+from benanza_ingest.errors import ModelError
+from benanza_ingest.reading.parse import check_text
+
+_BATCH_NAMES = ("batch", "batch_size", "batchsize", "n", "bs", "unk_batch")
+
+MAX_DIMENSION = 2**53
+"""The largest number in events: not all languages have larger integers."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """The numbers that were bound. `dims` holds the named dimensions other than the batch,
+    `inputs` the model's inputs without weights.
+
+    `former_batch` is the model's fixed batch size if another one replaced it, else None. If it was
+    replaced, the shapes that the model declares are no longer valid.
+    """
+
+    batch: int
+    dims: dict[str, int]
+    former_batch: int | None
+    inputs: list[ValueInfoProto]
+
+    def open_names(self) -> list[str]:
+        """The names of the dimensions that were not bound."""
+        return _open_names(self.inputs)
+
+
+def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Binding:
+    """Replaces dimensions of the inputs of `model` by numbers, in place.
+
+    The batch is the dimension with a name such as `batch_size`, else the first dimension of the
+    first input. If `batch` is None, the model's own number stays, or 1 replaces an open dimension.
+    A dimension without a name gets the name `INPUT[AXIS]`. Raises `ModelError` for a number below
+    1 and for a name that the model doesn't have.
+    """
+    inputs = _inputs(model)
+    _name_unnamed(inputs)
+    names = _open_names(inputs)
+    check_text(names)
+    _check(names, batch, dims)
+    numbers = dict(dims)
+    former = None
+    batch_name = _batch_name(inputs, names)
+    if batch_name is not None:
+        if batch is not None and numbers.get(batch_name, batch) != batch:
+            raise ModelError(
+                f"the batch size can't be {batch} and {numbers[batch_name]}: {batch_name!r} is "
+                "the batch; give one of them"
+            )
+        numbers[batch_name] = batch or numbers.get(batch_name, 1)
+        chosen = numbers[batch_name]
+    else:
+        first = next((_dims(i)[0] for i in inputs if _dims(i)), None)
+        present = first.dim_value if first is not None and first.dim_value > 0 else 1
+        chosen = batch or present
+        if chosen != present:
+            former = present
+            for value in inputs:
+                if _dims(value) and _dims(value)[0].dim_value == present:
+                    _dims(value)[0].dim_value = chosen
+    if numbers:
+        _substitute(model, numbers)
+    if chosen > MAX_DIMENSION:
+        raise ModelError(f"the model has a batch size of {chosen}; give another by --batch")
+    others = {name: number for name, number in sorted(numbers.items()) if name != batch_name}
+    return Binding(batch=chosen, dims=others, former_batch=former, inputs=inputs)
+
+
+def _inputs(model: ModelProto) -> list[ValueInfoProto]:
+    """The inputs without weights, which older models list among the inputs as well."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    return [value for value in model.graph.input if value.name not in weights]
+
+
+def _open_names(inputs: list[ValueInfoProto]) -> list[str]:
+    return list(dict.fromkeys(d.dim_param for i in inputs for d in _dims(i) if d.dim_param))
+
+
+def _dims(value: ValueInfoProto) -> list[TensorShapeProto.Dimension]:
+    if not value.type.HasField("tensor_type"):
+        return []
+    return list(value.type.tensor_type.shape.dim)
+
+
+def _name_unnamed(inputs: list[ValueInfoProto]) -> None:
+    for value in inputs:
+        for axis, dim in enumerate(_dims(value)):
+            known = dim.HasField("dim_value") and dim.dim_value >= 0
+            if not known and not dim.dim_param:
+                dim.dim_param = f"{value.name}[{axis}]"
+
+
+def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None:
+    for name, number in (*dims.items(), *([] if batch is None else [("batch", batch)])):
+        if not 1 <= number <= MAX_DIMENSION:
+            raise ModelError(f"dimension {name!r} can't be {number}; give a number from 1 up")
+    for name in dims:
+        if name not in names:
+            close = get_close_matches(name, names, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            has = ", ".join(map(repr, names)) or "none: all are fixed"
+            raise ModelError(f"the model has no open dimension {name!r}; {hint}it has {has}")
+
+
+def _batch_name(inputs: list[ValueInfoProto], names: list[str]) -> str | None:
+    for name in names:
+        if name.lower() in _BATCH_NAMES:
+            return name
+    first = next((_dims(value) for value in inputs if _dims(value)), None)
+    return first[0].dim_param or None if first else None
+
+
+def _substitute(model: ModelProto, numbers: Mapping[str, int]) -> None:
+    graph = model.graph
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        for dim in _dims(value):
+            if dim.dim_param in numbers:
+                dim.dim_value = numbers[dim.dim_param]

@@ -1,0 +1,258 @@
+"""Constant folding: values that depend on shapes and constants only, evaluated on demand.
+
+A node that reads only such values is no layer. Most of the values are never evaluated: only the
+shape for a Reshape, the starts of a Slice and the like are needed, and they are small. Operators
+are evaluated by `onnx.reference`.
+"""
+
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+from benanza_ingest.reading.parse import MAX_AXES
+from benanza_ingest.resolving.inference import Inference
+from benanza_ingest.resolving.types import TensorType, Types, of_tensor
+from benanza_schemas.element_types import TO_ONNX
+
+Array = npt.NDArray[Any]
+
+MAX_ELEMENTS = 1 << 16
+"""Of constants with more elements, only type and shape are known."""
+
+_EVALUATED = frozenset(
+    "Abs Add And Cast CastLike Ceil Clip Concat Constant ConstantOfShape Cos CumSum Div Equal "
+    "Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity "
+    "IsNaN Less LessOrEqual Log Max Min Mod Mul Neg Not Or Pow Range Reciprocal ReduceMax "
+    "ReduceMin ReduceProd ReduceSum Reshape Round ScatterElements ScatterND Sign Sin Slice "
+    "Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor".split()
+)
+"""The operators that are evaluated: those on shapes and indices, but no convolution of weights."""
+
+
+class Constants:
+    """The static values of a graph: weights, and what nodes compute from weights and shapes."""
+
+    def __init__(self, model: ModelProto, types: Types, inference: Inference) -> None:
+        self._types = types
+        self._inference = inference
+        self._opsets = list(model.opset_import)
+        self._ir_version = model.ir_version
+        self._tensors: dict[str, TensorProto] = {}
+        self._producers: dict[str, tuple[NodeProto, tuple[str, ...]]] = {}
+        self._values: dict[str, Array | None] = {}
+        self._names = {""}
+
+    def add_tensor(self, name: str, tensor: TensorProto) -> None:
+        """Adds a weight."""
+        self._tensors[name] = tensor
+        self._names.add(name)
+
+    def add_array(self, name: str, value: Array) -> None:
+        """Adds a constant that the model doesn't contain."""
+        self._values[name] = value
+        self._names.add(name)
+        self.type_of(name)
+
+    def type_of(self, name: str) -> TensorType | None:
+        """The type of a value; from its elements if shape inference didn't find it."""
+        if self._is_open(name) and name in self:
+            value = self.value(name)
+            if value is not None:
+                known = of_tensor(numpy_helper.from_array(np.asarray(value)))
+                assert known is not None, "numpy has no element type that ONNX doesn't"
+                self._types[name] = known
+        return self._types.get(name)
+
+    def _is_open(self, name: str) -> bool:
+        known = self._types.get(name)
+        return known is None or not known.resolved
+
+    def add_node(self, node: NodeProto, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
+        """Adds a node that reads only static values; `inputs` are their names, aliases resolved."""
+        for output in outputs:
+            self._producers[output] = (node, inputs)
+        self._names.update(outputs)
+
+    def tensor(self, name: str) -> TensorProto | None:
+        """The value as the model contains it; None if it is computed."""
+        made = self._producers.get(name)
+        if made is None:
+            return self._tensors.get(name)
+        return next((a.t for a in made[0].attribute if a.name == "value"), None)
+
+    def producer(self, name: str) -> tuple[NodeProto, tuple[str, ...]] | None:
+        """The node that computes a static value, and its inputs' names; None for a weight."""
+        return self._producers.get(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names and name != ""
+
+    def has_all(self, names: tuple[str, ...]) -> bool:
+        """Whether all these values are static; values that are left out count as static."""
+        return self._names.issuperset(names)
+
+    def value(self, name: str) -> Array | None:
+        """The elements of a static value; None if they aren't known or are too many."""
+        # Chains of shape arithmetic can be longer than Python's stack is deep.
+        pending = [name]
+        while pending:
+            at = pending[-1]
+            if at in self._values:
+                pending.pop()
+                continue
+            if at in self._tensors:
+                self._values[at] = _elements(self._tensors[at])
+                continue
+            if at not in self._producers:
+                self._values[at] = None
+                continue
+            node, inputs = self._producers[at]
+            missing = self._unknown_inputs(node, inputs)
+            if missing:
+                pending.extend(missing)
+            else:
+                self._evaluate(node, inputs)
+        return self._values[name]
+
+    def _unknown_inputs(self, node: NodeProto, inputs: tuple[str, ...]) -> list[str]:
+        # Even a type or a shape may have to be found from the elements.
+        untyped = tuple([name for name in inputs if name in self and self._is_open(name)])
+        if node.op_type in ("Shape", "Size"):
+            inputs = untyped
+        elif node.op_type == "CastLike":
+            inputs = (*inputs[:1], *untyped)
+        elif node.op_type not in _EVALUATED and not any(
+            self._is_open(name) for name in node.output if name
+        ):
+            return []
+        return [name for name in inputs if name and name not in self._values]
+
+    def _evaluate(self, node: NodeProto, inputs: tuple[str, ...]) -> None:
+        results: list[Array | None] = [None] * len(node.output)
+        if node.op_type in ("Shape", "Size"):
+            results = [self._shape(node, inputs[0])]
+        elif node.op_type == "Constant":
+            results = [_constant(node)]
+        elif node.op_type == "CastLike":
+            results = [self._cast_like(inputs)]
+        elif node.op_type in _EVALUATED:
+            arrays = [self._values[name] if name else None for name in inputs]
+            known = all(a is not None for a, name in zip(arrays, inputs, strict=True) if name)
+            if known and _result_elements(node.op_type, arrays) <= MAX_ELEMENTS:
+                results = self._run(node, inputs, arrays)
+        for output, result in zip(node.output, results, strict=False):
+            if output:
+                small = result is not None and result.size <= MAX_ELEMENTS
+                self._values[output] = result if small else None
+        outputs = filter(None, node.output)
+        if any(self._values.get(name) is None and self._is_open(name) for name in outputs):
+            for name in inputs:
+                self.type_of(name)
+            self._inference.infer(node, inputs, self._values)
+
+    def _shape(self, node: NodeProto, name: str) -> Array | None:
+        known = self.type_of(name)
+        if known is None or known.shape is None:
+            return None
+        if node.op_type == "Size":
+            fits = known.resolved and known.elements() < 1 << 63
+            return np.array(known.elements(), np.int64) if fits else None
+        bounds = {a.name: a.i for a in node.attribute}
+        part = known.shape[bounds.get("start", 0) : bounds.get("end", len(known.shape))]
+        if any(not isinstance(size, int) for size in part):
+            return None
+        return np.array(part, np.int64)
+
+    def _cast_like(self, inputs: tuple[str, ...]) -> Array | None:
+        """CastLike uses only the type of its second input, which may be no constant."""
+        value, like = self._values[inputs[0]], self.type_of(inputs[1])
+        if value is None or like is None or like.dtype == "string":
+            return None
+        target = helper.tensor_dtype_to_np_dtype(TO_ONNX[like.dtype])
+        try:
+            with np.errstate(all="ignore"):
+                return value.astype(target)
+        except (TypeError, ValueError):  # text that says no number
+            return None
+
+    def _run(
+        self, node: NodeProto, inputs: tuple[str, ...], arrays: list[Array | None]
+    ) -> list[Array | None]:
+        from onnx.reference import ReferenceEvaluator  # the import takes 0.1 s, rarely needed
+
+        renamed = NodeProto()
+        renamed.CopyFrom(node)
+        del renamed.input[:]
+        renamed.input.extend(inputs)
+        feeds = {name: a for name, a in zip(inputs, arrays, strict=True) if name}
+        outputs = [name for name in node.output if name]
+        graph = helper.make_graph(
+            [renamed],
+            "constant",
+            [helper.make_empty_tensor_value_info(name) for name in feeds],
+            [helper.make_empty_tensor_value_info(name) for name in outputs],
+        )
+        model = helper.make_model(graph, opset_imports=self._opsets)
+        try:
+            with np.errstate(all="ignore"):
+                found = iter(ReferenceEvaluator(model).run(None, feeds))
+        except Exception:  # noqa: BLE001  a constant that can't be computed is unknown
+            return [None] * len(node.output)
+        return [_array(next(found)) if name else None for name in node.output]
+
+
+def _array(value: object) -> Array | None:
+    return np.asarray(value) if isinstance(value, np.ndarray | np.generic | int | float) else None
+
+
+def _elements(tensor: TensorProto) -> Array | None:
+    if tensor.data_location == TensorProto.EXTERNAL or len(tensor.dims) > MAX_AXES:
+        return None
+    if prod(tensor.dims) > MAX_ELEMENTS:
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except Exception:  # noqa: BLE001  data that don't fit the shape: only the type is known
+        return None
+
+
+def _constant(node: NodeProto) -> Array | None:
+    for attribute in node.attribute:
+        match attribute.name:
+            case "value":
+                return _elements(attribute.t)
+            case "value_int":
+                return np.array(attribute.i, np.int64)
+            case "value_ints":
+                return np.array(attribute.ints, np.int64)
+            case "value_float":
+                return np.array(attribute.f, np.float32)
+            case "value_floats":
+                return np.array(attribute.floats, np.float32)
+    return None
+
+
+def _result_elements(op_type: str, arrays: list[Array | None]) -> int:
+    """An upper bound for the elements of a result, before it is computed: it may be huge."""
+    present = [a for a in arrays if a is not None]
+    sizes = [int(a.size) for a in present]
+    try:
+        match op_type:
+            case "ConstantOfShape":
+                return prod(int(size) for size in present[0])
+            case "Expand" | "Tile":
+                return sizes[0] * prod(abs(int(size)) for size in present[1])
+            case "Range":
+                start, limit, delta = (float(a.item()) for a in present)
+                return max(0, ceil((limit - start) / delta))
+            case "Gather" | "GatherND" | "ScatterND" | "ScatterElements":
+                return prod(max(1, size) for size in sizes[:2])
+            case "Concat":
+                return sum(sizes)
+        return prod(np.broadcast_shapes(*(a.shape for a in present)))
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError):
+        # Shapes that don't broadcast are those of operators that read parts of their input.
+        return max(sizes, default=1)

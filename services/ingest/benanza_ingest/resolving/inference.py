@@ -1,0 +1,88 @@
+"""Shape inference for one node, with the elements of its static inputs."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, shape_inference
+
+from benanza_ingest.reading.parse import opset_imports, subgraphs
+from benanza_ingest.resolving.operators import schema
+from benanza_ingest.resolving.types import TensorType, Types, from_proto
+
+_MAX_COMPLAINT = 200
+_TAGS = re.compile(r"\[\w+Error\] |\(op_type:.*?\): ")
+"""Prefixes of onnx's error messages."""
+
+
+class Inference:
+    """Infers the types of single nodes' outputs, and adds them to the types of a graph's values.
+
+    `complaints` holds what is wrong with a node, as one line, by the names of the node's outputs.
+    """
+
+    def __init__(self, model: ModelProto, types: Types) -> None:
+        self._types = types
+        self._opsets = list(model.opset_import)
+        self._opset = opset_imports(model)
+        self._ir_version = model.ir_version
+        self.complaints: dict[str, str] = {}
+
+    def infer(
+        self,
+        node: NodeProto,
+        inputs: Sequence[str],
+        values: Mapping[str, npt.NDArray[Any] | None],
+    ) -> None:
+        """Infers the types of a node's outputs from those of its inputs.
+
+        `inputs` are the names of the inputs, with aliases resolved; `values` holds the elements of
+        those that are known. Types that can't be inferred stay as they are: layers that need them
+        are skipped.
+        """
+        if any(subgraphs(node)):
+            return
+        types: dict[str, TypeProto] = {}
+        data: dict[str, TensorProto] = {}
+        for name in filter(None, inputs):
+            known = self._types.get(name)
+            if known is None:
+                return
+            types[name] = self._types.proto(known)
+            value = values.get(name)
+            if value is not None:
+                data[name] = numpy_helper.from_array(np.asarray(value), name)
+        renamed = NodeProto()
+        renamed.CopyFrom(node)
+        del renamed.input[:]
+        renamed.input.extend(inputs)
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        definition = schema(node.op_type, domain, self._opset.get(domain))
+        if definition is None:
+            return
+        try:
+            found = shape_inference.infer_node_outputs(
+                definition, renamed, types, data, None, self._opsets, self._ir_version
+            )
+        except Exception as error:  # noqa: BLE001  onnx raises many types, with a message that says what is wrong
+            self._complain(node, str(error))
+            return
+        for name, inferred in found.items():
+            sizes = [dim.dim_value for dim in inferred.tensor_type.shape.dim]
+            if min(sizes, default=0) < 0:
+                self._complain(node, f"its result would have the sizes {sizes}")
+            known = from_proto(inferred)
+            if known is not None and _says_more(known, self._types.get(name)):
+                self._types[name] = known
+
+    def _complain(self, node: NodeProto, said: str) -> None:
+        line = " ".join(_TAGS.sub("", said).split())[:_MAX_COMPLAINT]
+        self.complaints.update(dict.fromkeys(node.output, line))
+
+
+def _says_more(new: TensorType, old: TensorType | None) -> bool:
+    if old is None or old.shape is None:
+        return True
+    return new.resolved and not old.resolved

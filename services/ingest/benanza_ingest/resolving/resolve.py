@@ -1,0 +1,238 @@
+"""Resolves a parsed model into its graph of live nodes with types, in one pass over the nodes.
+
+The pass takes constants out, resolves known sequences and conditions, and infers open types again
+with the constants that are known by then.
+"""
+
+from math import prod
+
+import numpy as np
+import onnx
+from onnx import ModelProto, TensorProto, shape_inference
+
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.parse import (
+    check_count,
+    check_location,
+    opset_imports,
+    weight_dims,
+)
+from benanza_ingest.resolving import sequences
+from benanza_ingest.resolving.bind import Binding
+from benanza_ingest.resolving.branches import with_own_names
+from benanza_ingest.resolving.causes import Causes
+from benanza_ingest.resolving.fold import Constants
+from benanza_ingest.resolving.graph import (
+    CONTROL_FLOW,
+    Graph,
+    Node,
+    in_topological_order,
+    make_node,
+    without_dead,
+)
+from benanza_ingest.resolving.inference import Inference
+from benanza_ingest.resolving.sequences import Sequences
+from benanza_ingest.resolving.types import TensorType, Types, tensor_type
+from benanza_ingest.resolving.wellformed import check_nodes
+from benanza_schemas.element_types import FROM_ONNX
+
+_RANDOM = frozenset(
+    "RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial".split()
+)
+_ALWAYS_CONSTANT = frozenset(("Shape", "Size", "Constant"))
+_NEVER_CONSTANT = _RANDOM | CONTROL_FLOW | sequences.OPERATORS
+_MAX_NESTING = 64
+
+
+def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
+    """The graph of a model whose inputs were bound, with the types that are known.
+
+    Raises `ModelError` if the graph has a cycle, if it reads values that nothing writes, or if it
+    exceeds the limits.
+    """
+    check_count(len(model.graph.node), limits)
+    nodes = in_topological_order(model.graph)
+    check_nodes(nodes, opset_imports(model), limits)
+    types = Types()
+    if binding.former_batch is None:
+        inferred = _inferred(model).graph
+        types.add_values(inferred.value_info)
+        types.add_values(inferred.output)
+    # Otherwise the shapes that the model declares are those of another batch size.
+    types.add_values(binding.inputs)
+    return _Resolver(model, types, binding, limits).run(nodes)
+
+
+def _inferred(model: ModelProto) -> ModelProto:
+    # Without onnx's data propagation, which takes a hundred bytes for each element of a vector of
+    # any size: `Constants` does its work.
+    try:
+        return shape_inference.infer_shapes(model)
+    except Exception:  # noqa: BLE001  contradicting types: infer node by node
+        return model
+
+
+class _Resolver:
+    def __init__(self, model: ModelProto, types: Types, binding: Binding, limits: Limits) -> None:
+        self._limits = limits
+        self._opset = opset_imports(model)
+        self._types = types
+        self._former_batch = binding.former_batch
+        self._batch = binding.batch
+        self._inference = Inference(model, types)
+        self._constants = Constants(model, types, self._inference)
+        self._causes = Causes(binding, types, self._constants, self._inference, self._opset)
+        self._sequences = Sequences(types, self._constants)
+        self._weight_types: dict[tuple[int, tuple[int, ...]], TensorType | None] = {}
+        self._aliases: dict[str, str] = {}
+        self._nodes: list[Node] = []
+        self._outputs = [value.name for value in model.graph.output]
+        self._add_weights(model.graph)
+
+    def run(self, nodes: list[Node]) -> Graph:
+        self._add(nodes, 0)
+        outputs = [self._aliases.get(name, name) for name in self._outputs]
+        outputs.extend(self._sequences.parts(tuple(outputs)))
+        return Graph(
+            nodes=without_dead(self._nodes, outputs, self._opset),
+            types=self._types,
+            constants=self._constants,
+            causes=self._causes,
+            outputs=outputs,
+        )
+
+    def _add_weights(self, graph: onnx.GraphProto) -> None:
+        for tensor in graph.initializer:
+            name, known = tensor.name, self._weight_type(tensor)
+            if known is not None:
+                self._types[name] = known
+            self._constants.add_tensor(name, tensor)
+        for sparse in graph.sparse_initializer:
+            dense = TensorProto(
+                name=sparse.values.name,
+                dims=sparse.dims,
+                data_type=sparse.values.data_type,
+                data_location=TensorProto.EXTERNAL,
+            )
+            known = self._weight_type(dense)
+            if known is not None:
+                self._types[dense.name] = known
+            self._constants.add_tensor(dense.name, dense)
+
+    def _weight_type(self, tensor: TensorProto) -> TensorType | None:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            check_location(tensor)
+        look = tensor.data_type, tuple(tensor.dims[:])
+        if look not in self._weight_types:
+            dims = weight_dims(tensor, self._limits)
+            dtype = FROM_ONNX.get(tensor.data_type)
+            self._weight_types[look] = None if dtype is None else tensor_type(dtype, dims)
+        return self._weight_types[look]
+
+    def _add(self, nodes: list[Node], depth: int) -> None:
+        constants, aliases = self._constants, self._aliases
+        opset = self._opset.get("", 0)
+        for node in nodes:
+            if aliases:
+                node.inputs = tuple([aliases.get(name, name) for name in node.inputs])
+                node.captured = tuple([aliases.get(name, name) for name in node.captured])
+            if node.domain or not opset:  # the operator isn't known
+                self._add_node(node)
+            elif self._is_constant(node):
+                constants.add_node(node.proto, node.inputs, node.outputs)
+                if self._former_batch is not None:
+                    self._infer(node)
+            elif node.op_type in sequences.OPERATORS and opset >= sequences.SINCE:
+                self._add_sequence(node, depth)
+            elif node.op_type != "If" or not self._add_branch(node, depth):
+                if node.op_type == "Identity":
+                    self._sequences.alias(node.outputs[0], node.inputs[0])
+                self._add_node(node)
+
+    def _is_constant(self, node: Node) -> bool:
+        op_type, inputs = node.op_type, node.inputs
+        if op_type in _ALWAYS_CONSTANT:
+            return True
+        if not inputs or op_type in _NEVER_CONSTANT:
+            return False
+        if op_type == "CastLike":  # of its second input it uses only the type
+            inputs = inputs[:1]
+        return self._constants.has_all(inputs)
+
+    def _add_sequence(self, node: Node, depth: int) -> None:
+        resolved = self._sequences.resolve(node.proto, node.inputs, self._opset.get("", 1))
+        if resolved is None:
+            self._add_node(node)
+            return
+        protos, aliases = resolved
+        self._add([make_node(proto) for proto in protos], depth + 1)
+        self._aliases.update(aliases)
+
+    def _add_branch(self, node: Node, depth: int) -> bool:
+        """Replaces an If whose condition is known by the branch that runs."""
+        if depth > _MAX_NESTING or node.inputs[0] not in self._constants:
+            return False
+        condition = self._constants.value(node.inputs[0])
+        if condition is None or condition.size != 1:
+            return False
+        wanted = "then_branch" if condition.item() else "else_branch"
+        body = next((a.g for a in node.proto.attribute if a.name == wanted), None)
+        if body is None:
+            return False
+        body = with_own_names(body, f"{next(filter(None, node.outputs), '')}/")
+        self._types.add_values(body.value_info)
+        self._types.add_values(body.output)
+        self._add_weights(body)
+        self._add([make_node(proto) for proto in body.node], depth + 1)
+        for outer, inner in zip(node.outputs, body.output, strict=False):
+            self._aliases[outer] = self._aliases.get(inner.name, inner.name)
+            self._sequences.alias(outer, inner.name)
+        return True
+
+    def _add_node(self, node: Node) -> None:
+        if self._former_batch is not None and node.op_type == "Reshape":
+            self._follow_batch(node)
+        # A node that reads a sequence reads its tensors: the nodes that made the sequence are gone.
+        if self._sequences.any_known:
+            node.captured += self._sequences.parts(node.inputs + node.captured)
+        if self._has_open_outputs(node):
+            self._infer(node)
+            if self._has_open_outputs(node):
+                self._causes.note(node)
+        self._nodes.append(node)
+
+    def _has_open_outputs(self, node: Node) -> bool:
+        for name in node.outputs:
+            known = self._types.get(name)
+            if (known is None or not known.resolved) and name:
+                return True
+        return False
+
+    def _infer(self, node: Node) -> None:
+        """Infers the types of one node's outputs, with the constants that are known."""
+        if node.op_type in CONTROL_FLOW:
+            return
+        values = {}
+        for name in node.inputs:
+            if name in self._constants:
+                self._constants.type_of(name)
+                values[name] = self._constants.value(name)
+        self._inference.infer(node.proto, node.inputs, values)
+
+    def _follow_batch(self, node: Node) -> None:
+        """Replaces the former batch size in the shape of a Reshape by the new one."""
+        data, shape = node.inputs[0], node.inputs[1] if len(node.inputs) > 1 else ""
+        known, target = self._types.get(data), self._constants.value(shape) if shape else None
+        if known is None or not known.resolved or target is None or target.shape in ((), (0,)):
+            return
+        wanted = [int(size) for size in target.ravel()]
+        if wanted[0] != self._former_batch or any(size == 0 for size in wanted[1:]):
+            return
+        rest = prod(size for size in wanted[1:] if size > 0)
+        open_sizes = -1 in wanted[1:]
+        fits = known.elements() == self._former_batch * rest
+        would_fit = known.elements() == self._batch * rest
+        if (would_fit and not fits) or (open_sizes and known.dims()[0] == self._batch):
+            name = f"{shape}.batch{self._batch}"
+            self._constants.add_array(name, np.array([self._batch, *wanted[1:]], np.int64))
+            node.inputs = (data, name, *node.inputs[2:])

@@ -1,0 +1,57 @@
+"""The runner as a service over Kafka."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+
+from benanza_backbone.clock import now
+from benanza_backbone.kafka_log import KafkaEventLog
+from benanza_backbone.service import Service, Started
+from benanza_backbone.settings import Settings, kafka_of
+from benanza_backbone.step import Step
+from benanza_backbone.telemetry import GPU_BUSY
+from benanza_runner.nvidia import busy_ratio
+from benanza_runner.runtime import Runtime
+from benanza_runner.runtimes import longest_job_s
+from benanza_runner.step import runner_step
+from benanza_runner.system_description import describe_system
+from benanza_schemas.consumer_groups import RUNNER, runner_group
+from benanza_schemas.layer import Precision
+
+AT_ONCE = 1
+"""Jobs that a turn takes: they take long, and what is committed after each isn't done again."""
+
+
+def serve(
+    settings: Settings, started: Started, *, runtime: Runtime, precisions: Sequence[Precision]
+) -> int:
+    """Runs the service on this system, with a step for each precision, until a signal ends it.
+
+    Returns the exit status. To be called in the process's main thread. Raises `BenanzaError` if
+    the service can't be started.
+    """
+    kafka = kafka_of(settings)
+    system_id = runtime.system().system_id
+    service = Service(RUNNER, settings)
+    device = Lock()
+    longest_s = longest_job_s(settings) * len(precisions)
+
+    def add(precision: Precision) -> None:
+        @contextmanager
+        def opened() -> Iterator[Step]:
+            with KafkaEventLog(kafka, longest_s) as log:
+                with device:
+                    describe_system(log, runtime, [precision], now)
+                    step = runner_step(log, runtime, precision, now, device)
+                with step:
+                    yield step
+
+        name = f"{RUNNER} {precision}"
+        service.add(name, opened, limit=AT_ONCE, longest_turn_s=longest_s)
+
+    for precision in precisions:
+        add(precision)
+    if accelerator := runtime.system().accelerator:
+        GPU_BUSY.labels(accelerator).set_function(busy_ratio)
+    groups = [runner_group(system_id, precision).name for precision in precisions]
+    return service.run(lambda address: started(groups, address))

@@ -1,0 +1,75 @@
+"""The runner as a step over an event log: jobs to results, on one system at one precision."""
+
+from contextlib import AbstractContextManager, nullcontext
+
+from benanza_backbone.clock import Clock
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.step import Step
+from benanza_backbone.telemetry import BENCHMARK_DURATION, JOBS
+from benanza_runner.core import Runner
+from benanza_runner.measured_layers import MeasuredLayers
+from benanza_runner.runtime import Runtime
+from benanza_schemas.consumer_groups import runner_group
+from benanza_schemas.events import BenchmarkRequested, LayerMeasured
+from benanza_schemas.layer import Precision
+
+
+def runner_step(
+    log: EventLog,
+    runtime: Runtime,
+    precision: Precision,
+    clock: Clock,
+    device: AbstractContextManager[object] | None = None,
+) -> Step:
+    """The step that measures jobs on one system at one precision, from the first job on.
+
+    `device`, if given, is entered for each benchmark, so that steps that share a device take turns.
+    Raises `BenanzaError` if the log can't be reached.
+    """
+    benchmarks = Benchmarks(log, runtime, precision, clock, device)
+    handle, stops_on = benchmarks.handle, BENCHMARK_STOPS_ON
+    group = runner_group(runtime.system().system_id, precision)
+    return Step(log, *group, BenchmarkRequested, handle, clock, stops_on=stops_on)
+
+
+BENCHMARK_STOPS_ON = (BenanzaError,)
+"""What is wrong with a layer is a result; so an error is the fault of the runtime or the log."""
+
+
+class Benchmarks:
+    """Measures jobs on one system at one precision, each layer once.
+
+    A layer that the system has measured before is not measured again, unless it failed and another
+    job asks for it. Raises `BenanzaError` if the log can't be reached.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        runtime: Runtime,
+        precision: Precision,
+        clock: Clock,
+        device: AbstractContextManager[object] | None = None,
+    ) -> None:
+        self._runner = Runner(runtime, [precision], clock)
+        self._measured = MeasuredLayers(log, self._runner.system.system_id, precision)
+        self._device = device or nullcontext()
+
+    def wait(self, job: BenchmarkRequested) -> bool:
+        """Whether the job is still to be done."""
+        self._measured.catch_up()
+        return not self._measured.has_done(job)
+
+    def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:
+        """The results of a job; none if it was done before."""
+        if not self.wait(job):
+            JOBS.labels("repeated").inc()
+            return []
+        with self._device, BENCHMARK_DURATION.time():
+            results = self._runner.handle(job)
+        for result in results:
+            self._measured.add(result)
+            timed = any(variant.samples_us for variant in result.variants)
+            JOBS.labels("measured" if timed else "failed").inc()
+        return results

@@ -1,0 +1,56 @@
+"""Describes a system in the log before its layers are measured."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from benanza_backbone.clock import Clock
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.processor import as_message
+from benanza_runner.core import Runner, description_id
+from benanza_runner.runtime import Runtime
+from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.events import SystemMeasured
+from benanza_schemas.layer import Precision
+from benanza_schemas.topics import RESULTS
+
+
+def describe_system(
+    log: EventLog,
+    runtime: Runtime,
+    precisions: Iterable[Precision],
+    clock: Clock,
+    measuring: Callable[[], None] = lambda: None,
+) -> bool:
+    """Publishes a system with its ceilings at these precisions, and at others that are known.
+
+    Measures only the ceilings that the log lacks, or that were measured in another way. `measuring`
+    is called before that, as it takes a while. Returns whether anything was measured. Raises
+    `BenanzaError` if the log can't be reached or the ceilings can't be measured.
+    """
+    system_id = runtime.system().system_id
+    events = list(_descriptions(log, system_id))
+    described = [event for event in events if event.event_id == description_id(system_id)]
+    known = {(c.name, c.precision): c for event in described for c in event.ceilings}
+    before = (ceiling.precision for event in events for ceiling in event.ceilings)
+    wanted = dict.fromkeys((*precisions, *before))
+    lacking = [p for p in wanted if p not in {precision for _, precision in known}]
+    if not lacking:
+        return False
+    measuring()
+    found = Runner(runtime, lacking, clock).describe()
+    if found.ceilings or not described:
+        ceilings = (*known.values(), *found.ceilings)
+        log.append([as_message(msgspec.structs.replace(found, ceilings=ceilings))])
+    return True
+
+
+def _descriptions(log: EventLog, system_id: str) -> Iterator[SystemMeasured]:
+    for record in log.records(RESULTS):
+        if record.key == system_id.encode():
+            try:
+                event = decode(record.value)
+            except DecodeError:
+                continue  # The analyzer sends it to the dead letters.
+            if isinstance(event, SystemMeasured):
+                yield event

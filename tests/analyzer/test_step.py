@@ -1,0 +1,131 @@
+"""What the analyzer remembers from one process to the next, and who takes over from it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benanza.installation.embedded import drain
+from benanza_analyzer.step import analyzer_step
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_dedupe.step import dedupe_step
+from benanza_schemas.codec import decode
+from benanza_schemas.events import (
+    AnyEvent,
+    BenchmarkRequested,
+    BoundUpdated,
+    Ceiling,
+    LayerSeen,
+    ModelIngested,
+    SystemMeasured,
+    event_id,
+)
+from benanza_schemas.topics import BOUNDS, DEAD_LETTERS, GRAPHS, JOBS, LAYERS, RESULTS
+from tests.steps import NOW, SYSTEM, append, clock, ingested, measurement, written
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    with SqliteEventLog(tmp_path / "events.sqlite") as opened:
+        yield opened
+
+
+def test_the_analyzer_gives_the_same_bounds_however_often_it_starts(
+    log: EventLog, tmp_path: Path
+) -> None:
+    ingested(log, "zoo:squeezenet", "zoo:zfnet512")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    ceilings = (Ceiling("bandwidth", "fp32", 1e11, 0.0), Ceiling("flops", "fp32", 1e12, 0.0))
+    system = SystemMeasured(
+        event_id=event_id("SystemMeasured", SYSTEM.system_id),
+        system=SYSTEM,
+        measured_at=NOW,
+        ceilings=ceilings,
+    )
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    results = [measurement(job, 10.0 + at) for at, job in enumerate(jobs[:40])]
+    graphs = written(log, GRAPHS)
+    with SqliteEventLog(tmp_path / "other.sqlite") as other:
+        append(other, *graphs)
+        for events in ([system], results[:15], results[15:30], results[30:]):
+            append(log, *events)
+            append(other, *events)
+            with analyzer_step(other, clock) as step:
+                drain(step)
+        with analyzer_step(log, clock) as step:
+            drain(step)
+        assert last_bounds(log) == last_bounds(other)
+        assert len(written(log, BOUNDS)) == len(written(other, BOUNDS)) > 0
+
+
+def last_bounds(log: EventLog) -> dict[bytes, AnyEvent]:
+    return {record.key: decode(record.value) for record in log.records(BOUNDS)}
+
+
+def test_the_analyzer_starts_though_a_model_was_refused(log: EventLog) -> None:
+    """What went to the dead letters is not to be read again as if it had been understood."""
+    ingested(log, "zoo:alexnet")
+    (graph,) = written(log, GRAPHS)
+    assert isinstance(graph, ModelIngested)
+    broken = msgspec.structs.replace(
+        graph, model_id=event_id("broken"), edges=((0, len(graph.layers) + 7),)
+    )
+    append(log, broken)
+
+    with analyzer_step(log, clock) as step:
+        drain(step)
+    assert len(written(log, DEAD_LETTERS)) == 1
+    (job,) = [
+        BenchmarkRequested(
+            event_id=layer.event_id, fingerprint=layer.fingerprint, layer=layer.layer
+        )
+        for layer in written(log, LAYERS)[:1]
+        if isinstance(layer, LayerSeen)
+    ]
+    append(log, measurement(job, 5.0))
+    with analyzer_step(log, clock) as step:
+        drain(step)
+    models = {bound.model_id for bound in written(log, BOUNDS) if isinstance(bound, BoundUpdated)}
+    assert models == {graph.model_id}
+    assert len(written(log, RESULTS)) == 1
+
+
+def test_an_analyzer_that_takes_over_knows_what_the_former_one_did(
+    log: EventLog, tmp_path: Path
+) -> None:
+    ingested(log, "zoo:squeezenet", "zoo:zfnet512")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    results = [measurement(job, 10.0 + at) for at, job in enumerate(jobs[:40])]
+    graphs = written(log, GRAPHS)
+    standby = analyzer_step(log, clock)
+    with SqliteEventLog(tmp_path / "other.sqlite") as other, standby:
+        append(other, *graphs, *results)
+        with analyzer_step(other, clock) as undisturbed:
+            drain(undisturbed)
+        standby.close()
+        first = analyzer_step(log, clock)
+        standby = analyzer_step(log, clock)
+        append(log, *results[:20])
+        drain(first)
+        assert standby.turn(limit=10) == 0
+        first.close()
+        append(log, *results[20:])
+        drain(standby)
+        standby.close()
+        assert last_bounds(log) == last_bounds(other)
+        assert len(written(log, BOUNDS)) == len(written(other, BOUNDS)) > 0
+
+
+def test_an_analyzer_of_half_the_partitions_refuses_to_guess(log: EventLog) -> None:
+    ingested(log, "zoo:squeezenet")
+    with analyzer_step(log, clock) as step, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(step._consumer, "position", lambda: {Partition(GRAPHS, 0): 0})
+        with pytest.raises(BenanzaError, match="`benanza topics`"):
+            step.turn(limit=10)
+    assert written(log, DEAD_LETTERS) == []

@@ -1,0 +1,246 @@
+"""Migrations on the real engine, embedded."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benanza_backbone.clickhouse.connection import connected, parse_address
+from benanza_backbone.clickhouse.migrations import Migration, lacking, migrate, shipped, statements
+from benanza_backbone.errors import BenanzaError
+
+if TYPE_CHECKING:
+    from clickhouse_connect.driver.client import Client
+
+pytestmark = pytest.mark.integration
+
+CHECKSUMS = {
+    "0001_baseline.sql": "338434275f3099823f0885fd74c2b5ae6cf961a20e8aad36bc1b26bdc68f39b7",
+}
+"""SHA-256 of each migration as it was released."""
+
+FIRST = Migration(1, "0001_a.sql", "CREATE TABLE IF NOT EXISTS a (x Int8) ENGINE = Memory;")
+SECOND = Migration(2, "0002_b.sql", "CREATE TABLE IF NOT EXISTS b (x Int8) ENGINE = Memory;")
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator["Client"]:
+    with connected(parse_address(f"chdb://{tmp_path}/store")) as client:
+        yield client
+
+
+def applied(client: "Client") -> list[tuple[int, str]]:
+    rows = client.query("SELECT version, name FROM schema_migrations ORDER BY version").result_rows
+    return [(version, name) for version, name in rows]
+
+
+def tables(client: "Client") -> set[str]:
+    return {name for (name,) in client.query("SHOW TABLES").result_rows}
+
+
+def test_migrations_are_run_once_in_order_under_the_lock(client: "Client") -> None:
+    events: list[str] = []
+
+    @contextmanager
+    def lock() -> Iterator[None]:
+        events.append(f"taken over {sorted(tables(client))}")
+        yield
+        events.append(f"released with {sorted(tables(client))}")
+
+    migrate(client, [FIRST], lock())
+    migrate(client, [FIRST], lock())
+    migrate(client, [FIRST, SECOND], lock())
+    assert applied(client) == [(1, "0001_a.sql"), (2, "0002_b.sql")]
+    assert events == [
+        "taken over ['schema_migrations']",
+        "released with ['a', 'schema_migrations']",
+        "taken over ['a', 'schema_migrations']",
+        "released with ['a', 'b', 'schema_migrations']",
+    ]
+
+
+def test_what_another_one_ran_while_we_waited_is_not_run_again(client: "Client") -> None:
+    @contextmanager
+    def lock() -> Iterator[None]:
+        migrate(client, [FIRST], nullcontext())
+        yield
+
+    migrate(client, [FIRST], lock())
+    assert applied(client) == [(1, "0001_a.sql")]
+
+
+def test_what_is_lacking_is_told_and_not_run(client: "Client") -> None:
+    assert lacking(client, [FIRST, SECOND]) == [FIRST, SECOND]
+    assert tables(client) == set()
+    migrate(client, [FIRST], nullcontext())
+    assert lacking(client, [FIRST, SECOND]) == [SECOND]
+    assert "b" not in tables(client)
+    migrate(client, [FIRST, SECOND], nullcontext())
+    assert lacking(client, [FIRST, SECOND]) == []
+    with pytest.raises(BenanzaError, match="newer version"):
+        lacking(client, [FIRST])
+
+
+def test_a_migration_that_was_changed_after_it_was_run_is_an_error(client: "Client") -> None:
+    migrate(client, [FIRST, SECOND], nullcontext())
+    changed = Migration(1, "0001_a.sql", FIRST.sql.replace("Int8", "Int16"))
+    with pytest.raises(BenanzaError, match=r"0001_a\.sql was run .* changed since; bring"):
+        migrate(client, [changed, SECOND], nullcontext())
+
+
+def test_a_database_of_a_newer_version_is_an_error(client: "Client") -> None:
+    migrate(client, [FIRST, SECOND], nullcontext())
+    with pytest.raises(BenanzaError, match=r"newer version .* 0002_b\.sql.*upgrade"):
+        migrate(client, [FIRST], nullcontext())
+
+
+def test_a_database_from_before_the_baseline_is_an_error_that_says_how_to_mend(
+    client: "Client",
+) -> None:
+    migrate(client, [FIRST, SECOND], nullcontext())
+    baseline = Migration(1, "0001_baseline.sql", FIRST.sql)
+    for opened in (
+        lambda: migrate(client, [baseline], nullcontext()),
+        lambda: lacking(client, [baseline]),
+    ):
+        with pytest.raises(BenanzaError, match=r"before the first release .*0001_a\.sql") as error:
+            opened()
+        assert re.search("delete its folder .* DROP DATABASE benanza", str(error.value))
+
+
+def test_a_migration_that_was_broken_off_is_run_again_from_its_start(client: "Client") -> None:
+    broken = Migration(1, "0001_a.sql", f"{FIRST.sql} {SECOND.sql} CREATE TABLE oops;")
+    with pytest.raises(Exception, match="Incorrect CREATE query"):
+        migrate(client, [broken], nullcontext())
+    assert tables(client) == {"schema_migrations", "a", "b"}
+    assert applied(client) == []
+    migrate(client, [FIRST, SECOND], nullcontext())
+    assert [version for version, _ in applied(client)] == [1, 2]
+
+
+def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
+    client: "Client",
+) -> None:
+    for _ in range(2):
+        migrate(client, shipped(), nullcontext())
+    assert tables(client) == {
+        "models",
+        "model_layers",
+        "model_edges",
+        "model_groups",
+        "layers",
+        "systems",
+        "measurements",
+        "bounds",
+        "witnesses",
+        "dead_letters",
+        "current_dead_letters",
+        "bounds_at",
+        "current_bounds",
+        "best_measurements",
+        "layer_reuse",
+        "sink_offsets",
+        "schema_migrations",
+    }
+
+
+def test_what_slowed_a_device_down_is_read_from_the_environment(client: "Client") -> None:
+    migrate(client, shipped(), nullcontext())
+    client.command(
+        "INSERT INTO measurements (fingerprint, variant, environment) VALUES "
+        "('a', 0, {'stable': 'no', 'slowed_by': 'power'}), "
+        "('b', 1, {'stable': 'yes', 'slowed_by': 'heat'}), "
+        "('c', 2, {'load_average': '0.1'})"
+    )
+    client.command("INSERT INTO measurements (fingerprint, variant) VALUES ('d', 3)")
+    found = client.query("SELECT slowed_by FROM measurements ORDER BY variant").result_rows
+    assert found == [("power",), ("",), ("",), ("",)]
+
+
+def test_every_shipped_statement_can_be_run_again(client: "Client") -> None:
+    migrate(client, shipped(), nullcontext())
+    before = client.query("SELECT name, create_table_query FROM system.tables").result_set
+    for migration in shipped():
+        for statement in statements(migration.sql):
+            client.command(statement)
+    assert client.query("SELECT name, create_table_query FROM system.tables").result_set == before
+
+
+def test_shipped_columns_follow_the_conventions(client: "Client") -> None:
+    migrate(client, shipped(), nullcontext())
+    columns = client.query(
+        "SELECT table, name, type, comment FROM system.columns WHERE database = 'benanza'"
+    ).result_rows
+    assert len(columns) > 50
+    for table, name, kind, comment in columns:
+        assert comment, f"{table}.{name} has no comment"
+        if name.endswith("_us"):
+            assert re.fullmatch(r"(Nullable|Array)?\(?Float64\)?", kind), f"{table}.{name}"
+            assert "microseconds" in comment, f"{table}.{name}"
+        if name.endswith("_at"):
+            assert kind == "DateTime64(6, 'UTC')", f"{table}.{name}"
+
+
+def test_the_files_are_numbered_and_part_of_the_package() -> None:
+    names = [migration.name for migration in shipped()]
+    assert names == sorted(
+        file.name
+        for file in files("benanza_schemas").joinpath("clickhouse").iterdir()
+        if file.name.endswith(".sql")
+    )
+    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
+
+
+def test_a_migration_is_never_edited() -> None:
+    """Stores on which it was run would be refused."""
+    found = {migration.name: migration.checksum() for migration in shipped()}
+    edited = [name for name, checksum in CHECKSUMS.items() if found.get(name) != checksum]
+    assert not edited, (
+        f"{', '.join(edited)} was edited or removed: bring the file back as it was, and put the "
+        f"change into a new migration, {len(found) + 1:04}_NAME.sql"
+    )
+    assert found.keys() == CHECKSUMS.keys(), f"add the checksums of new migrations: {found}"
+
+
+def test_a_semicolon_ends_a_statement_outside_of_quotes_and_comments_only() -> None:
+    sql = """
+        -- one; comment, with a quote that's open
+        SELECT ';', "a;b", `c;d`, 'it''s; \\'; here' /* two; 'comments' */ ;;
+        SELECT 1 - 2 / 3;
+        SELECT 2 -- the end;
+    """
+    assert statements(sql) == [
+        "SELECT ';', \"a;b\", `c;d`, 'it''s; \\'; here'",
+        "SELECT 1 - 2 / 3",
+        "SELECT 2",
+    ]
+
+
+@pytest.mark.parametrize("sql", ["SELECT 'a;\nSELECT 2;", 'SELECT "a', "SELECT `a", "SELECT /* a"])
+def test_a_quote_or_comment_that_is_not_closed_is_an_error(sql: str) -> None:
+    with pytest.raises(ValueError, match="line 2 isn't closed"):
+        statements("SELECT 1;\n" + sql)
+
+
+quoted = st.builds(
+    lambda quote, text: quote + "".join(text) + quote,
+    st.sampled_from("'\"`"),
+    st.lists(st.sampled_from([";", "a", "--", "/*", "*/", "\n", "\\'", '\\"', "\\`", "\\\\"])),
+)
+comment = st.sampled_from(["-- a; 'b\n", '/* ; " */'])
+word = st.sampled_from(["SELECT", "1", "-", "/", "*", "x.y", "(", ")"])
+
+
+@given(st.lists(st.lists(st.one_of(quoted, word), min_size=1), max_size=5), st.data())
+def test_statements_come_back_as_they_were_joined(
+    parts: list[list[str]], data: st.DataObject
+) -> None:
+    expected = [" ".join(part) for part in parts]
+    written = [data.draw(st.one_of(comment, st.just(""))) + statement for statement in expected]
+    assert statements(" ;\n".join(written)) == expected

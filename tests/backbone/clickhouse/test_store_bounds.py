@@ -1,0 +1,220 @@
+"""Bounds in the store, and what moved them: now, as they were, and after a replay."""
+
+from datetime import timedelta
+
+import msgspec
+
+from benanza_backbone.clickhouse.bounds import Coverage, MissingLayer, Slowed
+from benanza_backbone.clickhouse.store import Store
+from benanza_schemas.events import event_id
+from tests.backbone.sample_events import (
+    BOUNDS,
+    CONV_ID,
+    EVERY_KIND,
+    GROUP_MEASURED,
+    MODEL,
+    MODEL_ID,
+    RELU_ID,
+    RELU_MEASURED,
+    SYSTEM,
+    SYSTEM_MEASURED,
+    UNKNOWN,
+    after,
+    bound,
+    measured,
+    variant,
+)
+
+
+def test_a_bound_has_the_names_of_model_system_and_layers(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    (found,) = store.bounds()
+    assert (found.model, found.batch, found.dims) == ("Net", 1, {"height": 8})
+    assert (found.system, found.runtime, found.system_id) == (
+        "Some CPU",
+        "onnxruntime",
+        SYSTEM.system_id,
+    )
+    assert (found.layers, found.unique_layers) == (5, 3)
+    assert found.partial
+    last = MissingLayer(name="last", op="Custom", reason=UNKNOWN.reason)
+    assert found.coverage == Coverage(measured=3, free=1, not_counted=0, missing=(last,))
+    assert found.critical_path == ("conv", "relu", "relu again")
+    (row,) = store.query("SELECT * FROM current_bounds")
+    assert row["zoo"] == "tests"
+    assert [row[kind] for kind in ("measured", "free", "not_counted")] == [[0, 1, 2], [3], []]
+    assert row["missing"] == [{"reason": UNKNOWN.reason, "layers": [4]}]
+    assert row["cover"] == [CONV_ID, RELU_ID, RELU_ID]
+    assert row["cause"] == RELU_MEASURED.event_id
+
+
+def test_missing_layers_are_listed_each_with_its_reason(store: Store) -> None:
+    store.insert([MODEL, SYSTEM_MEASURED, BOUNDS[0]])
+    (found,) = store.bounds()
+    assert [(layer.name, layer.reason) for layer in found.coverage.missing] == [
+        ("conv", "not measured"),
+        ("relu", "not measured"),
+        ("relu again", "not measured"),
+        ("last", UNKNOWN.reason),
+    ]
+
+
+def test_a_bound_without_its_model_and_system_is_shown_without_names(store: Store) -> None:
+    store.insert([BOUNDS[0]])
+    (found,) = store.bounds()
+    assert (found.model, found.system, found.sequential_us) == ("", "", None)
+    assert [(layer.name, layer.op) for layer in found.coverage.missing] == [("", "")] * 4
+    (row,) = store.query("SELECT missing FROM current_bounds")
+    assert sorted(at for why in row["missing"] for at in why["layers"]) == [0, 1, 2, 4]
+
+
+def test_where_nothing_is_measured_the_figures_are_null_in_tables_and_views(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    figures = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")
+    for source in ("bounds", f"bounds_at(at = '{BOUNDS[0].computed_at:%Y-%m-%d %H:%M:%S.%f}')"):
+        first, *_ = store.query(f"SELECT * FROM {source} ORDER BY computed_at")
+        assert first["event_id"] == BOUNDS[0].event_id
+        assert [first[figure] for figure in figures] == [None] * 4
+    (now,) = store.query("SELECT * FROM current_bounds")
+    assert [now[figure] for figure in figures] == [15.25, 0.1525, 15.25, 0.1525]
+
+
+def test_bounds_are_found_by_name_and_by_id(store: Store) -> None:
+    other_id = event_id("model", "Other", "1")
+    other = msgspec.structs.replace(MODEL, event_id=other_id, model_id=other_id, name="Other")
+    store.insert(
+        [*EVERY_KIND, other, bound(cause=other_id, at=0, sequential_us=1, model_id=other_id)]
+    )
+    assert [found.model for found in store.bounds()] == ["Net", "Other"]
+    assert [found.model for found in store.bounds(["Other"])] == ["Other"]
+    assert [found.model for found in store.bounds([MODEL_ID])] == ["Net"]
+    assert [found.model for found in store.bounds(["Other", MODEL_ID])] == ["Net", "Other"]
+    assert store.bounds(["nobody's"]) == []
+
+
+def test_bounds_of_a_model_are_in_the_order_of_its_dimensions(store: Store) -> None:
+    sizes = (256, 64, 128)
+    ids = [event_id("model", "Net", str(size)) for size in sizes]
+    assert sorted(ids) != [identity for _, identity in sorted(zip(sizes, ids, strict=True))]
+    for size, identity in zip(sizes, ids, strict=True):
+        model = msgspec.structs.replace(
+            MODEL, event_id=identity, model_id=identity, dims={"height": 8, "width": size}
+        )
+        store.insert([model, bound(cause=identity, at=0, sequential_us=1, model_id=identity)])
+    assert [found.dims["width"] for found in store.bounds()] == [64, 128, 256]
+
+
+def test_a_file_with_two_names_is_found_under_both(store: Store) -> None:
+    alias = msgspec.structs.replace(MODEL, name="Alias", event_id=event_id("again"))
+    store.insert([*EVERY_KIND, alias])
+    assert [found.model for found in store.bounds()] == ["Alias", "Net"]
+    assert [found.model for found in store.bounds(["Net"])] == ["Net"]
+    assert len(store.history("Alias")) == len(store.history(MODEL_ID)) == len(BOUNDS)
+    assert {row["models"] for row in store.query("SELECT models FROM layer_reuse")} == {1}
+
+
+def test_bounds_as_they_were(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    assert store.bounds(at=after(0.4)) == []
+    figures = [
+        (time, [found.sequential_us for found in store.bounds(["Net"], at=after(time))])
+        for time in (0.5, 1.4, 1.5, 2.4, 2.5, 1000)
+    ]
+    assert figures == [
+        (0.5, [None]),
+        (1.4, [None]),
+        (1.5, [10.25]),
+        (2.4, [10.25]),
+        (2.5, [15.25]),
+        (1000, [15.25]),
+    ]
+    a_moment_before = BOUNDS[2].computed_at - timedelta(microseconds=1)
+    assert [found.sequential_us for found in store.bounds(at=a_moment_before)] == [10.25]
+
+
+def test_a_bound_says_which_calls_were_timed_on_a_device_that_was_slowed_down(
+    store: Store,
+) -> None:
+    slowed = {"stable": "no", "slowed_by": "power"}
+    relu = msgspec.structs.replace(RELU_MEASURED, environment=slowed)
+    store.insert([relu if event is RELU_MEASURED else event for event in EVERY_KIND])
+    assert store.query("SELECT cover FROM current_bounds") == [
+        {"cover": [CONV_ID, RELU_ID, RELU_ID]}
+    ]
+    (found,) = store.bounds()
+    assert found.slowed == Slowed(calls=2, by=("power",))
+    (before,) = store.bounds(at=after(1.5))
+    assert before.slowed == Slowed(calls=0, by=())
+    conv = measured(CONV_ID, variant("gemm", 10.0), at=3)
+    hot = {"stable": "no", "slowed_by": "heat, power"}
+    store.insert([msgspec.structs.replace(conv, environment=hot)])
+    (found,) = store.bounds()
+    assert found.slowed == Slowed(calls=3, by=("heat", "power"))
+    store.insert([measured(CONV_ID, variant("gemm", 9.0), at=4)])
+    fastest = variant("better", 1.0)
+    store.insert([measured(RELU_ID, fastest, at=4)])
+    (found,) = store.bounds()
+    assert found.slowed == Slowed(calls=0, by=())
+
+
+def test_history_says_what_moved_a_bound(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    first, second, third = store.history("Net")
+    assert (first.model, first.batch, first.dims) == ("Net", 1, {"height": 8})
+    assert (first.moved_by, first.layer, first.layer_us) == ("model", "", None)
+    assert (first.sequential_before_us, first.sequential_us) == (None, None)
+    assert (first.missing_before, first.missing) == (None, 4)
+    assert (second.moved_by, second.layer, second.op) == ("measurement", "conv", "Conv")
+    assert (second.library, second.algorithm, second.layer_us) == ("onnxruntime", "gemm", 10.25)
+    assert (second.sequential_before_us, second.sequential_us) == (None, 10.25)
+    assert (second.parallel_before_us, second.parallel_us) == (None, 10.25)
+    assert (third.layer, third.algorithm, third.layer_us) == ("relu", "default", 2.5)
+    assert (third.sequential_before_us, third.sequential_us) == (10.25, 15.25)
+    assert (third.missing_before, third.missing) == (3, 1)
+    assert [change.computed_at for change in (first, second, third)] == [
+        version.computed_at for version in BOUNDS
+    ]
+    causes = store.query("SELECT cause FROM bounds ORDER BY computed_at")
+    assert [row["cause"] for row in causes] == [version.cause for version in BOUNDS]
+    assert BOUNDS[2].cause == RELU_MEASURED.event_id
+
+
+def test_history_names_groups_failures_systems_and_the_unknown(store: Store) -> None:
+    causes = (GROUP_MEASURED.event_id, SYSTEM_MEASURED.event_id, event_id("elsewhere"))
+    store.insert(
+        [
+            *EVERY_KIND[:-1],
+            *(
+                bound(cause=cause, at=10 + n, sequential_us=20 + n, fusion=True)
+                for n, cause in enumerate(causes)
+            ),
+        ]
+    )
+    group, system, unknown = (change for change in store.history("Net") if change.fusion)
+    assert (group.moved_by, group.op, group.layer) == ("measurement", "Conv+Relu", "conv")
+    assert (group.failure, group.layer_us) == ("the runtime can't fuse it", None)
+    assert (group.sequential_before_us, group.sequential_us) == (None, 20)
+    assert (system.moved_by, system.sequential_before_us) == ("system", 20)
+    assert (unknown.moved_by, unknown.sequential_us) == ("unknown", 22)
+
+
+def test_a_replay_leaves_the_past_and_the_history_as_they_were(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    before = store.history("Net")
+    store.insert(
+        [
+            msgspec.structs.replace(version, computed_at=version.computed_at + timedelta(days=1))
+            for version in BOUNDS
+        ]
+    )
+    assert store.history("Net") == before
+    assert [found.sequential_us for found in store.bounds(at=after(1.5))] == [10.25]
+    assert [found.sequential_us for found in store.bounds()] == [15.25]
+
+
+def test_a_replay_that_comes_to_another_figure_is_a_new_version(store: Store) -> None:
+    store.insert(EVERY_KIND)
+    store.insert([msgspec.structs.replace(BOUNDS[2], computed_at=after(9), sequential_us=14.0)])
+    assert [found.sequential_us for found in store.bounds()] == [14.0]
+    assert [found.sequential_us for found in store.bounds(at=after(8))] == [15.25]
+    assert [change.sequential_us for change in store.history("Net")] == [None, 10.25, 15.25, 14.0]

@@ -1,0 +1,148 @@
+"""docs/clickhouse.md: its examples are run here, and have to find something."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benanza_backbone.clickhouse.store import Store
+from benanza_schemas.events import BenchmarkRequested, Ceiling, event_id
+from benanza_schemas.identity import fingerprint
+from benanza_schemas.layer import Layer
+from tests.backbone.sample_events import (
+    BOUNDS,
+    CONV_ID,
+    CONV_MEASURED,
+    EVERY_KIND,
+    GROUP_MEASURED,
+    MODEL,
+    OTHER_SYSTEM,
+    RELU,
+    RELU_MEASURED,
+    RELU_OPERATOR,
+    SYSTEM,
+    SYSTEM_MEASURED,
+    WITNESSED,
+    after,
+    bound,
+    elsewhere,
+    measured,
+    variant,
+)
+
+ROOT = Path(__file__).parents[3]
+RUNNERS = ROOT / "services" / "runner" / "benanza_runner"
+TEXT = ROOT.joinpath("docs", "clickhouse.md").read_text("utf-8")
+EXAMPLES = re.findall(r"^## (.*?)\n.*?^```sql\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+PAIR = Layer(
+    tensors=(*RELU.tensors, RELU.tensors[1]),
+    operators=(RELU_OPERATOR, msgspec.structs.replace(RELU_OPERATOR, inputs=(1,), outputs=(2,))),
+    outputs=(2,),
+)
+PAIR_ID = fingerprint(PAIR)
+PAIR_REQUESTED = BenchmarkRequested(
+    event_id=event_id("BenchmarkRequested", PAIR_ID), fingerprint=PAIR_ID, layer=PAIR
+)
+"""A group of layers that one call does."""
+SLOW = Ceiling("flops", "fp32", 1e10, 1e8)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store after a replay of the bounds, with measurements of two systems."""
+    refused = msgspec.structs.replace(GROUP_MEASURED, variants=CONV_MEASURED.variants[:1])
+    grouped = measured(PAIR_ID, variant("pair", 4.0), at=4)
+    fused = msgspec.structs.replace(
+        bound(cause=grouped.event_id, at=4.5, sequential_us=14.25, fusion=True),
+        cover=(CONV_ID, PAIR_ID),
+    )
+    with Store.open(f"chdb://{tmp_path_factory.mktemp('store')}") as store:
+        store.insert([each for each in EVERY_KIND if each is not MODEL])
+        store.insert([msgspec.structs.replace(MODEL, name="resnet50")])
+        store.insert([msgspec.structs.replace(each, computed_at=after(60)) for each in BOUNDS])
+        ceilings = (SYSTEM_MEASURED.ceilings[0], SLOW)
+        store.insert(
+            [msgspec.structs.replace(SYSTEM_MEASURED, system=OTHER_SYSTEM, ceilings=ceilings)]
+        )
+        store.insert([elsewhere(each) for each in (CONV_MEASURED, RELU_MEASURED, refused)])
+        store.insert([PAIR_REQUESTED, grouped, fused])
+        yield store
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) == TEXT.count("```sql") >= 6
+
+
+@pytest.mark.parametrize("sql", [pytest.param(sql, id=title) for title, sql in EXAMPLES])
+def test_an_example_finds_something(store: Store, sql: str) -> None:
+    found = store.query(sql)
+    assert found
+    assert all(name.isidentifier() for name in found[0])
+
+
+def test_a_replay_moves_no_bound_and_before_the_first_version_there_is_none(store: Store) -> None:
+    found = store.query(dict(EXAMPLES)["What moved a bound?"])
+    moved = [(row["fusion"], row["moved_us"], row["layer"]) for row in found]
+    assert moved == [
+        (False, None, ""),
+        (False, None, "Conv"),
+        (False, 5.0, "Relu"),
+        (True, None, "Relu+Relu"),
+    ]
+    assert {
+        (row["batch"], row["system"], row["precision"], row["accounting"]) for row in found
+    } == {(1, SYSTEM.cpu, "fp32", "full")}
+
+
+def test_after_a_replay_a_witness_stands_once_beside_the_bound_that_it_ran(store: Store) -> None:
+    (row,) = store.query(dict(EXAMPLES)["How much of a bound can be had?"])
+    assert WITNESSED.sequential is not None
+    assert (row["bound_us"], row["run_us"]) == (
+        BOUNDS[-1].sequential_us,
+        WITNESSED.sequential.median_us,
+    )
+
+
+def test_a_models_time_goes_into_what_its_bound_adds_up(store: Store) -> None:
+    """Groups among it, on the one system that the bound is of."""
+    found = store.query(dict(EXAMPLES)["Where does a model's time go?"])
+    assert [(row["layer"], row["times"], row["total_us"]) for row in found] == [
+        ("Conv", 1, 10.25),
+        ("Relu+Relu", 1, 4.0),
+    ]
+    assert sum(row["percent"] for row in found) == pytest.approx(100, abs=0.1)
+
+
+def test_a_time_stands_beside_what_the_runners_saw_around_it(store: Store) -> None:
+    sql = dict(EXAMPLES)["Which times can't be trusted?"]
+    assert {row["load_average"] for row in store.query(sql)} == {"0.1"}
+    runners = "".join(file.read_text("utf-8") for file in RUNNERS.rglob("*.py"))
+    for seen in re.findall(r"environment\['(\w+)'\]", sql):
+        assert f'"{seen}": ' in runners
+
+
+def test_a_layer_is_beside_the_rate_that_limits_it(store: Store) -> None:
+    """The bandwidth; and arithmetic, for a convolution on the system that is slow at it."""
+    sql = dict(EXAMPLES)["How near do the layers come to what the machine can do?"]
+    found = {(row["layer"], round(row["roofline_us"], 6)) for row in store.query(sql)}
+    conv, relu, *_ = MODEL.summaries
+    bandwidth, _ = (ceiling.value for ceiling in SYSTEM_MEASURED.ceilings)
+    assert found == {
+        ("Conv", round(1e6 * conv.bytes / bandwidth, 6)),
+        ("Conv", round(1e6 * conv.flops / SLOW.value, 6)),
+        ("Relu", round(1e6 * relu.bytes / bandwidth, 6)),
+    }
+
+
+def test_a_layer_failed_where_no_way_of_running_it_has_a_time(store: Store) -> None:
+    """Of the group one system tried nothing, and the other one way, in vain."""
+    found = store.query(dict(EXAMPLES)["Which systems have measured what?"])
+    assert [(row["layers"], row["failed"]) for row in found] == [(4, 1), (3, 1)]
+
+
+def test_every_table_and_view_is_named(store: Store) -> None:
+    for row in store.query("SELECT name FROM system.tables WHERE database = 'benanza'"):
+        assert f"`{row['name']}" in TEXT or row["name"] == "schema_migrations"

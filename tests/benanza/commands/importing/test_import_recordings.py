@@ -1,0 +1,121 @@
+"""`benanza import`, into both logs; and the bounds that follow from it."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from benanza.cli import cli
+from benanza.importing.recording import write_recording
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.settings import load
+from benanza_ingest.core import ingest
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.zoo import zoo_path
+from benanza_runner.core import Runner
+from benanza_schemas.codec import decode
+from benanza_schemas.events import (
+    BenchmarkRequested,
+    LayerMeasured,
+    LayerSeen,
+    ModelPublished,
+    event_id,
+)
+from benanza_schemas.topics import RESULTS
+from tests.benanza.commands.conftest import Kind, opened_log
+from tests.benanza.hashed_runtime import HashedRuntime
+from tests.schemas.samples import NOON
+
+MODEL = "squeezenet"
+
+
+def measured() -> list[LayerMeasured]:
+    """All layers of the model, on a system that is elsewhere."""
+    content = zoo_path(MODEL).read_bytes()
+    published = ModelPublished(event_id="0" * 32, name=MODEL, sha256="0" * 64, batch_sizes=(1,))
+    runner = Runner(HashedRuntime(), ["fp16"], lambda: NOON)
+    return [
+        result
+        for event in ingest(published, content, Limits())
+        if isinstance(event, LayerSeen)
+        for result in runner.handle(
+            BenchmarkRequested(
+                event_id=event_id("BenchmarkRequested", event.fingerprint),
+                fingerprint=event.fingerprint,
+                layer=event.layer,
+            )
+        )
+    ]
+
+
+def command(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def in_the_log() -> list[str]:
+    with opened_log() as log:
+        return [decode(record.value).event_id for record in log.records(RESULTS)]
+
+
+def test_it_takes_in_what_is_new_and_nothing_twice(installation: Kind, tmp_path: Path) -> None:
+    events = measured()
+    some, all_ = tmp_path / "some.xz", tmp_path / "all.xz"
+    write_recording(some, events[:10])
+    write_recording(all_, events)
+    assert command("import", str(some)).stdout == (
+        "10 measurements of 1 system, 10 of them new\n"
+        "bounds follow from them for published models; say: benanza publish MODEL\n"
+    )
+    done = command("import", str(all_), str(some), "--format", "json")
+    assert json.loads(done.stdout) | {"schema_version": 1} == {
+        "schema_version": 1,
+        "systems": 1,
+        "measurements": len(events) + 10,
+        "new": len(events) - 10,
+    }
+    assert in_the_log() == [event.event_id for event in events]
+
+
+def test_of_a_damaged_file_and_those_beside_it_nothing_is_taken_in(
+    installation: Kind, tmp_path: Path
+) -> None:
+    events = measured()[:10]
+    whole, damaged = tmp_path / "whole.xz", tmp_path / "damaged.xz"
+    write_recording(whole, events)
+    damaged.write_bytes(whole.read_bytes()[:-20])
+    refused = command("import", str(whole), str(damaged))
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith(f"error: {damaged} is no file of recorded measurements")
+    assert refused.stderr.count("\n") == 1
+    assert in_the_log() == []
+
+
+@pytest.mark.integration
+def test_a_model_that_was_published_here_has_bounds_there(tmp_path: Path) -> None:
+    """What could not be measured there is missing, with the reason."""
+    data = str(tmp_path / "data")
+    write_recording(tmp_path / "r.xz", measured())
+    assert command("publish", f"zoo:{MODEL}", "--data", data).exit_code == 0
+    assert command("import", str(tmp_path / "r.xz"), "--data", data).exit_code == 0
+    asked = command("bounds", "--precision", "fp16", "--data", data, "--format", "json")
+    (bound,) = json.loads(asked.stdout)["bounds"]
+    assert (bound["model"], bound["precision"]) == (MODEL, "fp16")
+    assert bound["system_id"] == measured()[0].system.system_id
+    assert bound["sequential_us"] > 0
+    assert {layer["reason"] for layer in bound["coverage"]["missing"]} == {
+        "chance is against this layer"
+    }
+    with Store.open(load({"BENANZA_DATA": data}).clickhouse) as store:
+        (named,) = store.query("SELECT countIf(title = '') AS nameless FROM best_measurements")
+    assert named["nameless"] == 0
+
+
+def test_measurements_of_two_times_are_both_kept(installation: Kind, tmp_path: Path) -> None:
+    """A layer that was measured there again: the newer one counts."""
+    (event, *_) = measured()
+    again = msgspec.structs.replace(event, measured_at=NOON.replace(year=2027))
+    write_recording(tmp_path / "r.xz", [event, again])
+    assert command("import", str(tmp_path / "r.xz")).exit_code == 0
+    assert in_the_log() == [event.event_id] * 2

@@ -1,0 +1,69 @@
+"""What was recorded comes back, and what is no recording is refused."""
+
+import lzma
+from collections import Counter
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from benanza.importing.recording import Recorded, read_recording, write_recording
+from benanza_backbone.errors import BenanzaError
+from benanza_schemas.codec import encode
+from benanza_schemas.events import LayerMeasured, LayerSeen, SystemMeasured
+from tests.schemas.samples import EVENTS
+
+SHIPPED = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
+
+(SYSTEM_MEASURED,) = (event for event in EVENTS if isinstance(event, SystemMeasured))
+(LAYER_MEASURED,) = (event for event in EVENTS if isinstance(event, LayerMeasured))
+(LAYER_SEEN,) = (event for event in EVENTS if isinstance(event, LayerSeen))
+
+
+def test_what_was_written_comes_back(tmp_path: Path) -> None:
+    events: list[Recorded] = [SYSTEM_MEASURED, LAYER_MEASURED, LAYER_MEASURED]
+    write_recording(tmp_path / "r.xz", events)
+    assert list(read_recording(tmp_path / "r.xz")) == [(encode(event), event) for event in events]
+
+
+def packed(*values: object) -> bytes:
+    return lzma.compress(b"".join(msgpack.packb(value) for value in (len(values), *values)))
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"no xz", "no file of recorded measurements"),
+        (packed(encode(LAYER_MEASURED), encode(LAYER_SEEN)), "event 1: a LayerSeen is no meas"),
+        (packed(encode(LAYER_MEASURED), b"\xc1"), "behind its event 1: not MessagePack"),
+        (packed(encode(LAYER_MEASURED), 7), "behind its event 1: events in it are binaries"),
+        (packed(["a list"]), "behind its event 0: events in it are binaries"),
+        (lzma.compress(b""), "behind its event 0"),
+        (packed(encode(LAYER_MEASURED))[:-30], "damaged behind its event"),
+        (lzma.compress(b"\x01\xc4\xff\xff"), "behind its event 0: it ends too soon"),
+        (lzma.compress(b"\x01\xc6\xff\xff\xff\xff"), "behind its event 0"),
+        (lzma.compress(bytes(50_000_000)), "behind its event 0"),
+    ],
+)
+def test_what_is_no_recording_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
+    (tmp_path / "r.xz").write_bytes(content)
+    with pytest.raises(BenanzaError, match=complaint) as refused:
+        list(read_recording(tmp_path / "r.xz"))
+    assert str(tmp_path / "r.xz") in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BenanzaError, match=r"can't read .*nowhere\.xz \(No such file"):
+        list(read_recording(tmp_path / "nowhere.xz"))
+
+
+def test_the_shipped_recording_can_be_read() -> None:
+    """Whatever the contract comes to ask of events, these were written before."""
+    variants = 0
+    kinds: Counter[str] = Counter()
+    for _, event in read_recording(SHIPPED):
+        kinds[type(event).__name__] += 1
+        variants += len(event.variants) if isinstance(event, LayerMeasured) else 0
+    assert kinds == {"SystemMeasured": 1, "LayerMeasured": 11_456}
+    assert variants == 451_506

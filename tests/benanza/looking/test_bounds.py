@@ -1,0 +1,108 @@
+"""Bounds that are known: which of them, and what is said of them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benanza.looking.bounds import known_bounds, known_history
+from benanza.request import BoundPolicy
+from benanza_backbone import settings
+from benanza_backbone.clickhouse.migrations import Migration, shipped
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings
+from tests.backbone.sample_events import BOUNDS, EVERY_KIND, MODEL, MODEL_ID, after, bound
+
+pytestmark = pytest.mark.integration
+
+WITHOUT_FUSION = BoundPolicy(fusion=False)
+"""As the bounds of the sample events are."""
+
+
+@pytest.fixture
+def over_kafka(tmp_path: Path) -> Settings:
+    """Settings with which services keep the store, and there is no embedded log, nor a folder
+    that it could lie in.
+    """
+    (tmp_path / "file").write_text("")
+    dsn = f"chdb://{tmp_path}/clickhouse"
+    Store.open(dsn).close()
+    return settings.load(
+        {
+            "BENANZA_KAFKA": "127.0.0.1:9",
+            "BENANZA_CLICKHOUSE": dsn,
+            "BENANZA_DATA": str(tmp_path / "file"),
+        }
+    )
+
+
+def test_over_kafka_a_store_that_services_have_not_brought_up_to_date_is_left_alone(
+    over_kafka: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newer version on somebody's machine must not change what services use."""
+    newer = [*shipped(), Migration(len(shipped()) + 1, "0999_to_come.sql", "SELECT 1")]
+    monkeypatch.setattr("benanza_backbone.clickhouse.store.shipped", lambda: newer)
+    with pytest.raises(BenanzaError, match=r"lacks 0999_to_come\.sql.*start the analyzer"):
+        known_bounds(over_kafka, [], BoundPolicy(), {}, None)
+    monkeypatch.undo()
+    assert known_bounds(over_kafka, [], BoundPolicy(), {}, None).bounds == ()
+
+
+@pytest.fixture
+def measured(over_kafka: Settings) -> Settings:
+    """Where the store has all versions of a bound, and a bound of the same model at another
+    width.
+    """
+    wider = msgspec.structs.replace(
+        MODEL, event_id="1" * 32, model_id="2" * 32, dims={"height": 8, "width": 16}
+    )
+    other = bound(cause=wider.event_id, at=0.5, sequential_us=1.0, model_id=wider.model_id)
+    with Store.open(over_kafka.clickhouse) as store:
+        store.insert([*EVERY_KIND, wider, other])
+    return over_kafka
+
+
+def test_over_kafka_only_the_store_is_opened(over_kafka: Settings) -> None:
+    assert known_bounds(over_kafka, [], BoundPolicy(), {}, None).bounds == ()
+
+
+@pytest.mark.parametrize(
+    ("dims", "widths"),
+    [
+        ({}, [None, 16]),
+        ({"height": 8}, [None, 16]),
+        ({"width": 16}, [16]),
+        ({"height": 8, "width": 16}, [16]),
+        ({"height": 16}, []),
+        ({"length": 8}, []),
+    ],
+)
+def test_bounds_are_those_with_the_dimensions_asked_for(
+    measured: Settings, dims: Mapping[str, int], widths: list[int | None]
+) -> None:
+    found = known_bounds(measured, ["Net"], WITHOUT_FUSION, dims, None)
+    assert [each["dims"].get("width") for each in found.to_dict()["bounds"]] == widths
+    versions = known_history(measured, "Net", WITHOUT_FUSION, dims)
+    assert {each["dims"].get("width") for each in versions.to_dict()["history"]} == set(widths)
+
+
+def test_where_nothing_is_measured_the_figures_are_null(measured: Settings) -> None:
+    """Zero would read as a bound; as soon as one layer is measured there is one."""
+    figures = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")
+    for time, expected in ((BOUNDS[0].computed_at, None), (after(1.5), 10.25)):
+        found = known_bounds(measured, [MODEL_ID], WITHOUT_FUSION, {}, time)
+        (only,) = found.to_dict()["bounds"]
+        assert only["partial"] is True
+        assert only["sequential_us"] == only["parallel_us"] == expected
+        assert [only[figure] is None for figure in figures] == [expected is None] * 4
+
+
+def test_a_model_that_costs_nothing_has_a_bound_of_zero(over_kafka: Settings) -> None:
+    """All of its layers are free: nothing is measured, and nothing is missing."""
+    free = msgspec.structs.replace(BOUNDS[-1], sequential_us=0.0, measured=(), missing=())
+    with Store.open(over_kafka.clickhouse) as store:
+        store.insert([MODEL, free])
+    (only,) = known_bounds(over_kafka, [], WITHOUT_FUSION, {}, None).bounds
+    assert only.sequential_us == 0.0

@@ -1,0 +1,155 @@
+"""Models run as their bounds say, by a runtime that says what it was asked to run."""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from benanza.cli import cli
+from benanza.looking import witness
+from benanza.running import pipeline
+from benanza.settings import load
+from benanza_backbone.clickhouse.store import Store
+from benanza_runner.runtime import Outcome, Testimony
+from benanza_runner.variants import CacheState
+from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, Witnessed
+from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.program import Choice, Program
+from tests.benanza.publishing.test_asked_models import product
+from tests.ingest.reading.model_server import model_server
+from tests.runner.fake_runtime import FakeRuntime, variant
+
+pytestmark = pytest.mark.integration
+
+MODEL = "zoo:squeezenet"
+
+
+class Whole(FakeRuntime):
+    """Convolutions are faster channels last; whole models take a tenth more than their calls."""
+
+    asked: Program | None = None
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        first = msgspec.structs.replace(variant(3.0, "slow"), layout="NCHW", layout_change_us=2.0)
+        last = msgspec.structs.replace(variant(2.0, "fast"), layout="NHWC", layout_change_us=2.0)
+        interleaved, cold = (
+            msgspec.structs.replace(last, median_us=us, cache=cache)
+            for us, cache in (
+                (2.25, CacheState.INTERLEAVED),
+                (6.0, CacheState.WEIGHTS_COLD),
+            )
+        )
+        if layer.operators[0].op_type == "Conv":
+            return Outcome(variants=(first, last, interleaved, cold))
+        return Outcome(variants=(variant(1.0, "only"),))
+
+    def witness(self, program: Program, precision: Precision) -> Testimony:
+        type(self).asked = program
+        calls = [step.choice for step in program.steps if step.choice]
+        us = 1.1 * sum({"fast": 2.0, "only": 1.0}[call.algorithm] for call in calls)
+        return Testimony(
+            sequential=Witnessed(us, 0.5, (us, us)),
+            read_ahead=Witnessed(us - 1.0, 0.25, (us - 1.0,)),
+            parallel=Witnessed(us / 2, 0.5, (us / 2,)),
+            calls=len(calls) + 1,
+            layout_changes=1,
+        )
+
+
+class Partial(Whole):
+    """Cannot measure poolings."""
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        if layer.operators[0].op_type == "MaxPool":
+            return Outcome(failure="no library here runs it")
+        return super().measure(layer, precision)
+
+
+@pytest.fixture(params=[Whole])
+def runtime(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (pipeline, witness):
+        monkeypatch.setattr(module, "open_runtime", lambda *_: nullcontext(request.param()))
+    monkeypatch.setattr(witness, "why_unavailable", lambda: None)
+
+
+@pytest.mark.usefixtures("runtime")
+def test_a_model_is_run_as_its_bound_says(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["witness", MODEL, "--data", str(tmp_path), "--format", "json"])
+    assert done.exit_code == 0, done.output
+    (found,) = json.loads(done.stdout)["witnesses"]
+    program = Whole.asked
+    assert program is not None
+    choices = [step.choice for step in program.steps if step.choice]
+    assert {choice.algorithm: choice for choice in choices} == {
+        "fast": Choice("fake", "fast", "NHWC", us=2.25, waits_us=3.75),
+        "only": Choice("fake", "only", "", us=1.0, waits_us=0.0),
+    }
+    written = {step.names[i] for step in program.steps for i in step.layer.outputs}
+    assert set(program.outputs) <= written
+    assert found["sequential_us"] == pytest.approx(1.1 * found["sequential_bound_us"])
+    assert (found["calls"], found["layout_changes"]) == (len(choices) + 1, 1)
+    with Store.open(load(tmp_path).clickhouse) as store:
+        (row,) = store.query("SELECT * FROM witnesses FINAL", {})
+        bounds = store.query("SELECT event_id, sequential_us FROM bounds FINAL", {})
+    assert row["sequential_us"] == found["sequential_us"]
+    assert row["read_ahead_us"] == found["read_ahead_us"] == found["sequential_us"] - 1.0
+    assert row["read_ahead_samples_us"] == [found["read_ahead_us"]]
+    assert row["parallel_samples_us"] == [found["parallel_us"]]
+    assert {b["event_id"]: b["sequential_us"] for b in bounds}[row["bound_id"]] == (
+        found["sequential_bound_us"]
+    )
+
+
+@pytest.mark.usefixtures("runtime")
+def test_it_is_shown_beside_the_bound(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["witness", MODEL, "--data", str(tmp_path)])
+    title, row, system, *more = done.stdout.splitlines()
+    assert title.split("  ")[0] == "model"
+    assert row.startswith("squeezenet")
+    assert "1.10" in row
+    assert system.startswith("measured on")
+    assert more == []
+
+
+@pytest.mark.usefixtures("runtime")
+def test_a_model_is_fetched_once(tmp_path: Path) -> None:
+    """Also where it is too large to travel in an event, and is asked for at several batch sizes."""
+    content = product(tmp_path / "product.onnx", 5000).read_bytes()
+    assert len(content) > MAX_INLINE_MODEL_BYTES
+    command = ["--dim", "length=5", "--batch", "1,2", "--data", str(tmp_path), "--format", "json"]
+    with model_server({"/product.onnx": content}) as (address, paths):
+        done = CliRunner().invoke(cli, ["witness", f"{address}/product.onnx", *command])
+    assert done.exit_code == 0, done.output
+    assert [found["batch"] for found in json.loads(done.stdout)["witnesses"]] == [1, 2]
+    assert paths == ["/product.onnx"]
+
+
+@pytest.mark.parametrize("runtime", [Partial], indirect=True)
+@pytest.mark.usefixtures("runtime")
+def test_what_lacks_layers_is_not_run_and_says_so(tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        cli, ["witness", MODEL, "zoo:nowhere", "--data", str(tmp_path), "--format", "json"]
+    )
+    assert done.exit_code == 1
+    document = json.loads(done.stdout)
+    assert "lacks 3 layers" in document["witnesses"][0]["failure"]
+    assert document["witnesses"][0]["sequential_us"] is None
+    assert "nowhere" in document["errors"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    ["needs an NVIDIA GPU and its driver, and there is none here", "lacks cupy; say: pip install"],
+)
+def test_without_a_gpu_it_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    """It is `run` that has an option for the runtime."""
+    monkeypatch.setattr(witness, "why_unavailable", lambda: lacking)
+    done = CliRunner().invoke(cli, ["witness", MODEL, "--data", str(tmp_path / "data")])
+    assert done.exit_code == 1
+    assert done.stderr == f"error: witness {lacking} (benanza bounds has the estimates)\n"
+    assert not (tmp_path / "data").exists()

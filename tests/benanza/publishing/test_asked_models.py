@@ -1,0 +1,92 @@
+"""What is published for a model, and what is foretold of it."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from benanza.publishing.asked_models import asked_models
+from benanza.request import RunRequest
+from benanza_backbone.errors import BenanzaError
+from benanza_ingest.core import ingest
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.zoo import zoo_path
+from benanza_schemas.events import ModelIngested
+
+LIMITS = Limits()
+
+
+def product(path: Path, rows: int) -> Path:
+    """A model of one matrix product with a batch dimension and `rows` rows of weights."""
+    weight = numpy_helper.from_array(np.ones((rows, 64), np.float32), "w")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "graph",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", "length", rows])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["batch", "length", 64])],
+        [weight],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+@pytest.mark.parametrize("batch_sizes", [(), (1,), (1, 8)])
+@pytest.mark.parametrize("model", ["zoo:squeezenet", "product"])
+def test_ingest_makes_what_was_foretold(
+    tmp_path: Path, model: str, batch_sizes: tuple[int, ...]
+) -> None:
+    """Or a run would ingest again and again, and not find the bounds of its models."""
+    dims = {}
+    if model == "product":
+        model, dims = str(product(tmp_path / "product.onnx", 16)), {"length": 5}
+    request = RunRequest(models=(model,), batch_sizes=batch_sizes, dims=dims)
+    found = asked_models(model, request, LIMITS)
+    assert len(found) == max(1, len(batch_sizes))
+    for asked in found:
+        assert asked.event.content is not None
+        (graph,) = [
+            event
+            for event in ingest(asked.event, asked.event.content, LIMITS)
+            if isinstance(event, ModelIngested)
+        ]
+        assert graph.event_id == asked.ingested_id
+        assert graph.model_id == asked.model_id
+    assert len({asked.model_id for asked in found}) == len(found)
+
+
+def test_the_address_is_one_that_another_process_can_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    product(tmp_path / "product.onnx", 16)
+    monkeypatch.chdir(tmp_path)
+    request = RunRequest(models=("product.onnx",))
+    (found,) = asked_models("product.onnx", request, LIMITS)
+    assert found.event.uri == (tmp_path / "product.onnx").as_uri()
+    assert found.event.name == "product"
+    assert found.event.zoo == ""
+
+
+def test_a_model_of_the_zoo_says_so() -> None:
+    (found,) = asked_models("zoo:alexnet", RunRequest(models=()), LIMITS)
+    assert (found.event.name, found.event.zoo, found.event.uri) == (
+        "alexnet",
+        "onnx",
+        "zoo:alexnet",
+    )
+    assert found.event.content == zoo_path("alexnet").read_bytes()
+
+
+def test_a_large_file_stays_where_it_is(tmp_path: Path) -> None:
+    path = product(tmp_path / "large.onnx", 5000)
+    assert path.stat().st_size > 1_000_000
+    (found,) = asked_models(str(path), RunRequest(models=()), LIMITS)
+    assert found.event.content is None
+    assert found.event.uri == path.as_uri()
+
+
+def test_a_dimension_that_the_model_does_not_have(tmp_path: Path) -> None:
+    model = str(product(tmp_path / "product.onnx", 16))
+    with pytest.raises(BenanzaError, match="did you mean 'length'"):
+        asked_models(model, RunRequest(models=(), dims={"lenght": 5}), LIMITS)

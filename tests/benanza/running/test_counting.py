@@ -1,0 +1,119 @@
+"""What became of the layers of a run's models."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from benanza.publishing.asked_models import asked_models
+from benanza.request import RunRequest
+from benanza.results.bounds import LayerCounts
+from benanza.running.counting import benchmarked_layers, count_layers
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.processor import as_message
+from benanza_ingest.core import ingest
+from benanza_ingest.limits import Limits
+from benanza_schemas.events import (
+    LayerMeasured,
+    ModelIngested,
+    System,
+    Variant,
+    event_id,
+    identified,
+)
+from benanza_schemas.layer import Precision
+from benanza_schemas.topics import RESULTS
+
+HERE, ELSEWHERE = (
+    identified(
+        System(
+            system_id="0" * 32,
+            runtime="test",
+            accelerator="",
+            driver="",
+            cuda="",
+            cudnn="",
+            cublas="",
+            cpu=cpu,
+            threads=1,
+            libraries={},
+            method="1",
+        )
+    )
+    for cpu in ("here", "elsewhere")
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    with SqliteEventLog(tmp_path / "events.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def alexnet() -> ModelIngested:
+    (asked,) = asked_models("zoo:alexnet", RunRequest(models=()), Limits())
+    assert asked.event.content is not None
+    events = ingest(asked.event, asked.event.content, Limits())
+    (graph,) = [event for event in events if isinstance(event, ModelIngested)]
+    return graph
+
+
+def result(
+    fingerprint: str, system: System = HERE, precision: Precision = "fp32", failure: str = ""
+) -> LayerMeasured:
+    good = Variant(
+        library="test", algorithm="a", samples_us=(1.0,), minimum_us=1.0, median_us=1.0, iqr_us=0.0
+    )
+    return LayerMeasured(
+        event_id=event_id("LayerMeasured", fingerprint, system.system_id, precision),
+        fingerprint=fingerprint,
+        system=system,
+        precision=precision,
+        measured_at=datetime(2026, 11, 21, tzinfo=UTC),
+        variants=() if failure else (good,),
+        failure=failure,
+    )
+
+
+def append(log: EventLog, *events: LayerMeasured) -> None:
+    log.append([as_message(event) for event in events])
+
+
+def test_layers_and_groups_are_counted_and_views_are_not(alexnet: ModelIngested) -> None:
+    views = [use for use in alexnet.layers if alexnet.summaries[use.summary].kind == "view"]
+    assert views
+    expected = len(alexnet.layers) - len(views) + len(alexnet.groups)
+    assert len(benchmarked_layers(alexnet)) == expected
+
+
+def test_each_layer_is_known_or_benchmarked_or_failed(
+    log: EventLog, alexnet: ModelIngested
+) -> None:
+    layers = list(dict.fromkeys(benchmarked_layers(alexnet)))
+    append(log, result(layers[0]), result(layers[1]), result(layers[2], failure="too large"))
+    append(log, result(layers[3], system=ELSEWHERE), result(event_id("another model's")))
+    began = log.end_offsets(RESULTS)
+    append(log, result(layers[1]), *map(result, layers[3:6]), result(layers[6], failure="lost"))
+    append(log, result(layers[7], precision="fp16"))
+    counts = count_layers(log, [alexnet], HERE.system_id, ["fp32"], began)
+    total = len(benchmarked_layers(alexnet))
+    assert counts == LayerCounts(total=total, unique=len(layers), known=2, benchmarked=3, failed=2)
+
+
+def test_each_precision_counts_by_itself(log: EventLog, alexnet: ModelIngested) -> None:
+    layers = list(dict.fromkeys(benchmarked_layers(alexnet)))
+    append(log, *map(result, layers))
+    began = log.end_offsets(RESULTS)
+    append(log, *(result(layer, precision="fp16", failure="no kernel") for layer in layers))
+    counts = count_layers(log, [alexnet, alexnet], HERE.system_id, ["fp32", "fp16"], began)
+    assert counts.unique == 2 * len(layers)
+    assert (counts.known, counts.benchmarked, counts.failed) == (len(layers), 0, len(layers))
+    assert counts.total == 4 * len(benchmarked_layers(alexnet))
+
+
+def test_no_models_have_no_layers(log: EventLog) -> None:
+    counts = count_layers(log, [], "", ["fp32"], log.end_offsets(RESULTS))
+    assert counts == LayerCounts(total=0, unique=0, known=0, benchmarked=0, failed=0)

@@ -1,0 +1,106 @@
+"""Which jobs a runner does, and which it has done."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benanza.installation.embedded import drain
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog, Record
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_dedupe.step import dedupe_step
+from benanza_runner.core import Runner
+from benanza_runner.runtime import Outcome
+from benanza_runner.step import runner_step
+from benanza_schemas.events import (
+    BenchmarkRequested,
+)
+from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.topics import DEAD_LETTERS, JOBS, RESULTS
+from tests.runner.fake_runtime import FakeRuntime
+from tests.steps import append, clock, ingested, written
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    with SqliteEventLog(tmp_path / "events.sqlite") as opened:
+        yield opened
+
+
+class CountingRuntime(FakeRuntime):
+    """Remembers what it has measured."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.measured: list[Layer] = []
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        self.measured.append(layer)
+        return super().measure(layer, precision)
+
+
+def test_a_job_that_comes_twice_is_run_once(log: EventLog) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    append(log, *jobs[:5])
+    runtime = CountingRuntime()
+    with runner_step(log, runtime, "fp32", clock) as step:
+        for _ in range(3):
+            step.turn(limit=1)
+    append(log, *jobs[5:10])
+    with runner_step(log, runtime, "fp32", clock) as step:
+        drain(step)
+    assert len(runtime.measured) == len(jobs)
+    assert len(written(log, RESULTS)) == len(jobs)
+
+
+def test_what_another_runner_of_the_system_has_measured_meanwhile_is_not_run(
+    log: EventLog,
+) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    runtime = CountingRuntime()
+    elsewhere = Runner(FakeRuntime(), ["fp32"], clock)
+    other_system = Runner(FakeRuntime(threads=2), ["fp32"], clock)
+    other_precision = Runner(FakeRuntime(), ["fp16"], clock)
+    with runner_step(log, runtime, "fp32", clock) as step:
+        step.turn(limit=1)
+        for job in jobs[:5]:
+            append(log, *elsewhere.handle(job))
+        for job in jobs[5:10]:
+            append(log, *other_system.handle(job), *other_precision.handle(job))
+        drain(step)
+    assert len(runtime.measured) == len(jobs) - 4
+
+
+def test_a_layer_that_cannot_be_measured_is_not_tried_for_ever(log: EventLog) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    append(log, *jobs)
+    runtime = CountingRuntime()
+    with runner_step(log, runtime, "bf16", clock) as step:
+        drain(step)
+    assert len(runtime.measured) == len(jobs)
+
+
+def test_a_log_that_is_away_is_no_fault_of_the_job(log: EventLog) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+
+    def away(*arguments: object) -> list[Record]:
+        raise BenanzaError("no broker answers")
+
+    with runner_step(log, FakeRuntime(), "fp32", clock) as step, pytest.MonkeyPatch.context() as p:
+        p.setattr(log, "read", away)
+        with pytest.raises(BenanzaError, match="no broker answers"):
+            step.turn(limit=1)
+    assert written(log, DEAD_LETTERS) == []
+    assert written(log, RESULTS) == []

@@ -27,17 +27,19 @@ from benanza_schemas.layer import Layer
 SUFFIX = ".onnx.gz"
 HEAD = """# What of exported models runs on a GPU
 
-Made by `python -m benchmarks.gpu.operators tests/data/exported/*.onnx.gz`; the tests compare it
-with what the code does now. Distinct layers that compute or move data, and the distinct groups of
-them that rules propose as one call, of models that PyTorch exported in opset 20, with its
-optimisation on and off (*raw*). One *has a call* where the runner knows what to ask a library or a
-kernel for. Of the others the reason is below, and is stored where a GPU runs them. Whether a
-library then runs the call, and at which precisions, only a GPU says: cuDNN fuses most activations
-on Tensor Cores only, for one, which fp32 shuts out.
+`python -m benchmarks.gpu.operators tests/data/exported/*.onnx.gz` makes this page; the tests
+compare it with what the code does now. It counts distinct layers that compute or move data, and
+distinct groups of them that rules propose as one call. The models were exported by PyTorch in
+opset 20, with its optimisation on and off (*raw*).
 
-Sizes of a *skipped* layer are not known before the model runs, so that there is nothing to measure;
-each counts. In detectors that is all that follows once they pick the boxes whose scores are high
-enough: their bound is partial, and covers the layers before.
+A layer *has a call* if the runner knows what to ask a library or a kernel for. The reasons of the
+others are below; on a GPU they are stored. Only a GPU shows whether a library then runs the call,
+and at which precisions. For example, cuDNN fuses most activations only on Tensor Cores, which fp32
+doesn't use.
+
+The sizes of a *skipped* layer are not known before the model runs, so there is nothing to measure.
+Each skipped layer counts. In detectors, all layers are skipped after those that pick the boxes
+with high scores: the bound of a detector is partial, and covers the layers before.
 """
 _VALUE = re.compile(r"'.*' has (shape \[.*\]|unknown rank)")
 
@@ -93,7 +95,7 @@ def markdown(models: Sequence[CallCoverage]) -> str:
     calls: dict[str, set[str]] = {}
     for outcome in (each for model in models for each in model.layers.values() if each.call):
         calls.setdefault(outcome.call, set()).add(outcome.title)
-    lines += ["", "Operators of these models by the call that they come down to:", ""]
+    lines += ["", "Operators of these models by the call that they are lowered to:", ""]
     lines += ["| call | operators |", "|---|---|"]
     lines += [f"| {call} | {', '.join(sorted(calls[call]))} |" for call in sorted(calls)]
     refused: dict[tuple[str, str], list[str]] = {}
@@ -104,10 +106,20 @@ def markdown(models: Sequence[CallCoverage]) -> str:
                 skipped.setdefault(outcome.why(), []).append((outcome.title, model.name))
             elif outcome.reason:
                 refused.setdefault((outcome.title, outcome.reason), []).append(model.name)
-    lines += ["", "What has none; where it is a group, its layers are measured one by one:", ""]
+    lines += [
+        "",
+        "Layers and groups without a call; the layers of such a group are measured one by one:",
+        "",
+    ]
     lines += ["| layer or group | why | how many, in |", "|---|---|---|"]
     lines += [f"| {what} | {why} | {_where(refused[what, why])} |" for what, why in sorted(refused)]
-    lines += ["", "What is skipped:", "", "| why | operators | how many, in |", "|---|---|---|"]
+    lines += [
+        "",
+        "Layers that are skipped:",
+        "",
+        "| why | operators | how many, in |",
+        "|---|---|---|",
+    ]
     for why, found in sorted(skipped.items()):
         operators = ", ".join(sorted({title for title, _ in found}))
         lines.append(f"| {why} | {operators} | {_where([name for _, name in found])} |")

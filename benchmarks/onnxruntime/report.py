@@ -37,7 +37,7 @@ def markdown(peers: Peers, witnesses: Iterable[WitnessRow]) -> str:
     bounds = {(each.model, each.precision, each.batch): each for each in witnesses}
     results = {result.key(): result for result in peers.results}
     lines = [
-        "| model | precision | batch | bound, µs | timed again | run as it says | "
+        "| model | precision | batch | bound, µs | timed again | witness | "
         "ONNX Runtime at its best, µs | as | / bound | / timed again |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]

@@ -29,7 +29,7 @@ def element(dtype: str) -> str:
     if dtype in FLOATS:
         return ""
     if dtype not in IN_MEMORY:
-        raise UnsupportedError(f"tensors of {dtype} are not done yet")
+        raise UnsupportedError(f"tensors of {dtype} are not supported yet")
     return dtype
 
 

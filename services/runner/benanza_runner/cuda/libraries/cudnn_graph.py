@@ -250,7 +250,7 @@ def _prepared(graph: _Graph, ir: Any, workspace: Workspace, call: Convolution, x
 def _product(workspace: Workspace, call: Product, result: DeviceTensor) -> Build:
     def build(graph: _Graph, ir: Any) -> Built:
         if call.alpha != 1 or call.beta != 1 or call.rounds != 1:
-            raise UnsupportedError("its graphs multiply by no number, and once")
+            raise UnsupportedError("its graphs take no factors, and multiply only once")
         m, n, k = call.m, call.n, call.k
         a_steps = (m * k, 1, m) if call.a_transposed else (m * k, k, 1)
         b_steps = (k * n, 1, k) if call.b_transposed else (k * n, n, 1)

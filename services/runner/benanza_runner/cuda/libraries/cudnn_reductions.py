@@ -42,7 +42,7 @@ class CudnnReductions:
             return
         rank = len(call.input)
         if rank > MOST_AXES:
-            yield refused(LIBRARY, "cudnnReduceTensor", "", f"it takes no {rank} axes")
+            yield refused(LIBRARY, "cudnnReduceTensor", "", f"it takes at most {MOST_AXES} axes")
             return
         # A result without the reduced axes lies as one with them in ONNX's order does.
         kept = len(call.output) == rank

@@ -64,7 +64,7 @@ class Affine:
             case "Add" | "Sum":
                 self.add(by_channel)
             case _:
-                raise UnsupportedError("a weight that is divided is not fused")
+                raise UnsupportedError("a weight that is divided by a value is not fused")
 
     def by_channel(self, index: int) -> Array:
         """A weight as one number for each channel.
@@ -90,7 +90,7 @@ def normalisation(operator: Operator, values: Mapping[int, Array]) -> tuple[Arra
     Raises `UnsupportedError` for one in training, which has other statistics.
     """
     if len(operator.outputs) > 1:
-        raise UnsupportedError("batch normalisation in training is not done")
+        raise UnsupportedError("batch normalisation in training is not supported")
     gamma, beta, mean, variance = (
         values[index].astype(np.float64) for index in operator.inputs[1:5]
     )

@@ -87,7 +87,7 @@ def _scatter_elements(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 def _refuse_reduction(layer: Layer) -> None:
     operator = layer.operators[0]
     if text(operator, "reduction", "none") != "none":
-        raise UnsupportedError(f"{operator.op_type} that reduces is not done yet")
+        raise UnsupportedError(f"{operator.op_type} that reduces is not supported yet")
 
 
 def _tensors(layer: Layer) -> tuple[Tensor, Tensor, Tensor]:

@@ -51,7 +51,7 @@ def reads(lowered: Lowered, values: Mapping[int, Array]) -> dict[str, int]:
     for name, array in lowered.operands.items():
         if name not in lowered.weights:
             if id(array) not in positions:
-                raise UnsupportedError(f"the operand {name} is not an input as it comes")
+                raise UnsupportedError(f"the operand {name} is computed from an input")
             found[name] = positions[id(array)]
     return found
 
@@ -93,9 +93,9 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     """
     first = layer.operators[0]
     if any(operator.domain for operator in layer.operators):
-        raise UnsupportedError(f"{layer.title()} is no operator of the standard")
+        raise UnsupportedError(f"{layer.title()} is not in the ONNX standard")
     if any(0 in tensor.shape for tensor in layer.tensors if not tensor.constant):
-        raise UnsupportedError(f"{layer.title()} of nothing, as a tensor is empty")
+        raise UnsupportedError(f"{layer.title()} reads or writes an empty tensor")
     for tensor in layer.tensors:
         if tensor.value is None:
             element(tensor.dtype)
@@ -118,7 +118,7 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         if first.op_type in POOLINGS:
             _refuse_integers(layer)
         if len(layer.outputs) > 1 and first.op_type not in _WITH_SEVERAL_OUTPUTS:
-            raise UnsupportedError(f"{layer.title()} with several outputs is not done yet")
+            raise UnsupportedError(f"{layer.title()} with several outputs is not supported yet")
         call, operands = _SINGLE[first.op_type](layer, values)
         return Lowered(call, operands, _weights(layer, values, operands))
     if len(layer.operators) == 1 and first.op_type in GENERATED:
@@ -129,7 +129,7 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
 def _refuse_integers(layer: Layer) -> None:
     other = next((t.dtype for t in layer.tensors if t.value is None and t.dtype not in FLOATS), "")
     if other:
-        raise UnsupportedError(f"{layer.title()} with {other} is not done yet")
+        raise UnsupportedError(f"{layer.title()} with {other} is not supported yet")
 
 
 def _weights(

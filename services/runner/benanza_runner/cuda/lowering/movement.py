@@ -30,7 +30,7 @@ def _splitting(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[st
     x = layer.tensors[operator.inputs[0]].shape
     axis = integer(operator, "axis", 0) % len(x)
     if OMITTED in operator.outputs:
-        raise UnsupportedError("a Split of which not all parts are written is not done yet")
+        raise UnsupportedError("a Split with omitted outputs is not supported yet")
     lengths = tuple(layer.tensors[index].shape[axis] for index in operator.outputs)
     results = tuple(operator.outputs.index(index) for index in layer.outputs)
     call = Splitting(x, axis, lengths, results, _element(layer))

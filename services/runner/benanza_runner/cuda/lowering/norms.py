@@ -26,7 +26,7 @@ def lower_norm_of_sum(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     added, norm = layer.operators
     first, second = added.inputs
     if layer.tensors[first].shape != layer.tensors[second].shape or len(norm.outputs) > 1:
-        raise UnsupportedError(f"{layer.title()} of other shapes or results is not done yet")
+        raise UnsupportedError(f"{layer.title()} of other shapes or results is not supported yet")
     summed = {norm.inputs[0]: values[first]}
     alone = Layer(layer.tensors, (norm,), layer.outputs)
     call, operands = _layer(alone, {**values, **summed})
@@ -85,7 +85,9 @@ def _affine(layer: Layer, values: Mapping[int, Array], size: int) -> dict[str, A
         if index == OMITTED:
             continue
         if name != "input" and prod(layer.tensors[index].shape) != size:
-            raise UnsupportedError(f"{operator.op_type} whose {name} is repeated is not done yet")
+            raise UnsupportedError(
+                f"{operator.op_type} whose {name} is repeated is not supported yet"
+            )
         operands[name] = values[index]
     return operands
 
@@ -96,7 +98,7 @@ def _to_unit(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     axis = integer(operator, "axis", -1) % len(shape)
     power = integer(operator, "p", 2)
     if power not in (1, 2):
-        raise UnsupportedError(f"LpNormalization with p={power} is not done yet")
+        raise UnsupportedError(f"LpNormalization with p={power} is not supported yet")
     call = _over(f"l{power}", shape, frozenset((axis,)))
     return call, {"input": values[operator.inputs[0]]}
 

@@ -31,9 +31,9 @@ def _padding(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         value = float((constants(layer, values, 2) or (0.0,))[0])
         axes = whole_constants(layer, values, 3) or tuple(range(rank))
     if mode not in ("constant", "edge", "reflect", "wrap"):
-        raise UnsupportedError(f"a Pad in mode {mode} is not done yet")
+        raise UnsupportedError(f"a Pad in mode {mode} is not supported yet")
     if mode != "constant" and min(pads) < 0:
-        raise UnsupportedError(f"a Pad that cuts off in mode {mode} is not done yet")
+        raise UnsupportedError(f"a Pad that cuts off in mode {mode} is not supported yet")
     before = [0] * rank
     for axis, pad in zip(axes, pads[: len(axes)], strict=True):
         before[axis] = pad
@@ -68,7 +68,9 @@ def _resizing(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if old:
         rounding = "ceil" if min(ratios) < 1 else "floor"
     if mode == "linear" and element(x.dtype):
-        raise UnsupportedError(f"{operator.op_type} of {x.dtype} in mode linear is not done yet")
+        raise UnsupportedError(
+            f"{operator.op_type} of {x.dtype} in mode linear is not supported yet"
+        )
     call = Resizing(
         input=x.shape,
         output=output,
@@ -93,14 +95,14 @@ COORDINATES = (
 def _refuse(operator: Operator, mode: str, coordinates: str) -> None:
     title = operator.op_type
     if mode not in ("nearest", "linear"):
-        raise UnsupportedError(f"{title} in mode {mode} is not done yet")
+        raise UnsupportedError(f"{title} in mode {mode} is not supported yet")
     if coordinates not in COORDINATES:
-        raise UnsupportedError(f"{title} with coordinates by {coordinates} is not done yet")
+        raise UnsupportedError(f"{title} with coordinates by {coordinates} is not supported yet")
     if integer(operator, "antialias", 0):
-        raise UnsupportedError(f"{title} with antialiasing is not done yet")
+        raise UnsupportedError(f"{title} with antialiasing is not supported yet")
     policy = text(operator, "keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
-        raise UnsupportedError(f"{title} that keeps the aspect ratio is not done yet")
+        raise UnsupportedError(f"{title} that keeps the aspect ratio is not supported yet")
 
 
 PAD_RESIZE: dict[str, Lower] = {"Pad": _padding, "Resize": _resizing, "Upsample": _resizing}

@@ -17,9 +17,9 @@ def _pooling(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str,
     x = layer.tensors[operator.inputs[0]].shape
     output = layer.tensors[operator.outputs[0]].shape
     if len(x) not in (3, 4, 5):
-        raise UnsupportedError(f"poolings of {len(x) - 2} axes of space are not done yet")
+        raise UnsupportedError(f"poolings of {len(x) - 2} axes of space are not supported yet")
     if len(operator.outputs) > 1:
-        raise UnsupportedError("a pooling that also writes indices is not done yet")
+        raise UnsupportedError("a pooling that also writes indices is not supported yet")
     mode = "max"
     if "Average" in operator.op_type:
         padded = integer(operator, "count_include_pad", 0)
@@ -31,7 +31,7 @@ def _pooling(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str,
         moves = windows(operator, x, integers(operator, "kernel_shape", ()), output)
         given = integers(operator, "pads", ())
         if mode == "average_padded" and given and moves.pads_after != given[len(given) // 2 :]:
-            raise UnsupportedError("an average over pads, rounded up, is not done yet")
+            raise UnsupportedError("an average over pads, rounded up, is not supported yet")
     moves = moves.in_space()
     call = Pooling(
         mode=mode,

@@ -63,7 +63,9 @@ def _refuse(layer: Layer, operator: Operator, used: set[int]) -> None:
     if integer(operator, "layout", 0):
         raise UnsupportedError(f"{op} with the batch first: there is no reference to check it with")
     if LENGTHS in used:
-        raise UnsupportedError(f"{op} over sequences with lengths of their own is not done yet")
+        raise UnsupportedError(
+            f"{op} over sequences with lengths of their own is not supported yet"
+        )
     if PEEPHOLES in used:
         raise UnsupportedError(f"{op} with peepholes, which cuDNN lacks")
     if number(operator, "clip", inf) != inf:
@@ -73,7 +75,7 @@ def _refuse(layer: Layer, operator: Operator, used: set[int]) -> None:
     if op == "GRU" and not integer(operator, "linear_before_reset", 0):
         raise UnsupportedError("GRU that resets before the product: cuDNN does it after it")
     if any(not layer.tensors[operator.inputs[slot]].constant for slot in used & set(WEIGHTS)):
-        raise UnsupportedError(f"{op} whose weights are computed is not done yet")
+        raise UnsupportedError(f"{op} whose weights are computed is not supported yet")
 
 
 def _cell(operator: Operator, directions: int) -> str:

@@ -21,7 +21,7 @@ def _reduction(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[st
     x = layer.tensors[operator.inputs[0]]
     kind = operator.op_type.removeprefix("Reduce")
     if element(x.dtype) and kind not in OF_INTEGERS:
-        raise UnsupportedError(f"{operator.op_type} of {x.dtype} is not done yet")
+        raise UnsupportedError(f"{operator.op_type} of {x.dtype} is not supported yet")
     rank = len(x.shape)
     given = whole_constants(layer, values, 1) or integers(operator, "axes", ())
     if not given and integer(operator, "noop_with_empty_axes", 0):

@@ -198,7 +198,7 @@ def _viewed(step: ProgramStep) -> tuple[str, str]:
     """The names of the value that a view makes, and of the one that it is made of."""
     first = step.layer.operators[0].inputs[0]
     if first == OMITTED:
-        raise UnsupportedError(f"{step.layer.title()} views nothing")
+        raise UnsupportedError(f"{step.layer.title()} is a view of no input")
     return step.names[step.layer.outputs[0]], step.names[first]
 
 

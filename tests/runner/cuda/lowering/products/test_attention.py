@@ -115,7 +115,7 @@ PAST = (2, 4, 3, 16), (2, 4, 3, 8)
                 f"{PLAIN}, {M1}",
                 "a = MatMul(q, k) b = Add(a, m) c = Add(b, w) p = Softmax(c) y = MatMul(p, v)",
             ),
-            "a fixed and a computed mask",
+            "a constant and a computed mask",
         ),
         (
             attention(
@@ -139,7 +139,7 @@ PAST = (2, 4, 3, 16), (2, 4, 3, 8)
                 " q = Reshape(q2, n1) k1 = Transpose<perm=[0,2,3,1]>(k0) k = Reshape(k1, n)"
                 " a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v)",
             ),
-            "do not lie so in memory",
+            "not contiguous in memory",
         ),
         (operator(*WHOLE, Tensor("bool", (7, 9))), "mask is bool"),
         (operator(*WHOLE, floats(7, 8)), "mask lacks keys"),
@@ -165,7 +165,7 @@ def test_what_is_not_done_has_a_reason(layer: Layer, reason: str) -> None:
                 node("Softmax", 13, (3,), (4,), axis=1),
                 node("MatMul", 13, (4, 2), (5,)),
             ),
-            "over no keys",
+            "not over the keys",
         ),
         (
             (
@@ -173,7 +173,7 @@ def test_what_is_not_done_has_a_reason(layer: Layer, reason: str) -> None:
                 node("Softmax", 13, (3,), (4,)),
                 node("MatMul", 13, (2, 4), (5,)),
             ),
-            "wired otherwise",
+            "not wired as attention",
         ),
         (
             (
@@ -182,7 +182,7 @@ def test_what_is_not_done_has_a_reason(layer: Layer, reason: str) -> None:
                 node("Softmax", 13, (4,), (5,)),
                 node("MatMul", 13, (5, 2), (6,)),
             ),
-            "wired otherwise",
+            "not wired as attention",
         ),
         (
             (
@@ -191,7 +191,7 @@ def test_what_is_not_done_has_a_reason(layer: Layer, reason: str) -> None:
                 node("MatMul", 13, (4, 2), (5,)),
                 node("Relu", 14, (5,), (6,)),
             ),
-            "more than attention",
+            "more operators than attention",
         ),
         (
             (
@@ -199,7 +199,7 @@ def test_what_is_not_done_has_a_reason(layer: Layer, reason: str) -> None:
                 node("MatMul", 13, (3, 2), (4,)),
                 node("Softmax", 13, (4,), (5,)),
             ),
-            "more than attention",
+            "more operators than attention",
         ),
     ],
 )

@@ -28,7 +28,7 @@ def lower_elementwise(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     that scale and shift by channel. Raises `UnsupportedError` if an operator isn't element-wise.
     """
     if len(layer.outputs) != 1:
-        raise UnsupportedError(f"{layer.title()} with several outputs is not done yet")
+        raise UnsupportedError(f"{layer.title()} with several outputs is not supported yet")
     kernel = ElementwiseKernel(layer, values)
     left = layer.operators
     while left:
@@ -124,7 +124,7 @@ class ElementwiseKernel:
         full = (1,) * (len(self._output) - len(shape)) + shape
         axes = tuple(axis for axis, size in enumerate(full) if size != 1)
         if len(full) != len(self._output) or any(full[a] != self._output[a] for a in axes):
-            raise UnsupportedError("an operand that is larger than the result is not done yet")
+            raise UnsupportedError("an operand that is larger than the result is not supported yet")
         self._operands.append(Operand(shape, axes, kind))
         if not kind and array.dtype != np.float32:
             array = array.astype(np.float32)
@@ -165,9 +165,9 @@ class ElementwiseKernel:
             return expressions.expression(operator, floats)
         if not written or not integer_expressions.is_known(op_type):
             kind = self._layer.tensors[operator.outputs[0]].dtype
-            raise UnsupportedError(f"{op_type} of {kind} is not done yet")
+            raise UnsupportedError(f"{op_type} of {kind} is not supported yet")
         if any(index != OMITTED and not self._element(index) for index in inputs):
-            raise UnsupportedError(f"{op_type} of floats and integers is not done yet")
+            raise UnsupportedError(f"{op_type} of floats and integers is not supported yet")
         return integer_expressions.expression(operator, [self.name(index) for index in inputs])
 
     def _is_fixed(self, operator: Operator) -> bool:
@@ -176,14 +176,16 @@ class ElementwiseKernel:
 
     def _normalised(self, operator: Operator) -> str:
         if not self._is_fixed(operator):
-            raise UnsupportedError("batch normalisation with computed statistics is not done yet")
+            raise UnsupportedError(
+                "a batch normalisation with computed statistics is not supported yet"
+            )
         factor, mean, shift = normalisation(operator, self._values)
         return self._scaled(operator.inputs[0], factor, shift - mean * factor)
 
     def _rescaled(self, operator: Operator) -> str:
         """A QuantizeLinear or DequantizeLinear: one scale for all, or one for each channel."""
         if integer(operator, "block_size", 0):
-            raise UnsupportedError(f"{operator.op_type} by blocks is not done yet")
+            raise UnsupportedError(f"{operator.op_type} by blocks is not supported yet")
         value = self.name(operator.inputs[0])
         axis = integer(operator, "axis", 1) % len(self._output) if self._output else 0
         scale, zero = (self._along(index, axis) for index in (*operator.inputs[1:], OMITTED)[:2])

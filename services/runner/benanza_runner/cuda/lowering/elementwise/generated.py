@@ -48,7 +48,7 @@ def _filled(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array]
 
 def _dtype(name: str) -> np.dtype[Any]:
     if name not in FROM_ONNX.values() or name == "bfloat16":
-        raise UnsupportedError(f"a constant of {name} is not done yet")
+        raise UnsupportedError(f"a constant of {name} is not supported yet")
     return np.dtype(name)
 
 
@@ -69,7 +69,7 @@ def _one_hot(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array
     axis = integer(operator, "axis", -1) % len(shape)
     given = layer.tensors[operator.inputs[0]]
     if not element(given.dtype):
-        raise UnsupportedError("a OneHot whose indices are floats is not done yet")
+        raise UnsupportedError("a OneHot whose indices are floats is not supported yet")
     seen = (*given.shape[:axis], 1, *given.shape[axis:])
     chosen = kernel.operand(values[operator.inputs[0]], constant=given.constant, shape=seen)
     off, on = (_literal(value, _kind(layer)) for value in _two(layer, values))

@@ -21,7 +21,7 @@ def quantised(value: str, scale: str, zero: str, dtype: str) -> str:
     Raises `UnsupportedError` for types without a range here.
     """
     if dtype not in QUANTISED:
-        raise UnsupportedError(f"QuantizeLinear to {dtype} is not done yet")
+        raise UnsupportedError(f"QuantizeLinear to {dtype} is not supported yet")
     least, greatest = QUANTISED[dtype]
     shifted = f"rintf({value} / {scale})" + (f" + (float){zero}" if zero else "")
     return f"(long long)fminf(fmaxf({shifted}, {least}.0f), {greatest}.0f)"

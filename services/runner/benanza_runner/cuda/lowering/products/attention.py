@@ -43,7 +43,7 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     value = operators[last].inputs[1]
     scores, output = shapes[operators[first].outputs[0]], shapes[operators[last].outputs[0]]
     if prod(scores[:-2]) != prod(output[:-2]):
-        raise UnsupportedError("an attention whose scores are repeated is not done yet")
+        raise UnsupportedError("an attention whose scores are repeated is not supported yet")
     lead = batch_and_heads(output)
     key, scale = transposed, 1.0
     keys = contiguous(shapes[transposed])
@@ -84,7 +84,7 @@ def _check(layer: Layer, first: int, softmax: int, last: int) -> None:
         places = [slot for slot, index in enumerate(after.inputs) if index in before.outputs]
         product = after.op_type == "MatMul"
         if len(places) != 1 or (product and places != [1 if at == first else 0]):
-            raise UnsupportedError(f"{layer.title()} is wired otherwise than attention")
+            raise UnsupportedError(f"{layer.title()} is not wired as attention")
     if not first < softmax < last or any(
         operator.op_type not in allowed
         for some, allowed in (
@@ -93,15 +93,15 @@ def _check(layer: Layer, first: int, softmax: int, last: int) -> None:
         )
         for operator in some
     ):
-        raise UnsupportedError(f"{layer.title()} is more than attention")
+        raise UnsupportedError(f"{layer.title()} has more operators than attention")
     operator = operators[softmax]
     axis = integer(operator, "axis", 1 if operator.version < 13 else -1)
     shapes = [layer.tensors[index].shape for at in (first, last) for index in operators[at].inputs]
     rank = len(layer.tensors[operator.outputs[0]].shape)
     if axis % rank != rank - 1:
-        raise UnsupportedError("an attention whose softmax is over no keys")
+        raise UnsupportedError("an attention whose softmax is not over the keys")
     if any(len(shape) < 2 for shape in shapes):
-        raise UnsupportedError("an attention of vectors is not done yet")
+        raise UnsupportedError("an attention of vectors is not supported yet")
 
 
 def lower_attention_operator(
@@ -114,11 +114,11 @@ def lower_attention_operator(
     operator = layer.operators[0]
     given = (*operator.inputs, *(OMITTED,) * 7)
     if any(index != OMITTED for index in given[4:6]):
-        raise UnsupportedError("an Attention with past keys and values is not done yet")
+        raise UnsupportedError("an Attention with past keys and values is not supported yet")
     if given[6] != OMITTED:
-        raise UnsupportedError("an Attention with a number of keys that count is not done yet")
+        raise UnsupportedError("an Attention with lengths of its keys is not supported yet")
     if number(operator, "softcap", 0.0):
-        raise UnsupportedError("an Attention that caps its scores is not done yet")
+        raise UnsupportedError("an Attention that caps its scores is not supported yet")
     shapes = [layer.tensors[index].shape for index in given[:3]]
     heads, key_heads = integer(operator, "q_num_heads", 0), integer(operator, "kv_num_heads", 0)
     query, key, value = (
@@ -132,11 +132,11 @@ def lower_attention_operator(
     if given[3] != OMITTED:
         mask = layer.tensors[given[3]]
         if mask.dtype not in FLOATS:
-            raise UnsupportedError(f"an Attention whose mask is {mask.dtype} is not done yet")
+            raise UnsupportedError(f"an Attention whose mask is {mask.dtype} is not supported yet")
         mask_shape = (1,) * (4 - len(mask.shape)) + mask.shape
         whole = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
         if any(size not in (1, full) for size, full in zip(mask_shape, whole, strict=True)):
-            raise UnsupportedError("an Attention whose mask lacks keys is not done yet")
+            raise UnsupportedError("an Attention whose mask lacks keys is not supported yet")
         operands["mask"] = values[given[3]]
     scale = number(operator, "scale", 1 / sqrt(query.shape[3]))
     call = _call(layer, query, key, value, result, scale=scale, mask=mask_shape, causal=causal)

@@ -29,7 +29,7 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     kernel = layer.tensors[operator.inputs[1]]
     output = layer.tensors[operator.outputs[0]].shape
     if len(x) not in (3, 4, 5):
-        raise UnsupportedError(f"convolutions of {len(x) - 2} axes of space are not done yet")
+        raise UnsupportedError(f"convolutions of {len(x) - 2} axes of space are not supported yet")
     if not kernel.constant and len(layer.operators) > 1:
         raise UnsupportedError("a convolution whose filter is no weight is not fused")
     transposed = operator.op_type == "ConvTranspose"

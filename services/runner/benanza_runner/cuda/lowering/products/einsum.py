@@ -20,7 +20,7 @@ def lower_einsum(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     inputs, arrow, output = equation.partition("->")
     terms = inputs.split(",")
     if not arrow or "." in equation or any(len(set(t)) != len(t) for t in (*terms, output)):
-        raise UnsupportedError(f"the Einsum {equation} is not done yet")
+        raise UnsupportedError(f"the Einsum {equation} is not supported yet")
     if len(terms) == 1 and set(terms[0]) == set(output):
         return _transposed(layer, values, terms[0], output)
     if len(terms) != 2:
@@ -55,9 +55,9 @@ def _product(
         sizes.update(zip(term, tensor.shape, strict=True))
     for term, tensor in zip(terms, tensors, strict=True):
         if tensor.dtype not in FLOATS:
-            raise UnsupportedError(f"Einsum with {tensor.dtype} is not done yet")
+            raise UnsupportedError(f"Einsum with {tensor.dtype} is not supported yet")
         if tensor.shape != tuple(sizes[letter] for letter in term):
-            raise UnsupportedError("an Einsum that repeats an axis of one is not done yet")
+            raise UnsupportedError("an Einsum that repeats an axis of one is not supported yet")
     turned = bool(output) and output[-1] in terms[0] and output[-1] not in terms[1]
     order = (1, 0) if turned else (0, 1)
     a, b = (terms[which] for which in order)
@@ -67,7 +67,7 @@ def _product(
     k = "".join(letter for letter in a if letter in b and letter not in output)
     a_orders, b_orders = (pairs + m + k, pairs + k + m), (pairs + k + n, pairs + n + k)
     if output != pairs + m + n or a not in a_orders or b not in b_orders:
-        raise UnsupportedError(f"the Einsum {','.join(terms)}->{output} is not done yet")
+        raise UnsupportedError(f"the Einsum {','.join(terms)}->{output} is not supported yet")
     batch, rows, columns, inner = (
         prod(sizes[letter] for letter in part) for part in (pairs, m, n, k)
     )

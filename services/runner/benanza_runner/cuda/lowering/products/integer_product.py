@@ -26,11 +26,11 @@ def lower_integer_product(
     }
     a, b = (layer.tensors[index] for index in inputs[:2])
     if not b.constant or len(b.shape) != 2:
-        raise UnsupportedError("MatMulInteger with other than one matrix of weights")
+        raise UnsupportedError("MatMulInteger whose second factor is not one matrix of weights")
     k, n = b.shape
     a_zeros, b_zeros = (operands[z].size if z in operands else 0 for z in OPERANDS[2:])
     if a_zeros > 1 or b_zeros not in (0, 1, n):
-        raise UnsupportedError("MatMulInteger with a zero point for each row is not done yet")
+        raise UnsupportedError("MatMulInteger with a zero point for each row is not supported yet")
     call = IntegerProduct(
         output=layer.tensors[layer.outputs[0]].shape,
         m=prod(a.shape) // k,

@@ -79,7 +79,7 @@ def _add_third(layer: Layer, epilogue: Epilogue, sizes: "_Sizes", beta: float) -
         epilogue.add_matrix(index, beta)
         return 1.0
     if tensor.shape != (sizes.m, sizes.n):
-        raise UnsupportedError("a Gemm whose C is a computed column is not done yet")
+        raise UnsupportedError("a Gemm whose C is a computed column is not supported yet")
     epilogue.add_matrix(index, 1.0)
     return beta
 
@@ -112,4 +112,4 @@ def _sizes(a: Shape, b: Shape, a_transposed: bool, b_transposed: bool) -> _Sizes
     first = next(at for at, n in enumerate(seconds) if n != 1)
     if firsts[first:] == seconds[first:]:
         return _Sizes(prod(seconds), m, n, k, rounds=prod(firsts[:first]))
-    raise UnsupportedError("a product that repeats matrices in the midst of others")
+    raise UnsupportedError("a product that repeats matrices along inner axes of the batch")

@@ -23,7 +23,9 @@ def factor(layer: Layer, values: Mapping[int, Array], operator: Operator, value:
     other = operator.inputs[1] if first else operator.inputs[0]
     divides = operator.op_type == "Div"
     if not layer.tensors[other].constant or values[other].size != 1 or (divides and not first):
-        raise UnsupportedError(f"an attention whose {operator.op_type} is by no fixed number")
+        raise UnsupportedError(
+            f"an attention whose {operator.op_type} is not by one constant number"
+        )
     found = float(values[other].reshape(-1)[0])
     return 1 / found if divides else found
 
@@ -50,11 +52,11 @@ class Scores:
             self._add(operator)
         elif operator.op_type in VIEWS:
             if self._computed is not None and shape != self._shape:
-                raise UnsupportedError("scores that are seen otherwise after a computed mask")
+                raise UnsupportedError("scores that are reshaped after a computed mask")
             if self._fixed is not None and shape != self._shape:
                 self._fixed = np.broadcast_to(self._fixed, self._shape).reshape(shape)
         else:
-            raise UnsupportedError(f"{operator.op_type} within attention is not done yet")
+            raise UnsupportedError(f"{operator.op_type} within attention is not supported yet")
         self._shape = shape
 
     def operand(self, lead: Shape) -> tuple[Array | None, Shape, bool]:
@@ -63,7 +65,9 @@ class Scores:
             shape = self._layer.tensors[self._computed].shape
             full = (1,) * (len(self._shape) - len(shape)) + shape
             if prod(full[:-3]) not in (1, lead[0]) or lead != batch_and_heads(self._shape):
-                raise UnsupportedError("a computed mask that is repeated in the midst of others")
+                raise UnsupportedError(
+                    "a computed mask that is repeated along inner axes of the batch"
+                )
             return self._values[self._computed], (*batch_and_heads(full), *full[-2:]), False
         if self._fixed is None:
             return None, (), True
@@ -77,7 +81,7 @@ class Scores:
 
     def _multiply(self, operator: Operator) -> None:
         if self._computed is not None:
-            raise UnsupportedError("an attention that scales a computed mask is not done yet")
+            raise UnsupportedError("an attention that scales a computed mask is not supported yet")
         by = factor(self._layer, self._values, operator, self._scores(operator))
         self.scale *= by
         if self._fixed is not None:
@@ -90,11 +94,13 @@ class Scores:
             mask = self._values[other].astype(np.float64)
             self._fixed = mask if self._fixed is None else self._fixed + mask
         elif self._computed is not None:
-            raise UnsupportedError("an attention with two computed masks is not done yet")
+            raise UnsupportedError("an attention with two computed masks is not supported yet")
         else:
             self._computed = other
         if self._computed is not None and self._fixed is not None:
-            raise UnsupportedError("an attention with a fixed and a computed mask is not done yet")
+            raise UnsupportedError(
+                "an attention with a constant and a computed mask is not supported yet"
+            )
 
     def _scores(self, operator: Operator) -> int:
         """The input of an operator that is the scores: the one that the group itself writes."""

@@ -26,14 +26,14 @@ def seen(array: Array, operator: Operator, shape: Shape) -> Array:
         return array.transpose(integers(operator, "perm", tuple(reversed(range(array.ndim)))))
     if operator.op_type in VIEWS:
         return reshaped(array, shape)
-    raise UnsupportedError(f"{operator.op_type} within attention is not done yet")
+    raise UnsupportedError(f"{operator.op_type} within attention is not supported yet")
 
 
 def reshaped(array: Array, shape: Shape) -> Array:
     """The same memory in another shape. Raises `UnsupportedError` if that would be a copy."""
     found = array.reshape(shape)
     if array.size and not np.may_share_memory(found, array):
-        raise UnsupportedError("axes that do not lie so in memory are joined")
+        raise UnsupportedError("axes that are not contiguous in memory are joined")
     return found
 
 

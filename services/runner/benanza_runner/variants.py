@@ -4,11 +4,27 @@ Events have one structure for both (`benanza_schemas.events.Variant`), which `ev
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 import msgspec
 
-from benanza_runner.measuring.stopping import summary
-from benanza_schemas.events import WARM, Cache, StoppedBy, Variant
+from benanza_runner.measuring.stopping import StoppedBy, summary
+from benanza_schemas.events import Variant
+
+
+class CacheState(StrEnum):
+    """What a variant finds in the caches when it is timed. Values are those of `Variant.cache`."""
+
+    WARM = "warm"
+    """The same call runs again and again, so all that it needs is in the caches."""
+
+    INTERLEAVED = "in company"
+    """It runs after a kernel of other code; inputs and weights are in the last cache."""
+
+    WEIGHTS_COLD = "weights cold"
+    """It runs after a kernel of other code; inputs and scratch memory are in the last cache, and
+    weights are in memory.
+    """
 
 
 class TimedVariant(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -20,7 +36,7 @@ class TimedVariant(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     library: str
     algorithm: str
     layout: str = ""
-    cache: Cache = WARM
+    cache: CacheState = CacheState.WARM
     samples_us: tuple[float, ...]
     minimum_us: float
     median_us: float
@@ -52,7 +68,7 @@ def timed_variant(
     stopped_by: StoppedBy,
     *,
     layout: str = "",
-    cache: Cache = WARM,
+    cache: CacheState = CacheState.WARM,
     workspace_bytes: int = 0,
     chosen_by_heuristic: bool = False,
 ) -> TimedVariant:
@@ -78,10 +94,14 @@ def warm(variants: Iterable[AnyVariant]) -> list[TimedVariant]:
     return [
         variant
         for variant in variants
-        if isinstance(variant, TimedVariant) and variant.cache == WARM
+        if isinstance(variant, TimedVariant) and variant.cache == CacheState.WARM
     ]
 
 
 def event_variant(variant: AnyVariant) -> Variant:
     """The variant as `LayerMeasured` holds it."""
-    return Variant(**{name: getattr(variant, name) for name in variant.__struct_fields__})
+    fields = {name: getattr(variant, name) for name in variant.__struct_fields__}
+    for name in ("cache", "stopped_by"):
+        if name in fields:
+            fields[name] = fields[name].value
+    return Variant(**fields)

@@ -14,7 +14,8 @@ from benanza.running import pipeline
 from benanza.settings import load
 from benanza_backbone.clickhouse.store import Store
 from benanza_runner.runtime import Outcome, Testimony
-from benanza_schemas.events import INTERLEAVED, MAX_INLINE_MODEL_BYTES, WEIGHTS_COLD, Witnessed
+from benanza_runner.variants import CacheState
+from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, Witnessed
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
 from tests.benanza.publishing.test_asked_models import product
@@ -37,8 +38,8 @@ class Whole(FakeRuntime):
         interleaved, cold = (
             msgspec.structs.replace(last, median_us=us, cache=cache)
             for us, cache in (
-                (2.25, INTERLEAVED),
-                (6.0, WEIGHTS_COLD),
+                (2.25, CacheState.INTERLEAVED),
+                (6.0, CacheState.WEIGHTS_COLD),
             )
         )
         if layer.operators[0].op_type == "Conv":

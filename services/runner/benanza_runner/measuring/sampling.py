@@ -4,8 +4,7 @@ from bisect import insort
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benanza_runner.measuring.stopping import Rule, stopped_by
-from benanza_schemas.events import StoppedBy
+from benanza_runner.measuring.stopping import Rule, StoppedBy, stopped_by
 
 
 class Timing(NamedTuple):

@@ -1,17 +1,39 @@
 """When enough samples have been taken.
 
-The median is settled once its 95% confidence interval is narrow. McGill, Tukey and Larsen
+The median has converged once its 95% confidence interval is narrow. McGill, Tukey and Larsen
 ("Variations of box plots", 1978) give that interval as median ± 1.57 · IQR / √n.
 """
 
 from collections.abc import Sequence
+from enum import StrEnum
 from math import sqrt
 from typing import NamedTuple
 
-from benanza_schemas.events import CAP, SETTLED, StoppedBy
 
-IN_FULL: tuple[StoppedBy, ...] = (SETTLED, CAP)
-"""What ends a full timing: the median was known well enough, or time or samples ran out before."""
+class StoppedBy(StrEnum):
+    """The rule that ended the sampling. Stored measurements hold these values."""
+
+    CONVERGED = "settled"
+    """The median was known well enough."""
+
+    CAP = "cap"
+    """Time or samples ran out before."""
+
+    SCREENED = "screened"
+    """The variant was clearly slower than another, so it was not timed in full."""
+
+    PRUNED = "hopeless"
+    """The variant took so much longer than others when it was checked that it was not screened.
+    Its only sample holds the start of a call as well.
+    """
+
+    FIXED = "fixed"
+    """A fixed number of samples was to be taken, whatever they showed."""
+
+    @property
+    def in_full(self) -> bool:
+        """Whether samples were taken until one of a `Rule`'s ends."""
+        return self in (StoppedBy.CONVERGED, StoppedBy.CAP)
 
 
 class Rule(NamedTuple):
@@ -66,11 +88,11 @@ def stopped_by(ordered: Sequence[float], spent_us: float, rule: Rule) -> Stopped
     enough = count >= rule.samples and spent_us >= rule.least_us
     if not (capped or enough):
         return None
-    if _is_settled(ordered, rule.tolerance):
-        return SETTLED
-    return CAP if capped else None
+    if _has_converged(ordered, rule.tolerance):
+        return StoppedBy.CONVERGED
+    return StoppedBy.CAP if capped else None
 
 
-def _is_settled(ordered: Sequence[float], tolerance: float) -> bool:
+def _has_converged(ordered: Sequence[float], tolerance: float) -> bool:
     _, median, iqr = summary(ordered)
     return 1.57 * iqr / sqrt(len(ordered)) <= tolerance * median

@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test coverage test-gpu lint bench kafka clean
+# Tests and services start hundreds of processes, which should not each compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-unit coverage test-gpu lint bench kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benanza needs Python 3.11 or newer; say: make PYTHON=/path/to/python3.11")'
@@ -17,11 +20,18 @@ demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a re
 	$(BIN)/benanza run $$($(BIN)/benanza zoo) --data data/demo
 	$(BIN)/benanza bounds --precision fp32,tf32,fp16,bf16 --data data/demo
 
-test: $(STAMP)
+test: $(STAMP)  ## all tests that need no GPU
 	-deploy/kafka/run --install
 	$(BIN)/python -m pytest -m 'not alone' --numprocesses 3 --dist worksteal
 	# These compare times: a second look tells a busy machine from a defect, which fails again.
-	$(BIN)/python -m pytest -m alone || $(BIN)/python -m pytest -m alone --last-failed
+	$(ALONE) || $(ALONE) --last-failed
+
+# Of the files that have such tests only, since collecting all takes longer than to run them.
+ALONE = $(BIN)/python -m pytest -m alone $$(grep --recursive --files-with-matches --include '*.py' 'mark\.alone' tests)
+
+test-unit: $(STAMP)  ## those that need no broker, no engine, no other processes and no benchmarks
+	$(BIN)/python -m pytest -m 'not (integration or slow or alone or gpu)' \
+		--numprocesses 2 --dist worksteal --hypothesis-profile quick
 
 coverage: $(STAMP)  ## which lines the tests reach; it takes them twice as long
 	-deploy/kafka/run --install

@@ -18,9 +18,9 @@ from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner.cpu import available_cores
-from benanza_runner.onnxruntime_session import CPU, Session
-from benanza_runner.sampling import collect
-from benanza_runner.stopping import Rule, summary
+from benanza_runner.measuring.sampling import collect
+from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.onnxruntime.session import CPU, Session
 from benchmarks.whole_model import whole_model
 
 PUBLISHED_MEAN, PUBLISHED_WORST = 0.92, 0.83

@@ -1,9 +1,6 @@
 """A whole model with random weights, as its layers are benchmarked: for timing end to end."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from onnx import GraphProto, ModelProto, helper, numpy_helper
 
 from benanza_ingest.layering.layers import Layers
@@ -11,12 +8,13 @@ from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import opset_imports, parse
 from benanza_ingest.resolving.bind import bind
 from benanza_ingest.resolving.resolve import resolve
-from benanza_runner.layer_model import placeholder
-from benanza_runner.random_values import random_value
+from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.layer_model import placeholder
+from benanza_runner.onnx_layers.random_values import random_value
 from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.layer import OMITTED
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, Arrays, Arrays]:

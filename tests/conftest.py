@@ -1,4 +1,4 @@
-"""What all tests share: how Hypothesis runs, and a Kafka broker."""
+"""What all tests share: how Hypothesis runs, in which order they run, and a Kafka broker."""
 
 import logging
 import os
@@ -14,10 +14,30 @@ from tests.kafka_broker import KafkaBroker, lacking
 
 # A shared machine may take its time over any one example; a failure says how to repeat it.
 settings.register_profile("benanza", deadline=None, print_blob=True)
+settings.register_profile("quick", settings.get_profile("benanza"), max_examples=20)
 settings.load_profile("benanza")
 
 BROKER_OF_THE_USER = os.environ.get("BENANZA_KAFKA", "")
 REQUIRED = os.environ.get("TESTS_REQUIRE_KAFKA") == "1"
+
+INTEGRATION = {"broker_can_start", "kafka_bootstrap", "store", "benanza"}
+"""Fixtures that stand for a broker, the ClickHouse engine or the program as a process."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that use such a fixture, and puts what takes longest first: so workers end
+    at about the same time.
+    """
+    for item in items:
+        if INTEGRATION.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.integration)
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> tuple[bool, float]:
+    timeout = item.get_closest_marker("timeout")
+    return item.get_closest_marker("integration") is None, -timeout.args[0] if timeout else 0.0
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +74,7 @@ def kafka_bootstrap(
     broker = KafkaBroker(tmp_path_factory.mktemp("kafka"))
     broker.start()
     yield broker.bootstrap
-    broker.stop()
+    broker.kill()  # nobody needs what it holds
 
 
 @pytest.fixture
@@ -63,7 +83,7 @@ def kafka_broker(broker_can_start: None, tmp_path: Path) -> Iterator[KafkaBroker
     broker = KafkaBroker(tmp_path / "kafka")
     broker.start()
     yield broker
-    broker.stop()
+    broker.kill()  # nobody needs what it holds
 
 
 @pytest.fixture

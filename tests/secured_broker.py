@@ -53,4 +53,4 @@ def secured_broker(folder: Path) -> Iterator[KafkaConnection]:
         sasl_username="ada",
         sasl_password="s3cr3t",
     )
-    broker.stop()
+    broker.kill()

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import networkx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.bound import Bound, lower_bound
@@ -31,6 +31,7 @@ from tests.analyzer.events import (
     summary,
 )
 from tests.analyzer.graphs import all_fingerprints, graph_of, models, times
+from tests.examples import examples
 
 Outcomes = Mapping[str, Best | str]
 CEILINGS = PlatformCeilings(bandwidth=2e6, flops=1e6)
@@ -138,7 +139,7 @@ class Oracle:
         return blocks.get(block) in self.times
 
 
-@settings(max_examples=300)
+@examples(times=3)
 @given(measured_models(), accountings, st.booleans())
 def test_the_sequential_bound_is_the_cheapest_of_all_covers(
     case: tuple[ModelIngested, Outcomes], accounting: Accounting, fusion: bool

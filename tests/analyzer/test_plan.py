@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.bound import Bound, lower_bound
@@ -16,6 +16,7 @@ from benanza_schemas.events import ModelIngested
 from benanza_schemas.layer import Accounting
 from tests.analyzer.events import NOW, figure, fingerprint, group, model, summary
 from tests.analyzer.graphs import all_fingerprints, models, times
+from tests.examples import examples
 
 Bests = Mapping[str, Sequence[Best]]
 Case = tuple[ModelIngested, Bests]
@@ -119,7 +120,7 @@ def test_a_bound_that_lacks_layers_never_exceeds_the_one_that_has_them(
     assert figure(partial.sequential_us) <= figure(whole.sequential_us)
 
 
-@settings(max_examples=300)
+@examples(times=3)
 @given(measured_models(conversion_is_known=False))
 def test_fusion_never_makes_a_whole_bound_larger(case: Case) -> None:
     fused, alone = (bound_of(*case, fusion=fusion) for fusion in (True, False))

@@ -26,6 +26,8 @@ from benanza_schemas.topics import DEAD_LETTERS, MODELS
 from tests.runner.fake_runtime import FakeRuntime
 from tests.steps import clock, ingested, written
 
+pytestmark = pytest.mark.integration
+
 _, SINKED = CONSUMER_GROUPS[SINK]
 
 

@@ -66,7 +66,6 @@ class Polling(Thread):
         self.join()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("short_session")
 def test_a_member_at_work_for_longer_than_its_session_stays(
     kafka: KafkaConnection, log: KafkaEventLog
@@ -93,7 +92,6 @@ def test_a_member_at_work_for_longer_than_its_session_stays(
         assert len(drain(consumer)) == len(other.taken)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("short_session")
 def test_a_member_that_hangs_is_thrown_out_and_its_late_commit_changes_nothing(
     kafka: KafkaConnection, log: KafkaEventLog
@@ -126,7 +124,6 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.slow
 def test_after_a_kill_work_goes_on_elsewhere_within_20_seconds(
     kafka: KafkaConnection, log: KafkaEventLog
 ) -> None:
@@ -148,7 +145,6 @@ def test_after_a_kill_work_goes_on_elsewhere_within_20_seconds(
 # Brokers that go away
 
 
-@pytest.mark.slow
 def test_a_broker_that_is_killed_and_comes_back_loses_nothing(
     kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def test_one_member_has_graphs_and_results_and_the_other_stands_by(kafka: KafkaC
             member.close()
 
 
+@pytest.mark.integration
 def test_a_broker_that_is_not_there_is_an_error_soon() -> None:
     started = time.monotonic()
     with pytest.raises(BenanzaError, match=r"127.0.0.1:1 .*start it, or mend BENANZA_KAFKA"):
@@ -87,6 +88,7 @@ def test_a_broker_that_goes_while_it_is_read_is_an_error(
             log.read(Partition(GRAPHS, 0), 0, 10)
 
 
+@pytest.mark.integration
 def test_the_embedded_mode_does_without_kafkas_client() -> None:
     code = "import sys, benanza.cli, benanza.running.pipeline; sys.exit('kafka' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -11,7 +11,7 @@ from benanza_backbone.kafka_log import KafkaEventLog
 from tests.backbone.event_log.event_log_contract import drain, numbered, values, values_of
 from tests.secured_broker import secured_broker
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")

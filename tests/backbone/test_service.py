@@ -20,6 +20,8 @@ from benanza_backbone.processor import as_message
 from benanza_schemas.topics import DEAD_LETTERS, JOBS, LAYERS
 from tests.backbone.test_step import job, relu, written
 
+pytestmark = pytest.mark.integration
+
 PATIENCE_S = 30.0
 
 

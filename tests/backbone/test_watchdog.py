@@ -5,6 +5,10 @@ import subprocess
 import sys
 import time
 
+import pytest
+
+pytestmark = pytest.mark.integration
+
 PROGRAM = """
 import itertools, logging, sys, time
 from benanza_backbone.status_server import Check

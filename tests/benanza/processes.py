@@ -18,16 +18,18 @@ from benanza_backbone.kafka_connection import KafkaConnection
 from tests.benanza.conftest import PROGRAM, environment
 
 PATIENCE_S = 150.0
+EVERY_S = 0.3
+"""Often enough; what is asked costs the services their time."""
+
 USER, PASSWORD = "benanza", "secret"
 
 
-def until(so: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+def until(so: Callable[[], bool], patience_s: float = PATIENCE_S, every_s: float = EVERY_S) -> None:
     """Returns when it is so; fails if it doesn't become so in time."""
     deadline = time.monotonic() + patience_s
     while not so():
         assert time.monotonic() < deadline
-        # Often enough; what is asked costs the services their time.
-        time.sleep(0.3)
+        time.sleep(every_s)
 
 
 class Process(Closing):

@@ -42,7 +42,6 @@ def test_dims_are_bound_or_refused() -> None:
         benanza.inspect("zoo:alexnet", dims={"length": 3})
 
 
-@pytest.mark.slow
 def test_lower_bound_is_the_command(
     first_run: tuple[Path, "subprocess.CompletedProcess[str]"], data: Path
 ) -> None:
@@ -57,7 +56,6 @@ def test_lower_bound_is_the_command(
     assert bound.parallel_us <= bound.sequential_us
 
 
-@pytest.mark.slow
 def test_lower_bound_takes_several_of_everything(data: Path) -> None:
     models = ["zoo:squeezenet", "zoo:squeezenet"]
     found = benanza.lower_bound(
@@ -71,7 +69,6 @@ def test_lower_bound_takes_several_of_everything(data: Path) -> None:
     assert found.layers.failed >= found.layers.unique // 2
 
 
-@pytest.mark.slow
 def test_lower_bound_raises_for_a_model_that_has_none(data: Path) -> None:
     with pytest.raises(benanza.BenanzaError, match=r"there is no file missing\.onnx"):
         benanza.lower_bound(["zoo:squeezenet", "missing.onnx"], data=data)

@@ -23,7 +23,7 @@ from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured
 from tests.benanza.conftest import PROGRAM, Benanza, environment
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 
 HASH = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 TEXT = {"type": "string", "minLength": 1}

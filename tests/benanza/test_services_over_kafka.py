@@ -33,7 +33,10 @@ from tests.benanza.embedded_run import FoundBounds, comparable, run_embedded
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.kafka_broker import KafkaBroker, lacking
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
+
+SELDOM_S = 1.0
+"""Between two questions for all bounds, each of which takes ClickHouse a sixth of a second."""
 
 
 @pytest.fixture
@@ -79,8 +82,8 @@ def test_the_services_end_in_the_same_bounds_as_the_embedded_run(
     ]
     publish(installation, models)
     with Store.open(installation.clickhouse) as store:
-        until(lambda: len(store.bounds()) == len(expected.bounds))
-        until(lambda: comparable(store) == expected)
+        until(lambda: len(store.bounds()) == len(expected.bounds), every_s=SELDOM_S)
+        until(lambda: comparable(store) == expected, every_s=SELDOM_S)
         assert {bound.partial for bound in expected.bounds} == {True, False}
     for service in services:
         until(service.ready)
@@ -167,7 +170,7 @@ def test_the_sink_loses_and_doubles_nothing_whatever_dies(
                 time.sleep(1)
                 clickhouse = running.enter_context(installation.start_clickhouse())
         with Store.open(installation.clickhouse) as store:
-            until(lambda: comparable(store) == expected)
+            until(lambda: comparable(store) == expected, every_s=SELDOM_S)
             assert count(store, "measurements") == count_measurements(results)
             bounds = [decode(record.value) for record in log.records(BOUNDS)]
             stored = store.query("SELECT event_id, computed_at FROM bounds FINAL")
@@ -201,7 +204,7 @@ def test_without_clickhouse_the_analyzer_waits_and_says_so(
         running.enter_context(installation.start_clickhouse())
         until(analyzer.ready)
         with Store.open(installation.clickhouse) as store:
-            until(lambda: comparable(store) == expected)
+            until(lambda: comparable(store) == expected, every_s=SELDOM_S)
         assert list(log.records(DEAD_LETTERS)) == []
 
 
@@ -222,7 +225,7 @@ def test_of_two_analyzers_one_stands_by_and_takes_over(
         active = analyzers[0] if held(analyzers[0]) else analyzers[1]
         active.kill()
         log.append(results[len(results) // 2 :])
-        until(lambda: len(store.bounds()) > 0 and comparable(store) == expected)
+        until(lambda: len(store.bounds()) > 0 and comparable(store) == expected, every_s=SELDOM_S)
 
 
 def held(analyzer: ServiceProcess) -> int:

@@ -49,7 +49,7 @@ def test_every_difference_is_seen() -> None:
     assert differences(wanted._replace(loose=loose), wanted) == list(loose)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("broker_can_start")
 def test_after_faults_all_is_as_without_them(tmp_path: Path) -> None:

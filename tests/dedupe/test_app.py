@@ -25,6 +25,8 @@ from tests.dedupe.test_core import chain, seen
 from tests.kafka_broker import KafkaBroker
 from tests.secured_broker import secured_broker
 
+pytestmark = pytest.mark.integration
+
 AT_WORK_AGAIN_S = 20.0
 CONSUMED = 'records_consumed_total{topic="layers"}'
 

@@ -23,6 +23,9 @@ IMAGE_PATHS = ("/opt/benanza", "/src", "/var/lib/benanza")
 SKIPPED = ("useradd", "install")
 """Programs that are stood in for by ones that do nothing."""
 
+HOW_IT_RUNS = ("USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD")
+"""Instructions that make nothing."""
+
 
 @dataclass
 class Stage:
@@ -52,6 +55,23 @@ class Dockerfile:
         """The instructions of a stage, after those of the stages that it stands on."""
         below = [self.steps(each) for each in self.stages if each.name == stage.base]
         return [*(below[0] if below else []), *stage.steps]
+
+    def made(self) -> list[list[tuple[str, str]]]:
+        """What is done to make the last stage: the steps of those that it copies from, and its own.
+
+        Dockerfiles of which this is the same make the same image but for how it is run.
+        """
+        last = self.stages[-1]
+        copied = {
+            match[1]
+            for name, value in self.steps(last)
+            if name == "COPY" and (match := re.match(r"--from=(\S+) ", value))
+        }
+        needed = [stage for stage in self.stages if stage.name in copied] + [last]
+        return [
+            [(name, value) for name, value in self.steps(stage) if name not in HOW_IT_RUNS]
+            for stage in needed
+        ]
 
     def last(self, instruction: str, stage: Stage | None = None) -> str:
         """The value that counts of an instruction, in the last stage unless another is given."""
@@ -95,8 +115,8 @@ class Image:
             (self._stands_in / program).symlink_to(shutil.which("true") or "")
         # The image's own Python is that of the tests.
         (self._stands_in / "python").symlink_to(sys.executable)
-        for stage in self._needed(dockerfile):
-            self._build(dockerfile.steps(stage))
+        for steps in dockerfile.made():
+            self._build(steps)
         self.environment = self._variables(dockerfile.environment, {})
 
     def run(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -112,16 +132,6 @@ class Image:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-
-    def _needed(self, dockerfile: Dockerfile) -> list[Stage]:
-        """The last stage, after those that it copies from."""
-        last = dockerfile.stages[-1]
-        copied = {
-            match[1]
-            for name, value in dockerfile.steps(last)
-            if name == "COPY" and (match := re.match(r"--from=(\S+) ", value))
-        }
-        return [stage for stage in dockerfile.stages if stage.name in copied] + [last]
 
     def _build(self, steps: list[tuple[str, str]]) -> None:
         folder, variables = self._root, self._variables({}, {})
@@ -146,8 +156,6 @@ class Image:
                         check=False,
                     )
                     assert done.returncode == 0, f"RUN {value}\n{done.stdout}{done.stderr}"
-                case "USER" | "EXPOSE" | "STOPSIGNAL" | "HEALTHCHECK" | "ENTRYPOINT" | "CMD":
-                    pass  # These say how the image is run.
                 case _:
                     raise AssertionError(f"{name} is not known here")
 
@@ -176,6 +184,7 @@ class Image:
         kept = {name: os.environ[name] for name in os.environ if name.lower().endswith("_proxy")}
         kept |= {name: os.environ[name] for name in ("PIP_INDEX_URL",) if name in os.environ}
         kept["PIP_CACHE_DIR"] = os.environ.get("PIP_CACHE_DIR", str(Path.home() / ".cache" / "pip"))
+        kept["PIP_COMPILE"] = "0"  # half of the time; the modules that run are compiled then
         texts = {k: self._inside(v).replace("$PATH", path) for k, v in new.items()}
         return kept | {"PATH": path, "HOME": str(self._root)} | old | texts
 

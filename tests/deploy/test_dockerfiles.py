@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ import pytest
 from tests.deploy.compose import ROOT
 from tests.deploy.image import Dockerfile, Image
 
-SERVICES = ("ingest", "dedupe", "runner", "analyzer")
+SERVICES = ("ingest", "analyzer", "dedupe", "runner")
 
 ENGINE = {"chdb", "chdb-core", "pandas", "pyarrow"}
 FAUST = {"faust-streaming", "aiokafka", "rocksdict"}
@@ -80,13 +80,27 @@ def service(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def image(service: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
-    folder = tmp_path_factory.mktemp(service)
-    yield Image(_dockerfile(service), ROOT, folder)
+def image_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Dockerfile], Image]]:
+    """Makes images, each once: those of ingest and analyzer differ only in what they run."""
+    folder = tmp_path_factory.mktemp("images")
+    images: dict[str, Image] = {}
+
+    def made(dockerfile: Dockerfile) -> Image:
+        key = repr(dockerfile.made())
+        if key not in images:
+            images[key] = Image(dockerfile, ROOT, folder / str(len(images)))
+        return images[key]
+
+    yield made
     shutil.rmtree(folder)  # hundreds of megabytes, which pytest would keep
 
 
-@pytest.mark.slow
+@pytest.fixture
+def image(service: str, image_of: Callable[[Dockerfile], Image]) -> Image:
+    return image_of(_dockerfile(service))
+
+
+@pytest.mark.integration
 @pytest.mark.timeout(900)
 class TestBuilt:
     def test_it_holds_only_what_the_service_needs(self, service: str, image: Image) -> None:

@@ -66,6 +66,7 @@ def test_every_service_is_scraped_where_it_listens() -> None:
         assert str(found["port"]) == Dockerfile(file).last("EXPOSE")
 
 
+@pytest.mark.integration
 @needs_prometheus
 @pytest.mark.parametrize(
     "command",
@@ -129,6 +130,7 @@ def _ask(prometheus: str, path: str) -> Any:
         return None
 
 
+@pytest.mark.integration
 @needs_prometheus
 def test_prometheus_scrapes_a_service_and_raises_an_alert(prometheus: str) -> None:
     DEAD_LETTERS.labels("models", "ModelError").inc()

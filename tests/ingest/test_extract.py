@@ -8,7 +8,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx.backend.test.case.node import collect_testcases
 
@@ -20,6 +20,7 @@ from benanza_ingest.limits import Limits
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import ModelPublished, event_id
 from benanza_schemas.identity import fingerprint
+from tests.examples import examples
 from tests.ingest.mutations import with_damaged_bytes, with_damaged_fields
 from tests.ingest.onnx_text import content, extracted, kinds
 from tests.ingest.real_models import ALL, DEPEND_ON_DATA, EXPORTED, LIGHT, MATRIX_FLOPS
@@ -226,7 +227,7 @@ def survive(encoded: bytes) -> None:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=300)
+@examples(times=3)
 def test_random_bytes(encoded: bytes) -> None:
     survive(encoded)
 

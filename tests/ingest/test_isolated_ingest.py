@@ -23,6 +23,8 @@ from benanza_ingest.published import ingest_published
 from benanza_schemas.events import ModelPublished
 from tests.ingest.misbehaving_ingest import misbehave, process_id
 
+pytestmark = pytest.mark.integration
+
 LIMITS = Limits()
 
 

@@ -14,8 +14,8 @@ from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.program import program
 from benanza_ingest.reading.zoo import zoo_names, zoo_path
-from benanza_runner.layer_model import layer_model
-from benanza_runner.onnxruntime_session import CPU, session_options
+from benanza_runner.onnx_layers.layer_model import layer_model
+from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_schemas.program import Program, ProgramStep
 from tests.branching_model import branching_model
 

@@ -10,22 +10,16 @@ from pathlib import Path
 import msgspec
 
 from benanza_runner.runtime import Outcome, Runtime, Testimony
-from benanza_schemas.events import Ceiling, System, Variant, Witnessed, identified
+from benanza_runner.variants import TimedVariant, timed_variant
+from benanza_schemas.events import Ceiling, System, Witnessed, identified
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
+from benanza_schemas.vocabulary import StoppedBy
 
 
-def variant(us: float, algorithm: str = "fake") -> Variant:
+def variant(us: float, algorithm: str = "fake") -> TimedVariant:
     """A variant that took exactly this long, five times."""
-    return Variant(
-        library="fake",
-        algorithm=algorithm,
-        samples_us=(us,) * 5,
-        minimum_us=us,
-        median_us=us,
-        iqr_us=0.0,
-        stopped_by="settled",
-    )
+    return timed_variant("fake", algorithm, (us,) * 5, StoppedBy.CONVERGED)
 
 
 class FakeRuntime(Runtime):

@@ -48,13 +48,11 @@ def relu(elements: int) -> Layer:
 
 
 def conv(channels: int, size: int, kernel: int = 3) -> Layer:
-    """A convolution that keeps the shape, of a square image."""
-    image = floats(1, channels, size, size)
+    """A convolution that keeps the shape, of a square feature map."""
+    x = floats(1, channels, size, size)
     kernels = weights(channels, channels, kernel, kernel)
     pad = kernel // 2
-    return single(
-        "Conv", 1, (image, kernels), (image,), kernel_shape=(kernel, kernel), pads=(pad,) * 4
-    )
+    return single("Conv", 1, (x, kernels), (x,), kernel_shape=(kernel, kernel), pads=(pad,) * 4)
 
 
 def gemm(rows: int, inner: int, columns: int) -> Layer:
@@ -65,16 +63,16 @@ def gemm(rows: int, inner: int, columns: int) -> Layer:
 
 def conv_group(channels: int, size: int, *rest: str) -> Layer:
     """A convolution followed by BatchNormalization, Add (of another tensor) or Relu."""
-    image = floats(1, channels, size, size)
-    tensors = [image, weights(channels, channels, 3, 3), image]
+    x = floats(1, channels, size, size)
+    tensors = [x, weights(channels, channels, 3, 3), x]
     operators = [operator("Conv", 1, (0, 1), (2,), kernel_shape=(3, 3), pads=(1, 1, 1, 1))]
     for op_type in rest:
         before = len(tensors) - 1
         if op_type == "BatchNormalization":
             more = [weights(channels)] * 4
         else:
-            more = [image] if op_type == "Add" else []
-        tensors += [*more, image]
+            more = [x] if op_type == "Add" else []
+        tensors += [*more, x]
         inputs = (before, *range(before + 1, before + 1 + len(more)))
         version = {"BatchNormalization": 9, "Add": 7, "Relu": 6}[op_type]
         operators.append(operator(op_type, version, inputs, (len(tensors) - 1,)))

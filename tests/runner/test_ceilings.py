@@ -4,11 +4,13 @@ import msgspec
 import pytest
 
 from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products, streams
-from benanza_runner.onnx_schemas import opsets
-from benanza_runner.precision import ELEMENT_TYPE, retyped
+from benanza_runner.onnx_layers.onnx_schemas import opsets
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE, retyped
 from benanza_runner.runtime import Outcome
-from benanza_schemas.events import WEIGHTS_COLD, Ceiling, Variant
+from benanza_runner.variants import FailedVariant, timed_variant
+from benanza_schemas.events import Ceiling
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.runner.fake_runtime import FakeRuntime, variant
 
 
@@ -23,7 +25,7 @@ class Steady(FakeRuntime):
         self.calls += 1
         is_product = layer.title() == "MatMul"
         if is_product and precision == "fp16":
-            failed = Variant(library="fake", algorithm="MatMul", failure="no such kernel")
+            failed = FailedVariant(library="fake", algorithm="MatMul", failure="no such kernel")
             return Outcome(variants=(failed,))
         size = layer.tensors[-1].shape[0]
         us = 1 + (2e-6 * size**3 if is_product else 8e-3 * size)
@@ -47,20 +49,22 @@ def test_what_fails_is_left_out() -> None:
 
 
 def test_differences_of_times_do_not_count() -> None:
-    class Accompanied(Steady):
+    class Interleaved(Steady):
         def measure(self, layer: Layer, precision: Precision) -> Outcome:
             outcome = super().measure(layer, precision)
-            cold = msgspec.structs.replace(outcome.variants[0], cache=WEIGHTS_COLD, minimum_us=1e-3)
+            cold = msgspec.structs.replace(
+                outcome.variants[0], cache=CacheState.WEIGHTS_COLD, minimum_us=1e-3
+            )
             return Outcome(variants=(*outcome.variants, cold))
 
-    assert measured_ceilings(Accompanied(), "fp32") == measured_ceilings(Steady(), "fp32")
+    assert measured_ceilings(Interleaved(), "fp32") == measured_ceilings(Steady(), "fp32")
 
 
 def test_the_spread_is_in_the_unit_of_the_rate() -> None:
     class Noisy(FakeRuntime):
         def measure(self, layer: Layer, precision: Precision) -> Outcome:
-            time = msgspec.structs.replace(variant(2.0), minimum_us=1.0, iqr_us=0.5)
-            return Outcome(variants=(time,))
+            times_us = (1.0, 1.5, 2.0, 2.0, 2.5)
+            return Outcome(variants=(timed_variant("", "", times_us, StoppedBy.CAP),))
 
     for ceiling in measured_ceilings(Noisy(), "fp32"):
         assert ceiling.iqr == ceiling.value / 4
@@ -78,13 +82,13 @@ def test_one_slow_round_does_not_lower_a_ceiling() -> None:
 
 
 @pytest.mark.parametrize("precision", list(ELEMENT_TYPE))
-def test_yardsticks_are_layers_of_that_precision(precision: Precision) -> None:
-    for yardstick in (*streams(precision), *products(precision)):
-        assert retyped(yardstick.layer, precision) is yardstick.layer
-        assert opsets(yardstick.layer)
+def test_microbenchmarks_are_layers_of_that_precision(precision: Precision) -> None:
+    for microbenchmark in (*streams(precision), *products(precision)):
+        assert retyped(microbenchmark.layer, precision) is microbenchmark.layer
+        assert opsets(microbenchmark.layer)
 
 
-def test_what_yardsticks_do() -> None:
+def test_the_amounts_of_microbenchmarks() -> None:
     relu, add, *_ = streams("fp16")
     elements = STREAM_ELEMENTS[0]
     assert (relu.amount, add.amount) == (2 * 2 * elements, 3 * 2 * elements)

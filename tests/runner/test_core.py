@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from benanza_runner.core import Runner
+from benanza_runner.variants import event_variant
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import BenchmarkRequested, Ceiling, event_id
 from benanza_schemas.identity import fingerprint
@@ -15,15 +16,15 @@ from tests.runner.layers import conv_group, relu
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class Clock:
-    """A second goes by each time it is looked at."""
+class TickingClock:
+    """A second goes by each time it is read."""
 
     def __init__(self) -> None:
-        self.looks = 0
+        self.readings = 0
 
     def __call__(self) -> datetime:
-        self.looks += 1
-        return START + timedelta(seconds=self.looks)
+        self.readings += 1
+        return START + timedelta(seconds=self.readings)
 
 
 def job(layer: Layer) -> BenchmarkRequested:
@@ -33,7 +34,7 @@ def job(layer: Layer) -> BenchmarkRequested:
 
 
 def runner(*precisions: Precision) -> Runner:
-    return Runner(FakeRuntime(), precisions, Clock())
+    return Runner(FakeRuntime(), precisions, TickingClock())
 
 
 def test_a_job_is_measured_at_each_precision() -> None:
@@ -42,7 +43,7 @@ def test_a_job_is_measured_at_each_precision() -> None:
     assert (first.precision, second.precision) == ("fp32", "fp16")
     assert first.fingerprint == second.fingerprint == request.fingerprint
     assert first.system == FakeRuntime().system()
-    assert first.variants == (variant(3.0),)
+    assert first.variants == (event_variant(variant(3.0)),)
     assert first.failure == ""
     assert first.environment["process"].isdigit()
     assert (first.measured_at, second.measured_at) == (
@@ -73,7 +74,7 @@ def test_another_job_or_another_system_gives_other_ids() -> None:
         event.event_id
         for threads in (1, 2)
         for layer in (relu(4), relu(5))
-        for event in Runner(FakeRuntime(threads), ["fp32"], Clock()).handle(job(layer))
+        for event in Runner(FakeRuntime(threads), ["fp32"], TickingClock()).handle(job(layer))
     }
     assert len(ids) == 4
 

@@ -52,12 +52,12 @@ def test_each_precision_is_measured_once(log: EventLog) -> None:
     assert [ceiling.precision for ceiling in last.ceilings] == ["fp32", "fp16"]
 
 
-def test_other_yardsticks_measure_all_that_is_known_again(
+def test_other_microbenchmarks_measure_all_that_is_known_again(
     log: EventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime = Counting()
     with monkeypatch.context() as before:
-        before.setattr("benanza_runner.core.YARDSTICKS", "1")
+        before.setattr("benanza_runner.core.MICROBENCHMARKS", "1")
         described(log, runtime, "fp16", "fp32")
     last = described(log, runtime, "fp32")
     assert runtime.asked == ["fp16", "fp32", "fp32", "fp16"]

@@ -9,7 +9,7 @@ from typing import Any
 import msgpack
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benanza_schemas import codec
@@ -27,6 +27,8 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.json_schema import EVENTS
 from benanza_schemas.layer import Attribute, Layer, Operator, Tensor
+from benanza_schemas.vocabulary import CacheState, StoppedBy
+from tests.examples import examples
 from tests.schemas import samples
 from tests.schemas.strategies import events, field_names
 
@@ -89,7 +91,9 @@ def as_of(event: AnyEvent, version: int) -> AnyEvent:
     if isinstance(event, LayerMeasured):
         timed, failed = event.variants
         if version < 5:
-            timed = msgspec.structs.replace(timed, cache="cold", stopped_by="stdrel")
+            timed = msgspec.structs.replace(
+                timed, cache=CacheState.COLD, stopped_by=StoppedBy.RELATIVE_SPREAD
+            )
         changes["variants"] = tuple(
             msgspec.structs.replace(variant, **lacking) for variant in (timed, failed)
         )
@@ -178,13 +182,13 @@ def test_optional_fields_may_be_left_out(name: str) -> None:
 
 
 @given(any_event)
-@settings(max_examples=150)
+@examples(times=1.5)
 def test_decoding_gives_back_what_was_encoded(event: AnyEvent) -> None:
     assert decode(encode(event)) == event
 
 
 @given(any_event)
-@settings(max_examples=50)
+@examples(times=0.5)
 def test_the_same_event_has_the_same_bytes(event: AnyEvent) -> None:
     assert encode(decode(encode(event))) == encode(event)
 
@@ -368,13 +372,13 @@ def test_what_is_no_event_is_refused_with_a_reason(encoded: bytes, complaint: st
 
 @given(st.binary(max_size=200))
 @example(b"\x81\xa4type\xa9ModelPubl")
-@settings(max_examples=500)
+@examples(times=5)
 def test_any_bytes_are_an_event_or_refused(encoded: bytes) -> None:
     assert isinstance(decoded_or_refused(encoded), Event | DecodeError)
 
 
 @given(st.data())
-@settings(max_examples=500)
+@examples(times=5)
 def test_a_damaged_event_is_an_event_or_refused(data: st.DataObject) -> None:
     encoded = bytearray(golden(data.draw(st.sampled_from(sorted(BY_NAME)))))
     for _ in range(data.draw(st.integers(1, 4))):
@@ -400,7 +404,7 @@ unlikely_values = st.recursive(
 
 
 @given(st.sampled_from(sorted(BY_NAME)), st.data())
-@settings(max_examples=300)
+@examples(times=3)
 def test_any_value_in_a_field_is_allowed_or_refused(name: str, data: st.DataObject) -> None:
     field = data.draw(st.sampled_from(["type", *field_names(type(BY_NAME[name]))]))
     outcome = decoded_or_refused(changed(BY_NAME[name], **{field: data.draw(unlikely_values)}))
@@ -441,6 +445,7 @@ except DecodeError:
 """
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("encoded", "most_megabytes"),
     [

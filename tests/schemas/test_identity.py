@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_schemas.identity import (
@@ -17,6 +17,7 @@ from benanza_schemas.identity import (
     fingerprint_of_canonical,
 )
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor, TensorValue
+from tests.examples import examples
 from tests.schemas import samples
 from tests.schemas.layer_strategies import layers, rewritten
 
@@ -41,7 +42,7 @@ def same(one: Layer, other: Layer) -> bool:
 
 
 @given(st.data())
-@settings(max_examples=200)
+@examples(times=2)
 def test_names_and_order_do_not_count(data: st.DataObject) -> None:
     layer = data.draw(layers())
     other = data.draw(rewritten(layer))
@@ -85,7 +86,7 @@ few_layers = layers(
 
 
 @given(few_layers, few_layers)
-@settings(max_examples=400)
+@examples(times=4)
 def test_fingerprints_are_equal_just_where_the_graphs_are_isomorphic(
     one: Layer, other: Layer
 ) -> None:
@@ -155,7 +156,7 @@ def test_whatever_differs_gives_another_fingerprint() -> None:
 
 
 @given(st.data())
-@settings(max_examples=150)
+@examples(times=1.5)
 def test_a_change_anywhere_gives_another_fingerprint(data: st.DataObject) -> None:
     layer = canonical(data.draw(layers()))
     at = data.draw(st.integers(0, len(layer.tensors) - 1))

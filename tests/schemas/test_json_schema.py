@@ -4,13 +4,14 @@ from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from benanza_schemas.codec import DecodeError, decode, encode
 from benanza_schemas.events import AnyEvent, Event
 from benanza_schemas.json_schema import EVENTS, FOLDER, as_text, file_name, json_schema
+from tests.examples import examples
 from tests.schemas import samples
 from tests.schemas.strategies import events
 
@@ -42,7 +43,7 @@ def test_the_sample_fits_its_schema_and_no_other(name: str) -> None:
 
 
 @given(st.one_of(*map(events, EVENTS)))
-@settings(max_examples=100)
+@examples(times=1)
 def test_every_event_fits_its_schema(event: AnyEvent) -> None:
     VALIDATORS[type(event).__name__].validate(unpacked(event))
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from benanza_runner.ceilings import YARDSTICKS
+from benanza_runner.ceilings import MICROBENCHMARKS
 from benanza_runner.runtime import Runtime
+from benanza_runner.variants import event_variant
 from benanza_schemas.events import (
     BenchmarkRequested,
     LayerMeasured,
@@ -15,16 +16,17 @@ from benanza_schemas.layer import Precision
 
 
 def description_id(system_id: str) -> str:
-    """The id of the event that describes a system, the same as long as its ceilings are measured
-    in the same way.
+    """The id of the event that describes a system.
+
+    It stays the same as long as the system's ceilings are measured in the same way.
     """
-    return event_id("SystemMeasured", system_id, YARDSTICKS)
+    return event_id("SystemMeasured", system_id, MICROBENCHMARKS)
 
 
 class Runner:
     """Measures each job's layer at each precision on one system.
 
-    The same job gives events with the same ids again. `now` gives the time, in UTC, that an
+    The same job gives events with the same ids again. `now` returns the time, in UTC, that an
     event bears.
     """
 
@@ -59,7 +61,7 @@ class Runner:
             system=self.system,
             precision=precision,
             measured_at=self._now(),
-            variants=outcome.variants,
+            variants=tuple(map(event_variant, outcome.variants)),
             environment=outcome.environment,
             failure=outcome.failure,
         )

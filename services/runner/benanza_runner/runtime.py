@@ -1,11 +1,15 @@
-"""The port to whatever runs layers: a library on a device."""
+"""The port to whatever runs layers: a library on a device.
+
+`tests/runner/runtime_contract.py` is the suite that every adapter passes.
+"""
 
 from abc import ABC, abstractmethod
 from typing import Literal
 
 import msgspec
 
-from benanza_schemas.events import Ceiling, System, Variant, Witnessed
+from benanza_runner.variants import AnyVariant
+from benanza_schemas.events import Ceiling, System, Witnessed
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 
@@ -20,7 +24,7 @@ class Outcome(msgspec.Struct, frozen=True):
     longer by then than when the process started, so that another process would be faster.
     """
 
-    variants: tuple[Variant, ...] = ()
+    variants: tuple[AnyVariant, ...] = ()
     failure: str = ""
     environment: dict[str, str] = {}
     slowed: bool = False
@@ -48,7 +52,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def system(self) -> System:
-        """What the measurements are made on and with."""
+        """What the measurements are made on and with. It is the same at each call."""
 
     @abstractmethod
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
@@ -56,13 +60,13 @@ class Runtime(ABC):
 
     @abstractmethod
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
-        """The bandwidth and the rate of operations that this system reaches, measured now.
+        """The rates that this system reaches, measured now; at most one of each `CeilingName`.
 
-        What it can't do at this precision is left out.
+        A rate that the system can't reach at all at this precision is left out.
         """
 
     def cache_bytes(self) -> int:
-        """What the last cache before the memory holds, zero if that isn't known."""
+        """The size in bytes of the last cache before the memory, zero if it isn't known."""
         return 0
 
     def witness(self, program: Program, precision: Precision) -> Testimony:

@@ -4,10 +4,10 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner import nvidia
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.runtime import RuntimeChoice
 
-ONNX_RUNTIME = "benanza_runner.onnxruntime_runtime:OnnxRuntime"
+ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
 
 JOURNAL = "cuda-variants-running"
@@ -23,7 +23,7 @@ def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
     `auto` is the GPU if there is one and its libraries are installed, else ONNX Runtime. Raises
     `BenanzaError` if the runtime can't be used here.
     """
-    limits = Limits(layer_seconds=settings.benchmark_timeout_s)
+    limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s)
     unavailable = why_unavailable() if choice != "onnxruntime" else "not asked for"
     if choice == "cuda" and unavailable:
         raise BenanzaError(f"the runtime cuda {unavailable}")
@@ -42,7 +42,7 @@ def longest_job_s(settings: Settings) -> float:
     It measures the ceilings first. Each try may have to start a worker, and where that worker was
     slow, all tries are made again in another one.
     """
-    limits = Limits(layer_seconds=settings.benchmark_timeout_s, tries=CUDA_TRIES)
+    limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s, tries=CUDA_TRIES)
     ceilings = limits.start_seconds + limits.ceilings_seconds
     return ceilings + 2 * limits.tries * (limits.start_seconds + limits.layer_seconds)
 

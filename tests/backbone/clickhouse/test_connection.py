@@ -94,6 +94,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             process.kill()
 
 
+@pytest.mark.integration
 def test_a_server_is_a_store_like_the_embedded_one(server: str) -> None:
     with Store.open(f"clickhouse://alice:{ENCODED}@{server}?compress=false") as store:
         for _ in range(2):
@@ -104,6 +105,7 @@ def test_a_server_is_a_store_like_the_embedded_one(server: str) -> None:
         assert store.query("SELECT count() AS n FROM models FINAL") == [{"n": 1}]
 
 
+@pytest.mark.integration
 def test_many_who_open_a_new_database_at_once_migrate_it_once(server: str) -> None:
     dsn = f"clickhouse://alice:{ENCODED}@{server}/shared?compress=false"
     failures: list[Exception] = []
@@ -202,6 +204,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         Store.open(f"chdb://{tmp_path}/file/store")
 
 
+@pytest.mark.integration
 def test_a_process_has_one_folder_open_at_a_time(tmp_path: Path) -> None:
     with (
         Store.open(f"chdb://{tmp_path}/one"),
@@ -211,6 +214,7 @@ def test_a_process_has_one_folder_open_at_a_time(tmp_path: Path) -> None:
     Store.open(f"chdb://{tmp_path}/two").close()
 
 
+@pytest.mark.integration
 def test_a_folder_with_an_odd_name_works(tmp_path: Path) -> None:
     folder = tmp_path / "with space, %20 and 'quotes'"
     with Store.open(f"chdb://{folder}") as store:

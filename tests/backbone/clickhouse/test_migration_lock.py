@@ -16,6 +16,8 @@ from benanza_backbone.errors import BenanzaError
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def dsn(tmp_path: Path) -> str:

@@ -18,6 +18,8 @@ from benanza_backbone.errors import BenanzaError
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
+pytestmark = pytest.mark.integration
+
 CHECKSUMS = {
     "0001_baseline.sql": "338434275f3099823f0885fd74c2b5ae6cf961a20e8aad36bc1b26bdc68f39b7",
 }

@@ -260,6 +260,7 @@ def test_a_large_model_is_stored_whole(store: Store) -> None:
     assert count(store, "model_edges") == size - 1
 
 
+@pytest.mark.integration
 def test_a_store_is_reopened_with_what_it_held(tmp_path: Path) -> None:
     dsn = f"chdb://{tmp_path}/store"
     for _ in range(2):

@@ -15,6 +15,8 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from tests.backbone.clickhouse.store_worker import BATCH, numbered
 
+pytestmark = pytest.mark.integration
+
 WORKER = [sys.executable, "-m", "tests.backbone.clickhouse.store_worker"]
 
 

@@ -109,6 +109,7 @@ with SqliteEventLog(Path(sys.argv[1])) as log:
 """
 
 
+@pytest.mark.integration
 def test_processes_append_and_consume_at_once(path: Path) -> None:
     """They open the file at the same moment as well: the first of them makes it."""
     appenders = [subprocess.Popen([sys.executable, "-c", APPENDER, path, str(n)]) for n in range(4)]
@@ -123,6 +124,7 @@ def test_processes_append_and_consume_at_once(path: Path) -> None:
         assert values(r for r in records if r.key == str(n).encode()) == values_of(100)
 
 
+@pytest.mark.slow
 def test_hundreds_of_thousands_of_events(path: Path) -> None:
     count, batch = 200_000, 10_000
     start = time.process_time()

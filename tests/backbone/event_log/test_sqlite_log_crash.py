@@ -17,6 +17,8 @@ from benanza_backbone.event_log.event_log import Partition, Record
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from tests.backbone.event_log.crash_worker import BATCH, TOPICS
 
+pytestmark = pytest.mark.integration
+
 WORKER = str(Path(__file__).with_name("crash_worker.py"))
 
 ROUNDS = 8

@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -146,7 +147,7 @@ class EventLogMachine(RuleBasedStateMachine):
                 assert sum(member.consumer.lag().values()) == len(self.pending(member))
 
 
-TestEventLogMachine = EventLogMachine.TestCase
+TestEventLogMachine = pytest.mark.slow(EventLogMachine.TestCase)
 TestEventLogMachine.settings = settings(
     max_examples=70,
     stateful_step_count=40,

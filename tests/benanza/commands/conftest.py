@@ -24,7 +24,7 @@ def opened_log() -> Iterator[EventLog]:
         yield log
 
 
-@pytest.fixture(params=["embedded", "kafka"])
+@pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.integration)])
 def installation(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Kind:

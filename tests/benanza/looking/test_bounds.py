@@ -15,6 +15,8 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from tests.backbone.sample_events import BOUNDS, EVERY_KIND, MODEL, MODEL_ID, after, bound
 
+pytestmark = pytest.mark.integration
+
 WITHOUT_FUSION = BoundPolicy(fusion=False)
 """As the bounds of the sample events are."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza.installation.embedded import opened_log
@@ -16,6 +16,7 @@ from benanza_backbone.event_log.event_log import Partition, Record
 from benanza_backbone.processor import as_message
 from benanza_backbone.settings import Settings, load
 from benanza_schemas.topics import DEAD_LETTERS, MODELS
+from tests.examples import examples
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -39,7 +40,7 @@ def fail(configured: Settings, number: int, at: datetime, topic: str = MODELS) -
 
 
 @given(steps)
-@settings(max_examples=40)
+@examples(times=0.4)
 def test_the_list_holds_those_open_newest_first(steps: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         configured = load({"BENANZA_DATA": folder})

@@ -3,11 +3,12 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.groups.epilogue import LONGEST, RULE
+from tests.examples import examples
 from tests.ingest.groups.graph_rules import check_group
 from tests.ingest.onnx_text import extracted
 from tests.ingest.real_models import extracted as real
@@ -225,7 +226,7 @@ steps = st.lists(
 
 
 @given(steps, st.data())
-@settings(max_examples=150)
+@examples(times=1.5)
 def test_whatever_the_graph_groups_keep_the_rules(chosen: list[str], data: st.DataObject) -> None:
     names, lines = ["x", "c"], []
     for number, step in enumerate(chosen):

@@ -1,12 +1,13 @@
 """What comes before a convolution is a group with it, and with what follows it."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.groups.epilogue import LONGEST
 from benanza_ingest.groups.prologue import RULE
+from tests.examples import examples
 from tests.ingest.groups.graph_rules import check_group
 from tests.ingest.onnx_text import extracted
 from tests.ingest.real_models import LIGHT
@@ -144,7 +145,7 @@ steps = st.lists(
 
 
 @given(steps, st.data())
-@settings(max_examples=100)
+@examples(times=1)
 def test_whatever_the_graph_groups_keep_the_rules(chosen: list[str], data: st.DataObject) -> None:
     names, lines = ["x", "z"], []
     for number, step in enumerate(chosen):

@@ -264,6 +264,7 @@ def test_a_tensor_of_a_hundred_thousand_axes_is_refused_at_once() -> None:
     assert time.perf_counter() - started < 30
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "text",
     [
@@ -293,6 +294,7 @@ def test_a_tensor_of_2_to_60_elements_takes_no_time_and_no_memory(
     assert re.search("elements; check|has shape|isn't known|batch size of 1", taken.said)
 
 
+@pytest.mark.integration
 def test_a_long_vector_takes_no_memory_of_its_size(tmp_path: Path) -> None:
     """onnx's own propagation of data takes a hundred bytes for each of its elements."""
     text = "g (float[200000000] x) => (y) { t = Add(x, x) y = Concat<axis=0>(t, t) }"

@@ -136,6 +136,7 @@ def test_together_tensors_keep_no_more_than_so_much() -> None:
     assert list(left.graph.initializer[-1].int64_data) == [3, -1]
 
 
+@pytest.mark.slow
 def test_too_many_fields_are_refused() -> None:
     model = proto("g (float[2,3] x) => (y) { y = Relu(x) }")
     model.graph.node[0].attribute.append(helper.make_attribute("ints", [1] * (MAX_FIELDS + 1)))

@@ -87,6 +87,7 @@ FATAL = {
 """Each of these ends the process, or takes 16 GB, where onnx 1.23 infers its shapes."""
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("case", FATAL)
 def test_what_would_end_the_process_is_refused(case: str, tmp_path: Path) -> None:
     taken = measure(FATAL[case], tmp_path)

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import cupy
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Elementwise
 from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.runtime import CudaRuntime
-from benanza_runner.cuda.trials import Library
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 
 LATER = 20
 
@@ -32,15 +32,15 @@ class Saboteur:
 
     library = "saboteur"
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        if not isinstance(bench.call, Elementwise):
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        if not isinstance(workspace.call, Elementwise):
             return
-        result = bench.result(bench.call.output)
-        given = bench.operand("in0").array
+        result = workspace.result(workspace.call.output)
+        given = workspace.operand("in0").array
         runs = cupy.zeros(1, cupy.int32)
 
         def later() -> None:
-            if bench.precision == "fp32":
+            if workspace.precision == "fp32":
                 cupy.maximum(given, 0, out=result.array)
                 ILLEGAL_LATER((1,), (1,), (runs, cupy.uint64(16)))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 
-from benanza_runner.onnx_schemas import numpy_dtype
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor, TensorValue
@@ -48,7 +48,7 @@ def fixed(*numbers: float, dtype: str = "int64", scalar: bool = False) -> Tensor
     return Tensor(dtype, () if scalar else (len(numbers),), True, data)
 
 
-IMAGE = floats(2, 8, 9, 9)
+X = floats(2, 8, 9, 9)
 TABLE = floats(7, 12)
 ROWS = floats(3, 5, 12)
 ON_OFF = fixed(-1.0, 2.0, dtype="float32")
@@ -119,17 +119,17 @@ def requantised() -> Layer:
         operator("Relu", 14, (3,), (4,)),
         operator("QuantizeLinear", 21, (4, 2), (5,)),
     )
-    return canonical(Layer((SIGNED, STEPS, COARSE, IMAGE, IMAGE, UNSIGNED), operators, (5,)))
+    return canonical(Layer((SIGNED, STEPS, COARSE, X, X, UNSIGNED), operators, (5,)))
 
 
 QUANTISED = {
     "dequantise, relu, quantise": requantised(),
     "quantise": layer(
-        "QuantizeLinear", (IMAGE, COARSE, fixed(70, dtype="uint8", scalar=True)), UNSIGNED
+        "QuantizeLinear", (X, COARSE, fixed(70, dtype="uint8", scalar=True)), UNSIGNED
     ),
-    "quantise beyond the range": layer("QuantizeLinear", (IMAGE, FINE), UNSIGNED),
+    "quantise beyond the range": layer("QuantizeLinear", (X, FINE), UNSIGNED),
     "quantise by channel": layer(
-        "QuantizeLinear", (IMAGE, STEPS, fixed(*range(-4, 4), dtype="int8")), SIGNED
+        "QuantizeLinear", (X, STEPS, fixed(*range(-4, 4), dtype="int8")), SIGNED
     ),
     "quantise to 16 bits": layer(
         "QuantizeLinear",
@@ -138,14 +138,14 @@ QUANTISED = {
         axis=-1,
     ),
     "dequantise": layer(
-        "DequantizeLinear", (SIGNED, FINE, fixed(-3, dtype="int8", scalar=True)), IMAGE
+        "DequantizeLinear", (SIGNED, FINE, fixed(-3, dtype="int8", scalar=True)), X
     ),
     "dequantise by channel": layer(
-        "DequantizeLinear", (UNSIGNED, STEPS, fixed(*range(120, 128), dtype="uint8")), IMAGE
+        "DequantizeLinear", (UNSIGNED, STEPS, fixed(*range(120, 128), dtype="uint8")), X
     ),
     "dequantise sums": layer("DequantizeLinear", (ints(7, 12), weights(12)), TABLE),
     "dequantise with a computed scale": layer(
-        "DequantizeLinear", (SIGNED, floats(), Tensor("int8", ())), IMAGE
+        "DequantizeLinear", (SIGNED, floats(), Tensor("int8", ())), X
     ),
 }
 
@@ -170,27 +170,27 @@ MOVES = {
     "transpose of bytes": layer(
         "Transpose", (Tensor("uint8", (4, 6, 8)),), Tensor("uint8", (4, 8, 6)), perm=(0, 2, 1)
     ),
-    "split": layer("Split", (IMAGE, fixed(3, 5)), floats(2, 3, 9, 9), floats(2, 5, 9, 9), axis=1),
+    "split": layer("Split", (X, fixed(3, 5)), floats(2, 3, 9, 9), floats(2, 5, 9, 9), axis=1),
     "split in equal parts": layer(
         "Split", (ROWS,), *(floats(3, 5, 4),) * 3, axis=2, num_outputs=3
     ),
     "tile": layer("Tile", (ROWS, fixed(2, 1, 3)), floats(6, 5, 36)),
-    "depth to space": layer("DepthToSpace", (IMAGE,), floats(2, 2, 18, 18), blocksize=2),
+    "depth to space": layer("DepthToSpace", (X,), floats(2, 2, 18, 18), blocksize=2),
     "depth to space by columns": layer(
-        "DepthToSpace", (IMAGE,), floats(2, 2, 18, 18), blocksize=2, mode="CRD"
+        "DepthToSpace", (X,), floats(2, 2, 18, 18), blocksize=2, mode="CRD"
     ),
     "space to depth": layer(
         "SpaceToDepth", (floats(2, 3, 8, 6),), floats(2, 12, 4, 3), blocksize=2
     ),
     "pad": layer(
-        "Pad", (IMAGE, fixed(0, 0, 1, 2, 0, 0, 3, 0), fixed(0.5, dtype="float32", scalar=True)),
+        "Pad", (X, fixed(0, 0, 1, 2, 0, 0, 3, 0), fixed(0.5, dtype="float32", scalar=True)),
         floats(2, 8, 13, 11),
     ),
     "pad before version 11": layer(
-        "Pad", (IMAGE,), floats(2, 8, 11, 11), opset=10, pads=(0, 0, 1, 1, 0, 0, 1, 1)
+        "Pad", (X,), floats(2, 8, 11, 11), opset=10, pads=(0, 0, 1, 1, 0, 0, 1, 1)
     ),
     "pad by reflection": layer(
-        "Pad", (IMAGE, fixed(0, 0, 2, 2, 0, 0, 3, 1)), floats(2, 8, 14, 12), mode="reflect"
+        "Pad", (X, fixed(0, 0, 2, 2, 0, 0, 3, 1)), floats(2, 8, 14, 12), mode="reflect"
     ),
     "pad with edges": layer(
         "Pad", (ROWS, fixed(0, 1, 2, 2, 0, 3)), floats(5, 6, 17), mode="edge"
@@ -207,13 +207,13 @@ def resized(size: int, **attributes: AttributeValue) -> Layer:
     empty = fixed(dtype="float32")
     scale = float(np.float32(size / 9))
     scales = fixed(1.0, 1.0, scale, scale, dtype="float32")
-    return layer("Resize", (IMAGE, empty, scales), floats(2, 8, size, size), opset=21, **attributes)
+    return layer("Resize", (X, empty, scales), floats(2, 8, size, size), opset=21, **attributes)
 
 
 def resized_to(size: int, **attributes: AttributeValue) -> Layer:
     empty = fixed(dtype="float32")
     sizes = fixed(2, 8, size, size + 1)
-    inputs = (IMAGE, empty, empty, sizes)
+    inputs = (X, empty, empty, sizes)
     return layer("Resize", inputs, floats(2, 8, size, size + 1), opset=21, **attributes)
 
 
@@ -234,14 +234,14 @@ RESIZES = {
         14, mode="linear", coordinate_transformation_mode="half_pixel_symmetric"
     ),
     "upsample": layer(
-        "Upsample", (IMAGE, fixed(1, 1, 2, 3, dtype="float32")), floats(2, 8, 18, 27), opset=9
+        "Upsample", (X, fixed(1, 1, 2, 3, dtype="float32")), floats(2, 8, 18, 27), opset=9
     ),
     "upsample linearly": layer(
-        "Upsample", (IMAGE, fixed(1, 1, 2, 2, dtype="float32")), floats(2, 8, 18, 18), opset=9,
+        "Upsample", (X, fixed(1, 1, 2, 2, dtype="float32")), floats(2, 8, 18, 18), opset=9,
         mode="linear",
     ),
     "upsample before version 9": layer(
-        "Upsample", (IMAGE,), floats(2, 8, 18, 18), opset=7, scales=(1.0, 1.0, 2.0, 2.0)
+        "Upsample", (X,), floats(2, 8, 18, 18), opset=7, scales=(1.0, 1.0, 2.0, 2.0)
     ),
 }  # fmt: skip
 
@@ -263,16 +263,16 @@ ORDERS = {
 
 REDUCTIONS = {
     f"reduce {kind} over space": layer(
-        f"Reduce{kind}", (IMAGE,), floats(2, 8, 1, 1), opset=11, axes=(2, 3)
+        f"Reduce{kind}", (X,), floats(2, 8, 1, 1), opset=11, axes=(2, 3)
     )
     for kind in "L1 L2 LogSum LogSumExp Max Mean Min Sum SumSquare".split()
 } | {
     "reduce to products": layer("ReduceProd", (ROWS,), floats(3, 1, 12), opset=11, axes=(1,)),
     "reduce all": layer("ReduceMean", (ROWS,), floats(1, 1, 1), opset=11),
     "reduce axes that are apart": layer(
-        "ReduceSum", (IMAGE, fixed(0, 2)), floats(8, 9), opset=13, keepdims=0
+        "ReduceSum", (X, fixed(0, 2)), floats(8, 9), opset=13, keepdims=0
     ),
-    "reduce channels": layer("ReduceMax", (IMAGE, fixed(1)), floats(2, 1, 9, 9), opset=18),
+    "reduce channels": layer("ReduceMax", (X, fixed(1)), floats(2, 1, 9, 9), opset=18),
     "reduce the last axis": layer("ReduceMean", (ROWS, fixed(-1)), floats(3, 5), keepdims=0),
     "reduce many": layer("ReduceSum", (floats(3, 5000), fixed(1)), floats(3, 1)),
     "reduce integers": layer("ReduceSum", (longs(4, 6), fixed(1)), longs(4, 1)),
@@ -288,14 +288,14 @@ NORMS = {
         "LayerNormalization", (floats(3, 1500), weights(1500), weights(1500)), floats(3, 1500)
     ),
     "rms norm": layer("RMSNormalization", (ROWS, weights(12)), ROWS),
-    "instance norm": layer("InstanceNormalization", (IMAGE, weights(8), weights(8)), IMAGE),
+    "instance norm": layer("InstanceNormalization", (X, weights(8), weights(8)), X),
     "instance norm of one axis": layer(
         "InstanceNormalization", (floats(2, 3, 20), weights(3), weights(3)), floats(2, 3, 20)
     ),
-    "group norm": layer("GroupNormalization", (IMAGE, weights(8), weights(8)), IMAGE, num_groups=2),
+    "group norm": layer("GroupNormalization", (X, weights(8), weights(8)), X, num_groups=2),
     "lp norm": layer("LpNormalization", (ROWS,), ROWS, axis=1, p=1),
     "l2 norm": layer("LpNormalization", (ROWS,), ROWS),
-    "mean and variance": layer("MeanVarianceNormalization", (IMAGE,), IMAGE),
+    "mean and variance": layer("MeanVarianceNormalization", (X,), X),
 }
 
 MORE = BROADCASTS | QUANTISED | MOVES | RESIZES | ORDERS | REDUCTIONS | NORMS

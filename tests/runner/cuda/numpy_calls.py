@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
     Accumulation,
     Attention,
@@ -25,7 +25,6 @@ from benanza_runner.cuda.calls import (
     IntegerProduct,
     Normalisation,
     Padding,
-    Partition,
     Pooling,
     Product,
     Ranking,
@@ -36,13 +35,12 @@ from benanza_runner.cuda.calls import (
     Scattering,
     Shuffle,
     Softmax,
+    Splitting,
     TransposedConvolution,
     View,
 )
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
 from tests.runner.cuda import numpy_moves, numpy_recurrent, numpy_rows
-
-Array = npt.NDArray[Any]
 
 
 def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Array]:
@@ -51,12 +49,12 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
     Element-wise calls are compiled in a folder.
     """
     match call:
-        case Partition():
+        case Splitting():
             ends = np.cumsum(call.lengths)[:-1]
-            parts = np.split(operands["image"], ends, axis=call.axis)
+            parts = np.split(operands["input"], ends, axis=call.axis)
             return [parts[number] for number in call.results]
         case Ranking():
-            return numpy_rows.ranking(call, operands["image"])
+            return numpy_rows.ranking(call, operands["input"])
         case Recurrence():
             return numpy_recurrent.recurrence(call, operands)
         case _:
@@ -76,35 +74,35 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
         case Attention():
             return attention(call, operands)
         case Pooling():
-            return pooling(call, operands["image"].reshape(call.image))
+            return pooling(call, operands["input"].reshape(call.input))
         case Softmax():
-            x = operands["image"].reshape(call.outer, call.size, call.inner)
+            x = operands["input"].reshape(call.outer, call.size, call.inner)
             powers = np.exp(x - x.max(axis=1, keepdims=True))
             shares = powers / powers.sum(axis=1, keepdims=True)
             found: Array = np.log(shares) if call.logarithm else shares
             return found.reshape(call.output)
         case Normalisation():
-            return normalisation(call, operands["image"])
+            return normalisation(call, operands["input"])
         case Concatenation():
             parts = [operands[f"in{index}"] for index in range(len(call.shapes))]
             joined: Array = np.concatenate(parts, axis=call.axis)
             return joined
         case View():
             cut = tuple(map(slice, call.starts, call.stops, call.steps))
-            seen = operands["image"].reshape(call.image)[cut].transpose(call.order)
+            seen = operands["input"].reshape(call.input)[cut].transpose(call.order)
             return np.broadcast_to(seen, call.output)
         case Shuffle():
-            batch, channels, *space = call.image
-            table = operands["image"].reshape(batch, call.rows, channels // call.rows, *space)
-            return table.swapaxes(1, 2).reshape(call.image)
+            batch, channels, *space = call.input
+            table = operands["input"].reshape(batch, call.rows, channels // call.rows, *space)
+            return table.swapaxes(1, 2).reshape(call.input)
         case Elementwise():
             return elementwise(call, operands, folder)
         case Reduction():
-            return numpy_rows.reduction(call, operands["image"])
+            return numpy_rows.reduction(call, operands["input"])
         case RowNormalisation():
             return numpy_rows.row_normalisation(call, operands)
         case Accumulation():
-            return numpy_rows.accumulation(call, operands["image"])
+            return numpy_rows.accumulation(call, operands["input"])
         case Gathering():
             return numpy_moves.gathering(call, operands)
         case Scattering():
@@ -114,24 +112,24 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
         case ElementScattering():
             return numpy_moves.element_scattering(call, operands)
         case Padding():
-            return numpy_moves.padding(call, operands["image"])
+            return numpy_moves.padding(call, operands["input"])
         case Resizing():
-            return numpy_moves.resizing(call, operands["image"])
+            return numpy_moves.resizing(call, operands["input"])
         case _:
             raise AssertionError(call)
 
 
 def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
-    image, filters = operands["image"].reshape(call.image), operands["filter"].reshape(call.filter)
+    x, filters = operands["input"].reshape(call.input), operands["filter"].reshape(call.filter)
     if call.scaled:
         scale, shift = (
             operands[name].reshape(-1, *(1,) * len(call.strides)) for name in ("scale", "shift")
         )
-        image = image * scale + shift
+        x = x * scale + shift
     if call.relu_first:
-        image = np.maximum(image, 0)
+        x = np.maximum(x, 0)
     pads = [(0, 0), (0, 0), *zip(call.pads_before, call.pads_after, strict=True)]
-    image = np.pad(image, pads)
+    x = np.pad(x, pads)
     result = np.zeros(call.output)
     share, mine = call.output[1] // call.groups, call.filter[1]
     for out in range(call.output[1]):
@@ -139,21 +137,21 @@ def convolution(call: Convolution, operands: Mapping[str, Array]) -> Array:
         for place in product(*map(range, call.filter[2:])):
             window = _window(call, place, call.output)
             index: tuple[Any, ...] = (out, slice(None), *place)
-            pixels = image[(slice(None), slice(first, first + mine), *window)]
+            pixels = x[(slice(None), slice(first, first + mine), *window)]
             result[:, out] += np.einsum("nc...,c->n...", pixels, filters[index])
     return finished(call, result, operands)
 
 
 def transposed_convolution(call: TransposedConvolution, operands: Mapping[str, Array]) -> Array:
-    """Each pixel of the image is added to those that a convolution would have read for it."""
-    image, filters = operands["image"].reshape(call.image), operands["filter"].reshape(call.filter)
+    """Each pixel of the input is added to those that a convolution would have read for it."""
+    x, filters = operands["input"].reshape(call.input), operands["filter"].reshape(call.filter)
     sizes = [
         max(before + size + after, (length - 1) * stride + (reach - 1) * dilation + 1)
         for before, size, after, length, stride, reach, dilation in zip(
             call.pads_before,
             call.output[2:],
             call.pads_after,
-            call.image[2:],
+            call.input[2:],
             call.strides,
             call.filter[2:],
             call.dilations,
@@ -161,15 +159,15 @@ def transposed_convolution(call: TransposedConvolution, operands: Mapping[str, A
         )
     ]
     padded = np.zeros((*call.output[:2], *sizes))
-    share, mine = call.image[1] // call.groups, call.filter[1]
-    for channel in range(call.image[1]):
+    share, mine = call.input[1] // call.groups, call.filter[1]
+    for channel in range(call.input[1]):
         first = channel // share * mine
         for place in product(*map(range, call.filter[2:])):
-            window = _window(call, place, call.image)
+            window = _window(call, place, call.input)
             index: tuple[Any, ...] = (channel, slice(None), *place)
             weights = filters[index].reshape(-1, *(1,) * len(place))
             target = (slice(None), slice(first, first + mine), *window)
-            padded[target] += image[:, channel : channel + 1] * weights
+            padded[target] += x[:, channel : channel + 1] * weights
     within = zip(call.pads_before, call.output[2:], strict=True)
     cut = tuple(slice(before, before + size) for before, size in within)
     return finished(call, padded[(slice(None), slice(None), *cut)], operands)
@@ -273,7 +271,7 @@ def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
     return flat.reshape(call.output)
 
 
-def pooling(call: Pooling, image: Array) -> Array:
+def pooling(call: Pooling, x: Array) -> Array:
     result = np.zeros(call.output)
     for place in product(*map(range, call.output[2:])):
         found = []
@@ -285,8 +283,8 @@ def pooling(call: Pooling, image: Array) -> Array:
                 )
             )
             pixel: tuple[Any, ...] = (slice(None), slice(None), *at)
-            if all(0 <= a < size for a, size in zip(at, call.image[2:], strict=True)):
-                found.append(image[pixel])
+            if all(0 <= a < size for a, size in zip(at, call.input[2:], strict=True)):
+                found.append(x[pixel])
         total = np.max(found, axis=0) if call.mode == "max" else np.sum(found, axis=0)
         count = {"max": 1, "average": len(found), "average_padded": prod(call.window)}
         here: tuple[Any, ...] = (slice(None), slice(None), *place)
@@ -294,13 +292,13 @@ def pooling(call: Pooling, image: Array) -> Array:
     return result
 
 
-def normalisation(call: Normalisation, image: Array) -> Array:
+def normalisation(call: Normalisation, x: Array) -> Array:
     before, after = (call.size - 1) // 2, call.size // 2
-    squares = np.zeros_like(image)
-    for channel in range(call.image[1]):
-        near = image[:, max(channel - before, 0) : channel + after + 1]
+    squares = np.zeros_like(x)
+    for channel in range(call.input[1]):
+        near = x[:, max(channel - before, 0) : channel + after + 1]
         squares[:, channel] = (near**2).sum(axis=1)
-    return np.asarray(image * (call.bias + call.alpha / call.size * squares) ** -call.beta)
+    return np.asarray(x * (call.bias + call.alpha / call.size * squares) ** -call.beta)
 
 
 def elementwise(call: Elementwise, operands: Mapping[str, Array], folder: Path) -> Array:

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
     ElementGathering,
     ElementScattering,
@@ -16,22 +15,20 @@ from benanza_runner.cuda.calls import (
     Scattering,
 )
 
-Array = npt.NDArray[Any]
-
 
 def gathering(call: Gathering, operands: Mapping[str, Array]) -> Array:
-    image = operands["image"].reshape(call.batch, *call.named, call.inner)
+    given = operands["input"].reshape(call.batch, *call.named, call.inner)
     tuples = operands["indices"].reshape(-1, len(call.named))
     result = np.zeros((call.batch, call.rows, call.inner))
     for batch in range(call.batch):
         for row in range(call.rows):
             chosen = tuples[row if call.shared else batch * call.rows + row]
-            result[batch, row] = image[(batch, *chosen)]
+            result[batch, row] = given[(batch, *chosen)]
     return result.reshape(call.output)
 
 
 def scattering(call: Scattering, operands: Mapping[str, Array]) -> Array:
-    result = operands["image"].copy().reshape(*call.named, call.inner)
+    result = operands["input"].copy().reshape(*call.named, call.inner)
     tuples = operands["indices"].reshape(call.rows, len(call.named))
     for chosen, update in zip(tuples, operands["updates"].reshape(call.rows, -1), strict=True):
         result[tuple(chosen)] = update
@@ -43,12 +40,12 @@ def element_gathering(call: ElementGathering, operands: Mapping[str, Array]) -> 
     for place in product(*map(range, call.output)):
         there = list(place)
         there[call.axis] = operands["indices"][place]
-        result[place] = operands["image"][tuple(there)]
+        result[place] = operands["input"][tuple(there)]
     return result
 
 
 def element_scattering(call: ElementScattering, operands: Mapping[str, Array]) -> Array:
-    result = operands["image"].copy()
+    result = operands["input"].copy()
     for place in product(*map(range, call.updates)):
         there = list(place)
         there[call.axis] = operands["indices"][place]
@@ -56,21 +53,21 @@ def element_scattering(call: ElementScattering, operands: Mapping[str, Array]) -
     return result
 
 
-def padding(call: Padding, image: Array) -> Array:
-    sizes = zip(call.before, call.image, call.output, strict=True)
+def padding(call: Padding, given: Array) -> Array:
+    sizes = zip(call.before, call.input, call.output, strict=True)
     pads = [(before, out - size - before) for before, size, out in sizes]
-    sides = zip(pads, call.image, strict=True)
+    sides = zip(pads, call.input, strict=True)
     cut = tuple(slice(max(-a, 0), size - max(-b, 0)) for (a, b), size in sides)
     added = [(max(a, 0), max(b, 0)) for a, b in pads]
     if call.mode == "constant":
-        return np.pad(image[cut], added, constant_values=call.value)
-    return np.pad(image[cut], added, mode=call.mode)  # type: ignore[call-overload,no-any-return]
+        return np.pad(given[cut], added, constant_values=call.value)
+    return np.pad(given[cut], added, mode=call.mode)  # type: ignore[call-overload,no-any-return]
 
 
-def resizing(call: Resizing, image: Array) -> Array:
-    """One axis after the other: each is a matrix of the shares of places in the image."""
-    result = image
-    for axis, (size, out) in enumerate(zip(call.image, call.output, strict=True)):
+def resizing(call: Resizing, given: Array) -> Array:
+    """One axis after the other: each is a matrix of the shares of places in the input."""
+    result = given
+    for axis, (size, out) in enumerate(zip(call.input, call.output, strict=True)):
         shares = np.zeros((out, size))
         for at in range(out):
             x = _coordinate(call, at, axis)
@@ -86,7 +83,7 @@ def resizing(call: Resizing, image: Array) -> Array:
 
 
 def _coordinate(call: Resizing, at: int, axis: int) -> float:
-    size, out, scale = call.image[axis], call.output[axis], call.scales[axis]
+    size, out, scale = call.input[axis], call.output[axis], call.scales[axis]
     match call.coordinates:
         case "asymmetric":
             return at / scale

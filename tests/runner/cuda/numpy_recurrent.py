@@ -1,14 +1,12 @@
 """What recurrent calls mean, in NumPy: cells as ONNX's operators describe them."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Recurrence
 
-Array = npt.NDArray[Any]
 Parts = list[Array]
 Cell = Callable[[Parts, Parts, Array, Array], tuple[Array, Array]]
 """What each gate gets of the input, and of the hidden state; the states of hidden and cell."""

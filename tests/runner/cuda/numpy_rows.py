@@ -1,14 +1,11 @@
 """What calls mean that make one number of many, or of each with those beside it, in NumPy."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Accumulation, Ranking, Reduction, RowNormalisation
-
-Array = npt.NDArray[Any]
 
 REDUCTIONS: dict[str, Callable[[Array, tuple[int, ...]], Array]] = {
     "L1": lambda x, axes: np.abs(x).sum(axes),
@@ -24,25 +21,25 @@ REDUCTIONS: dict[str, Callable[[Array, tuple[int, ...]], Array]] = {
 }
 
 
-def reduction(call: Reduction, image: Array) -> Array:
-    return REDUCTIONS[call.kind](image, call.axes).reshape(call.output)
+def reduction(call: Reduction, x: Array) -> Array:
+    return REDUCTIONS[call.kind](x, call.axes).reshape(call.output)
 
 
 def row_normalisation(call: RowNormalisation, operands: Mapping[str, Array]) -> Array:
-    image = operands["image"].reshape(call.lengths)
+    x = operands["input"].reshape(call.lengths)
     if call.residual:
-        image = image + operands["residual"].reshape(call.lengths)
+        x = x + operands["residual"].reshape(call.lengths)
     axes = tuple(axis for axis, mine in enumerate(call.reduced) if mine)
-    mean = image.mean(axes, keepdims=True) if call.kind == "variance" else 0.0
-    squares = ((image - mean) ** 2).mean(axes, keepdims=True)
+    mean = x.mean(axes, keepdims=True) if call.kind == "variance" else 0.0
+    squares = ((x - mean) ** 2).mean(axes, keepdims=True)
     match call.kind:
         case "l1":
-            size = np.abs(image).sum(axes, keepdims=True)
+            size = np.abs(x).sum(axes, keepdims=True)
         case "l2":
-            size = np.sqrt((image**2).sum(axes, keepdims=True))
+            size = np.sqrt((x**2).sum(axes, keepdims=True))
         case _:
             size = np.sqrt(squares + call.epsilon)
-    result = (image - mean) / size
+    result = (x - mean) / size
     shape = [n if mine else 1 for n, mine in zip(call.lengths, call.affine, strict=True)]
     if call.scale:
         result = result * operands["scale"].reshape(shape)
@@ -51,22 +48,22 @@ def row_normalisation(call: RowNormalisation, operands: Mapping[str, Array]) -> 
     return np.asarray(result).reshape(call.output)
 
 
-def accumulation(call: Accumulation, image: Array) -> Array:
-    x = image.reshape(call.outer, call.size, call.inner)
+def accumulation(call: Accumulation, x: Array) -> Array:
+    x = x.reshape(call.outer, call.size, call.inner)
     x = x[:, ::-1] if call.reverse else x
     sums = np.cumsum(x, axis=1)
     sums = sums - x if call.exclusive else sums
     return (sums[:, ::-1] if call.reverse else sums).reshape(call.output)
 
 
-def ranking(call: Ranking, image: Array) -> list[Array]:
-    x = image.reshape(call.outer, call.size, call.inner)
-    x = -x if call.largest else x
+def ranking(call: Ranking, x: Array) -> list[Array]:
+    rows = x.reshape(call.outer, call.size, call.inner)
+    keys = -rows if call.largest else rows
     if call.last:
-        order = call.size - 1 - np.argsort(x[:, ::-1], axis=1, kind="stable")
+        order = call.size - 1 - np.argsort(keys[:, ::-1], axis=1, kind="stable")
     else:
-        order = np.argsort(x, axis=1, kind="stable")
+        order = np.argsort(keys, axis=1, kind="stable")
     order = order[:, : call.count]
-    values = np.take_along_axis(image.reshape(x.shape), order, axis=1)
+    values = np.take_along_axis(rows, order, axis=1)
     found = {"values": values, "indices": order}
     return [found[name].reshape(call.output) for name in call.outputs]

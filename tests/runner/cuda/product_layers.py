@@ -67,18 +67,18 @@ def gated(product: str, *gate: str, **attributes: AttributeValue) -> Layer:
 
 def clipped() -> Layer:
     """A convolution with Relu6 as new versions write it."""
-    image = floats(1, 8, 4, 4)
+    x = floats(1, 8, 4, 4)
     low, high = (fixed(limit, dtype="float32", scalar=True) for limit in (0.0, 6.0))
-    tensors = (floats(1, 8, 6, 6), weights(8, 8, 3, 3), image, low, high, image)
+    tensors = (floats(1, 8, 6, 6), weights(8, 8, 3, 3), x, low, high, x)
     operators = (operator("Conv", 11, (0, 1), (2,)), operator("Clip", 13, (2, 3, 4), (5,)))
     return canonical(Layer(tensors, operators, (5,)))
 
 
 def normalised_upsampling() -> Layer:
     """ConvTranspose–BatchNormalization–Relu in groups, as in generators of images."""
-    image = floats(1, 8, 10, 10)
+    x = floats(1, 8, 10, 10)
     vectors = (weights(8),) * 4
-    tensors = (floats(1, 8, 5, 5), weights(8, 4, 2, 2), image, *vectors, image, image)
+    tensors = (floats(1, 8, 5, 5), weights(8, 4, 2, 2), x, *vectors, x, x)
     operators = (
         operator("ConvTranspose", 11, (0, 1), (2,), group=2, strides=(2, 2)),
         operator("BatchNormalization", 15, (2, 3, 4, 5, 6), (7,)),

@@ -10,19 +10,19 @@ NORMALISED = ("BatchNormalization", "Relu")
 
 def prepared(
     *operators: str,
-    image: tuple[int, ...] = (2, 16, 9, 9),
+    x: tuple[int, ...] = (2, 16, 9, 9),
     kernel: tuple[int, ...] = (32, 16, 1, 1),
     pad: int = 0,
     group: int = 1,
 ) -> Layer:
-    """A convolution among other operators, of which an Add after it adds an image, and one before
+    """A convolution among other operators, of which an Add after it adds an input, and one before
     it a weight. The result has the size that the pads leave.
     """
-    space = tuple(n + 2 * pad - k + 1 for n, k in zip(image[2:], kernel[2:], strict=True))
-    result = (image[0], kernel[0], *space)
-    tensors: list[Tensor] = [floats(*image)]
+    space = tuple(n + 2 * pad - k + 1 for n, k in zip(x[2:], kernel[2:], strict=True))
+    result = (x[0], kernel[0], *space)
+    tensors: list[Tensor] = [floats(*x)]
     nodes: list[Operator] = []
-    value, shape = 0, image
+    value, shape = 0, x
     for op_type in operators:
         attributes: dict[str, AttributeValue] = {}
         if op_type == "Conv":
@@ -54,7 +54,7 @@ FOLDED: dict[str, Layer] = {
     ),
     "mul + conv with pads": prepared("Mul", "Conv", kernel=(32, 16, 3, 3), pad=1),
     "sub + div + conv of one axis": prepared(
-        "Sub", "Div", "Conv", image=(2, 16, 9), kernel=(32, 16, 3)
+        "Sub", "Div", "Conv", x=(2, 16, 9), kernel=(32, 16, 3)
     ),
 }
 """Those that the filter and the bias of an ordinary convolution take in."""
@@ -76,7 +76,7 @@ PROLOGUES: dict[str, Layer] = {
         *NORMALISED, "Conv", kernel=(32, 4, 3, 3), pad=1, group=4
     ),
     "batch norm + relu + conv of one axis": prepared(
-        *NORMALISED, "Conv", image=(2, 16, 9), kernel=(32, 16, 3), pad=1
+        *NORMALISED, "Conv", x=(2, 16, 9), kernel=(32, 16, 3), pad=1
     ),
 }
-"""Those that are computed while the image is read."""
+"""Those that are computed while the input is read."""

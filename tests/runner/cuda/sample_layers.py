@@ -11,23 +11,23 @@ from tests.runner.layers import conv_group, floats, gemm, operator, single, weig
 
 
 def convolution(
-    image: tuple[int, ...], kernel: tuple[int, ...], output: tuple[int, ...], **more: AttributeValue
+    x: tuple[int, ...], kernel: tuple[int, ...], output: tuple[int, ...], **more: AttributeValue
 ) -> Layer:
-    inputs = (floats(*image), weights(*kernel), weights(kernel[0]))
+    inputs = (floats(*x), weights(*kernel), weights(kernel[0]))
     return single("Conv", 1, inputs, (floats(*output),), "", kernel_shape=kernel[2:], **more)
 
 
 def pooling(op_type: str, window: int, output: int, **more: AttributeValue) -> Layer:
-    image, result = floats(2, 8, 14, 14), floats(2, 8, output, output)
+    x, result = floats(2, 8, 14, 14), floats(2, 8, output, output)
     version = 8 if op_type == "MaxPool" else 7
     shape = (window, window)
-    return single(op_type, version, (image,), (result,), "", kernel_shape=shape, **more)
+    return single(op_type, version, (x,), (result,), "", kernel_shape=shape, **more)
 
 
 def chain() -> Layer:
     """BatchNormalization–Mul–Add–Relu, as before a convolution."""
-    image, vector, planes = floats(2, 6, 5, 5), weights(6), weights(6, 1, 1)
-    tensors = (image, vector, vector, vector, vector, image, planes, image, planes, image, image)
+    x, vector, planes = floats(2, 6, 5, 5), weights(6), weights(6, 1, 1)
+    tensors = (x, vector, vector, vector, vector, x, planes, x, planes, x, x)
     operators = (
         operator("BatchNormalization", 9, (0, 1, 2, 3, 4), (5,)),
         operator("Mul", 7, (5, 6), (7,)),
@@ -44,17 +44,17 @@ def gemm_relu() -> Layer:
 
 
 def sliced() -> Layer:
-    image, result = floats(2, 9, 8), floats(2, 3, 8)
-    return single("Slice", 1, (image,), (result,), starts=(1,), ends=(4,), axes=(1,))
+    x, result = floats(2, 9, 8), floats(2, 3, 8)
+    return single("Slice", 1, (x,), (result,), starts=(1,), ends=(4,), axes=(1,))
 
 
 def shuffle(batch: int, rows: int, columns: int, *space: int) -> Layer:
     """Channels as a table of rows that is read by columns."""
-    image, turned = floats(batch, rows * columns, *space), floats(batch, columns, rows, *space)
+    x, turned = floats(batch, rows * columns, *space), floats(batch, columns, rows, *space)
     table = floats(batch, rows, columns, *space)
-    shapes = [fixed(*tensor.shape) for tensor in (table, image)]
+    shapes = [fixed(*tensor.shape) for tensor in (table, x)]
     perm = (0, 2, 1, *range(3, len(table.shape)))
-    tensors = (image, shapes[0], table, turned, shapes[1], image)
+    tensors = (x, shapes[0], table, turned, shapes[1], x)
     operators = (
         operator("Reshape", 14, (0, 1), (2,)),
         operator("Transpose", 13, (2,), (3,), perm=perm),
@@ -63,7 +63,7 @@ def shuffle(batch: int, rows: int, columns: int, *space: int) -> Layer:
     return canonical(Layer(tensors, operators, (5,)))
 
 
-IMAGE = floats(2, 8, 9, 9)
+X = floats(2, 8, 9, 9)
 
 LAYERS: dict[str, Layer] = {
     "conv": convolution((2, 8, 9, 9), (16, 8, 3, 3), (2, 16, 7, 7)),
@@ -86,23 +86,21 @@ LAYERS: dict[str, Layer] = {
     "batched matmul": single(
         "MatMul", 13, (floats(2, 3, 5, 16), floats(2, 3, 16, 8)), (floats(2, 3, 5, 8),)
     ),
-    "relu": single("Relu", 14, (IMAGE,), (IMAGE,)),
-    "sum": single("Sum", 13, (IMAGE, IMAGE), (IMAGE,)),
-    "mul by channel": single("Mul", 14, (IMAGE, weights(8, 1, 1)), (IMAGE,)),
-    "add to the last axis": single("Add", 14, (IMAGE, weights(9)), (IMAGE,)),
+    "relu": single("Relu", 14, (X,), (X,)),
+    "sum": single("Sum", 13, (X, X), (X,)),
+    "mul by channel": single("Mul", 14, (X, weights(8, 1, 1)), (X,)),
+    "add to the last axis": single("Add", 14, (X, weights(9)), (X,)),
     "chain": chain(),
     "max pool": pooling("MaxPool", 3, 6, strides=(2, 2)),
     "max pool, asymmetric pads": pooling("MaxPool", 3, 7, strides=(2, 2), pads=(0, 0, 1, 1)),
     "average pool": pooling("AveragePool", 3, 14, pads=(1, 1, 1, 1), count_include_pad=0),
     "average pool with pads": pooling("AveragePool", 3, 14, pads=(1, 1, 1, 1), count_include_pad=1),
-    "global average pool": single("GlobalAveragePool", 1, (IMAGE,), (floats(2, 8, 1, 1),)),
+    "global average pool": single("GlobalAveragePool", 1, (X,), (floats(2, 8, 1, 1),)),
     "softmax": single("Softmax", 13, (floats(4, 50, 3),), (floats(4, 50, 3),), axis=1),
-    "softmax before version 13": single("Softmax", 1, (IMAGE,), (IMAGE,), axis=1),
-    "local response": single(
-        "LRN", 13, (IMAGE,), (IMAGE,), size=5, alpha=0.01, beta=0.75, bias=2.0
-    ),
-    "concat": single("Concat", 13, (IMAGE, floats(2, 3, 9, 9)), (floats(2, 11, 9, 9),), axis=1),
-    "transpose": single("Transpose", 13, (IMAGE,), (floats(2, 9, 8, 9),), perm=(0, 2, 1, 3)),
+    "softmax before version 13": single("Softmax", 1, (X,), (X,), axis=1),
+    "local response": single("LRN", 13, (X,), (X,), size=5, alpha=0.01, beta=0.75, bias=2.0),
+    "concat": single("Concat", 13, (X, floats(2, 3, 9, 9)), (floats(2, 11, 9, 9),), axis=1),
+    "transpose": single("Transpose", 13, (X,), (floats(2, 9, 8, 9),), perm=(0, 2, 1, 3)),
     "shuffle of channels": shuffle(2, 3, 4, 9, 9),
     "shuffle of channels in a row": shuffle(2, 2, 8, 5),
     "slice": sliced(),

@@ -1,69 +1,26 @@
-"""Layouts of images, and which variants of them are timed within models."""
+"""Layouts of feature maps."""
 
-import math
-from datetime import UTC, datetime
-
-import msgspec
-from hypothesis import given
-from hypothesis import strategies as st
-
-from benanza_analyzer.measurements import bests
-from benanza_runner.cuda.layouts import best_by_layout, image_layout
-from benanza_schemas.events import INTERLEAVED, WEIGHTS_COLD, LayerMeasured, Variant
-from tests.backbone.sample_events import SYSTEM
-
-LAYOUTS = ("NCHW", "NHWC", "weights transposed", "")
-
-
-def variant(place: int, layout: str, median_us: float, iqr_us: float) -> Variant:
-    return Variant(
-        library="cudnn-graph",
-        algorithm=f"engine {place}",
-        layout=layout,
-        samples_us=(median_us,),
-        minimum_us=median_us,
-        median_us=median_us,
-        iqr_us=iqr_us,
-        layout_change_us=3.0 if layout == "NCHW" else 0.0 if layout == "NHWC" else None,
-        write_change_us=1.0,
-    )
-
-
-def test_names_of_layouts_of_images() -> None:
-    assert image_layout("NHWC") == "NHWC"
-    assert image_layout("NCW") == "NCW"
-    assert image_layout("weights transposed") == ""
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(LAYOUTS), st.sampled_from((1.0, 2.0)), st.integers(0, 2)),
-        min_size=1,
-        max_size=9,
-    )
+from benanza_runner.cuda.layouts import (
+    depends_on_layout,
+    feature_map_layout,
+    feature_map_layouts,
 )
-def test_the_analyzer_finds_times_in_company_of_what_it_takes_for_best(
-    drawn: list[tuple[str, float, int]],
-) -> None:
-    """Equal medians are not rare: times are multiples of a clock's tick."""
-    timed = [variant(place, *each) for place, each in enumerate(drawn)]
-    accompanied = [
-        msgspec.structs.replace(timed[place], cache=cache)
-        for place in best_by_layout(timed)
-        for cache in (INTERLEAVED, WEIGHTS_COLD)
-    ]
-    found = bests(
-        LayerMeasured(
-            event_id="e",
-            fingerprint="f",
-            system=SYSTEM,
-            precision="fp16",
-            measured_at=datetime(2026, 1, 1, tzinfo=UTC),
-            variants=(*timed, *accompanied),
-            environment={},
-        )
-    )
-    assert not isinstance(found, str)
-    assert all(
-        math.isfinite(best.interleaved_us) for best in found if math.isfinite(best.median_us)
-    )
+
+
+def test_names_of_layouts_of_feature_maps() -> None:
+    assert feature_map_layout("NHWC") == "NHWC"
+    assert feature_map_layout("NCW") == "NCW"
+    assert feature_map_layout("weights transposed") == ""
+
+
+def test_the_order_of_axes_of_both_layouts() -> None:
+    assert list(feature_map_layouts(4)) == [("NCHW", (0, 1, 2, 3)), ("NHWC", (0, 2, 3, 1))]
+    assert list(feature_map_layouts(3)) == [("NCW", (0, 1, 2)), ("NWC", (0, 2, 1))]
+
+
+def test_where_a_layout_makes_a_difference() -> None:
+    assert depends_on_layout((1, 3, 8, 8))
+    assert depends_on_layout((4, 3, 8))
+    assert not depends_on_layout((4, 1, 8, 8))
+    assert not depends_on_layout((4, 1000, 1, 1))
+    assert not depends_on_layout((4, 1000))

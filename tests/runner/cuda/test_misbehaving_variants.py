@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
+from benanza_runner.variants import FailedVariant, warm
 from tests.runner.layers import relu
 
 pytestmark = pytest.mark.gpu
 
 RUNTIME = "tests.runner.cuda.crashing_runtime:CrashingRuntime"
-LIMITS = Limits(start_seconds=120, layer_seconds=120, tries=6)
+LIMITS = WorkerLimits(start_seconds=120, layer_seconds=120, tries=6)
 
 
 def test_each_costs_one_process_and_is_stored_with_its_reason(tmp_path: Path) -> None:
@@ -25,9 +26,13 @@ def test_each_costs_one_process_and_is_stored_with_its_reason(tmp_path: Path) ->
     assert outcome.failure == after.failure == ""
     # One for each of the first two; of the third the search first, and then it by name.
     assert outcome.environment["attempts"] == "5"
-    failures = {v.algorithm: v.failure for v in outcome.variants if v.library == "saboteur"}
+    failures = {
+        variant.algorithm: variant.failure
+        for variant in outcome.variants
+        if isinstance(variant, FailedVariant) and variant.library == "saboteur"
+    }
     assert "ended the process" in failures["illegal access"]
     assert "ended the process" in failures["illegal access in the end"]
     assert "took too long" in failures["endless"]
     assert "wrong result" in failures["wrong"]
-    assert any(v.median_us for v in outcome.variants if v.library == "cupy")
+    assert any(variant.library == "cupy" for variant in warm(outcome.variants))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benanza_runner.cuda.reference import random_inputs, reference
-from benanza_runner.onnx_schemas import numpy_dtype
-from benanza_runner.precision import ELEMENT_TYPE
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_schemas.layer import Precision, Tensor
 from tests.runner.cuda.more_layers import fixed, layer
 from tests.runner.layers import floats
@@ -16,14 +16,14 @@ from tests.runner.layers import floats
 def test_constants_of_known_values_are_rounded_as_the_device_keeps_them(
     precision: Precision, opset: int
 ) -> None:
-    image, scale, zero = (0, 1, 2)
+    x, scale, zero = (0, 1, 2)
     step = fixed(0.03, dtype="float32", scalar=True)
     zeros = fixed(70, dtype="uint8", scalar=True)
     inputs, output = (floats(2, 8, 9, 9), step, zeros), Tensor("uint8", (2, 8, 9, 9))
     given = reference(layer("QuantizeLinear", inputs, output, opset=opset), precision, threads=1)
     rounded = numpy_dtype(ELEMENT_TYPE[precision])
     assert given.values[scale] == np.float32(0.03).astype(rounded)
-    quantised = np.rint(given.values[image] / given.values[scale]) + given.values[zero]
+    quantised = np.rint(given.values[x] / given.values[scale]) + given.values[zero]
     assert np.array_equal(given.outputs[0], np.clip(quantised, 0, 255))
 
 

@@ -3,26 +3,34 @@
 import pytest
 
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.isolated_runtime import IsolatedRuntime, Limits
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.runtime import Runtime
-from benanza_schemas.events import INTERLEAVED, WARM, WEIGHTS_COLD, Variant
+from benanza_runner.variants import FailedVariant, TimedVariant, warm
 from benanza_schemas.layer import Layer, Precision, Tensor
+from benanza_schemas.vocabulary import CacheState
 from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.prologue_layers import PROLOGUES
 from tests.runner.cuda.sample_layers import LAYERS
 from tests.runner.layers import conv, conv_group, floats, relu, single
+from tests.runner.runtime_contract import RuntimeContract
 
 pytestmark = pytest.mark.gpu
 
 PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
 
 
-def timed(runtime: Runtime, layer: Layer, precision: Precision) -> list[Variant]:
+class TestCudaRuntime(RuntimeContract):
+    @pytest.fixture
+    def runtime(self, cuda: Runtime) -> Runtime:
+        return cuda
+
+
+def timed(runtime: Runtime, layer: Layer, precision: Precision) -> list[TimedVariant]:
     outcome = runtime.measure(layer, precision)
     assert outcome.failure == ""
-    found = [variant for variant in outcome.variants if variant.median_us is not None]
-    assert found, [variant.failure for variant in outcome.variants]
-    return [variant for variant in found if variant.cache == WARM]
+    found = warm(outcome.variants)
+    assert found, outcome.variants
+    return found
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -31,7 +39,7 @@ def test_every_kind_of_layer_has_a_right_variant(
     cuda: Runtime, name: str, precision: Precision
 ) -> None:
     variants = timed(cuda, LAYERS[name], precision)
-    assert all(0.3 < (variant.median_us or 0) < 100_000 for variant in variants)
+    assert all(0.3 < variant.median_us < 100_000 for variant in variants)
 
 
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
@@ -57,24 +65,23 @@ def test_what_comes_before_a_convolution_has_no_exact_variant(cuda: Runtime) -> 
     """What runs it multiplies in TF32."""
     variants = cuda.measure(PROLOGUES["batch norm + relu + conv"], "fp32").variants
     assert variants
-    assert not any(variant.median_us for variant in variants)
-    assert all(variant.failure for variant in variants)
+    assert all(isinstance(variant, FailedVariant) for variant in variants)
 
 
-def test_the_best_of_each_layout_is_timed_in_company_too(cuda: Runtime) -> None:
-    variants = cuda.measure(LAYERS["conv"], "fp16").variants
+def test_the_best_of_each_layout_is_also_interleaved_with_other_kernels(cuda: Runtime) -> None:
+    outcome = cuda.measure(LAYERS["conv"], "fp16")
+    variants = [each for each in outcome.variants if isinstance(each, TimedVariant)]
     for layout in ("NCHW", "NHWC"):
         times = {
-            cache: [v for v in variants if (v.layout, v.cache) == (layout, cache) and v.samples_us]
-            for cache in (WARM, INTERLEAVED, WEIGHTS_COLD)
+            cache: [each for each in variants if (each.layout, each.cache) == (layout, cache)]
+            for cache in CacheState
         }
-        best = min(times[WARM], key=lambda variant: variant.median_us or 0.0)
-        (accompanied,), (cold,) = times[INTERLEAVED], times[WEIGHTS_COLD]
-        assert accompanied.algorithm == cold.algorithm == best.algorithm
-        alone_us = best.median_us or 0.0
-        assert 0.5 * alone_us < (accompanied.median_us or 0.0) < 3 * alone_us + 3
+        best = min(times[CacheState.WARM], key=lambda variant: variant.median_us)
+        (interleaved,), (cold,) = times[CacheState.INTERLEAVED], times[CacheState.WEIGHTS_COLD]
+        assert interleaved.algorithm == cold.algorithm == best.algorithm
+        assert 0.5 * best.median_us < interleaved.median_us < 3 * best.median_us + 3
         assert 0.5 < (best.write_change_us or 0.0) < (best.layout_change_us or 0.0)
-        assert 0.5 < (accompanied.write_change_us or 0.0) < (accompanied.layout_change_us or 0.0)
+        assert 0.5 < (interleaved.write_change_us or 0.0) < (interleaved.layout_change_us or 0.0)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -82,8 +89,13 @@ def test_a_variant_of_each_layout_is_what_cudnn_would_choose(
     cuda: Runtime, precision: Precision
 ) -> None:
     plain = conv(channels=8, size=9)
-    variants = [v for v in cuda.measure(plain, precision).variants if v.cache == WARM]
-    chosen = [variant for variant in variants if variant.chosen_by_heuristic]
+    variants = cuda.measure(plain, precision).variants
+    chosen = [
+        variant
+        for variant in variants
+        if variant.chosen_by_heuristic
+        and (isinstance(variant, FailedVariant) or variant.cache == CacheState.WARM)
+    ]
     assert sorted(variant.layout for variant in chosen) == ["NCHW", "NHWC"]
     assert {variant.library for variant in chosen} == {"cudnn-legacy"}
 
@@ -102,19 +114,19 @@ def test_what_cudnn_does_not_fuse_follows_the_convolution(
     assert ("IMPLICIT_PRECOMP_GEMM" in legacy) == (rest == ("BatchNormalization",))
 
 
-def test_times_in_company_can_be_left_out(cuda: Runtime) -> None:
-    alone = type(cuda)(plans=1, algorithms=1, company=False)  # type: ignore[call-arg]
+def test_interleaved_times_can_be_left_out(cuda: Runtime) -> None:
+    alone = type(cuda)(plans=1, algorithms=1, interleaved=False)  # type: ignore[call-arg]
     variants = alone.measure(LAYERS["conv"], "fp16").variants
-    assert {variant.cache for variant in variants} == {WARM}
-    assert any(variant.samples_us for variant in variants)
+    timed = [each for each in variants if isinstance(each, TimedVariant)]
+    assert {variant.cache for variant in timed} == {CacheState.WARM}
 
 
 def test_several_runtimes_share_a_process(cuda: Runtime) -> None:
     """Each has a stream of its own, and only one stream is current."""
-    other = type(cuda)(plans=1, algorithms=1, company=False)  # type: ignore[call-arg]
+    other = type(cuda)(plans=1, algorithms=1, interleaved=False)  # type: ignore[call-arg]
     for size, runtime in enumerate((other, cuda, other), 3_001):
         variants = timed(runtime, relu(size), "fp32")
-        assert all((variant.median_us or 0.0) > 0.3 for variant in variants)
+        assert all(variant.median_us > 0.3 for variant in variants)
 
 
 @pytest.mark.parametrize("layer", [conv(64, 28, 5), LAYERS["conv in groups"]])
@@ -124,12 +136,14 @@ def test_convolutions_leave_the_process_as_fast_as_it_was(layer: Layer) -> None:
     if reason is not None:
         pytest.skip(f"the GPU runtime {reason}")
     name = "benanza_runner.cuda.runtime:CudaRuntime"
-    with CountingRuntime(name, limits=Limits(start_seconds=120, layer_seconds=120)) as runtime:
+    with CloseCountingRuntime(
+        name, limits=WorkerLimits(start_seconds=120, layer_seconds=120)
+    ) as runtime:
         assert timed(runtime, layer, "fp32")
         assert runtime.closed == 0
 
 
-class CountingRuntime(IsolatedRuntime):
+class CloseCountingRuntime(IsolatedRuntime):
     """Counts how often its worker was closed: a slow one is, for another to take its place."""
 
     closed = 0
@@ -142,7 +156,8 @@ class CountingRuntime(IsolatedRuntime):
 def test_no_variant_that_is_not_exact_passes_for_fp32(cuda: Runtime) -> None:
     """TF32 is off by 3e-4 of the norm, and at most 1e-4 is right."""
     outcome = cuda.measure(LAYERS["conv"], "fp32")
-    assert not any("wrong" in variant.failure for variant in outcome.variants)
+    failed = [each for each in outcome.variants if isinstance(each, FailedVariant)]
+    assert not any("wrong" in variant.failure for variant in failed)
 
 
 def test_both_layouts_and_several_libraries_are_tried(cuda: Runtime) -> None:
@@ -155,7 +170,7 @@ def test_both_layouts_and_several_libraries_are_tried(cuda: Runtime) -> None:
 def test_every_algorithm_for_recurrent_networks_is_tried(cuda: Runtime, name: str) -> None:
     """Some refuse: then the library says so. The standard one never does."""
     variants = cuda.measure(LAYERS[name], "fp16").variants
-    able = {variant.algorithm for variant in variants if variant.median_us is not None}
+    able = {variant.algorithm for variant in variants if isinstance(variant, TimedVariant)}
     assert {"RNN STANDARD, packed", "RNN STANDARD, unpacked"} <= able
     assert {variant.algorithm for variant in variants} == {
         f"RNN {algorithm}, {data}"
@@ -181,8 +196,9 @@ def test_attention_is_run_by_cudnn_and_by_a_kernel(
 
 def test_why_cudnn_takes_no_keys_that_lie_transposed(cuda: Runtime) -> None:
     variants = cuda.measure(LAYERS["attention"], "fp16").variants
-    (refused,) = (v.failure for v in variants if v.library == "cudnn-graph")
-    assert "should be 1 for K" in refused
+    (refused,) = (variant for variant in variants if variant.library == "cudnn-graph")
+    assert isinstance(refused, FailedVariant)
+    assert "should be 1 for K" in refused.failure
 
 
 def test_the_same_call_of_another_layer_shares_its_times(cuda: Runtime) -> None:
@@ -196,8 +212,8 @@ def test_the_same_call_of_another_layer_shares_its_times(cuda: Runtime) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_layer_that_a_model_keeps_in_sixteen_bits(cuda: Runtime, dtype: str) -> None:
-    image = Tensor(dtype, (2, 8, 9, 9))
-    timed(cuda, single("Relu", 14, (image,), (image,)), "bf16")
+    x = Tensor(dtype, (2, 8, 9, 9))
+    timed(cuda, single("Relu", 14, (x,), (x,)), "bf16")
 
 
 def test_what_was_seen_around_the_measurement(cuda: Runtime) -> None:

@@ -7,5 +7,5 @@ def test_what_takes_longer_than_at_the_start_is_told_from_noise() -> None:
     times = iter([10.0, 10.7, 13.0, 9.0, 10.9])
     canary = Canary(lambda: next(times))
     assert canary.last_us == 10.0
-    seen = [(canary.look(), canary.last_us) for _ in range(4)]
+    seen = [(canary.check(), canary.last_us) for _ in range(4)]
     assert seen == [(False, 10.7), (True, 13.0), (False, 9.0), (True, 10.9)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.measuring.throttling import Clock, Undisturbed, until_undisturbed
+from benanza_runner.measuring.throttling import HighestClock, Undisturbed, until_undisturbed
 
 
 def _measured(states: list[tuple[str, ...]]) -> tuple[int, Undisturbed]:
@@ -47,7 +47,7 @@ def test_what_only_shows_at_work_disturbs_as_well() -> None:
 
 
 def test_a_clock_is_lower_than_the_highest_before_it() -> None:
-    clock = Clock()
+    clock = HighestClock()
     assert [clock.lower(mhz) for mhz in (1605, 1605, 1980, 1965, 1935, 1605, 1980)] == [
         *(False, False, False, False),
         *(True, True, False),
@@ -57,7 +57,7 @@ def test_a_clock_is_lower_than_the_highest_before_it() -> None:
 @given(st.lists(st.integers(1_950, 1_980)))
 def test_steps_of_a_clock_are_not_lower(seen_mhz: list[int]) -> None:
     """A GPU's boost goes up and down by 15 MHz with its heat."""
-    clock = Clock()
+    clock = HighestClock()
     assert not any(clock.lower(mhz) for mhz in seen_mhz)
 
 

@@ -3,10 +3,10 @@
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
 from benanza_runner.cuda.kernels.gathering import GatheringKernels
-from benanza_runner.cuda.kernels.images import ImageKernels
 from benanza_runner.cuda.kernels.integer_products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.norms import NormKernels
+from benanza_runner.cuda.kernels.pad_resize import PadResizeKernels
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.reductions import ReductionKernels
@@ -22,7 +22,7 @@ from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
 from benanza_runner.cuda.libraries.cudnn_recurrent import CudnnRecurrent
 from benanza_runner.cuda.libraries.cudnn_reductions import CudnnReductions
 from benanza_runner.cuda.libraries.cudnn_transposed import CudnnTransposed
-from benanza_runner.cuda.trials import Library
+from benanza_runner.cuda.library import Library
 
 
 def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> tuple[Library, ...]:
@@ -43,7 +43,7 @@ def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> t
         SoftmaxLrnKernels(),
         MovementKernels(),
         GatheringKernels(),
-        ImageKernels(),
+        PadResizeKernels(),
         RankingKernels(),
         ReductionKernels(),
         NormKernels(),

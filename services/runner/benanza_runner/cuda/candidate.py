@@ -1,13 +1,11 @@
-"""A way of running a call, and a way that can't be taken."""
+"""A way of running a call, and a way that was refused."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-import msgspec
-
-from benanza_runner.cuda.arrays import Placed
+from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.reasons import one_line
-from benanza_schemas.events import Variant
+from benanza_runner.variants import FailedVariant
 
 Run = Callable[[], None]
 
@@ -17,13 +15,14 @@ class NotMeantError(Exception):
 
 
 class Candidate(NamedTuple):
-    """`run` starts the work once on the current stream, and may be captured into a graph.
+    """A way of running a call, ready to be tried; `library`, `algorithm` and `layout` name it.
 
-    `chosen_by_heuristic` says that the library would take it of itself, without timing any.
-    `result` is what it writes, and `more` what it writes besides: the layer's outputs in order.
-    `prepare` makes it ready, such as by compiling it, and raises an exception where it can't,
-    `NotMeantError` where it shouldn't be tried at all; it gives the bytes of scratch memory
-    that it needs.
+    `prepare` makes it ready to run, such as by compiling it, and returns how many bytes of scratch
+    memory it needs. It raises an exception where the library can't run it, and `NotMeantError`
+    where it shouldn't be tried at all.
+    `run` starts the work once on the current stream, and may be captured into a graph.
+    `result` is the tensor that it writes; `more` are the layer's further outputs, in order.
+    `chosen_by_heuristic` says that the library's own heuristic would choose it without timing any.
     """
 
     library: str
@@ -31,24 +30,29 @@ class Candidate(NamedTuple):
     layout: str
     prepare: Callable[[], int]
     run: Run
-    result: Placed
-    more: tuple[Placed, ...] = ()
+    result: DeviceTensor
+    more: tuple[DeviceTensor, ...] = ()
     chosen_by_heuristic: bool = False
 
 
-def refused(library: str, algorithm: str, layout: str, reason: object) -> Variant:
-    """A variant that failed, for this reason."""
-    return Variant(
+def refused(library: str, algorithm: str, layout: str, reason: object) -> FailedVariant:
+    """A variant that failed for this reason, such as an exception."""
+    return FailedVariant(
         library=library, algorithm=algorithm, layout=layout, failure=one_line(str(reason)) or "?"
     )
 
 
-def failed(candidate: Candidate, reason: object) -> Variant:
+def failed(candidate: Candidate, reason: object) -> FailedVariant:
     """The variant that a candidate is, if it failed for this reason."""
-    found = refused(candidate.library, candidate.algorithm, candidate.layout, reason)
-    return msgspec.structs.replace(found, chosen_by_heuristic=candidate.chosen_by_heuristic)
+    return FailedVariant(
+        library=candidate.library,
+        algorithm=candidate.algorithm,
+        layout=candidate.layout,
+        failure=one_line(str(reason)) or "?",
+        chosen_by_heuristic=candidate.chosen_by_heuristic,
+    )
 
 
 def no_scratch() -> int:
-    """What `prepare` is where there is nothing to prepare."""
+    """What `Candidate.prepare` is where there is nothing to prepare."""
     return 0

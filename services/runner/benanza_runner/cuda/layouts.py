@@ -1,16 +1,19 @@
-"""The two layouts of images: channels before space, or after it."""
+"""The two layouts of feature maps: channels first (NCHW), or last (NHWC)."""
 
-from collections.abc import Iterator, Sequence
-from math import inf, prod
+from collections.abc import Iterator
+from math import prod
 
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.calls import Shape
 
 RANKS = (3, 4, 5)
-"""Of images: with one to three axes of space."""
+"""How many axes feature maps have: batch, channels, and one to three of space."""
+
+Order = tuple[int, ...]
+"""A tensor's axes from the slowest to the fastest in memory, numbered as ONNX does."""
 
 
-def image_layouts(rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Name and order of axes, the slowest first, for images of this many axes."""
+def feature_map_layouts(rank: int) -> Iterator[tuple[str, Order]]:
+    """Name and order of axes of both layouts, channels first, for so many axes."""
     space = tuple(range(2, rank))
     names = {3: "W", 4: "HW", 5: "DHW"}
     letters = names.get(rank, "".join(f"S{axis}" for axis in space))
@@ -18,28 +21,15 @@ def image_layouts(rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     yield f"N{letters}C", (0, *space, 1)
 
 
-def is_image(shape: tuple[int, ...]) -> bool:
-    """Whether it makes a difference in which layout a tensor of this shape is kept."""
+def depends_on_layout(shape: Shape) -> bool:
+    """Whether a tensor of this shape lies otherwise in memory in each of the two layouts."""
     return len(shape) >= 3 and shape[1] > 1 and prod(shape[2:]) > 1
 
 
-def image_layout(layout: str) -> str:
-    """A variant's layout if it is one of images, else an empty name: no call turns the others."""
-    names = {name for rank in RANKS for name, _ in image_layouts(rank)}
-    return layout if layout in names else ""
+def feature_map_layout(layout: str) -> str:
+    """A variant's layout if it is one of feature maps, else an empty name.
 
-
-def best_by_layout(variants: Sequence[Variant]) -> list[int]:
-    """Places of the fastest variant in each layout of images, and of the fastest that has none.
-
-    Of two with the same median it is the one with less spread, as it is for the analyzer, which
-    looks for times in company of these.
+    Only these are converted into each other; `weights transposed`, for one, is not.
     """
-    best: dict[str, int] = {}
-    for place in sorted(range(len(variants)), key=lambda place: _time(variants[place])):
-        best.setdefault(image_layout(variants[place].layout), place)
-    return list(best.values())
-
-
-def _time(variant: Variant) -> tuple[float, float]:
-    return variant.median_us or inf, variant.iqr_us or 0.0
+    names = {name for rank in RANKS for name, _ in feature_map_layouts(rank)}
+    return layout if layout in names else ""

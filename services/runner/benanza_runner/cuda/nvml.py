@@ -5,7 +5,7 @@ from typing import NamedTuple
 import cupy
 import pynvml
 
-from benanza_runner.measuring.throttling import Clock
+from benanza_runner.measuring.throttling import HighestClock
 
 SLOWED = {
     "power": pynvml.nvmlClocksThrottleReasonSwPowerCap,
@@ -36,7 +36,7 @@ class Nvml:
         bus_id = cupy.cuda.runtime.deviceGetPCIBusId(0)
         self._device = pynvml.nvmlDeviceGetHandleByPciBusId(bus_id)
         self.uuid: str = pynvml.nvmlDeviceGetUUID(self._device)
-        self._clock = Clock()
+        self._clock = HighestClock()
 
     def slowed_by(self) -> tuple[str, ...]:
         """What makes the device run slower than it could, now."""

@@ -4,20 +4,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.elements import FLOATS
-from benanza_runner.layer_model import LayerModel, layer_model
-from benanza_runner.onnx_schemas import formal_types, numpy_dtype
-from benanza_runner.onnxruntime_session import CPU, session_options
-from benanza_runner.precision import ELEMENT_TYPE
+from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
+from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
+from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_schemas.layer import Layer, Precision
 
 SCALED = frozenset({"QuantizeLinear", "DequantizeLinear"})
 """Older ones want their scales as float32; the device keeps them as it does all floats."""
-
-Array = npt.NDArray[Any]
 
 
 class Reference(NamedTuple):

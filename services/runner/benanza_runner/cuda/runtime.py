@@ -8,49 +8,55 @@ import cupy
 import msgspec
 
 from benanza_runner import nvidia
+from benanza_runner.arrays import Array
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.cuda.all_libraries import all_libraries
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.candidate import Run
-from benanza_runner.cuda.company import Company
-from benanza_runner.cuda.graph_timer import GraphTimer
-from benanza_runner.cuda.guard import Guard
+from benanza_runner.cuda.device_memory import DeviceMemory
+from benanza_runner.cuda.kernels.layout_conversion import layout_conversion
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
+from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.nvml import Nvml
-from benanza_runner.cuda.reference import Array, reference
-from benanza_runner.cuda.steps import steps
-from benanza_runner.cuda.trials import Library, Trials
+from benanza_runner.cuda.reference import reference
+from benanza_runner.cuda.search.guard import Guard
+from benanza_runner.cuda.search.layout_conversions import LayoutConversions
+from benanza_runner.cuda.search.trials import Trials
+from benanza_runner.cuda.timing.graph_timer import GraphTimer
+from benanza_runner.cuda.timing.interleaved import SpacedTimer
+from benanza_runner.cuda.timing.launch_overhead import launch_overhead
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
-from benanza_runner.cuda.whole_model.read_ahead import ways
-from benanza_runner.cuda.whole_model.witness import Witness
-from benanza_runner.layer_model import LayerModelError
+from benanza_runner.cuda.whole_model.prefetch import prefetched_runs
+from benanza_runner.cuda.whole_model.witness import PreparedProgram
+from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.batch import calls_for
 from benanza_runner.measuring.canary import Canary
-from benanza_runner.measuring.throttling import until_undisturbed
-from benanza_runner.onnx_schemas import UnknownVersionError
-from benanza_runner.precision import PrecisionError, retyped
+from benanza_runner.measuring.sampling import collect
+from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.onnx_layers.layer_model import LayerModelError
+from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError
+from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime, Testimony
-from benanza_runner.sampling import collect
-from benanza_runner.stopping import Rule, summary
-from benanza_schemas.events import WARM, Ceiling, System, Variant, Witnessed, identified
+from benanza_runner.variants import warm
+from benanza_schemas.events import Ceiling, System, Witnessed, identified
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 
 METHOD = "CUDA graph replay, warm; 3"
-"""How layers are timed. Raised by one when times change without the system changing."""
+"""How layers are timed. Raise the number by one when times change without the system changing."""
 
 MOST_PLANS = 24
-"""Of a convolution in a layout: among the first sixteen, one layer in 23 lacked its best."""
+"""Plans of a convolution in a layout. Among the first 16, one layer in 23 lacked its best."""
 
 MOST_ALGORITHMS = 16
 VARIANT_SECONDS = 30
+"""A variant that takes longer hangs."""
 
 REST_S = 1.0
 """Seconds that a GPU is left idle after something slowed it down."""
@@ -65,11 +71,11 @@ class CudaRuntime(Runtime):
     """cuDNN, cuBLASLt and generated kernels on CUDA's first GPU.
 
     `plans` and `algorithms` limit how many ways of one call cuDNN and cuBLASLt are asked for.
-    Layers that come down to the same call with the same operands fixed share its times, where the
+    Layers that are lowered to the same call with the same operands fixed share its times, if the
     best variant gives a right result for each.
-    `journal` is a file for what `Guard` remembers; a variant that takes longer than
-    `variant_seconds` ends the process. Without `company` there are no times in the company of
-    other calls, nor with cold weights.
+    `journal` is the file in which `Guard` remembers variants. A variant that takes longer than
+    `variant_seconds` ends the process. Without `interleaved`, variants are timed alone: not after
+    other kernels, nor with cold weights.
     """
 
     def __init__(
@@ -78,7 +84,7 @@ class CudaRuntime(Runtime):
         algorithms: int = MOST_ALGORITHMS,
         journal: str = "",
         variant_seconds: int = VARIANT_SECONDS,
-        company: bool = True,
+        interleaved: bool = True,
     ) -> None:
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._stream.use()
@@ -92,11 +98,15 @@ class CudaRuntime(Runtime):
             variant_seconds,
             cupy.cuda.runtime.deviceSynchronize,
         )
+        self._memory = DeviceMemory(cupy)
         self._timer = GraphTimer(self._stream)
-        self._company = Company(self._timer)
-        accompanied = self._company if company else None
-        self._trials = Trials(self.libraries(), self._timer, self._guard, accompanied)
-        self._canary = Canary(steps(self._timer))
+        self._spaced_timer = SpacedTimer(self._timer)
+        interleaved_timer = self._spaced_timer if interleaved else None
+        conversions = LayoutConversions(self._timer, layout_conversion, interleaved_timer)
+        self._trials = Trials(
+            self.libraries(), self._timer, self._guard, conversions, interleaved_timer
+        )
+        self._canary = Canary(launch_overhead(self._timer))
         self._known: dict[tuple[Call, frozenset[str], Precision], Outcome] = {}
 
     def libraries(self) -> tuple[Library, ...]:
@@ -139,14 +149,14 @@ class CudaRuntime(Runtime):
         layer = retyped(layer, "fp32")
         given = reference(layer, precision, self._threads)
         lowered = lower(layer, given.values)
-        bench = Bench(lowered, precision)
+        workspace = Workspace(lowered, precision, self._memory)
         ready = time.perf_counter()
         name = f"{fingerprint(layer)} {precision}"
         alike = lowered.call, lowered.weights, precision
-        outcome = self._shared(self._known.get(alike), bench, given.outputs, name)
+        outcome = self._shared(self._known.get(alike), workspace, given.outputs, name)
         if outcome is None:
-            outcome = self._searched(bench, given.outputs, name)
-            if _timed(outcome):  # What failed may succeed the next time.
+            outcome = self._searched(workspace, given.outputs, name)
+            if warm(outcome.variants):  # What failed may succeed the next time.
                 self._known[alike] = outcome
         seconds = {
             "reference_seconds": f"{ready - started:.3f}",
@@ -154,17 +164,13 @@ class CudaRuntime(Runtime):
         }
         return msgspec.structs.replace(outcome, environment=outcome.environment | seconds)
 
-    def _searched(self, bench: Bench, expected: list[Array], name: str) -> Outcome:
+    def _searched(self, workspace: Workspace, expected: list[Array], name: str) -> Outcome:
         slow_before = self.slowed()
-        variants, undisturbed = until_undisturbed(
-            lambda: self._trials.variants(bench, expected, name),
-            self._nvml.slowed_by,
-            self._nvml.slowed_at_work_by,
-            self._trials.forget,
-            lambda: time.sleep(REST_S),
+        variants, undisturbed = self._trials.undisturbed(
+            workspace, expected, name, self._nvml, lambda: time.sleep(REST_S)
         )
         if not variants:
-            raise UnsupportedError(f"no library here runs a {type(bench.call).__name__}")
+            raise UnsupportedError(f"no library here runs a {type(workspace.call).__name__}")
         slowed = self.slowed() or slow_before
         state = self._nvml.state()
         environment = {
@@ -181,13 +187,13 @@ class CudaRuntime(Runtime):
         return Outcome(tuple(variants), environment=environment, slowed=slowed)
 
     def _shared(
-        self, known: Outcome | None, bench: Bench, expected: list[Array], name: str
+        self, known: Outcome | None, workspace: Workspace, expected: list[Array], name: str
     ) -> Outcome | None:
         """The times of the same call for another layer, if its best variant is right here too."""
         if known is None:
             return None
-        best = min(_timed(known), key=_median_us)
-        if self._trials.wrong_again(bench, expected, name, best):
+        best = min(warm(known.variants), key=lambda variant: variant.median_us)
+        if self._trials.wrong_again(workspace, expected, name, best):
             return None
         environment = known.environment | {"times": "shared"}
         return msgspec.structs.replace(known, environment=environment)
@@ -197,28 +203,28 @@ class CudaRuntime(Runtime):
         return measured_ceilings(self, precision, rounds=1)
 
     def cache_bytes(self) -> int:
-        return self._company.cache_bytes
+        return self._spaced_timer.cache_bytes
 
     def slowed(self) -> bool:
         """Whether everything takes longer by now than when this process started."""
-        return self._canary.look()
+        return self._canary.check()
 
     def witness(self, program: Program, precision: Precision) -> Testimony:
         try:
             in_order = self.prepared(program, precision, parallel=False)
-            sequential = self.whole(in_order, in_order.run)
-            read_ahead = []
-            for way in ways(in_order):
-                with way.keeping() as run:
-                    read_ahead.append(self.whole(in_order, run))
+            sequential = self.timed(in_order.run)
+            prefetched = []
+            for each in prefetched_runs(in_order):
+                with each.persisting() as run:
+                    prefetched.append(self.timed(run))
             slowed = self.slowed()
             parallel = self.prepared(program, precision, parallel=True)
             return Testimony(
                 sequential=sequential,
-                read_ahead=min(read_ahead, key=lambda each: each.median_us, default=None),
-                parallel=self.whole(parallel, parallel.run),
+                read_ahead=min(prefetched, key=lambda each: each.median_us, default=None),
+                parallel=self.timed(parallel.run),
                 calls=sum(len(call.runs) for call in in_order.calls),
-                layout_changes=in_order.layout_changes,
+                layout_changes=in_order.layout_conversions,
                 slowed=slowed,
             )
         except REFUSALS as error:
@@ -229,10 +235,12 @@ class CudaRuntime(Runtime):
         finally:
             cupy.get_default_memory_pool().free_all_blocks()
 
-    def prepared(self, program: Program, precision: Precision, *, parallel: bool) -> Witness:
-        """The program ready to run. Raises what `Witness` does."""
+    def prepared(
+        self, program: Program, precision: Precision, *, parallel: bool
+    ) -> PreparedProgram:
+        """The program ready to run. Raises what `PreparedProgram` does."""
         self._use(self._stream)
-        return Witness(
+        return PreparedProgram(
             self.libraries(), self._use, self._stream, program, precision, parallel=parallel
         )
 
@@ -245,10 +253,10 @@ class CudaRuntime(Runtime):
         self._graph.use(stream.ptr)
         self._legacy.use(stream.ptr)
 
-    def whole(self, witness: Witness, run: Run) -> Witnessed:
+    def timed(self, run: Run) -> Witnessed:
         """The time of a whole model, as replays of a graph that holds it a few times.
 
-        `run` starts the witness's calls. It only ever runs as a graph: some of cuDNN's algorithms
+        `run` starts the model's calls. It only ever runs as a graph: some of cuDNN's algorithms
         make the process slow when they are run outside of one.
         """
         once = self._timer.replayed(run, 1)
@@ -258,11 +266,3 @@ class CudaRuntime(Runtime):
         times = tuple(us / batch.calls for us in samples.calls_us)
         found = summary(sorted(times))
         return Witnessed(found.median, found.iqr, times)
-
-
-def _timed(outcome: Outcome) -> list[Variant]:
-    return [v for v in outcome.variants if v.median_us is not None and v.cache == WARM]
-
-
-def _median_us(variant: Variant) -> float:
-    return variant.median_us or 0.0

@@ -1,5 +1,5 @@
-"""How variants of a layer are timed, apart from what runs them.
+"""The rules by which variants of a layer are timed, apart from what runs them.
 
-Nothing here knows a GPU or reads a clock: a timer is a function that does some work once and
-says how long it took. So every rule is tested with timers that are made up.
+Nothing here knows a GPU or reads a clock. A timer is a function that does some work once and
+returns how long the work took, so every rule is tested with made-up timers.
 """

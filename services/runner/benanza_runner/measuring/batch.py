@@ -4,8 +4,10 @@ from math import ceil
 
 
 def calls_for(call_us: float, replay_us: float, most: int) -> int:
-    """Calls that together take at least `replay_us`, so that starting a replay and reading a
-    clock weigh little; at least one, at most `most`.
+    """How many calls of `call_us` microseconds together take at least `replay_us`.
+
+    It is at least one and at most `most`. In a long replay, its start and the reading of a clock
+    weigh little.
     """
     if call_us <= 0:
         return most

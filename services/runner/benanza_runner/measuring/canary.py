@@ -1,21 +1,23 @@
-"""A fixed piece of work that is timed now and then: when it takes longer, so does all else."""
+"""A fixed piece of work that is timed now and then: when it gets slower, so does all else."""
 
 from collections.abc import Callable
 
 TOLERANCE = 0.08
+"""How much longer the work may take than at first before the process counts as slow."""
 
 
 class Canary:
-    """Times the same work at the start and whenever it is looked at.
+    """Times the same work when it is made, and again at each `check`.
 
-    `measure` says in microseconds what it takes.
+    `measure` does the work and returns how long it took, in microseconds. `last_us` is the latest
+    of these times.
     """
 
     def __init__(self, measure: Callable[[], float]) -> None:
         self._measure = measure
         self._first_us = self.last_us = measure()
 
-    def look(self) -> bool:
-        """Whether the work takes longer than at the start, by more than noise."""
+    def check(self) -> bool:
+        """Whether the work takes longer now than at first, by more than noise."""
         self.last_us = self._measure()
         return self.last_us > (1 + TOLERANCE) * self._first_us

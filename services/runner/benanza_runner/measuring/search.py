@@ -1,8 +1,8 @@
-"""Finds the fastest of many variants without timing all of them well.
+"""Finds the fastest of many variants without timing all of them in full.
 
-Successive elimination: every round looks at what is left, in shuffled order, until there are a
-few more samples of each, and drops what is clearly slower than the best. What was seen before the
-search counts. The few that stay to the end are timed in full.
+This is successive elimination. Every round screens the variants that are left, in shuffled order,
+until there are a few more samples of each, and drops those that are clearly slower than the best.
+The few that are left at the end are timed in full. Samples from before the search count.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,83 +10,89 @@ from random import Random
 from statistics import median
 from typing import NamedTuple
 
-from benanza_runner.sampling import Timing, collect
-from benanza_runner.stopping import Rule
-from benanza_schemas.events import SCREENED, StoppedBy
+from benanza_runner.measuring.sampling import Timing, collect
+from benanza_runner.measuring.stopping import Rule
+from benanza_schemas.vocabulary import StoppedBy
 
 
 class Batch(NamedTuple):
-    """Does some calls at once, and says how long all of them took."""
+    """Does `calls` calls at once; `run` returns how long all of them took together."""
 
     run: Callable[[], Timing]
     calls: int = 1
 
     def call_us(self) -> float:
-        """What a call took, this time."""
+        """Runs the batch, and returns how long one call took, in microseconds."""
         return self.run().us / self.calls
 
 
 class Trial(NamedTuple):
-    """A variant: a batch for quick looks at it, and what makes the one for the full timing.
+    """A variant: a small batch to screen it with, and what makes the batch to time it in full.
 
-    `kind` says which others it stands for: a layout, for instance. `seen_us` is what calls took
-    in looks at it before the search.
+    The best variant of each `kind`, such as a layout, is always timed in full. `seen_us` holds
+    times of a call, in microseconds, from before the search.
     """
 
-    look: Batch
+    screening: Batch
     full: Callable[[], Batch]
     kind: str = ""
     seen_us: tuple[float, ...] = ()
 
 
-class Round(NamedTuple):
-    """Looks at each variant until there are so many samples of it, then keeps those whose least is
-    within this factor of the least of all.
+class ScreeningRound(NamedTuple):
+    """Takes samples of each variant until there are `samples` of it. It keeps the variants whose
+    least sample is at most `within` times the least of all.
     """
 
     samples: int
     within: float
 
 
-class Plan(NamedTuple):
+class SearchPlan(NamedTuple):
     """The rounds of the screening, how many variants at most are timed in full, and how.
 
     Of 3,359 variants on an H200, 99.4% had a median of eight samples of a millisecond within 0.5%
     of that of twenty.
     """
 
-    rounds: tuple[Round, ...] = (Round(1, 2.0), Round(3, 1.3), Round(7, 1.08))
+    rounds: tuple[ScreeningRound, ...] = (
+        ScreeningRound(1, 2.0),
+        ScreeningRound(3, 1.3),
+        ScreeningRound(7, 1.08),
+    )
     finalists: int = 3
     rule: Rule = Rule(warm_up_us=2_000, samples=8, least_us=8_000, cap_us=100_000, max_samples=100)
 
 
 class Found(NamedTuple):
-    """Samples of a variant, for one call each in the order taken, and the rule that ended them."""
+    """Samples of a variant, in microseconds for one call and in the order taken, and the rule
+    that ended them.
+    """
 
     samples_us: tuple[float, ...]
     stopped_by: StoppedBy
 
 
-def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
+def search(trials: Sequence[Trial], plan: SearchPlan, random: Random) -> list[Found]:
     """What was found for each trial, in their order.
 
-    The best of each kind has always been timed in full: what only a few looks made seem faster, by
-    chance, is then timed in full as well. What timers raise is raised.
+    The best of each kind has always been timed in full: a variant that seems faster after a few
+    samples, by chance, is then timed in full as well. Raises what a batch raises.
     """
-    looks = [list(trial.seen_us) for trial in trials]
+    taken_us = [list(trial.seen_us) for trial in trials]
     left = list(range(len(trials)))
     for samples, within in plan.rounds:
         random.shuffle(left)
         for index in left:
-            more = samples - len(looks[index])
-            looks[index].extend(trials[index].look.call_us() for _ in range(more))
-        least = min((min(looks[index]) for index in left), default=0.0)
-        left = [index for index in left if min(looks[index]) <= within * least]
-    by_look = sorted(range(len(trials)), key=lambda index: min(looks[index]))
-    best = {trials[index].kind: index for index in reversed(by_look)}
-    close = [index for index in by_look if index in left][: plan.finalists]
+            more = samples - len(taken_us[index])
+            taken_us[index].extend(trials[index].screening.call_us() for _ in range(more))
+        least = min((min(taken_us[index]) for index in left), default=0.0)
+        left = [index for index in left if min(taken_us[index]) <= within * least]
+    ranked = sorted(range(len(trials)), key=lambda index: min(taken_us[index]))
+    best = {trials[index].kind: index for index in reversed(ranked)}
+    close = [index for index in ranked if index in left][: plan.finalists]
     finalists = list(dict.fromkeys((*best.values(), *close)))
-    found = [Found(tuple(taken), SCREENED) for taken in looks]
+    found = [Found(tuple(us), StoppedBy.SCREENED) for us in taken_us]
     while finalists:
         random.shuffle(finalists)
         for index in finalists:
@@ -95,7 +101,7 @@ def search(trials: Sequence[Trial], plan: Plan, random: Random) -> list[Found]:
     return found
 
 
-def _in_full(trial: Trial, plan: Plan) -> Found:
+def _in_full(trial: Trial, plan: SearchPlan) -> Found:
     batch = trial.full()
     samples = collect(batch.run, plan.rule)
     times = tuple(us / batch.calls for us in samples.calls_us)
@@ -103,14 +109,14 @@ def _in_full(trial: Trial, plan: Plan) -> Found:
 
 
 def _doubtful(trials: Sequence[Trial], found: Sequence[Found]) -> list[int]:
-    """Which seem faster, by a few looks, than the best of their kind that was timed in full."""
+    """Variants that were only screened, and seem faster than the best of their kind in full."""
     medians = [median(each.samples_us) for each in found]
     full_us: dict[str, float] = {}
     for trial, each, us in zip(trials, found, medians, strict=True):
-        if each.stopped_by != SCREENED:
+        if each.stopped_by != StoppedBy.SCREENED:
             full_us[trial.kind] = min(us, full_us.get(trial.kind, us))
     return [
         index
         for index, (trial, each, us) in enumerate(zip(trials, found, medians, strict=True))
-        if each.stopped_by == SCREENED and us < full_us[trial.kind]
+        if each.stopped_by == StoppedBy.SCREENED and us < full_us[trial.kind]
     ]

@@ -8,25 +8,29 @@ T = TypeVar("T")
 TRIES = 3
 
 LEAST_CLOCK = 0.98
-"""Of the highest that was seen. A library's reasons come and go: of 50 timings on an H200 whose
-clock was lower at the end, 34 had none then.
+"""The share of the highest clock that was seen below which a clock counts as lower.
+
+The reasons that the management library gives come and go: of 50 timings on an H200 whose clock was
+lower at the end, 34 had no reason then.
 """
 
 
-class Clock:
+class HighestClock:
     """Remembers the highest clock at which a device was seen at work."""
 
     def __init__(self) -> None:
         self._highest_mhz = 0
 
     def lower(self, mhz: int) -> bool:
-        """Whether this one, of a device that has just worked, is clearly lower."""
+        """Whether this clock, of a device that has just worked, is clearly lower than that."""
         self._highest_mhz = max(self._highest_mhz, mhz)
         return mhz < LEAST_CLOCK * self._highest_mhz
 
 
 class Undisturbed(NamedTuple):
-    """Whether the last try was undisturbed, how many it took, and what slowed the device."""
+    """Whether the last try was undisturbed, how many tries there were, and what slowed the device
+    down in any of them.
+    """
 
     stable: bool
     tries: int
@@ -43,10 +47,10 @@ def until_undisturbed(
 ) -> tuple[T, Undisturbed]:
     """Measures, again if something slows the device down at the start or the end of it.
 
-    `slowed_by` names what slows the device now, `slowed_at_work_by` what does when it has just
-    worked, which may tell more. After a disturbed try, `forget` drops what it
-    remembered; before the next, `rest` leaves the device idle for a while, as power and heat add
-    up over time. The last result counts, whatever it is.
+    `slowed_by` returns what slows the device down now, and `slowed_at_work_by` what does when it
+    has just worked, which may be more. After a disturbed try, `forget` drops the times that
+    `measure` remembered. Before the next try, `rest` leaves the device idle for a while, because
+    power and heat add up over time. The result of the last try counts, whatever it is.
     """
     reasons: dict[str, None] = {}
     for attempt in range(1, tries + 1):

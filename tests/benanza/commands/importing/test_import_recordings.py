@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import msgspec
+import pytest
 from click.testing import CliRunner, Result
 
 from benanza.cli import cli
@@ -91,6 +92,7 @@ def test_of_a_damaged_file_and_those_beside_it_nothing_is_taken_in(
     assert in_the_log() == []
 
 
+@pytest.mark.integration
 def test_a_model_that_was_published_here_has_bounds_there(tmp_path: Path) -> None:
     """What could not be measured there is missing, with the reason."""
     data = str(tmp_path / "data")

@@ -13,8 +13,6 @@ from onnx import TensorProto, helper
 
 from tests.benanza.conftest import Benanza
 
-pytestmark = pytest.mark.slow
-
 FirstRun = tuple[Path, "subprocess.CompletedProcess[str]"]
 
 

@@ -19,6 +19,8 @@ from benanza_backbone.kafka_connection import KafkaConnection
 from benanza_backbone.kafka_topics import create_topics
 from benanza_schemas.topics import JOBS, MODELS, PARTITIONS
 
+pytestmark = pytest.mark.integration
+
 
 def check_config() -> tuple[int, dict[str, Any]]:
     """The exit status, and the JSON document."""

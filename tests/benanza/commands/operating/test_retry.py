@@ -26,6 +26,8 @@ from tests.benanza.commands.conftest import Kind, opened_log
 from tests.benanza.hashed_runtime import HashedRuntime
 from tests.runner.fake_runtime import FakeRuntime, variant
 
+pytestmark = pytest.mark.integration
+
 MODEL = "zoo:squeezenet"
 REASON = "out of memory"
 

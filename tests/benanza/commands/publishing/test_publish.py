@@ -162,15 +162,16 @@ def test_a_file_whose_name_is_no_unicode(tmp_path: Path) -> None:
     assert (event.name, event.uri) == ("?", f"{folder.as_uri()}/%FF.onnx")
 
 
-@pytest.mark.usefixtures("embedded")
+@pytest.mark.usefixtures("embedded", "data")
 def test_the_next_run_takes_up_what_was_published(tmp_path: Path) -> None:
+    """In a folder in which squeezenet was measured, and the machine's ceilings with it."""
     small, smaller = product(tmp_path / "small.onnx", 16), product(tmp_path / "smaller.onnx", 8)
     for command, model in (("publish", small), ("run", smaller)):
         result = CliRunner().invoke(cli, [command, str(model), "--dim", "length=5"])
         assert result.exit_code == 0, result.output
     result = CliRunner().invoke(cli, ["bounds", "--format", "json"])
     models = {bound["model"] for bound in json.loads(result.stdout)["bounds"]}
-    assert models == {"small", "smaller"}
+    assert models == {"squeezenet", "small", "smaller"}
 
 
 @pytest.mark.usefixtures("embedded")

@@ -1,19 +1,17 @@
 """What activations are made of for cuDNN's graph is right, with its operations done in NumPy."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from benanza_runner.cuda.activations import SIXTH
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Product
 from benanza_runner.cuda.libraries.cudnn_activations import activated
+from benanza_runner.cuda.lowering.products.activations import SIXTH
 from benanza_runner.cuda.unsupported import UnsupportedError
 from tests.runner.cuda.numpy_calls import ACTIVATIONS
 
-Array = npt.NDArray[Any]
 VALUE = np.linspace(-6, 6, 96).reshape(6, 16)
 SLOPE = np.linspace(-0.5, 2, 16)
 NUMBERS: dict[str, tuple[float, ...]] = {

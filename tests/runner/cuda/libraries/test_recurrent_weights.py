@@ -1,19 +1,15 @@
 """Weights go where cuDNN wants them: a network by its formulas is one by ONNX's."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Recurrence
 from benanza_runner.cuda.libraries.recurrent_weights import linear_layers
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
 from tests.runner.cuda.numpy_recurrent import CELLS, Cell, Parts, sigmoid, stepped
 from tests.runner.cuda.recurrent_layers import RECURRENT
-
-Array = npt.NDArray[Any]
 
 
 def lstm(x: Parts, r: Parts, h: Array, c: Array) -> tuple[Array, Array]:

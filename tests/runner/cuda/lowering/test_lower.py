@@ -10,7 +10,7 @@ from benanza_runner.cuda.calls import Call, Convolution, Elementwise
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.precision import retyped
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.more_layers import fixed, longs, resized, version
@@ -88,10 +88,8 @@ def test_pads_that_follow_from_the_shapes(auto_pad: str, tmp_path: Path) -> None
 
 
 def test_a_pooling_rounded_up(tmp_path: Path) -> None:
-    image, result = floats(1, 2, 8, 8), floats(1, 2, 4, 4)
-    layer = single(
-        "MaxPool", 12, (image,), (result,), kernel_shape=(3, 3), strides=(2, 2), ceil_mode=1
-    )
+    x, result = floats(1, 2, 8, 8), floats(1, 2, 4, 4)
+    layer = single("MaxPool", 12, (x,), (result,), kernel_shape=(3, 3), strides=(2, 2), ceil_mode=1)
     check(layer, tmp_path)
 
 
@@ -100,10 +98,10 @@ def test_a_pooling_rounded_up(tmp_path: Path) -> None:
 def test_a_weight_by_channel_after_a_convolution(op_type: str, first: bool, tmp_path: Path) -> None:
     if op_type == "Div" and not first:
         pytest.skip("a weight divided by a value is no factor")
-    image = floats(1, 4, 5, 5)
+    x = floats(1, 4, 5, 5)
     order = (2, 3) if first else (3, 2)
     layer = Layer(
-        (image, weights(4, 4, 1, 1), image, weights(4, 1, 1), image),
+        (x, weights(4, 4, 1, 1), x, weights(4, 1, 1), x),
         (operator("Conv", 11, (0, 1), (2,)), operator(op_type, 14, order, (4,))),
         (4,),
     )
@@ -116,7 +114,7 @@ def test_batch_normalisation_goes_into_the_filter() -> None:
     assert isinstance(call, Convolution)
     assert call.bias
     assert call.activation == "Relu"
-    assert set(operands) == {"image", "filter", "bias"}
+    assert set(operands) == {"input", "filter", "bias"}
     assert constants == {"filter", "bias"}
 
 
@@ -162,9 +160,9 @@ def test_numbers_in_a_row_stay_numbers(tmp_path: Path) -> None:
 def test_what_scales_otherwise_than_by_channel_is_a_step_of_its_own(
     other: tuple[int, ...], tmp_path: Path
 ) -> None:
-    image = floats(2, 6, 5, 5)
+    x = floats(2, 6, 5, 5)
     layer = Layer(
-        (image, weights(6, 1, 1), image, weights(*other), image, weights(1), image),
+        (x, weights(6, 1, 1), x, weights(*other), x, weights(1), x),
         (
             operator("Mul", 14, (0, 1), (2,)),
             operator("Add", 14, (2, 3), (4,)),
@@ -203,9 +201,9 @@ def test_a_slope_is_an_operand_that_the_model_fixes() -> None:
 
 
 def test_a_gate_on_another_value_is_no_activation() -> None:
-    image = floats(1, 4, 5, 5)
+    x = floats(1, 4, 5, 5)
     layer = Layer(
-        (image, weights(4, 4, 1, 1), image, image, image),
+        (x, weights(4, 4, 1, 1), x, x, x),
         (
             operator("Conv", 11, (0, 1), (2,)),
             operator("Sigmoid", 13, (2,), (3,)),

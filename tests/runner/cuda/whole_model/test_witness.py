@@ -27,7 +27,7 @@ from tests.choosing_model import choosing_model
 from tests.dense_model import dense_model
 from tests.schemas.samples import NOON
 
-WAYS = ["in order", "weights asked for", "weights kept", "parallel"]
+WAYS = ["in order", "weights prefetched", "weights persistent", "parallel"]
 
 
 def measured_program(
@@ -99,26 +99,26 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
     from benanza_runner.cuda.lowering.lower import lower, reads
     from benanza_runner.cuda.reference import random_inputs
     from benanza_runner.cuda.runtime import CudaRuntime
-    from benanza_runner.cuda.whole_model.asks import Policy
-    from benanza_runner.cuda.whole_model.chain import scaled
-    from benanza_runner.cuda.whole_model.read_ahead import ReadAhead
-    from benanza_runner.precision import retyped
+    from benanza_runner.cuda.whole_model.linked_workspace import scaled
+    from benanza_runner.cuda.whole_model.prefetch import PrefetchedRun
+    from benanza_runner.cuda.whole_model.prefetch_plan import PrefetchPolicy
+    from benanza_runner.onnx_layers.precision import retyped
     from tests.runner.cuda.numpy_calls import compute
 
     assert isinstance(cuda, CudaRuntime)
     if how.startswith("weights"):
         program = all_waiting(program)
-    witness = cuda.prepared(program, precision, parallel=how == "parallel")
+    prepared = cuda.prepared(program, precision, parallel=how == "parallel")
     if how.startswith("weights"):
-        weights = sum(placed.array.nbytes for call in witness.calls for placed in call.weights)
-        kept_bytes = int(weights) // 2 if how == "weights kept" else 0
-        ahead = ReadAhead(witness, Policy(kept_bytes=kept_bytes))
-        assert ahead.asks_for
-        assert bool(ahead.keeps) == (how == "weights kept")
-        with ahead.keeping() as run:
-            cuda.whole(witness, run)
+        weights = sum(tensor.array.nbytes for call in prepared.calls for tensor in call.weights)
+        persistent_bytes = int(weights) // 2 if how == "weights persistent" else 0
+        prefetched = PrefetchedRun(prepared, PrefetchPolicy(persistent_bytes=persistent_bytes))
+        assert prefetched.prefetches
+        assert bool(prefetched.persistent) == (how == "weights persistent")
+        with prefetched.persisting() as run:
+            cuda.timed(run)
     else:
-        cuda.whole(witness, witness.run)
+        cuda.timed(prepared.run)
     values: dict[str, np.ndarray] = {}
     for step in program.steps:
         written = step.names[step.layer.outputs[0]]
@@ -140,7 +140,7 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
         ):
             values[step.names[index]] = result.reshape(layer.tensors[index].shape)
     (output,) = program.outputs
-    found = witness.values.placed(output).floats().get()
+    found = prepared.values.tensor(output).floats().get()
     tolerance = {"fp32": 1e-4, "fp16": 2e-2}[precision]
     error = np.linalg.norm(found - values[output]) / np.linalg.norm(values[output])
     assert error < tolerance

@@ -22,10 +22,10 @@ from benanza_runner.cuda.calls.movement import (
     ElementScattering,
     Gathering,
     Padding,
-    Partition,
     Resizing,
     Scattering,
     Shuffle,
+    Splitting,
     View,
 )
 from benanza_runner.cuda.calls.recurrent import Recurrence
@@ -51,7 +51,6 @@ __all__ = [
     "Normalisation",
     "Operand",
     "Padding",
-    "Partition",
     "Pooling",
     "Product",
     "Ranking",
@@ -63,6 +62,7 @@ __all__ = [
     "Shape",
     "Shuffle",
     "Softmax",
+    "Splitting",
     "TransposedConvolution",
     "View",
 ]
@@ -77,7 +77,7 @@ Call = (
     | Normalisation
     | Elementwise
     | Concatenation
-    | Partition
+    | Splitting
     | View
     | Shuffle
     | Gathering

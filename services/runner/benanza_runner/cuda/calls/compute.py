@@ -1,4 +1,4 @@
-"""Calls that compute: products, windows over images, element by element."""
+"""Calls that compute: products, windows over feature maps, element by element."""
 
 import msgspec
 
@@ -6,17 +6,18 @@ from benanza_runner.cuda.calls.shape import Shape
 
 
 class Convolution(msgspec.Struct, frozen=True):
-    """`activation(convolution + bias + residual)`; operands `image`, `filter`, and `bias` and
+    """`activation(convolution + bias + residual)`; operands `input`, `filter`, and `bias` and
     `residual` where they are. Groups follow from the channels of the filter.
 
-    Images of one axis of space have another of one here. `numbers` belong to the activation;
-    PRelu has an operand `slope` instead, with one element for each channel of the output.
+    Feature maps with one axis of space have another of one here. `numbers` belong to the
+    activation; PRelu has an operand `slope` instead, with one element for each channel of the
+    output.
 
-    Before it is padded with zeros and convolved, the image is multiplied by `scale`, and
+    Before it is padded with zeros and convolved, the input is multiplied by `scale`, and
     `shift` is added, by channel, if `scaled`; and then its Relu is taken, if `relu_first`.
     """
 
-    image: Shape
+    input: Shape
     filter: Shape
     output: Shape
     strides: Shape
@@ -32,22 +33,22 @@ class Convolution(msgspec.Struct, frozen=True):
 
     @property
     def groups(self) -> int:
-        return self.image[1] // self.filter[1]
+        return self.input[1] // self.filter[1]
 
     @property
     def has_prologue(self) -> bool:
-        """Whether anything is done to the image before it is convolved."""
+        """Whether anything is done to the input before it is convolved."""
         return self.scaled or self.relu_first
 
 
 class TransposedConvolution(msgspec.Struct, frozen=True):
-    """The reverse of a convolution that would make `image` of `output`, and what follows it.
+    """The reverse of a convolution that would make `input` of `output`, and what follows it.
 
-    Fields and operands are those of `Convolution`; the filter has the channels of the image
+    Fields and operands are those of `Convolution`; the filter has the channels of the input
     first, and then those of the output in a group.
     """
 
-    image: Shape
+    input: Shape
     filter: Shape
     output: Shape
     strides: Shape
@@ -112,14 +113,14 @@ class IntegerProduct(msgspec.Struct, frozen=True):
 
 
 class Pooling(msgspec.Struct, frozen=True):
-    """The largest or the mean element of windows; operand `image`.
+    """The largest or the mean element of windows; operand `input`.
 
-    `mode` is `max`, `average` (over what lies in the image) or `average_padded` (over the
-    whole window). Images of one axis of space have another of one here.
+    `mode` is `max`, `average` (over what lies in the input) or `average_padded` (over the
+    whole window). Feature maps with one axis of space have another of one here.
     """
 
     mode: str
-    image: Shape
+    input: Shape
     output: Shape
     window: Shape
     strides: Shape
@@ -128,7 +129,7 @@ class Pooling(msgspec.Struct, frozen=True):
 
 
 class Softmax(msgspec.Struct, frozen=True):
-    """Softmax, or its logarithm, over the middle one of three axes; operand `image`."""
+    """Softmax, or its logarithm, over the middle one of three axes; operand `input`."""
 
     output: Shape
     outer: int
@@ -138,9 +139,9 @@ class Softmax(msgspec.Struct, frozen=True):
 
 
 class Normalisation(msgspec.Struct, frozen=True):
-    """Local response normalisation over `size` neighbouring channels; operand `image`."""
+    """Local response normalisation over `size` neighbouring channels; operand `input`."""
 
-    image: Shape
+    input: Shape
     size: int
     alpha: float
     beta: float

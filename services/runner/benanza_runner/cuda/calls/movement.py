@@ -1,4 +1,4 @@
-"""Calls that move elements, or make images larger."""
+"""Calls that move elements, or change the size of feature maps."""
 
 import msgspec
 
@@ -14,13 +14,13 @@ class Concatenation(msgspec.Struct, frozen=True):
     element: str = ""
 
 
-class Partition(msgspec.Struct, frozen=True):
-    """The operand `image` cut along an axis into parts of these lengths.
+class Splitting(msgspec.Struct, frozen=True):
+    """The operand `input` cut along an axis into parts of these lengths.
 
     `results` are the numbers of the parts that are results, in order.
     """
 
-    image: Shape
+    input: Shape
     axis: int
     lengths: tuple[int, ...]
     results: tuple[int, ...]
@@ -28,14 +28,14 @@ class Partition(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True):
-    """A copy of the operand `image` seen with other steps: slices, then axes in another order,
+    """A copy of the operand `input` seen with other steps: slices, then axes in another order,
     then repeated to the shape of the output.
 
-    `image` may be another shape of as many elements. `starts`, `stops` and `steps` are as in
+    `input` may be another shape of as many elements. `starts`, `stops` and `steps` are as in
     Python's slices, one for each axis; a stop of `None` is the end on either side.
     """
 
-    image: Shape
+    input: Shape
     starts: tuple[int | None, ...]
     stops: tuple[int | None, ...]
     steps: tuple[int, ...]
@@ -45,19 +45,19 @@ class View(msgspec.Struct, frozen=True):
 
 
 class Shuffle(msgspec.Struct, frozen=True):
-    """The operand `image`, its channels (axis 1) seen as a table of so many `rows` and read by
+    """The operand `input`, its channels (axis 1) seen as a table of so many `rows` and read by
     columns.
     """
 
-    image: Shape
+    input: Shape
     rows: int
     element: str = ""
 
 
 class Gathering(msgspec.Struct, frozen=True):
-    """Runs of `inner` elements of the operand `image`, chosen by tuples of the operand `indices`.
+    """Runs of `inner` elements of the operand `input`, chosen by tuples of the operand `indices`.
 
-    The image is `batch` arrays of the axes `named`, of runs. Each batch has `rows` tuples of
+    The input is `batch` arrays of the axes `named`, of runs. Each batch has `rows` tuples of
     one number for each named axis, of its own unless they are `shared`. Negative numbers
     count from the end.
     """
@@ -73,9 +73,9 @@ class Gathering(msgspec.Struct, frozen=True):
 
 
 class Scattering(msgspec.Struct, frozen=True):
-    """A copy of the operand `image` in which tuples of `indices` say where `updates` go.
+    """A copy of the operand `input` in which tuples of `indices` say where `updates` go.
 
-    The image is an array of the axes `named`, of runs of `inner` elements; there are `rows`
+    The input is an array of the axes `named`, of runs of `inner` elements; there are `rows`
     tuples and runs of updates. No two tuples are the same.
     """
 
@@ -88,9 +88,9 @@ class Scattering(msgspec.Struct, frozen=True):
 
 
 class ElementGathering(msgspec.Struct, frozen=True):
-    """Elements of `image` where the output is, but on one axis where `indices` says."""
+    """Elements of `input` where the output is, but on one axis where `indices` says."""
 
-    image: Shape
+    input: Shape
     axis: int
     output: Shape
     index_element: str
@@ -98,7 +98,7 @@ class ElementGathering(msgspec.Struct, frozen=True):
 
 
 class ElementScattering(msgspec.Struct, frozen=True):
-    """A copy of `image` with elements of `updates` where they are themselves, but on one axis
+    """A copy of `input` with elements of `updates` where they are themselves, but on one axis
     where `indices` says, which has the shape of `updates`. No two go to the same place.
     """
 
@@ -110,13 +110,13 @@ class ElementScattering(msgspec.Struct, frozen=True):
 
 
 class Padding(msgspec.Struct, frozen=True):
-    """The operand `image` with `before` elements more at the start of each axis, or fewer.
+    """The operand `input` with `before` elements more at the start of each axis, or fewer.
 
     `mode` says what they are, as in ONNX: `constant`, which is `value`, `edge`, `reflect` or
     `wrap`.
     """
 
-    image: Shape
+    input: Shape
     before: Shape
     output: Shape
     mode: str
@@ -125,13 +125,13 @@ class Padding(msgspec.Struct, frozen=True):
 
 
 class Resizing(msgspec.Struct, frozen=True):
-    """The operand `image` in another size; one of `scales` for each axis.
+    """The operand `input` in another size; one of `scales` for each axis.
 
     `mode` is `nearest` or `linear`; `coordinates` and `rounding` are ONNX's
     `coordinate_transformation_mode` and `nearest_mode`.
     """
 
-    image: Shape
+    input: Shape
     output: Shape
     scales: tuple[float, ...]
     mode: str

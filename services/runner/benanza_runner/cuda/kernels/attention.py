@@ -13,12 +13,12 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Attention
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_runner.cuda.kernels.storage import PREAMBLE
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 SHAPES = ((64, 1), (256, 1), (64, 4), (128, 4), (64, 16), (128, 16))
@@ -36,20 +36,20 @@ class AttentionKernels:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Attention):
             return
         scores = call.batch * call.heads * call.queries * call.keys
         if max(prod(call.output), scores) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
             return
-        query, result = bench.operand("query"), bench.result(call.output)
-        mask = bench.operand("mask") if call.mask else query
+        query, result = workspace.operand("query"), workspace.result(call.output)
+        mask = workspace.operand("mask") if call.mask else query
         arguments = (
             query.array,
-            bench.operand("key").array,
-            bench.operand("value").array,
+            workspace.operand("key").array,
+            workspace.operand("value").array,
             mask.array,
             result.array,
             np.float32(call.scale),
@@ -64,7 +64,7 @@ class AttentionKernels:
                 continue
             offered += 1
             flags = bool(call.mask), call.causal
-            kernel = _kernel(bench.precision, call.size, call.width, threads, rows, *flags)
+            kernel = _kernel(workspace.precision, call.size, call.width, threads, rows, *flags)
             blocks = call.batch * call.heads * -(-call.queries // rows)
             run = launch(kernel, blocks, threads, arguments)
             name = f"attention kernel ({rows} queries a block, {threads} threads)"

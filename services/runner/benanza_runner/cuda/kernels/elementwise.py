@@ -11,18 +11,18 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Elementwise
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.elements import INDEX
-from benanza_runner.cuda.kernels.elementwise_source import (
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES, launch
+from benanza_runner.cuda.kernels.source.elementwise import (
     COUNTED,
     by_thread,
     reading,
     source,
 )
-from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES, launch
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 
 THREADS = (128, 256)
 
@@ -32,8 +32,8 @@ class ElementwiseKernels:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Elementwise):
             return
         if prod(call.output) >= MOST_ELEMENTS:
@@ -47,22 +47,22 @@ class ElementwiseKernels:
         rank = len(call.output)
         layouts = [("", tuple(range(rank)))]
         if rank >= 3 and not whole:
-            layouts = list(bench.layouts(rank))
+            layouts = list(workspace.layouts(rank))
         for layout, order in layouts:
-            yield from _candidates(bench, call, layout, order)
+            yield from _candidates(workspace, call, layout, order)
 
 
 def _candidates(
-    bench: Bench, call: Elementwise, layout: str, order: tuple[int, ...]
+    workspace: Workspace, call: Elementwise, layout: str, order: tuple[int, ...]
 ) -> Iterator[Candidate]:
     elements = prod(call.output)
-    result = bench.result(call.output, order, call.element)
+    result = workspace.result(call.output, order, call.element)
     kinds, numbers, axes = reading(call, order)
     inputs = []
     for index, (operand, kind) in enumerate(zip(call.operands, kinds, strict=True)):
         if kind != COUNTED:
             full = (1,) * (len(call.output) - len(operand.shape)) + operand.shape
-            inputs.append(bench.expanded(f"in{index}", full, order).array)
+            inputs.append(workspace.expanded(f"in{index}", full, order).array)
     written = call.statements, call.result, call.element
     types = tuple(operand.element for operand in call.operands)
     wide = WIDE_BYTES // result.element_bytes
@@ -70,7 +70,7 @@ def _candidates(
         if elements % width or (width > 1 and elements < 4096):
             continue
         read = by_thread(call, kinds, order, width)
-        kernel = _kernel(source(written, read, types, bench.precision, width, axes))
+        kernel = _kernel(source(written, read, types, workspace.precision, width, axes))
         sizes = [np.uint32(number) for number in numbers]
         arguments = (*inputs, result.array, np.uint32(elements // width), *sizes)
         for threads in THREADS:

@@ -8,7 +8,6 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import (
     ElementGathering,
     ElementScattering,
@@ -18,10 +17,11 @@ from benanza_runner.cuda.calls import (
 )
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.elements import IN_MEMORY
-from benanza_runner.cuda.kernels.indexing import Axis, walk
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.kernels.movement import WORDS
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.kernels.source.indexing import Axis, walk
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 
 THREADS = (128, 256)
 
@@ -31,23 +31,23 @@ class GatheringKernels:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Gathering | Scattering | ElementGathering | ElementScattering):
             return
         if prod(call.output) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
         elif isinstance(call, Gathering | Scattering):
-            yield from _runs(bench, call)
+            yield from _runs(workspace, call)
         else:
-            yield from _elements(bench, call)
+            yield from _elements(workspace, call)
 
 
-def _runs(bench: Bench, call: Gathering | Scattering) -> Iterator[Candidate]:
+def _runs(workspace: Workspace, call: Gathering | Scattering) -> Iterator[Candidate]:
     """A thread moves one word of a run, the widest that a run is made of."""
-    image, indices = bench.operand("image"), bench.operand("indices")
-    result = bench.result(call.output, None, call.element)
-    size = image.element_bytes
+    x, indices = workspace.operand("input"), workspace.operand("indices")
+    result = workspace.result(call.output, None, call.element)
+    size = x.element_bytes
     width = next(w for w in WORDS if call.inner * size % w == 0)
     inner = call.inner * size // width
     batch = call.batch if isinstance(call, Gathering) else 1
@@ -60,7 +60,7 @@ def _runs(bench: Bench, call: Gathering | Scattering) -> Iterator[Candidate]:
         shared,
         isinstance(call, Scattering),
     )
-    moved = image if isinstance(call, Gathering) else bench.operand("updates")
+    moved = x if isinstance(call, Gathering) else workspace.operand("updates")
     arguments = (
         moved.array,
         indices.array,
@@ -75,20 +75,22 @@ def _runs(bench: Bench, call: Gathering | Scattering) -> Iterator[Candidate]:
             yield Candidate(LIBRARY, name, "", no_scratch, move, result)
         else:
             name = f"copy and scatter kernel ({width} bytes wide, {threads} threads)"
-            run = _after_copy(result.array, image.array, move)
+            run = _after_copy(result.array, x.array, move)
             yield Candidate(LIBRARY, name, "", no_scratch, run, result)
 
 
-def _elements(bench: Bench, call: ElementGathering | ElementScattering) -> Iterator[Candidate]:
-    image, indices = bench.operand("image"), bench.operand("indices")
-    result = bench.result(call.output, None, call.element)
+def _elements(
+    workspace: Workspace, call: ElementGathering | ElementScattering
+) -> Iterator[Candidate]:
+    x, indices = workspace.operand("input"), workspace.operand("indices")
+    result = workspace.result(call.output, None, call.element)
     scatters = isinstance(call, ElementScattering)
     if isinstance(call, ElementScattering):
-        walked, strided, moved = call.updates, call.output, bench.operand("updates")
+        walked, strided, moved = call.updates, call.output, workspace.operand("updates")
     else:
-        walked, strided, moved = call.output, call.image, image
+        walked, strided, moved = call.output, call.input, x
     kernel = _element_kernel(
-        WORDS[image.element_bytes],
+        WORDS[x.element_bytes],
         IN_MEMORY[call.index_element],
         len(walked),
         call.axis,
@@ -107,7 +109,7 @@ def _elements(bench: Bench, call: ElementGathering | ElementScattering) -> Itera
     for threads in THREADS:
         move = launch(kernel, -(-total // threads), threads, arguments)
         name = f"{'copy and scatter' if scatters else 'gather'} kernel ({threads} threads)"
-        run = _after_copy(result.array, image.array, move) if scatters else move
+        run = _after_copy(result.array, x.array, move) if scatters else move
         yield Candidate(LIBRARY, name, "", no_scratch, run, result)
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import IntegerProduct
 from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
 from benanza_runner.cuda.elements import IN_MEMORY
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 
 WARP = 32
 THREADS = 256
@@ -28,17 +28,17 @@ class IntegerProducts:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, IntegerProduct):
             return
         if too_large(call):
             yield refused(LIBRARY, "integer product kernel", "", "it is too large for one kernel")
             return
-        a, b = bench.operand("a").array, bench.operand("b", (1, 0)).array
-        result = bench.result(call.output, None, "int32")
+        a, b = workspace.operand("a").array, workspace.operand("b", (1, 0)).array
+        result = workspace.result(call.output, None, "int32")
         kernel = _product(call.a_element, call.b_element, call.a_zero, call.b_zeros)
-        zeros = zero_points(bench, call)
+        zeros = zero_points(workspace, call)
         arguments = (a, b, *zeros, result.array, *map(np.int32, (call.m * call.n, call.n, call.k)))
         run = launch(kernel, -(-call.m * call.n * WARP // THREADS), THREADS, arguments)
         yield Candidate(LIBRARY, "integer product kernel", "", no_scratch, run, result)
@@ -54,10 +54,10 @@ def shift(element: str) -> int:
     return 128 if element == "uint8" else 0
 
 
-def zero_points(bench: Bench, call: IntegerProduct) -> tuple[Any, Any]:
+def zero_points(workspace: Workspace, call: IntegerProduct) -> tuple[Any, Any]:
     """Those of both operands; an operand itself stands for one that isn't there."""
-    a = bench.operand("a_zero" if call.a_zero else "a").array
-    b = bench.operand("b_zero" if call.b_zeros else "b").array
+    a = workspace.operand("a_zero" if call.a_zero else "a").array
+    b = workspace.operand("b_zero" if call.b_zeros else "b").array
     return a, b
 
 
@@ -67,14 +67,16 @@ def shifting(a: Any, call: IntegerProduct, shifted: Any, sums: Any) -> Run:
     return launch(_shifting(call.a_element), call.m, THREADS, arguments)
 
 
-def correction(bench: Bench, call: IntegerProduct, a_sums: Any, b_sums: Any, result: Any) -> Run:
+def correction(
+    workspace: Workspace, call: IntegerProduct, a_sums: Any, b_sums: Any, result: Any
+) -> Run:
     """Takes what the zero points amount to off a product of shifted operands.
 
     `a_sums` are those of rows of the first and `b_sums` those of columns of the second.
     """
     kernel = _correction(call.a_element, call.b_element, call.a_zero, call.b_zeros)
     numbers = map(np.int32, (call.m * call.n, call.n, call.k))
-    arguments = (*zero_points(bench, call), a_sums, b_sums, result, *numbers)
+    arguments = (*zero_points(workspace, call), a_sums, b_sums, result, *numbers)
     return launch(kernel, -(-call.m * call.n // THREADS), THREADS, arguments)
 
 

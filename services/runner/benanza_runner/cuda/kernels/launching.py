@@ -4,7 +4,7 @@ from typing import Any
 
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.elements import IN_MEMORY
-from benanza_runner.cuda.kernels.storage import PREAMBLE
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
 LIBRARY = "cupy"

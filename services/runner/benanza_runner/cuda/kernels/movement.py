@@ -8,12 +8,12 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.arrays import Placed
-from benanza_runner.cuda.bench import Bench
-from benanza_runner.cuda.calls import Concatenation, Partition, Shuffle, View
+from benanza_runner.cuda.calls import Concatenation, Shuffle, Splitting, View
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 
 THREADS = (128, 256)
 WORDS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
@@ -22,51 +22,51 @@ MOST_AXES = 8
 
 
 class MovementKernels:
-    """Candidates for concatenations, partitions, shuffles and copies with other steps."""
+    """Candidates for concatenations, splittings, shuffles and copies with other steps."""
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if isinstance(call, Concatenation):
-            yield from _concatenations(bench, call)
+            yield from _concatenations(workspace, call)
         elif isinstance(call, View):
-            yield from _views(bench, call)
+            yield from _views(workspace, call)
         elif isinstance(call, Shuffle):
-            yield from _shuffles(bench, call)
-        elif isinstance(call, Partition):
-            yield from _partitions(bench, call)
+            yield from _shuffles(workspace, call)
+        elif isinstance(call, Splitting):
+            yield from _splittings(workspace, call)
 
 
-def _views(bench: Bench, call: View) -> Iterator[Candidate]:
-    image, result = bench.operand("image"), bench.result(call.output, None, call.element)
+def _views(workspace: Workspace, call: View) -> Iterator[Candidate]:
+    x, result = workspace.operand("input"), workspace.result(call.output, None, call.element)
     cut = tuple(map(slice, call.starts, call.stops, call.steps))
-    seen = image.array.reshape(call.image)[cut].transpose(call.order)
+    seen = x.array.reshape(call.input)[cut].transpose(call.order)
     view = cupy.broadcast_to(seen, call.output)
-    yield from _copies(image, view, result, bench.natural_layout(call.image))
+    yield from _copies(x, view, result, workspace.natural_layout(call.input))
 
 
-def _shuffles(bench: Bench, call: Shuffle) -> Iterator[Candidate]:
-    for layout, order in bench.layouts(len(call.image)):
-        image = bench.operand("image", order)
-        result = bench.result(call.image, order, call.element)
+def _shuffles(workspace: Workspace, call: Shuffle) -> Iterator[Candidate]:
+    for layout, order in workspace.layouts(len(call.input)):
+        x = workspace.operand("input", order)
+        result = workspace.result(call.input, order, call.element)
         place = order.index(1)
-        before, (channels, *after) = image.array.shape[:place], image.array.shape[place:]
-        table = image.array.reshape((*before, call.rows, channels // call.rows, *after))
-        yield from _copies(image, table.swapaxes(place, place + 1), result, layout)
+        before, (channels, *after) = x.array.shape[:place], x.array.shape[place:]
+        table = x.array.reshape((*before, call.rows, channels // call.rows, *after))
+        yield from _copies(x, table.swapaxes(place, place + 1), result, layout)
 
 
-def _copies(image: Placed, view: Any, result: Placed, layout: str) -> Iterator[Candidate]:
-    """Copies of what is seen of an image into a result of as many elements."""
+def _copies(x: DeviceTensor, view: Any, result: DeviceTensor, layout: str) -> Iterator[Candidate]:
+    """Copies of a view of a tensor into a result of as many elements."""
     target = result.array.reshape(view.shape)
 
     def copy() -> None:
         cupy.copyto(target, view)
 
     yield Candidate(LIBRARY, "copyto", layout, no_scratch, copy, result)
-    size = image.element_bytes
+    size = x.element_bytes
     axes = merged(view.shape, tuple(step // size for step in view.strides))
-    first = (int(view.data.ptr) - image.pointer) // size
+    first = (int(view.data.ptr) - x.pointer) // size
     # The widest word that keeps to one run of elements, here and there.
     numbers = [first, *(step for _, step in axes[:-1])]
     run_length = axes[-1][0] if axes[-1][1] == 1 else 1
@@ -81,7 +81,7 @@ def _copies(image: Placed, view: Any, result: Placed, layout: str) -> Iterator[C
         return
     kernel = _strided(len(axes), WORDS[width])
     arguments = (
-        image.array,
+        x.array,
         result.array,
         np.int64(first // scale),
         np.uint32(total),
@@ -125,9 +125,11 @@ extern "C" __global__ void strided(const {word}* __restrict__ p, {word}* __restr
     return cupy.RawKernel(source, "strided")
 
 
-def _concatenations(bench: Bench, call: Concatenation) -> Iterator[Candidate | Variant]:
+def _concatenations(
+    workspace: Workspace, call: Concatenation
+) -> Iterator[Candidate | FailedVariant]:
     rank = len(call.output)
-    layouts = list(bench.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
+    layouts = list(workspace.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
     if len(call.shapes) > MOST_PARTS:
         yield refused(LIBRARY, "concatenation kernel", "", "it has too many parts for one kernel")
         return
@@ -135,8 +137,8 @@ def _concatenations(bench: Bench, call: Concatenation) -> Iterator[Candidate | V
         place = order.index(call.axis)
         inner = prod(call.output[axis] for axis in order[place + 1 :])
         lengths = [shape[call.axis] * inner for shape in call.shapes]
-        result = bench.result(call.output, order, call.element)
-        parts = [bench.operand(f"in{index}", order) for index in range(len(call.shapes))]
+        result = workspace.result(call.output, order, call.element)
+        parts = [workspace.operand(f"in{index}", order) for index in range(len(call.shapes))]
         size = result.element_bytes
         # The widest word that no border between parts cuts.
         width = next(w for w in WORDS if all(n * size % w == 0 for n in lengths))
@@ -156,28 +158,30 @@ def _concatenations(bench: Bench, call: Concatenation) -> Iterator[Candidate | V
             yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
 
-def _partitions(bench: Bench, call: Partition) -> Iterator[Candidate | Variant]:
-    rank = len(call.image)
-    layouts = list(bench.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
-    if len(call.lengths) > MOST_PARTS or prod(call.image) >= MOST_ELEMENTS:
+def _splittings(workspace: Workspace, call: Splitting) -> Iterator[Candidate | FailedVariant]:
+    rank = len(call.input)
+    layouts = list(workspace.layouts(rank)) if rank >= 4 else [("", tuple(range(rank)))]
+    if len(call.lengths) > MOST_PARTS or prod(call.input) >= MOST_ELEMENTS:
         yield refused(LIBRARY, "partition kernel", "", "it is too large for one kernel")
         return
     for layout, order in layouts:
-        inner = prod(call.image[axis] for axis in order[order.index(call.axis) + 1 :])
-        image = bench.operand("image", order)
+        inner = prod(call.input[axis] for axis in order[order.index(call.axis) + 1 :])
+        x = workspace.operand("input", order)
         results = [
-            bench.result(_with(call.image, call.axis, call.lengths[part]), order, call.element, at)
+            workspace.result(
+                _with(call.input, call.axis, call.lengths[part]), order, call.element, at
+            )
             for at, part in enumerate(call.results)
         ]
-        size = image.element_bytes
+        size = x.element_bytes
         width = next(w for w in WORDS if all(n * inner * size % w == 0 for n in call.lengths))
         words = [length * inner * size // width for length in call.lengths]
-        total = prod(call.image) * size // width
-        kernel = _partition(len(call.lengths), call.results, WORDS[width])
+        total = prod(call.input) * size // width
+        kernel = _splitting(len(call.lengths), call.results, WORDS[width])
         arguments = (
             *(result.array for result in results),
             *map(np.uint32, np.cumsum(words)),
-            image.array,
+            x.array,
             np.uint32(total),
         )
         for threads in THREADS:
@@ -210,7 +214,7 @@ extern "C" __global__ void concatenate({pointers}{ends}{word}* __restrict__ q, u
 
 
 @cache
-def _partition(parts: int, results: tuple[int, ...], word: str) -> Any:
+def _splitting(parts: int, results: tuple[int, ...], word: str) -> Any:
     """Parts that are no results are not written."""
     pointers = "".join(f"{word}* __restrict__ p{i}, " for i in results)
     ends = "".join(f"unsigned e{i}, " for i in range(parts))

@@ -11,13 +11,13 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import RowNormalisation, Shape
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
-from benanza_runner.cuda.kernels.indexing import split, walk
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch, preamble
-from benanza_runner.cuda.kernels.rows import OVER_LANES, row_axes, row_parameters
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.kernels.source.indexing import split, walk
+from benanza_runner.cuda.kernels.source.rows import OVER_LANES, row_axes, row_parameters
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 THREADS = (32, 128, 256, 512, 1024)
@@ -30,23 +30,23 @@ class NormKernels:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, RowNormalisation):
             return
         if prod(call.output) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
         else:
-            yield from _normalisations(bench, call)
+            yield from _normalisations(workspace, call)
 
 
-def _normalisations(bench: Bench, call: RowNormalisation) -> Iterator[Candidate]:
+def _normalisations(workspace: Workspace, call: RowNormalisation) -> Iterator[Candidate]:
     rank = len(call.output)
     layouts = [("", tuple(range(rank)))]
     if call.by_channel and rank >= 3:
-        layouts = list(bench.layouts(rank))
+        layouts = list(workspace.layouts(rank))
     for layout, order in layouts:
-        image, result = bench.operand("image", order), bench.result(call.output, order)
+        x, result = workspace.operand("input", order), workspace.result(call.output, order)
         steps = _steps(call.lengths, call.by_channel and order[1] != 1)
         affine, after = [], 1
         for length, mine in zip(reversed(call.lengths), reversed(call.affine), strict=True):
@@ -54,11 +54,11 @@ def _normalisations(bench: Bench, call: RowNormalisation) -> Iterator[Candidate]
             after *= length if mine else 1
         rows = split(call.lengths, steps, call.reduced, tuple(reversed(affine)))
         named = (("scale", call.scale), ("bias", call.bias))
-        extra = [bench.operand(name) if there else image for name, there in named]
-        residual = bench.operand("residual", order) if call.residual else image
+        extra = [workspace.operand(name) if there else x for name, there in named]
+        residual = workspace.operand("residual", order) if call.residual else x
         size = prod(n for n, mine in zip(call.lengths, call.reduced, strict=True) if mine)
         arguments = (
-            image.array,
+            x.array,
             residual.array,
             *(each.array for each in extra),
             result.array,
@@ -74,7 +74,7 @@ def _normalisations(bench: Bench, call: RowNormalisation) -> Iterator[Candidate]
                 continue
             share = -(-size // threads)
             for held in (0, share) if share <= MOST_HELD else (0,):
-                kernel = _normalisation(bench.precision, *flags, held)
+                kernel = _normalisation(workspace.precision, *flags, held)
                 run = launch(kernel, count, threads, arguments)
                 way = f"{held} elements held, " if held else ""
                 name = f"row normalisation kernel ({way}{threads} threads)"

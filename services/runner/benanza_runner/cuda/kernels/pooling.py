@@ -9,13 +9,13 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.arrays import BYTES
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Pooling
 from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.device_tensor import BYTES
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.pooling_source import Window, source
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.kernels.source.pooling import PoolingWindow, source
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 
 THREADS = (64, 256)
 WARP = 32
@@ -28,29 +28,29 @@ class PoolingKernels:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Pooling):
             return
         outputs = prod(call.output)
         # The kernel knows three axes of space, of which the first may be of one.
         one, none = ((), ()) if len(call.window) == 3 else ((1,), (0,))
-        window = Window(
+        window = PoolingWindow(
             one + call.window, one + call.strides, one + call.dilations, none + call.pads_before
         )
-        for layout, order in bench.layouts(len(call.image)):
-            image = bench.expanded("image", call.image, order)
-            result = bench.result(call.output, order)
-            numbers = (call.image[1], *one, *call.image[2:], *one, *call.output[2:])
-            arguments = (image.array, result.array, np.int32(outputs), *map(np.int32, numbers))
+        for layout, order in workspace.layouts(len(call.input)):
+            x = workspace.expanded("input", call.input, order)
+            result = workspace.result(call.output, order)
+            numbers = (call.input[1], *one, *call.input[2:], *one, *call.output[2:])
+            arguments = (x.array, result.array, np.int32(outputs), *map(np.int32, numbers))
             first = order[1] == 1
             widths = [1]
-            wide = WIDE_BYTES // BYTES[bench.precision]
-            if not first and call.image[1] % wide == 0:
+            wide = WIDE_BYTES // BYTES[workspace.precision]
+            if not first and call.input[1] % wide == 0:
                 widths += [wide // 2, wide]
             few = outputs <= FEW_OUTPUTS and prod(call.window) >= WARP // 2
             for lanes, width in product((1, WARP) if few else (1,), widths):
-                text = source(bench.precision, call.mode, first, window, lanes, width)
+                text = source(workspace.precision, call.mode, first, window, lanes, width)
                 kernel = _kernel(text)
                 for threads in THREADS:
                     blocks = -(-outputs * lanes // (width * threads))

@@ -7,11 +7,11 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Accumulation, Ranking
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, launch, preamble
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 SHAPES = ((1, 128), (32, 128), (128, 128), (256, 256), (1024, 1024))
@@ -28,25 +28,25 @@ class RankingKernels:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if isinstance(call, Ranking):
-            yield from _rankings(bench, call)
+            yield from _rankings(workspace, call)
         elif isinstance(call, Accumulation):
-            yield from _accumulations(bench, call)
+            yield from _accumulations(workspace, call)
 
 
-def _rankings(bench: Bench, call: Ranking) -> Iterator[Candidate]:
-    image = bench.operand("image")
+def _rankings(workspace: Workspace, call: Ranking) -> Iterator[Candidate]:
+    x = workspace.operand("input")
     elements = {"values": call.element, "indices": "int64"}
     results = {
-        name: bench.result(call.output, None, elements[name], number)
+        name: workspace.result(call.output, None, elements[name], number)
         for number, name in enumerate(call.outputs)
     }
     first, *more = results.values()
     rows = call.outer * call.inner
     arguments = (
-        image.array,
+        x.array,
         # What is no output is not written.
         *(results.get(name, first).array for name in elements),
         *map(np.int32, (rows, call.size, call.inner, call.count)),
@@ -54,28 +54,30 @@ def _rankings(bench: Bench, call: Ranking) -> Iterator[Candidate]:
     for lanes, threads in SHAPES:
         if lanes >= 2 * max(call.size, 32):
             continue
-        kernel = _ranking(bench.precision, call, lanes, 0)
+        kernel = _ranking(workspace.precision, call, lanes, 0)
         run = launch(kernel, -(-rows * lanes // threads), threads, arguments)
         name = f"selection kernel ({lanes} threads a row, {threads} a block)"
         yield Candidate(LIBRARY, name, "", no_scratch, run, first, tuple(more))
     length = 1 << max(call.size - 1, 1).bit_length()
     if call.count > 1 and length <= (MOST_SORTED // 2 if call.element else MOST_SORTED):
-        kernel = _ranking(bench.precision, call, 1, length)
+        kernel = _ranking(workspace.precision, call, 1, length)
         for threads in sorted({min(max(length // 2, 32), most) for most in (256, 1024)}):
             run = launch(kernel, rows, threads, arguments)
             name = f"sorting kernel ({threads} threads a row)"
             yield Candidate(LIBRARY, name, "", no_scratch, run, first, tuple(more))
 
 
-def _accumulations(bench: Bench, call: Accumulation) -> Iterator[Candidate]:
-    image, result = bench.operand("image"), bench.result(call.output, None, call.element)
+def _accumulations(workspace: Workspace, call: Accumulation) -> Iterator[Candidate]:
+    x, result = workspace.operand("input"), workspace.result(call.output, None, call.element)
     rows = call.outer * call.inner
     numbers = (rows, call.size, call.inner)
-    arguments = (image.array, result.array, *map(np.int32, numbers))
+    arguments = (x.array, result.array, *map(np.int32, numbers))
     for lanes, threads in SCAN_SHAPES:
         if lanes >= 2 * max(call.size, 64):
             continue
-        kernel = _accumulation(bench.precision, call.element, call.exclusive, call.reverse, lanes)
+        kernel = _accumulation(
+            workspace.precision, call.element, call.exclusive, call.reverse, lanes
+        )
         run = launch(kernel, -(-rows * lanes // threads), threads, arguments)
         name = f"running sum kernel ({lanes} threads a row, {threads} a block)"
         yield Candidate(LIBRARY, name, "", no_scratch, run, result)

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Reduction, Shape
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
-from benanza_runner.cuda.kernels.indexing import Rows, split, walk
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch, preamble
-from benanza_runner.cuda.kernels.rows import OVER_LANES, row_axes, row_parameters
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.kernels.source.indexing import Rows, split, walk
+from benanza_runner.cuda.kernels.source.rows import OVER_LANES, row_axes, row_parameters
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 SHAPES = ((1, 128), (32, 128), (128, 128), (256, 256), (1024, 1024))
@@ -31,39 +31,39 @@ class ReductionKernels:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Reduction):
             return
-        if prod(call.image) >= MOST_ELEMENTS:
+        if prod(call.input) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
         else:
-            yield from _reductions(bench, call)
+            yield from _reductions(workspace, call)
 
 
-def _reductions(bench: Bench, call: Reduction) -> Iterator[Candidate]:
+def _reductions(workspace: Workspace, call: Reduction) -> Iterator[Candidate]:
     """Results that have no axes of one where they were reduced are written in ONNX's order."""
-    rank = len(call.image)
+    rank = len(call.input)
     kept = len(call.output) == rank
     layouts = [("", tuple(range(rank)))]
     if rank >= 4 and (kept or len(call.output) <= 2):
-        layouts = list(bench.layouts(rank))
+        layouts = list(workspace.layouts(rank))
     reduced = tuple(axis in call.axes for axis in range(rank))
     for layout, order in layouts:
-        image = bench.operand("image", order)
-        result = bench.result(call.output, order if kept else None, call.element)
+        x = workspace.operand("input", order)
+        result = workspace.result(call.output, order if kept else None, call.element)
         # Rows are counted as their results lie, elements of a row as they lie themselves.
         counted = order if kept else tuple(range(rank))
-        outside = split(*_picked(call.image, image.strides, reduced, counted)).outside
-        inside = split(*_picked(call.image, image.strides, reduced, order)).inside
+        outside = split(*_picked(call.input, x.strides, reduced, counted)).outside
+        inside = split(*_picked(call.input, x.strides, reduced, order)).inside
         rows = Rows(outside, inside)
-        outputs, size = prod(call.output), prod(call.image[axis] for axis in call.axes)
-        arguments = (image.array, result.array, np.uint32(outputs), np.uint32(size))
+        outputs, size = prod(call.output), prod(call.input[axis] for axis in call.axes)
+        arguments = (x.array, result.array, np.uint32(outputs), np.uint32(size))
         for lanes, threads in SHAPES:
             if (lanes == 1 and size > MOST_FOR_A_THREAD) or lanes >= 2 * max(size, 32):
                 continue
             ranks = len(rows.outside), len(rows.inside)
-            kernel = _reduction(bench.precision, call.element, call.kind, *ranks, lanes)
+            kernel = _reduction(workspace.precision, call.element, call.kind, *ranks, lanes)
             blocks = -(-outputs * lanes // threads)
             run = launch(kernel, blocks, threads, (*arguments, *map(np.uint32, rows.numbers())))
             name = f"reduction kernel ({lanes} threads a row, {threads} a block)"

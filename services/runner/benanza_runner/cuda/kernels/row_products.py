@@ -11,14 +11,14 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.activations import PATTERNS, expression
-from benanza_runner.cuda.arrays import BYTES
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Product
 from benanza_runner.cuda.candidate import Candidate, no_scratch
+from benanza_runner.cuda.device_tensor import BYTES
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.storage import PREAMBLE
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 SHAPES = ((32, 128), (32, 256), (64, 128), (128, 128), (256, 256))
@@ -30,19 +30,19 @@ class RowProducts:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Product) or call.m != 1 or call.batch * call.rounds != 1:
             return
         if not call.b_constant or call.residual or call.activation not in PATTERNS:
             return
-        wide = WIDE_BYTES // BYTES[bench.precision]
+        wide = WIDE_BYTES // BYTES[workspace.precision]
         width = wide if call.k % wide == 0 else 1
         shape = (call.n, call.k) if call.b_transposed else (call.k, call.n)
-        weights = bench.expanded("b", shape, (0, 1) if call.b_transposed else (1, 0))
+        weights = workspace.expanded("b", shape, (0, 1) if call.b_transposed else (1, 0))
         activate = expression(call.activation, call.numbers, "sum")
-        row, result = bench.operand("a"), bench.result(call.output)
-        bias = bench.operand("bias") if call.bias else row
+        row, result = workspace.operand("a"), workspace.result(call.output)
+        bias = workspace.operand("bias") if call.bias else row
         arguments = (
             row.array,
             weights.array,
@@ -53,7 +53,7 @@ class RowProducts:
             np.float32(call.alpha),
         )
         for lanes, threads in SHAPES:
-            kernel = _kernel(bench.precision, width, lanes, call.bias, activate)
+            kernel = _kernel(workspace.precision, width, lanes, call.bias, activate)
             run = launch(kernel, -(-call.n * lanes // threads), threads, arguments)
             name = f"row kernel ({lanes} threads a row, {threads} a block)"
             yield Candidate(LIBRARY, name, "", no_scratch, run, result)

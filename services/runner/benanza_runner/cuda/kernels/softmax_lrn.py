@@ -8,13 +8,13 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Normalisation, Softmax
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
-from benanza_runner.cuda.kernels.normalisation_source import source
-from benanza_runner.cuda.kernels.storage import PREAMBLE
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.kernels.source.normalisation import source
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 SOFTMAX_THREADS = (32, 128, 256, 512, 1024)
@@ -26,45 +26,47 @@ class SoftmaxLrnKernels:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if isinstance(call, Softmax):
-            image, result = bench.operand("image"), bench.result(call.output)
+            x, result = workspace.operand("input"), workspace.result(call.output)
             numbers = (call.size, call.inner)
-            kernel = _softmax(bench.precision, logarithm=call.logarithm)
+            kernel = _softmax(workspace.precision, logarithm=call.logarithm)
             for threads in SOFTMAX_THREADS:
-                arguments = (image.array, result.array, *map(np.int32, numbers))
+                arguments = (x.array, result.array, *map(np.int32, numbers))
                 run = launch(kernel, call.outer * call.inner, threads, arguments)
                 name = f"softmax kernel (a block each, {threads} threads)"
                 yield Candidate(
-                    LIBRARY, name, bench.natural_layout(call.output), no_scratch, run, result
+                    LIBRARY, name, workspace.natural_layout(call.output), no_scratch, run, result
                 )
         elif isinstance(call, Normalisation):
-            yield from _normalisations(bench, call)
+            yield from _normalisations(workspace, call)
 
 
-def _normalisations(bench: Bench, call: Normalisation) -> Iterator[Candidate | Variant]:
-    elements = prod(call.image)
-    channels, space = call.image[1], prod(call.image[2:])
+def _normalisations(
+    workspace: Workspace, call: Normalisation
+) -> Iterator[Candidate | FailedVariant]:
+    elements = prod(call.input)
+    channels, space = call.input[1], prod(call.input[2:])
     factors = (call.alpha / call.size, -call.beta, call.bias)
-    for layout, order in bench.layouts(len(call.image)):
-        image, result = bench.operand("image", order), bench.result(call.image, order)
+    for layout, order in workspace.layouts(len(call.input)):
+        x, result = workspace.operand("input", order), workspace.result(call.input, order)
         first = order[1] == 1
         step = space if first else 1
         arguments = (
-            image.array,
+            x.array,
             result.array,
             *map(np.int32, (elements, channels, step)),
             *map(np.float32, factors),
         )
-        wide = WIDE_BYTES // image.element_bytes
+        wide = WIDE_BYTES // x.element_bytes
         for width in (1, wide // 2, wide):
             if width > 1 and (space if first else channels) % width:
                 continue
             if width > 1 and not first and call.size // 2 > width:
                 continue
             along = width > 1 and not first
-            text = source(bench.precision, call.size, call.beta, width, along=along)
+            text = source(workspace.precision, call.size, call.beta, width, along=along)
             kernel = _normalisation(text)
             for threads in NORMALISATION_THREADS:
                 run = launch(kernel, -(-elements // (width * threads)), threads, arguments)

@@ -11,13 +11,13 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.activations import PATTERNS, expression
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_runner.cuda.kernels.storage import PREAMBLE
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.kernels.source.storage import PREAMBLE
+from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 THREADS = (64, 256)
@@ -28,39 +28,39 @@ class TransposedKernels:
 
     library = LIBRARY
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, TransposedConvolution):
             return
-        if max(prod(call.image), prod(call.output), prod(call.filter)) >= MOST_ELEMENTS:
+        if max(prod(call.input), prod(call.output), prod(call.filter)) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
             return
         if call.activation not in PATTERNS:
             yield refused(LIBRARY, "kernel", "", f"it has no {call.activation}")
             return
         outputs = prod(call.output)
-        for layout, order in bench.layouts(len(call.image)):
-            image = bench.expanded("image", call.image, order)
-            filters = bench.expanded("filter", call.filter, order)
-            result = bench.result(call.output, order)
-            bias = bench.operand("bias") if call.bias else image
-            residual = image
+        for layout, order in workspace.layouts(len(call.input)):
+            x = workspace.expanded("input", call.input, order)
+            filters = workspace.expanded("filter", call.filter, order)
+            result = workspace.result(call.output, order)
+            bias = workspace.operand("bias") if call.bias else x
+            residual = x
             if call.residual:
-                residual = bench.expanded("residual", call.output, order)
+                residual = workspace.expanded("residual", call.output, order)
             numbers = (
-                call.image[1] // call.groups,
+                call.input[1] // call.groups,
                 call.filter[1],
                 *call.output[1:],
-                *call.image[2:],
+                *call.input[2:],
                 *call.filter[2:],
                 *call.strides,
                 *call.dilations,
                 *call.pads_before,
-                *image.strides,
+                *x.strides,
                 *filters.strides,
             )
             arguments = (
-                image.array,
+                x.array,
                 filters.array,
                 bias.array,
                 residual.array,
@@ -70,7 +70,7 @@ class TransposedKernels:
             )
             activate = expression(call.activation, call.numbers, "sum")
             what = call.bias, call.residual, activate
-            kernel = _kernel(bench.precision, len(call.strides), order[1] == 1, *what)
+            kernel = _kernel(workspace.precision, len(call.strides), order[1] == 1, *what)
             for threads in THREADS:
                 run = launch(kernel, -(-outputs // threads), threads, arguments)
                 name = f"transposed convolution kernel ({threads} threads)"

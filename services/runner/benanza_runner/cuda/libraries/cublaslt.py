@@ -13,13 +13,13 @@ import cupy
 import numpy as np
 from nvmath.bindings import cublasLt
 
-from benanza_runner.cuda.arrays import Placed
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Convolution, Product
 from benanza_runner.cuda.candidate import Candidate, refused
-from benanza_runner.cuda.layouts import image_layouts
+from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.layouts import feature_map_layouts
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 LIBRARY = "cublasLt"
@@ -56,11 +56,11 @@ class CublasLt:
         self._handle = cublasLt.create()
         self._most = most_algorithms
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
         """The algorithms that the heuristic offers. A weight is tried either way round."""
-        for product, layout, operands in _products(bench):
+        for product, layout, operands in _products(workspace):
             try:
-                problem = _Problem(self._handle, bench, product, operands)
+                problem = _FloatProblem(self._handle, workspace, product, operands)
                 offered = problem.algorithms(self._most)
             except (cublasLt.cuBLASLtError, UnsupportedError) as error:
                 yield refused(LIBRARY, "heuristic", layout, error)
@@ -71,14 +71,14 @@ class CublasLt:
                 yield problem.candidate(name, algorithm, size, layout)
 
 
-def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
+def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, DeviceTensor]]]:
     """The call as products: itself; or a convolution that is one, as its pixels are rows."""
-    call = bench.call
+    call = workspace.call
     names = [name for name in ("bias", "residual") if getattr(call, name, False)]
     if isinstance(call, Product):
-        more = {name: bench.operand(name) for name in names}
-        result = bench.result(call.output)
-        a, b = bench.operand("a"), bench.operand("b")
+        more = {name: workspace.operand(name) for name in names}
+        result = workspace.result(call.output)
+        a, b = workspace.operand("a"), workspace.operand("b")
         yield call, "", {"a": a, "b": b, "result": result, **more}
         matrix = (call.n, call.k) if call.b_transposed else (call.k, call.n)
         if call.b_constant and call.batch == 1 and b.shape == matrix:
@@ -86,19 +86,19 @@ def _products(bench: Bench) -> Iterator[tuple[Product, str, dict[str, Placed]]]:
                 **{f: getattr(call, f) for f in call.__struct_fields__ if f != "b_transposed"},
                 b_transposed=not call.b_transposed,
             )
-            b = bench.operand("b", (1, 0))
+            b = workspace.operand("b", (1, 0))
             yield turned, "weights transposed", {"a": a, "b": b, "result": result, **more}
     elif isinstance(call, Convolution) and is_product(call):
-        layout, order = list(image_layouts(len(call.image)))[1]
+        layout, order = list(feature_map_layouts(len(call.input)))[1]
         operands = {
-            "a": bench.expanded("image", call.image, order),
-            "b": bench.expanded("filter", call.filter, order),
-            "result": bench.result(call.output, order),
+            "a": workspace.expanded("input", call.input, order),
+            "b": workspace.expanded("filter", call.filter, order),
+            "result": workspace.result(call.output, order),
         }
         if call.bias:
-            operands["bias"] = bench.operand("bias")
+            operands["bias"] = workspace.operand("bias")
         if call.residual:
-            operands["residual"] = bench.expanded("residual", call.output, order)
+            operands["residual"] = workspace.expanded("residual", call.output, order)
         # Groups lie next to each other in a pixel: pairs of matrices, a few columns apart.
         product = Product(
             output=call.output,
@@ -128,24 +128,24 @@ def is_product(call: Convolution) -> bool:
     )
 
 
-class _Problem:
+class _FloatProblem:
     """Descriptors of a product on given memory.
 
     `side_by_side` says that the matrices of a batch share rows, and so do their results.
     """
 
     def __init__(
-        self, handle: int, bench: Bench, call: Product, operands: dict[str, Placed]
+        self, handle: int, workspace: Workspace, call: Product, operands: dict[str, DeviceTensor]
     ) -> None:
-        side_by_side = isinstance(bench.call, Convolution)
+        side_by_side = isinstance(workspace.call, Convolution)
         self._handle = handle
-        self._bench = bench
+        self._workspace = workspace
         self._call = call
         self._operands = operands
-        self._type = TYPES[bench.precision]
+        self._type = TYPES[workspace.precision]
         self._alpha = np.array([call.alpha], np.float32)
         self._beta = np.array([call.beta if call.residual else 0.0], np.float32)
-        compute = COMPUTE_32F_FAST_TF32 if bench.precision == "tf32" else COMPUTE_32F
+        compute = COMPUTE_32F_FAST_TF32 if workspace.precision == "tf32" else COMPUTE_32F
         self._what = cublasLt.matmul_desc_create(compute, CUDA_R_32F)
         self._layouts: list[int] = []
         self._describe()
@@ -171,7 +171,7 @@ class _Problem:
             self._set(attribute.BIAS_POINTER, np.int64(self._operands["bias"].pointer))
             self._set(attribute.BIAS_DATA_TYPE, np.int32(self._type))
             if self._call.batch > 1:
-                step = self._call.n if isinstance(self._bench.call, Convolution) else 0
+                step = self._call.n if isinstance(self._workspace.call, Convolution) else 0
                 self._set(attribute.BIAS_BATCH_STRIDE, np.int64(step))
 
     def _set(self, attribute: int, value: Any) -> None:
@@ -206,7 +206,7 @@ class _Problem:
 
         def prepare() -> int:
             nonlocal scratch
-            scratch = self._bench.scratch(SCRATCH_BYTES)
+            scratch = self._workspace.scratch(SCRATCH_BYTES)
             return size
 
         def run() -> None:

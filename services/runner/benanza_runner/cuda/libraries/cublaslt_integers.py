@@ -11,12 +11,12 @@ import cupy
 import numpy as np
 from nvmath.bindings import cublasLt
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import IntegerProduct
 from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.kernels.integer_products import correction, shift, shifting, too_large
 from benanza_runner.cuda.libraries.cublaslt import LIBRARY, SCRATCH_BYTES, heuristic
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 
 CUDA_R_8I, CUDA_R_32I = 3, 10
 COMPUTE_32I = 72
@@ -32,8 +32,8 @@ class CublasLtIntegers:
         self._handle = cublasLt.create()
         self._most = most_algorithms
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, IntegerProduct):
             return
         if call.n % MULTIPLE or call.k % MULTIPLE:
@@ -43,7 +43,7 @@ class CublasLtIntegers:
             yield refused(LIBRARY, "heuristic", "", "it is too large for the kernels around it")
             return
         try:
-            problem = _Problem(self._handle, bench, call)
+            problem = _IntegerProblem(self._handle, workspace, call)
             offered = problem.algorithms(self._most)
         except cublasLt.cuBLASLtError as error:
             yield refused(LIBRARY, "heuristic", "", error)
@@ -54,11 +54,11 @@ class CublasLtIntegers:
             yield problem.candidate(name, algorithm, size)
 
 
-class _Problem:
+class _IntegerProblem:
     """Descriptors of a product; by column, so with the weights first, as rows of k."""
 
-    def __init__(self, handle: int, bench: Bench, call: IntegerProduct) -> None:
-        self._handle, self._bench, self._call = handle, bench, call
+    def __init__(self, handle: int, workspace: Workspace, call: IntegerProduct) -> None:
+        self._handle, self._workspace, self._call = handle, workspace, call
         self._alpha, self._beta = np.array([1], np.int32), np.array([0], np.int32)
         self._what = cublasLt.matmul_desc_create(COMPUTE_32I, CUDA_R_32I)
         self._layouts: list[int] = []
@@ -70,9 +70,9 @@ class _Problem:
         self._a = self._matrix_layout(CUDA_R_8I, call.k, call.m)
         self._b = self._matrix_layout(CUDA_R_8I, call.k, call.n)
         self._d = self._matrix_layout(CUDA_R_32I, call.n, call.m)
-        given = bench.operand("a").array
-        self._result = bench.result(call.output, None, "int32")
-        weights = bench.operand("b", (1, 0)).array.astype(cupy.int32) - shift(call.b_element)
+        given = workspace.operand("a").array
+        self._result = workspace.result(call.output, None, "int32")
+        weights = workspace.operand("b", (1, 0)).array.astype(cupy.int32) - shift(call.b_element)
         self._weights = cupy.ascontiguousarray(weights.astype(cupy.int8))
         self._matrix = given
         self._before: list[Run] = []
@@ -86,7 +86,7 @@ class _Problem:
             sums = cupy.zeros(call.m, cupy.int32)
         if self._before or call.a_zero:
             columns = weights.sum(axis=1, dtype=cupy.int32)
-            self._after.append(correction(bench, call, sums, columns, self._result.array))
+            self._after.append(correction(workspace, call, sums, columns, self._result.array))
 
     def _matrix_layout(self, element: int, rows: int, columns: int) -> int:
         self._layouts.append(int(cublasLt.matrix_layout_create(element, rows, columns, rows)))
@@ -101,7 +101,7 @@ class _Problem:
 
         def prepare() -> int:
             nonlocal scratch
-            scratch = self._bench.scratch(SCRATCH_BYTES)
+            scratch = self._workspace.scratch(SCRATCH_BYTES)
             return size
 
         def run() -> None:

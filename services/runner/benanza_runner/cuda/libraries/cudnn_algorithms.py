@@ -3,11 +3,10 @@
 import ctypes
 from collections.abc import Iterator
 
-from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import Convolution
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.libraries.cudnn_convolution import (
-    Epilogue,
+    SeparateEpilogue,
     convolution_descriptor,
     filter_descriptor,
 )
@@ -20,7 +19,8 @@ from benanza_runner.cuda.libraries.cudnn_library import (
     address,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
+from benanza_runner.variants import FailedVariant
 
 LIBRARY = "cudnn-legacy"
 ALGORITHMS = (
@@ -67,22 +67,22 @@ class CudnnAlgorithms:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Convolution):
             return
         if call.has_prologue:
             yield refused(LIBRARY, "convolution", "", "it does nothing before a convolution")
             return
         if call.pads_before != call.pads_after:
-            yield refused(LIBRARY, "convolution", "", "it pads both sides of an image alike")
+            yield refused(LIBRARY, "convolution", "", "it pads both sides of a feature map alike")
             return
         if call.activation not in ACTIVATION:
             yield refused(LIBRARY, "convolution", "", f"it has no {call.activation}")
             return
-        for layout, order in bench.layouts(len(call.image)):
+        for layout, order in workspace.layouts(len(call.input)):
             try:
-                convolution = _Convolution(self._cudnn, bench, call, layout, order)
+                convolution = _Convolution(self._cudnn, workspace, call, layout, order)
             except CudnnError as error:
                 yield refused(LIBRARY, "convolution", layout, error)
                 continue
@@ -99,23 +99,25 @@ class _Convolution:
     def __init__(
         self,
         cudnn: CudnnLibrary,
-        bench: Bench,
+        workspace: Workspace,
         call: Convolution,
         layout: str,
         order: tuple[int, ...],
     ) -> None:
-        self._cudnn, self._bench, self._call, self._layout = cudnn, bench, call, layout
-        self._image = bench.expanded("image", call.image, order)
-        self._weights = bench.expanded("filter", call.filter, order)
-        self._result = bench.result(call.output, order)
-        precision = bench.precision
-        self._x = cudnn.tensor(precision, self._image.shape, self._image.strides)
+        self._cudnn, self._workspace, self._call, self._layout = cudnn, workspace, call, layout
+        self._input = workspace.expanded("input", call.input, order)
+        self._weights = workspace.expanded("filter", call.filter, order)
+        self._result = workspace.result(call.output, order)
+        precision = workspace.precision
+        self._x = cudnn.tensor(precision, self._input.shape, self._input.strides)
         self._y = cudnn.tensor(precision, self._result.shape, self._result.strides)
         self._w = filter_descriptor(cudnn, call.filter, layout, precision)
         self._what = convolution_descriptor(cudnn, call, precision)
-        self._bias = bench.operand("bias") if call.bias else None
-        self._residual = bench.expanded("residual", call.output, order) if call.residual else None
-        self._epilogue = Epilogue(
+        self._bias = workspace.operand("bias") if call.bias else None
+        self._residual = (
+            workspace.expanded("residual", call.output, order) if call.residual else None
+        )
+        self._epilogue = SeparateEpilogue(
             cudnn, call, precision, self._y, self._result, self._bias, self._residual
         )
 
@@ -159,7 +161,7 @@ class _Convolution:
             size = needed.value
             if size > MAX_SCRATCH_BYTES:
                 raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
-            scratch = self._bench.scratch(size)
+            scratch = self._workspace.scratch(size)
             return size
 
         def run_in_steps() -> None:
@@ -181,7 +183,7 @@ class _Convolution:
             self._cudnn.handle,
             ctypes.byref(ONE),
             self._x.address,
-            address(self._image.pointer),
+            address(self._input.pointer),
             self._w.address,
             address(self._weights.pointer),
             self._what.address,
@@ -201,7 +203,7 @@ class _Convolution:
             self._cudnn.handle,
             ctypes.byref(ONE),
             self._x.address,
-            address(self._image.pointer),
+            address(self._input.pointer),
             self._w.address,
             address(self._weights.pointer),
             self._what.address,

@@ -3,8 +3,8 @@
 import ctypes
 from collections.abc import Sequence
 
-from benanza_runner.cuda.arrays import Placed
 from benanza_runner.cuda.calls import Convolution, TransposedConvolution
+from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.libraries.cudnn_library import (
     ACTIVATION,
     CROSS_CORRELATION,
@@ -57,7 +57,7 @@ def convolution_descriptor(
     return descriptor
 
 
-class Epilogue:
+class SeparateEpilogue:
     """What follows a convolution; `run` starts it as calls of their own, in place.
 
     `described` is the descriptor of `result`, as which the residual lies, too. `bias` and
@@ -70,9 +70,9 @@ class Epilogue:
         call: Convolution | TransposedConvolution,
         precision: Precision,
         described: Descriptor,
-        result: Placed,
-        bias: Placed | None,
-        residual: Placed | None,
+        result: DeviceTensor,
+        bias: DeviceTensor | None,
+        residual: DeviceTensor | None,
     ) -> None:
         self._cudnn, self._name, self._described = cudnn, call.activation, described
         self._result, self._bias, self._residual = result, bias, residual
@@ -103,7 +103,7 @@ class Epilogue:
         if self._name:
             self._activate()
 
-    def _add(self, described: Descriptor, added: Placed) -> None:
+    def _add(self, described: Descriptor, added: DeviceTensor) -> None:
         self._cudnn.call(
             "cudnnAddTensor",
             self._cudnn.handle,

@@ -7,7 +7,7 @@ that a number may be a tensor (`tensor_scalar`; in `cudnn/gemm/ops/swiglu_mlp.py
 that wants), and that a transposed convolution has to be told its output's shape; and in its headers
 (`scaled_dot_product_flash_attention.h`, `sdpa_support_surface.h`) that attention wants the
 columns of all operands next to each other, and other steps in multiples of 16 bytes. Of
-convolutions whose image is computed, it only takes those where the last value before them has the
+convolutions whose input is computed, it only takes those where the last value before them has the
 type of the filter, with channels last (asked of cuDNN 9.19 with the properties of an H200).
 """
 
@@ -19,14 +19,14 @@ import cudnn
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.arrays import Placed
-from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import Attention, Convolution, Product, Shape, TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
+from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.libraries.cudnn_activations import activated
 from benanza_runner.cuda.libraries.cudnn_tiles import ENGINE, configurations
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
+from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
 LIBRARY = "cudnn-graph"
@@ -66,33 +66,33 @@ class CudnnGraph:
         """Starts what follows on this stream."""
         cudnn.set_stream(self._handle, stream)
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
         """All plans in both layouts, the most promising first."""
-        call = bench.call
+        call = workspace.call
         if isinstance(call, Convolution | TransposedConvolution):
-            for layout, order in bench.layouts(len(call.image)):
-                result = bench.result(call.output, order)
-                build = _convolution(bench, call, order, result)
-                yield from self._planned(bench, layout, result, build)
+            for layout, order in workspace.layouts(len(call.input)):
+                result = workspace.result(call.output, order)
+                build = _convolution(workspace, call, order, result)
+                yield from self._planned(workspace, layout, result, build)
         elif isinstance(call, Product) and call.activation not in FUSED_BY_CUBLASLT:
-            result = bench.result(call.output)
-            yield from self._planned(bench, "", result, _product(bench, call, result))
+            result = workspace.result(call.output)
+            yield from self._planned(workspace, "", result, _product(workspace, call, result))
         elif isinstance(call, Attention):
-            result = bench.result(call.output)
-            yield from self._planned(bench, "", result, _attention(bench, call))
+            result = workspace.result(call.output)
+            yield from self._planned(workspace, "", result, _attention(workspace, call))
 
     def _planned(
-        self, bench: Bench, layout: str, result: Placed, build: Build
-    ) -> Iterator[Candidate | Variant]:
+        self, workspace: Workspace, layout: str, result: DeviceTensor, build: Build
+    ) -> Iterator[Candidate | FailedVariant]:
         try:
-            graph = _Graph(self._handle, bench, result, build)
+            graph = _Graph(self._handle, workspace, result, build)
         except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:
             yield refused(LIBRARY, "graph", layout, error)
             return
         most, more = self._most_plans, list[dict[str, int]]()
-        if isinstance(bench.call, Convolution) and bench.call.has_prologue:
+        if isinstance(workspace.call, Convolution) and workspace.call.has_prologue:
             # Each takes a second to compile, and what is offered is alike.
-            most, more = 1, configurations(bench.call, self._multiprocessors)
+            most, more = 1, configurations(workspace.call, self._multiprocessors)
         for index in range(graph.count):
             if graph.built < most:
                 yield graph.candidate(index, layout)
@@ -103,24 +103,26 @@ class CudnnGraph:
 class _Graph:
     """A convolution or a product with what surrounds it, or attention, planned."""
 
-    def __init__(self, handle: Any, bench: Bench, result: Placed, build: Build) -> None:
+    def __init__(
+        self, handle: Any, workspace: Workspace, result: DeviceTensor, build: Build
+    ) -> None:
         self._handle = handle
-        self._bench = bench
+        self._workspace = workspace
         self._result = result
         self._pack: dict[int, int] = {}
         self.built = 0
         self._graph = cudnn.pygraph(
             handle=handle,
-            io_data_type=TYPES[bench.precision],
+            io_data_type=TYPES[workspace.precision],
             intermediate_data_type=cudnn.data_type.FLOAT,
             compute_data_type=cudnn.data_type.FLOAT,
         )
         value, shape, strides = build(self, self._graph)
-        value.set_output(True).set_data_type(TYPES[bench.precision])
+        value.set_output(True).set_data_type(TYPES[workspace.precision])
         value.set_dim(list(shape)).set_stride(list(strides))
         value.set_uid(len(self._pack) + 1)
         self._pack[len(self._pack) + 1] = self._result.pointer
-        if bench.precision == "fp32":
+        if workspace.precision == "fp32":
             # Tensor Cores would multiply in TF32.
             self._graph.deselect_numeric_notes([cudnn.numerical_note.TENSOR_CORE])
         self._graph.validate()
@@ -128,7 +130,7 @@ class _Graph:
         self._graph.create_execution_plans(list(MODES))
         self.count = int(self._graph.get_execution_plan_count())
 
-    def input(self, placed: Placed) -> Any:
+    def input(self, placed: DeviceTensor) -> Any:
         return self.tensor(placed.pointer, placed.shape, placed.strides)
 
     def tensor(self, pointer: int, shape: Sequence[int], strides: Sequence[int]) -> Any:
@@ -137,7 +139,7 @@ class _Graph:
         return self._graph.tensor(
             dim=list(shape),
             stride=list(strides),
-            data_type=TYPES[self._bench.precision],
+            data_type=TYPES[self._workspace.precision],
             uid=uid,
         )
 
@@ -179,7 +181,7 @@ class _Graph:
             size = int(self._graph.get_workspace_size_plan_at_index(index))
             if size > MAX_SCRATCH_BYTES:
                 raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
-            scratch = self._bench.scratch(size)
+            scratch = self._workspace.scratch(size)
             return size
 
         def run() -> None:
@@ -195,11 +197,14 @@ def _name(engine: int, knobs: Mapping[Any, int]) -> str:
 
 
 def _convolution(
-    bench: Bench, call: Convolution | TransposedConvolution, order: tuple[int, ...], result: Placed
+    workspace: Workspace,
+    call: Convolution | TransposedConvolution,
+    order: tuple[int, ...],
+    result: DeviceTensor,
 ) -> Build:
     def build(graph: _Graph, ir: Any) -> Built:
-        image = graph.input(bench.expanded("image", call.image, order))
-        filters = graph.input(bench.expanded("filter", call.filter, order))
+        x = graph.input(workspace.expanded("input", call.input, order))
+        filters = graph.input(workspace.expanded("filter", call.filter, order))
         how = {
             "pre_padding": list(call.pads_before),
             "post_padding": list(call.pads_after),
@@ -208,16 +213,16 @@ def _convolution(
         }
         if isinstance(call, Convolution):
             if call.has_prologue:
-                image = _prepared(graph, ir, bench, call, image)
-            value = ir.conv_fprop(image, filters, **how)
+                x = _prepared(graph, ir, workspace, call, x)
+            value = ir.conv_fprop(x, filters, **how)
         else:
-            value = ir.conv_dgrad(image, filters, **how, out_dims=list(call.output))
+            value = ir.conv_dgrad(x, filters, **how, out_dims=list(call.output))
         if call.residual:
-            residual = bench.expanded("residual", call.output, order)
+            residual = workspace.expanded("residual", call.output, order)
             value = ir.add(value, graph.input(residual))
 
         def by_channel(name: str) -> Any:
-            return _vector(graph, bench, name, call.output)
+            return _vector(graph, workspace, name, call.output)
 
         if call.bias:
             value = ir.add(value, by_channel("bias"))
@@ -227,18 +232,18 @@ def _convolution(
     return build
 
 
-def _prepared(graph: _Graph, ir: Any, bench: Bench, call: Convolution, image: Any) -> Any:
+def _prepared(graph: _Graph, ir: Any, workspace: Workspace, call: Convolution, x: Any) -> Any:
     """What is convolved: computed in float32, and rounded."""
-    value = image
+    value = x
     if call.scaled:
-        value = ir.scale(value, _vector(graph, bench, "scale", call.image))
-        value = ir.bias(value, _vector(graph, bench, "shift", call.image))
+        value = ir.scale(value, _vector(graph, workspace, "scale", call.input))
+        value = ir.bias(value, _vector(graph, workspace, "shift", call.input))
     if call.relu_first:
         value = ir.relu(value)
-    return value.set_data_type(TYPES[bench.precision])
+    return value.set_data_type(TYPES[workspace.precision])
 
 
-def _product(bench: Bench, call: Product, result: Placed) -> Build:
+def _product(workspace: Workspace, call: Product, result: DeviceTensor) -> Build:
     def build(graph: _Graph, ir: Any) -> Built:
         if call.alpha != 1 or call.beta != 1 or call.rounds != 1:
             raise UnsupportedError("its graphs multiply by no number, and once")
@@ -247,15 +252,15 @@ def _product(bench: Bench, call: Product, result: Placed) -> Build:
         b_steps = (k * n, 1, k) if call.b_transposed else (k * n, n, 1)
         a_count = 1 if call.a_repeated else call.batch
         value = ir.matmul(
-            graph.tensor(bench.operand("a").pointer, (a_count, m, k), a_steps),
-            graph.tensor(bench.operand("b").pointer, (call.batch, k, n), b_steps),
+            graph.tensor(workspace.operand("a").pointer, (a_count, m, k), a_steps),
+            graph.tensor(workspace.operand("b").pointer, (call.batch, k, n), b_steps),
         )
         shape, steps = (call.batch, m, n), (m * n, n, 1)
         if call.residual:
-            value = ir.add(value, graph.tensor(bench.operand("residual").pointer, shape, steps))
+            value = ir.add(value, graph.tensor(workspace.operand("residual").pointer, shape, steps))
 
         def by_column(name: str) -> Any:
-            return graph.tensor(bench.operand(name).pointer, (1, 1, n), (n, n, 1))
+            return graph.tensor(workspace.operand(name).pointer, (1, 1, n), (n, n, 1))
 
         if call.bias:
             value = ir.add(value, by_column("bias"))
@@ -265,7 +270,7 @@ def _product(bench: Bench, call: Product, result: Placed) -> Build:
     return build
 
 
-def _attention(bench: Bench, call: Attention) -> Build:
+def _attention(workspace: Workspace, call: Attention) -> Build:
     def build(graph: _Graph, ir: Any) -> Built:
         queries, keys, batch = call.queries, call.keys, call.batch
         operands: dict[str, tuple[str, Shape, Shape]] = {
@@ -278,7 +283,7 @@ def _attention(bench: Bench, call: Attention) -> Build:
             packed = tuple(prod(lengths[at + 1 :]) for at in range(len(lengths)))
             operands["bias"] = "mask", lengths, packed
         how: dict[str, Any] = {
-            port: graph.tensor(bench.operand(name).pointer, shape, steps)
+            port: graph.tensor(workspace.operand(name).pointer, shape, steps)
             for port, (name, shape, steps) in operands.items()
         }
         if call.causal:
@@ -290,8 +295,8 @@ def _attention(bench: Bench, call: Attention) -> Build:
     return build
 
 
-def _vector(graph: _Graph, bench: Bench, name: str, image: Shape) -> Any:
-    """An operand with the channels of an image; cuDNN wants these steps on its axes of one."""
-    ones = (1,) * (len(image) - 2)
-    pointer = bench.operand(name).pointer
-    return graph.tensor(pointer, (1, image[1], *ones), (image[1], 1, *ones))
+def _vector(graph: _Graph, workspace: Workspace, name: str, x: Shape) -> Any:
+    """An operand by channel of a feature map; cuDNN wants these steps on its axes of one."""
+    ones = (1,) * (len(x) - 2)
+    pointer = workspace.operand(name).pointer
+    return graph.tensor(pointer, (1, x[1], *ones), (x[1], 1, *ones))

@@ -3,7 +3,6 @@
 import ctypes
 from collections.abc import Iterator
 
-from benanza_runner.cuda.bench import Bench
 from benanza_runner.cuda.calls import Normalisation, Pooling, Shape, Softmax
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.libraries.cudnn_library import (
@@ -15,7 +14,8 @@ from benanza_runner.cuda.libraries.cudnn_library import (
     address,
     integers,
 )
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
 
 LIBRARY = "cudnn-legacy"
 POOLING_MODES = {"max": 0, "average_padded": 1, "average": 2}
@@ -33,36 +33,36 @@ class CudnnLegacy:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if isinstance(call, Softmax):
             shape = (call.outer, call.size, call.inner, 1)
             algorithms = LOGARITHM if call.logarithm else SOFTMAX_ALGORITHMS
             for name, number in algorithms.items():
-                yield self._softmax(bench, shape, name, number)
+                yield self._softmax(workspace, shape, name, number)
         elif isinstance(call, Pooling):
             if not _is_symmetric(call):
-                yield refused(LIBRARY, "pooling", "", "it pads both sides of an image alike")
+                yield refused(LIBRARY, "pooling", "", "it pads both sides of a feature map alike")
                 return
-            for layout, order in bench.layouts(len(call.image)):
+            for layout, order in workspace.layouts(len(call.input)):
                 try:
-                    yield self._pooling(bench, call, layout, order)
+                    yield self._pooling(workspace, call, layout, order)
                 except CudnnError as error:
                     yield refused(LIBRARY, "pooling", layout, error)
         elif isinstance(call, Normalisation):
-            for layout, order in bench.layouts(len(call.image)):
+            for layout, order in workspace.layouts(len(call.input)):
                 try:
-                    yield self._normalisation(bench, call, layout, order)
+                    yield self._normalisation(workspace, call, layout, order)
                 except CudnnError as error:
                     yield refused(LIBRARY, "normalisation", layout, error)
 
-    def _softmax(self, bench: Bench, shape: Shape, name: str, algorithm: int) -> Candidate:
-        image = bench.operand("image")
-        call = bench.call
+    def _softmax(self, workspace: Workspace, shape: Shape, name: str, algorithm: int) -> Candidate:
+        x = workspace.operand("input")
+        call = workspace.call
         assert isinstance(call, Softmax)
-        result = bench.result(call.output)
+        result = workspace.result(call.output)
         steps = (shape[1] * shape[2], shape[2], 1, 1)
-        tensor = self._cudnn.tensor(bench.precision, shape, steps)
+        tensor = self._cudnn.tensor(workspace.precision, shape, steps)
 
         def run() -> None:
             self._cudnn.call(
@@ -72,16 +72,18 @@ class CudnnLegacy:
                 OVER_CHANNELS,
                 ctypes.byref(ONE),
                 tensor.address,
-                address(image.pointer),
+                address(x.pointer),
                 ctypes.byref(ZERO),
                 tensor.address,
                 address(result.pointer),
             )
 
-        return Candidate(LIBRARY, name, bench.natural_layout(call.output), no_scratch, run, result)
+        return Candidate(
+            LIBRARY, name, workspace.natural_layout(call.output), no_scratch, run, result
+        )
 
     def _pooling(
-        self, bench: Bench, call: Pooling, layout: str, order: tuple[int, ...]
+        self, workspace: Workspace, call: Pooling, layout: str, order: tuple[int, ...]
     ) -> Candidate:
         pooling = Descriptor(self._cudnn, "Pooling")
         self._cudnn.call(
@@ -95,11 +97,11 @@ class CudnnLegacy:
             integers(call.strides),
         )
         return self._one_to_one(
-            bench, "cudnnPoolingForward", (pooling,), call.output, layout, order
+            workspace, "cudnnPoolingForward", (pooling,), call.output, layout, order
         )
 
     def _normalisation(
-        self, bench: Bench, call: Normalisation, layout: str, order: tuple[int, ...]
+        self, workspace: Workspace, call: Normalisation, layout: str, order: tuple[int, ...]
     ) -> Candidate:
         descriptor = Descriptor(self._cudnn, "LRN")
         self._cudnn.call(
@@ -112,24 +114,27 @@ class CudnnLegacy:
         )
         name = "cudnnLRNCrossChannelForward"
         return self._one_to_one(
-            bench, name, (descriptor, ACROSS_CHANNELS), call.image, layout, order
+            workspace, name, (descriptor, ACROSS_CHANNELS), call.input, layout, order
         )
 
     def _one_to_one(
         self,
-        bench: Bench,
+        workspace: Workspace,
         function: str,
         what: tuple[Descriptor | int, ...],
         output: Shape,
         layout: str,
         order: tuple[int, ...],
     ) -> Candidate:
-        """A call that makes one image of another."""
-        call = bench.call
+        """A call that makes one feature map of another."""
+        call = workspace.call
         assert isinstance(call, Pooling | Normalisation)
-        image, result = bench.expanded("image", call.image, order), bench.result(output, order)
-        read = self._cudnn.tensor(bench.precision, image.shape, image.strides)
-        written = self._cudnn.tensor(bench.precision, result.shape, result.strides)
+        x, result = (
+            workspace.expanded("input", call.input, order),
+            workspace.result(output, order),
+        )
+        read = self._cudnn.tensor(workspace.precision, x.shape, x.strides)
+        written = self._cudnn.tensor(workspace.precision, result.shape, result.strides)
         first = [each.address if isinstance(each, Descriptor) else each for each in what]
 
         def run() -> None:
@@ -141,7 +146,7 @@ class CudnnLegacy:
                 *first,
                 ctypes.byref(ONE),
                 read.address,
-                address(image.pointer),
+                address(x.pointer),
                 ctypes.byref(ZERO),
                 written.address,
                 address(result.pointer),
@@ -153,7 +158,7 @@ class CudnnLegacy:
 def _is_symmetric(call: Pooling) -> bool:
     """Whether the output is what cuDNN makes of pads that are the same on both sides."""
     sizes = zip(
-        call.image[2:], call.output[2:], call.window, call.strides, call.pads_before, strict=True
+        call.input[2:], call.output[2:], call.window, call.strides, call.pads_before, strict=True
     )
     return set(call.dilations) == {1} and all(
         out == 1 + (size + 2 * pad - window) // stride for size, out, window, stride, pad in sizes

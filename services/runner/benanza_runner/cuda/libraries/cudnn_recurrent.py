@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import cupy
 
-from benanza_runner.cuda.arrays import Placed, empty
-from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import Recurrence
 from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.libraries.cudnn_library import (
     DATA_TYPE,
     MATH,
@@ -22,7 +21,8 @@ from benanza_runner.cuda.libraries.cudnn_library import (
 )
 from benanza_runner.cuda.libraries.recurrent_weights import linear_layers
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
+from benanza_runner.variants import FailedVariant
 
 LIBRARY = "cudnn-legacy"
 ALGORITHMS = ("STANDARD", "PERSIST_STATIC", "PERSIST_DYNAMIC", "PERSIST_STATIC_SMALL_H")
@@ -55,14 +55,14 @@ class CudnnRecurrent:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Recurrence):
             return
         for (number, algorithm), data in product(enumerate(ALGORITHMS), DATA):
             name = f"RNN {algorithm}, {data.name}"
             try:
-                yield _Network(self._cudnn, bench, call, number, data).candidate(name)
+                yield _Network(self._cudnn, workspace, call, number, data).candidate(name)
             except CudnnError as error:
                 yield refused(LIBRARY, name, "", error)
 
@@ -76,18 +76,25 @@ class _Network:
     """
 
     def __init__(
-        self, cudnn: CudnnLibrary, bench: Bench, call: Recurrence, algorithm: int, data: _Data
+        self,
+        cudnn: CudnnLibrary,
+        workspace: Workspace,
+        call: Recurrence,
+        algorithm: int,
+        data: _Data,
     ) -> None:
-        self._cudnn, self._bench, self._call = cudnn, bench, call
+        self._cudnn, self._workspace, self._call = cudnn, workspace, call
         self._algorithm, self._data = algorithm, data
         self._backwards = call.direction == "reverse"
         self._results = {
-            name: bench.result(call.shape(name), number=number)
+            name: workspace.result(call.shape(name), number=number)
             for number, name in enumerate(call.outputs)
         }
-        self._given = self._read = bench.operand("sequence").array
-        self._initial = address(bench.operand("initial").pointer) if call.initial else None
-        self._cell = address(bench.operand("initial_cell").pointer) if call.initial_cell else None
+        self._given = self._read = workspace.operand("sequence").array
+        self._initial = address(workspace.operand("initial").pointer) if call.initial else None
+        self._cell = (
+            address(workspace.operand("initial_cell").pointer) if call.initial_cell else None
+        )
         self._copies_bytes = 0
         if self._backwards:
             self._read = cupy.empty_like(self._given)
@@ -96,7 +103,7 @@ class _Network:
         self._x = self._sequences(call.features)
         self._y = self._sequences(call.directions * call.hidden)
         state = call.shape("last")
-        self._state = cudnn.tensor(bench.precision, state, (state[1] * state[2], state[2], 1))
+        self._state = cudnn.tensor(workspace.precision, state, (state[1] * state[2], state[2], 1))
         self._rnn = self._descriptor()
         self._weights: Any = None
 
@@ -112,7 +119,7 @@ class _Network:
             size = self._scratch_bytes()
             if size > MAX_SCRATCH_BYTES:
                 raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
-            scratch = self._bench.scratch(size)
+            scratch = self._workspace.scratch(size)
             self._weights = self._packed_weights()
             return size + self._copies_bytes
 
@@ -126,14 +133,14 @@ class _Network:
         first, *more = self._results.values()
         return Candidate(LIBRARY, name, "", prepare, run, first, tuple(more))
 
-    def _states(self) -> Placed:
+    def _states(self) -> DeviceTensor:
         """Memory for the states of all steps as cuDNN writes them: the result's, if it can be."""
         call = self._call
         same = not self._backwards and (call.directions == 1 or call.batch == 1)
         if same and "all" in self._results:
             return self._results["all"]
         shape = call.length, call.batch, call.directions * call.hidden
-        found = empty(shape, (0, 1, 2), self._bench.precision)
+        found = self._workspace.memory.empty(shape, (0, 1, 2), self._workspace.precision)
         found.poison()
         self._copies_bytes += found.array.nbytes
         return found
@@ -153,7 +160,7 @@ class _Network:
         self._cudnn.call(
             "cudnnSetRNNDataDescriptor",
             found.address,
-            DATA_TYPE[self._bench.precision],
+            DATA_TYPE[self._workspace.precision],
             self._data.layout,
             call.length,
             call.batch,
@@ -176,9 +183,9 @@ class _Network:
             NO_BIAS if without else DOUBLE_BIAS,
             call.directions - 1,
             LINEAR_INPUT,
-            DATA_TYPE[self._bench.precision],
+            DATA_TYPE[self._workspace.precision],
             DATA_TYPE["fp32"],
-            MATH[self._bench.precision],
+            MATH[self._workspace.precision],
             call.features,
             call.hidden,
             call.hidden,
@@ -228,10 +235,10 @@ class _Network:
                 what[1].address,
                 ctypes.byref(bias),
             )
-            source = self._bench.operand(layer.matrix).array[layer.direction]
+            source = self._workspace.operand(layer.matrix).array[layer.direction]
             _put(space, matrix, source[layer.row : layer.row + hidden])
             if self._call.bias:
-                source = self._bench.operand("bias").array[layer.direction]
+                source = self._workspace.operand("bias").array[layer.direction]
                 _put(space, bias, source[layer.bias_row : layer.bias_row + hidden])
         return space
 

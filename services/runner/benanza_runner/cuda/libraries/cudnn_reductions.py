@@ -3,10 +3,9 @@
 import ctypes
 from collections.abc import Iterator
 
-from benanza_runner.cuda.arrays import Placed
-from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import Reduction, Shape
 from benanza_runner.cuda.candidate import Candidate, refused
+from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.libraries.cudnn_library import (
     DATA_TYPE,
     ONE,
@@ -17,7 +16,8 @@ from benanza_runner.cuda.libraries.cudnn_library import (
     address,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
+from benanza_runner.variants import FailedVariant
 
 LIBRARY = "cudnn-legacy"
 OPERATIONS = {"Sum": 0, "Prod": 1, "Min": 2, "Max": 3, "Mean": 5, "L1": 6, "L2": 7}
@@ -35,11 +35,11 @@ class CudnnReductions:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, Reduction) or call.element or call.kind not in OPERATIONS:
             return
-        rank = len(call.image)
+        rank = len(call.input)
         if rank > MOST_AXES:
             yield refused(LIBRARY, "cudnnReduceTensor", "", f"it takes no {rank} axes")
             return
@@ -47,23 +47,28 @@ class CudnnReductions:
         kept = len(call.output) == rank
         layouts = [("", tuple(range(rank)))]
         if rank >= 4 and kept:
-            layouts = list(bench.layouts(rank))
+            layouts = list(workspace.layouts(rank))
         for layout, order in layouts:
-            image = bench.operand("image", order)
-            result = bench.result(call.output, order if kept else None)
+            x = workspace.operand("input", order)
+            result = workspace.result(call.output, order if kept else None)
             try:
-                yield self._candidate(bench, call, layout, image, result)
+                yield self._candidate(workspace, call, layout, x, result)
             except CudnnError as error:
                 yield refused(LIBRARY, "cudnnReduceTensor", layout, error)
 
     def _candidate(
-        self, bench: Bench, call: Reduction, layout: str, image: Placed, result: Placed
+        self,
+        workspace: Workspace,
+        call: Reduction,
+        layout: str,
+        x: DeviceTensor,
+        result: DeviceTensor,
     ) -> Candidate:
-        cudnn, precision = self._cudnn, bench.precision
-        shape = tuple(1 if axis in call.axes else size for axis, size in enumerate(call.image))
+        cudnn, precision = self._cudnn, workspace.precision
+        shape = tuple(1 if axis in call.axes else size for axis, size in enumerate(call.input))
         steps = result.strides if len(result.shape) == len(shape) else _packed(shape)
         extra = (1,) * (FEWEST_AXES - len(shape))
-        read = cudnn.tensor(precision, call.image + extra, image.strides + extra)
+        read = cudnn.tensor(precision, call.input + extra, x.strides + extra)
         written = cudnn.tensor(precision, shape + extra, steps + extra)
         what = Descriptor(cudnn, "ReduceTensor")
         cudnn.call(
@@ -91,7 +96,7 @@ class CudnnReductions:
             size = needed.value
             if size > MAX_SCRATCH_BYTES:
                 raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
-            scratch = bench.scratch(size)
+            scratch = workspace.scratch(size)
             return size
 
         def run() -> None:
@@ -105,7 +110,7 @@ class CudnnReductions:
                 ctypes.c_size_t(size),
                 ctypes.byref(ONE),
                 read.address,
-                address(image.pointer),
+                address(x.pointer),
                 ctypes.byref(ZERO),
                 written.address,
                 address(result.pointer),

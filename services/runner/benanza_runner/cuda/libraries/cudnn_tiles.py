@@ -1,7 +1,7 @@
-"""Configurations of the engine of cuDNN that convolves what it computes of an image.
+"""Configurations of the engine of cuDNN that computes a convolution's input while it convolves.
 
 Its heuristics (9.19) offer tiles of 128×128 and 128×64 for whatever shape, with which a small
-image keeps few multiprocessors busy. The engine has others, and sums over slices of the channels
+input keeps few multiprocessors busy. The engine has others, and sums over slices of the channels
 at once. Read: the names of the kernels that it generates, `…_knob_36_32x32x64_8_0` for one; which
 slices it refuses was asked of it with the properties of an H200.
 """
@@ -13,7 +13,7 @@ from benanza_runner.cuda.calls import Convolution
 ENGINE = 7
 
 TILES = {36: (32, 32, 64), 11: (64, 64, 64)}
-"""Pixels, channels of the output and channels of the image that a block takes at once, by the value
+"""Pixels, channels of the output and channels of the input that a block takes at once, by the value
 of the engine's knob KERNEL_CFG. Each takes about a second to compile, so these are few."""
 
 MOST_SLICES = 32

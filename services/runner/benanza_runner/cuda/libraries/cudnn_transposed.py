@@ -1,4 +1,4 @@
-"""Transposed convolutions through cuDNN's legacy API: the gradient of a convolution's image.
+"""Transposed convolutions through cuDNN's legacy API: the gradient of a convolution's input.
 
 Bias and activation are further calls, in place: this API fuses nothing with a gradient.
 """
@@ -6,11 +6,10 @@ Bias and activation are further calls, in place: this API fuses nothing with a g
 import ctypes
 from collections.abc import Iterator
 
-from benanza_runner.cuda.bench import MAX_SCRATCH_BYTES, Bench
 from benanza_runner.cuda.calls import TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.libraries.cudnn_convolution import (
-    Epilogue,
+    SeparateEpilogue,
     convolution_descriptor,
     filter_descriptor,
 )
@@ -23,7 +22,8 @@ from benanza_runner.cuda.libraries.cudnn_library import (
     address,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_schemas.events import Variant
+from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
+from benanza_runner.variants import FailedVariant
 
 LIBRARY = "cudnn-legacy"
 ALGORITHMS = ("0", "1", "FFT", "FFT_TILING", "WINOGRAD", "WINOGRAD_NONFUSED")
@@ -38,19 +38,19 @@ class CudnnTransposed:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, bench: Bench) -> Iterator[Candidate | Variant]:
-        call = bench.call
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        call = workspace.call
         if not isinstance(call, TransposedConvolution):
             return
         if call.pads_before != call.pads_after:
-            yield refused(LIBRARY, "gradient", "", "it pads both sides of an image alike")
+            yield refused(LIBRARY, "gradient", "", "it pads both sides of a feature map alike")
             return
         if call.residual or call.activation not in ACTIVATION:
             yield refused(LIBRARY, "gradient", "", "it has no such epilogue")
             return
-        for layout, order in bench.layouts(len(call.image)):
+        for layout, order in workspace.layouts(len(call.input)):
             try:
-                convolution = _Transposed(self._cudnn, bench, call, layout, order)
+                convolution = _Transposed(self._cudnn, workspace, call, layout, order)
             except CudnnError as error:
                 yield refused(LIBRARY, "gradient", layout, error)
                 continue
@@ -64,22 +64,22 @@ class _Transposed:
     def __init__(
         self,
         cudnn: CudnnLibrary,
-        bench: Bench,
+        workspace: Workspace,
         call: TransposedConvolution,
         layout: str,
         order: tuple[int, ...],
     ) -> None:
-        self._cudnn, self._bench, self._layout = cudnn, bench, layout
-        self._image = bench.expanded("image", call.image, order)
-        self._weights = bench.expanded("filter", call.filter, order)
-        self._result = bench.result(call.output, order)
-        precision = bench.precision
+        self._cudnn, self._workspace, self._layout = cudnn, workspace, layout
+        self._input = workspace.expanded("input", call.input, order)
+        self._weights = workspace.expanded("filter", call.filter, order)
+        self._result = workspace.result(call.output, order)
+        precision = workspace.precision
         self._x = cudnn.tensor(precision, self._result.shape, self._result.strides)
-        self._y = cudnn.tensor(precision, self._image.shape, self._image.strides)
+        self._y = cudnn.tensor(precision, self._input.shape, self._input.strides)
         self._w = filter_descriptor(cudnn, call.filter, layout, precision)
         self._what = convolution_descriptor(cudnn, call, precision)
-        bias = bench.operand("bias") if call.bias else None
-        self._epilogue = Epilogue(cudnn, call, precision, self._x, self._result, bias, None)
+        bias = workspace.operand("bias") if call.bias else None
+        self._epilogue = SeparateEpilogue(cudnn, call, precision, self._x, self._result, bias, None)
 
     def candidate(self, number: int, name: str) -> Candidate:
         scratch, size = 0, 0
@@ -100,7 +100,7 @@ class _Transposed:
             size = needed.value
             if size > MAX_SCRATCH_BYTES:
                 raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
-            scratch = self._bench.scratch(size)
+            scratch = self._workspace.scratch(size)
             return size
 
         def run() -> None:
@@ -117,7 +117,7 @@ class _Transposed:
             self._w.address,
             address(self._weights.pointer),
             self._y.address,
-            address(self._image.pointer),
+            address(self._input.pointer),
             self._what.address,
             number,
             address(scratch),

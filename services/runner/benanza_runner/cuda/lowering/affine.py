@@ -1,17 +1,14 @@
 """Operators that scale and shift a value by channel, with weights, folded into one step."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.lowering.attributes import number
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
-
-Array = npt.NDArray[Any]
 
 OPERATORS = frozenset("BatchNormalization Add Sub Mul Div Sum".split())
 

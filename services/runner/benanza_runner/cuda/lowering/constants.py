@@ -1,15 +1,12 @@
 """Inputs of operators which say what to do, and which the model has to fix."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
-
-Array = npt.NDArray[Any]
 
 
 def constants(

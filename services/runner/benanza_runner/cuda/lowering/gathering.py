@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
     Call,
     ElementGathering,
@@ -18,72 +16,71 @@ from benanza_runner.cuda.lowering.attributes import integer, text
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Tensor
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Call, dict[str, Array]]
 Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 
 
 def _gather(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     """Each of what lies before the axis is a batch; all of them use the same indices."""
-    image, indices, output = _tensors(layer)
-    axis = integer(layer.operators[0], "axis", 0) % len(image.shape)
+    x, indices, output = _tensors(layer)
+    axis = integer(layer.operators[0], "axis", 0) % len(x.shape)
     call = Gathering(
         output=output.shape,
-        batch=prod(image.shape[:axis]),
-        named=(image.shape[axis],),
-        inner=prod(image.shape[axis + 1 :]),
+        batch=prod(x.shape[:axis]),
+        named=(x.shape[axis],),
+        inner=prod(x.shape[axis + 1 :]),
         rows=prod(indices.shape),
         shared=True,
         index_element=element(indices.dtype),
-        element=element(image.dtype),
+        element=element(x.dtype),
     )
     return call, _operands(layer, values)
 
 
 def _gather_tuples(layer: Layer, values: Mapping[int, Array]) -> Lowering:
-    image, indices, output = _tensors(layer)
+    x, indices, output = _tensors(layer)
     shared = integer(layer.operators[0], "batch_dims", 0)
     last = shared + indices.shape[-1]
     call = Gathering(
         output=output.shape,
-        batch=prod(image.shape[:shared]),
-        named=image.shape[shared:last],
-        inner=prod(image.shape[last:]),
+        batch=prod(x.shape[:shared]),
+        named=x.shape[shared:last],
+        inner=prod(x.shape[last:]),
         rows=prod(indices.shape[shared:-1]),
         shared=False,
         index_element=element(indices.dtype),
-        element=element(image.dtype),
+        element=element(x.dtype),
     )
     return call, _operands(layer, values)
 
 
 def _gather_elements(layer: Layer, values: Mapping[int, Array]) -> Lowering:
-    image, indices, output = _tensors(layer)
-    axis = integer(layer.operators[0], "axis", 0) % len(image.shape)
-    kinds = element(indices.dtype), element(image.dtype)
-    return ElementGathering(image.shape, axis, output.shape, *kinds), _operands(layer, values)
+    x, indices, output = _tensors(layer)
+    axis = integer(layer.operators[0], "axis", 0) % len(x.shape)
+    kinds = element(indices.dtype), element(x.dtype)
+    return ElementGathering(x.shape, axis, output.shape, *kinds), _operands(layer, values)
 
 
 def _scatter_tuples(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     _refuse_reduction(layer)
-    image, indices, output = _tensors(layer)
+    x, indices, output = _tensors(layer)
     last = indices.shape[-1]
     call = Scattering(
         output=output.shape,
-        named=image.shape[:last],
-        inner=prod(image.shape[last:]),
+        named=x.shape[:last],
+        inner=prod(x.shape[last:]),
         rows=prod(indices.shape[:-1]),
         index_element=element(indices.dtype),
-        element=element(image.dtype),
+        element=element(x.dtype),
     )
     return call, _operands(layer, values)
 
 
 def _scatter_elements(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     _refuse_reduction(layer)
-    image, indices, output = _tensors(layer)
-    axis = integer(layer.operators[0], "axis", 0) % len(image.shape)
-    kinds = element(indices.dtype), element(image.dtype)
+    x, indices, output = _tensors(layer)
+    axis = integer(layer.operators[0], "axis", 0) % len(x.shape)
+    kinds = element(indices.dtype), element(x.dtype)
     return ElementScattering(output.shape, axis, indices.shape, *kinds), _operands(layer, values)
 
 
@@ -96,12 +93,12 @@ def _refuse_reduction(layer: Layer) -> None:
 def _tensors(layer: Layer) -> tuple[Tensor, Tensor, Tensor]:
     """What is read, the indices, and what is written."""
     operator = layer.operators[0]
-    image, indices = (layer.tensors[index] for index in operator.inputs[:2])
-    return image, indices, layer.tensors[operator.outputs[0]]
+    x, indices = (layer.tensors[index] for index in operator.inputs[:2])
+    return x, indices, layer.tensors[operator.outputs[0]]
 
 
 def _operands(layer: Layer, values: Mapping[int, Array]) -> dict[str, Array]:
-    names = ("image", "indices", "updates")
+    names = ("input", "indices", "updates")
     inputs = layer.operators[0].inputs
     return {name: values[index] for name, index in zip(names, inputs, strict=False)}
 

@@ -1,36 +1,33 @@
 """A layer to the one call that runs it, with the operands of that call."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.elements import FLOATS, element
-from benanza_runner.cuda.lowering.attention import (
+from benanza_runner.cuda.lowering.elementwise.chains import lower_elementwise
+from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
+from benanza_runner.cuda.lowering.gathering import GATHERINGS
+from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
+from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
+from benanza_runner.cuda.lowering.pad_resize import PAD_RESIZE
+from benanza_runner.cuda.lowering.poolings import POOLINGS
+from benanza_runner.cuda.lowering.products.attention import (
     is_attention,
     lower_attention,
     lower_attention_operator,
 )
-from benanza_runner.cuda.lowering.convolution import lower_convolution
-from benanza_runner.cuda.lowering.einsum import lower_einsum
-from benanza_runner.cuda.lowering.elementwise import lower_elementwise
-from benanza_runner.cuda.lowering.gathering import GATHERINGS
-from benanza_runner.cuda.lowering.generated import GENERATED, lower_generated
-from benanza_runner.cuda.lowering.images import IMAGES
-from benanza_runner.cuda.lowering.integer_product import lower_integer_product
-from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
-from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
-from benanza_runner.cuda.lowering.poolings import POOLINGS
-from benanza_runner.cuda.lowering.product import lower_product
-from benanza_runner.cuda.lowering.prologue import has_prologue
+from benanza_runner.cuda.lowering.products.convolution import lower_convolution
+from benanza_runner.cuda.lowering.products.einsum import lower_einsum
+from benanza_runner.cuda.lowering.products.integer_product import lower_integer_product
+from benanza_runner.cuda.lowering.products.product import lower_product
+from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
-
-Array = npt.NDArray[Any]
 
 
 class Lowered(NamedTuple):
@@ -77,7 +74,7 @@ _SINGLE: dict[str, Single] = (
     }
     | MOVEMENTS
     | GATHERINGS
-    | IMAGES
+    | PAD_RESIZE
     | RANKINGS
     | NORMS
     | POOLINGS

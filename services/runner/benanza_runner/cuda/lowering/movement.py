@@ -1,18 +1,15 @@
 """Operators that move runs of elements and compute nothing."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-import numpy.typing as npt
-
-from benanza_runner.cuda.calls import Call, Concatenation, Partition, Shuffle, View
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Call, Concatenation, Shuffle, Splitting, View
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer, integers, text
 from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 
-Array = npt.NDArray[Any]
 Lower = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 
 SHUFFLE = ("Reshape", "Transpose", "Reshape")
@@ -28,16 +25,16 @@ def _concatenation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dic
     return Concatenation(shapes, axis, output, _element(layer)), operands
 
 
-def _partition(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+def _splitting(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     operator = layer.operators[0]
-    image = layer.tensors[operator.inputs[0]].shape
-    axis = integer(operator, "axis", 0) % len(image)
+    x = layer.tensors[operator.inputs[0]].shape
+    axis = integer(operator, "axis", 0) % len(x)
     if OMITTED in operator.outputs:
         raise UnsupportedError("a Split of which not all parts are written is not done yet")
     lengths = tuple(layer.tensors[index].shape[axis] for index in operator.outputs)
     results = tuple(operator.outputs.index(index) for index in layer.outputs)
-    call = Partition(image, axis, lengths, results, _element(layer))
-    return call, {"image": values[operator.inputs[0]]}
+    call = Splitting(x, axis, lengths, results, _element(layer))
+    return call, {"input": values[operator.inputs[0]]}
 
 
 def _transpose(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
@@ -120,7 +117,7 @@ def _view(
     operator = layer.operators[0]
     cut = cut or [slice(None)] * len(shape)
     call = View(
-        image=shape,
+        input=shape,
         starts=tuple(each.start for each in cut),
         stops=tuple(each.stop for each in cut),
         steps=tuple(each.step or 1 for each in cut),
@@ -128,7 +125,7 @@ def _view(
         output=output or layer.tensors[operator.outputs[0]].shape,
         element=_element(layer),
     )
-    return call, {"image": values[operator.inputs[0]]}
+    return call, {"input": values[operator.inputs[0]]}
 
 
 def is_shuffle(layer: Layer) -> bool:
@@ -139,9 +136,9 @@ def is_shuffle(layer: Layer) -> bool:
 def lower_shuffle(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     """The call of such a layer."""
     first = layer.operators[0]
-    image, table = (layer.tensors[index] for index in (first.inputs[0], first.outputs[0]))
-    call = Shuffle(image.shape, table.shape[1], element(image.dtype))
-    return call, {"image": values[first.inputs[0]]}
+    x, table = (layer.tensors[index] for index in (first.inputs[0], first.outputs[0]))
+    call = Shuffle(x.shape, table.shape[1], element(x.dtype))
+    return call, {"input": values[first.inputs[0]]}
 
 
 MOVEMENTS: dict[str, Lower] = {
@@ -150,7 +147,7 @@ MOVEMENTS: dict[str, Lower] = {
     "Expand": _expand,
     "Slice": _slice,
     "SpaceToDepth": _space_to_depth,
-    "Split": _partition,
+    "Split": _splitting,
     "Tile": _tile,
     "Transpose": _transpose,
 }

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any
 
 import msgspec
-import numpy.typing as npt
 
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Normalisation, RowNormalisation, Softmax
 from benanza_runner.cuda.lowering.attributes import integer, integers, number
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Call, dict[str, Array]]
 Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 
@@ -83,10 +81,10 @@ def _affine(layer: Layer, values: Mapping[int, Array], size: int) -> dict[str, A
     """The operands. Raises `UnsupportedError` unless scale and bias have so many elements."""
     operator = layer.operators[0]
     operands = {}
-    for name, index in zip(("image", "scale", "bias"), operator.inputs, strict=False):
+    for name, index in zip(("input", "scale", "bias"), operator.inputs, strict=False):
         if index == OMITTED:
             continue
-        if name != "image" and prod(layer.tensors[index].shape) != size:
+        if name != "input" and prod(layer.tensors[index].shape) != size:
             raise UnsupportedError(f"{operator.op_type} whose {name} is repeated is not done yet")
         operands[name] = values[index]
     return operands
@@ -100,7 +98,7 @@ def _to_unit(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if power not in (1, 2):
         raise UnsupportedError(f"LpNormalization with p={power} is not done yet")
     call = _over(f"l{power}", shape, frozenset((axis,)))
-    return call, {"image": values[operator.inputs[0]]}
+    return call, {"input": values[operator.inputs[0]]}
 
 
 def _mean_variance(layer: Layer, values: Mapping[int, Array]) -> Lowering:
@@ -108,7 +106,7 @@ def _mean_variance(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     shape = layer.tensors[operator.inputs[0]].shape
     axes = integers(operator, "axes", (0, 2, 3))
     call = _over("variance", shape, frozenset(axis % len(shape) for axis in axes))
-    return call, {"image": values[operator.inputs[0]]}
+    return call, {"input": values[operator.inputs[0]]}
 
 
 def _over(kind: str, shape: tuple[int, ...], axes: frozenset[int]) -> RowNormalisation:
@@ -135,19 +133,19 @@ def _softmax(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         axis = integer(operator, "axis", -1) % len(shape)
         outer, size, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     call = Softmax(shape, outer, size, inner, logarithm)
-    return call, {"image": values[operator.inputs[0]]}
+    return call, {"input": values[operator.inputs[0]]}
 
 
 def _over_channels(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[0]
     call = Normalisation(
-        image=layer.tensors[operator.inputs[0]].shape,
+        input=layer.tensors[operator.inputs[0]].shape,
         size=integer(operator, "size", 1),
         alpha=number(operator, "alpha", 1e-4),
         beta=number(operator, "beta", 0.75),
         bias=number(operator, "bias", 1.0),
     )
-    return call, {"image": values[operator.inputs[0]]}
+    return call, {"input": values[operator.inputs[0]]}
 
 
 NORMS: dict[str, Lower] = {

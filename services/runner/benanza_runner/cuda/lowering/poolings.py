@@ -1,26 +1,23 @@
 """Poolings over one to three axes of space."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Pooling
 from benanza_runner.cuda.lowering.attributes import integer, integers
 from benanza_runner.cuda.lowering.windows import Windows, in_space, windows
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
 
-Array = npt.NDArray[Any]
 Lower = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 
 
 def _pooling(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     operator = layer.operators[0]
-    image = layer.tensors[operator.inputs[0]].shape
+    x = layer.tensors[operator.inputs[0]].shape
     output = layer.tensors[operator.outputs[0]].shape
-    if len(image) not in (3, 4, 5):
-        raise UnsupportedError(f"poolings of {len(image) - 2} axes of space are not done yet")
+    if len(x) not in (3, 4, 5):
+        raise UnsupportedError(f"poolings of {len(x) - 2} axes of space are not done yet")
     if len(operator.outputs) > 1:
         raise UnsupportedError("a pooling that also writes indices is not done yet")
     mode = "max"
@@ -28,24 +25,24 @@ def _pooling(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str,
         padded = integer(operator, "count_include_pad", 0)
         mode = "average_padded" if padded else "average"
     if operator.op_type.startswith("Global"):
-        rank = len(image) - 2
-        moves = Windows(image[2:], (1,) * rank, (1,) * rank, (0,) * rank, (0,) * rank)
+        rank = len(x) - 2
+        moves = Windows(x[2:], (1,) * rank, (1,) * rank, (0,) * rank, (0,) * rank)
     else:
-        moves = windows(operator, image, integers(operator, "kernel_shape", ()), output)
+        moves = windows(operator, x, integers(operator, "kernel_shape", ()), output)
         given = integers(operator, "pads", ())
         if mode == "average_padded" and given and moves.pads_after != given[len(given) // 2 :]:
             raise UnsupportedError("an average over pads, rounded up, is not done yet")
     moves = moves.in_space()
     call = Pooling(
         mode=mode,
-        image=in_space(image),
+        input=in_space(x),
         output=in_space(output),
         window=moves.window,
         strides=moves.strides,
         dilations=moves.dilations,
         pads_before=moves.pads_before,
     )
-    return call, {"image": values[operator.inputs[0]]}
+    return call, {"input": values[operator.inputs[0]]}
 
 
 POOLINGS: dict[str, Lower] = {

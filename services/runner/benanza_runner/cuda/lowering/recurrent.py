@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from math import inf
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Recurrence
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer, number, text, texts
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
-Array = npt.NDArray[Any]
 Lowering = tuple[Call, dict[str, Array]]
 Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 

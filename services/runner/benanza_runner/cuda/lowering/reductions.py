@@ -1,10 +1,8 @@
 """Reductions over axes."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-import numpy.typing as npt
-
+from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Reduction
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer, integers
@@ -12,7 +10,6 @@ from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
 
-Array = npt.NDArray[Any]
 Lower = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 
 OF_INTEGERS = frozenset(("Max", "Min", "Prod", "Sum"))
@@ -21,18 +18,18 @@ OF_INTEGERS = frozenset(("Max", "Min", "Prod", "Sum"))
 def _reduction(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     """Axes are an attribute or an input, by version; none at all are all."""
     operator = layer.operators[0]
-    image = layer.tensors[operator.inputs[0]]
+    x = layer.tensors[operator.inputs[0]]
     kind = operator.op_type.removeprefix("Reduce")
-    if element(image.dtype) and kind not in OF_INTEGERS:
-        raise UnsupportedError(f"{operator.op_type} of {image.dtype} is not done yet")
-    rank = len(image.shape)
+    if element(x.dtype) and kind not in OF_INTEGERS:
+        raise UnsupportedError(f"{operator.op_type} of {x.dtype} is not done yet")
+    rank = len(x.shape)
     given = whole_constants(layer, values, 1) or integers(operator, "axes", ())
     if not given and integer(operator, "noop_with_empty_axes", 0):
         raise UnsupportedError(f"{operator.op_type} over no axes is a copy")
     axes = tuple(sorted({axis % rank for axis in given})) or tuple(range(rank))
     output = layer.tensors[operator.outputs[0]].shape
-    call = Reduction(kind, image.shape, axes, output, element(image.dtype))
-    return call, {"image": values[operator.inputs[0]]}
+    call = Reduction(kind, x.shape, axes, output, element(x.dtype))
+    return call, {"input": values[operator.inputs[0]]}
 
 
 REDUCTIONS: dict[str, Lower] = {

@@ -1,4 +1,4 @@
-"""Windows that move over an image: what convolutions and poolings have in common."""
+"""Windows that move over a feature map: what convolutions and poolings have in common."""
 
 from typing import NamedTuple
 
@@ -29,14 +29,14 @@ class Windows(NamedTuple):
 
 
 def in_space(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of an image or filter with an axis of one before an only axis of space."""
+    """The shape of a feature map or filter with an axis of one before an only axis of space."""
     return (*shape[:2], 1, shape[2]) if len(shape) == 3 else shape
 
 
 def windows(
-    operator: Operator, image: tuple[int, ...], window: tuple[int, ...], output: tuple[int, ...]
+    operator: Operator, x: tuple[int, ...], window: tuple[int, ...], output: tuple[int, ...]
 ) -> Windows:
-    """The windows of an operator that makes an output of this shape from an image of that one.
+    """The windows of an operator that makes an output of this shape from an input of that one.
 
     SAME_UPPER and SAME_LOWER are resolved as ONNX says: what is odd goes to the end, or to
     the start. What an output needs beyond the pads given (`ceil_mode`) is added at the end.
@@ -50,7 +50,7 @@ def windows(
     )
     auto_pad = text(operator, "auto_pad", "NOTSET")
     if auto_pad.startswith("SAME"):
-        total = [max(0, reach - size) for reach, size in zip(needed, image[2:], strict=True)]
+        total = [max(0, reach - size) for reach, size in zip(needed, x[2:], strict=True)]
         small = tuple(pad // 2 for pad in total)
         large = tuple(pad - pad // 2 for pad in total)
         before, after = (small, large) if auto_pad == "SAME_UPPER" else (large, small)
@@ -59,13 +59,13 @@ def windows(
         before, after = pads[:rank], pads[rank:]
         after = tuple(
             max(pad, reach - size - start)
-            for pad, reach, size, start in zip(after, needed, image[2:], before, strict=True)
+            for pad, reach, size, start in zip(after, needed, x[2:], before, strict=True)
         )
     return Windows(window, strides, dilations, before, after)
 
 
 def transposed_windows(
-    operator: Operator, image: tuple[int, ...], window: tuple[int, ...], output: tuple[int, ...]
+    operator: Operator, x: tuple[int, ...], window: tuple[int, ...], output: tuple[int, ...]
 ) -> Windows:
     """The windows of the convolution that a transposed one is the reverse of.
 
@@ -83,7 +83,7 @@ def transposed_windows(
         total = [
             max(0, (size - 1) * stride + more + (length - 1) * dilation + 1 - out)
             for size, stride, more, length, dilation, out in zip(
-                image[2:], strides, extra, window, dilations, output[2:], strict=True
+                x[2:], strides, extra, window, dilations, output[2:], strict=True
             )
         ]
         small = tuple(pad // 2 for pad in total)

@@ -1,4 +1,8 @@
-"""A whole model, run as its bound says: the chosen variants, each reading what another wrote."""
+"""The witness: a whole model, run as its bound says.
+
+It replays the variants that the bound adds up, each reading what another wrote, and so shows how
+much of the bound can be had.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
@@ -6,45 +10,46 @@ from typing import Any, NamedTuple
 
 import cupy
 
-from benanza_runner.cuda.arrays import BYTES, Placed
-from benanza_runner.cuda.candidate import Candidate
+from benanza_runner.cuda.candidate import Candidate, Run
+from benanza_runner.cuda.device_tensor import BYTES, DeviceTensor
 from benanza_runner.cuda.elements import FLOATS
+from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower, reads
 from benanza_runner.cuda.reference import random_inputs
-from benanza_runner.cuda.trials import Library
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.arena import ALIGNMENT
-from benanza_runner.cuda.whole_model.chain import LinkedBench, Values, natural
+from benanza_runner.cuda.whole_model.linked_workspace import LinkedWorkspace
 from benanza_runner.cuda.whole_model.streams import STREAMS, assign
-from benanza_runner.precision import retyped
+from benanza_runner.cuda.whole_model.values import Values, natural
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.layer import OMITTED, Precision
 from benanza_schemas.program import Program, ProgramStep
-
-Run = Callable[[], None]
 
 WIDEST = 8
 """Bytes of an integer, at most."""
 
 
-class Call(NamedTuple):
-    """What one step starts: turning images, then the variant; after the calls in `after`.
+class ModelCall(NamedTuple):
+    """What one step starts: layout conversions, then the variant.
 
-    `weights` are what it reads that the model fixes; `us` and `waits_us` are its `Choice`'s.
+    `after` holds the positions of the calls that have to end before. `weights` are what it reads
+    that the model fixes. `us` and `wait_us` are the times of its `Choice`, in microseconds.
     """
 
     runs: tuple[Run, ...]
     after: tuple[int, ...]
-    weights: tuple[Placed, ...] = ()
+    weights: tuple[DeviceTensor, ...] = ()
     us: float = 0.0
-    waits_us: float = 0.0
+    wait_us: float = 0.0
 
 
-class Witness:
+class PreparedProgram:
     """A program made ready to run at a precision, on one stream or, if `parallel`, on several.
 
-    One after the other, calls share memory as a framework's do: what nobody reads any more is
-    written anew. At once, each value has memory of its own. `use` makes a stream the one that
-    libraries start their work on. Raises `UnsupportedError` where a step can't be run.
+    Calls that run one after the other share memory as a framework's do: memory of values that
+    nothing reads any more is used again. For calls that run in parallel, each value has memory of
+    its own. `use` makes a stream the one that libraries start their work on. `layout_conversions`
+    counts those that the calls need. Raises `UnsupportedError` where a step can't be run.
     """
 
     def __init__(
@@ -64,7 +69,7 @@ class Witness:
         self.stream = stream
         self._streams = [stream]
         self._scratch: list[Any] = []
-        self.layout_changes = 0
+        self.layout_conversions = 0
         self.values = Values(precision, _memory_bytes(program, precision), reuse=not parallel)
         self.calls = self._calls(program)
         self._lanes = [0] * len(self.calls)
@@ -82,11 +87,11 @@ class Witness:
                     run()
             return
         try:
-            self._run_at_once()
+            self._run_parallel()
         finally:
             self._use(self._streams[0])
 
-    def _run_at_once(self) -> None:
+    def _run_parallel(self) -> None:
         main = self._streams[0]
         self._begin.record(main)
         last: dict[int, int] = {}
@@ -106,29 +111,29 @@ class Witness:
             if lane:
                 main.wait_event(self._ends[index])
 
-    def _calls(self, program: Program) -> list[Call]:
-        calls: list[Call] = []
+    def _calls(self, program: Program) -> list[ModelCall]:
+        calls: list[ModelCall] = []
         makers: dict[str, list[int]] = {}
         leaving = _last_readers(program)
         for index, step in enumerate(program.steps):
             if step.choice is None:
                 name, of = _viewed(step)
                 makers[name] = makers.setdefault(of, [])
-                turning = self._view(step, name, of)
-                if turning is not None:
-                    self.layout_changes += 1
-                    calls.append(Call((turning,), tuple(makers[of])))
+                conversion = self._view(step, name, of)
+                if conversion is not None:
+                    self.layout_conversions += 1
+                    calls.append(ModelCall((conversion,), tuple(makers[of])))
                     makers[of].append(len(calls) - 1)
             else:
-                bench, candidate, read = self._found(step)
-                self.layout_changes += len(bench.first)
+                workspace, candidate, read = self._found(step)
+                self.layout_conversions += len(workspace.first)
                 before = sorted({call for name in read for call in makers.get(name, ())})
-                for name in read if bench.first else ():
+                for name in read if workspace.first else ():
                     makers.setdefault(name, []).append(len(calls))
                 makers |= {name: [len(calls)] for name in _written(step)}
-                runs = *bench.first, candidate.run
-                weights, choice = tuple(bench.weights()), step.choice
-                calls.append(Call(runs, tuple(before), weights, choice.us, choice.waits_us))
+                runs = *workspace.first, candidate.run
+                weights, choice = tuple(workspace.weights()), step.choice
+                calls.append(ModelCall(runs, tuple(before), weights, choice.us, choice.waits_us))
             for name in leaving.get(index, ()):
                 self.values.forget(name)
         return calls
@@ -141,18 +146,18 @@ class Witness:
         if shape == given and order is not None:
             self.values.view(name, of, shape, order)
             return None
-        _, turning = self.values.read(of, given, natural(given))
+        _, conversion = self.values.read(of, given, natural(given))
         self.values.view(name, of, shape, natural(shape))
-        return turning
+        return conversion
 
-    def _found(self, step: ProgramStep) -> tuple[LinkedBench, Candidate, list[str]]:
+    def _found(self, step: ProgramStep) -> tuple[LinkedWorkspace, Candidate, list[str]]:
         """The step's variant on the values that it reads, made ready."""
         assert step.choice is not None
         layer = retyped(step.layer, "fp32")
         given = random_inputs(layer, self._precision)
         lowered = lower(layer, given)
         read = {name: step.names[at] for name, at in reads(lowered, given).items()}
-        bench = LinkedBench(
+        workspace = LinkedWorkspace(
             lowered,
             self.values,
             read,
@@ -163,20 +168,20 @@ class Witness:
         for library in self._libraries:
             if library.library != step.choice.library:
                 continue
-            for candidate in library.candidates(bench):
+            for candidate in library.candidates(workspace):
                 if isinstance(candidate, Candidate) and (
                     candidate.algorithm,
                     candidate.layout,
                 ) == (step.choice.algorithm, step.choice.layout):
                     candidate.prepare()
-                    return bench, candidate, list(dict.fromkeys(read.values()))
+                    return workspace, candidate, list(dict.fromkeys(read.values()))
         raise UnsupportedError(
             f"{step.layer.title()}: {step.choice.library} offers {step.choice.algorithm} "
             f"{step.choice.layout} no more"
         )
 
     def _scratch_of(self, size: int) -> int:
-        """Scratch memory, which all calls share; at once, each has its own."""
+        """Scratch memory, which all calls share unless they run in parallel."""
         if self._parallel or not self._scratch or self._scratch[-1].size < size:
             self._scratch.append(cupy.empty(max(size, 1), cupy.uint8))
         return int(self._scratch[-1].data.ptr)

@@ -1,0 +1,237 @@
+"""Whole models run as their bounds say, against the bound and the attainable estimate:
+
+    python -m benchmarks.gpu.witness RECORDING OUT.json --precision fp32,fp16 --batch 1
+
+On a machine with the GPU of the recording; it needs neither an event log nor a store. The bound's
+variants are timed once more, so that what the recording says can be told from what they take
+now. Writes after each model, and what the file holds already is not measured again. Where
+everything takes longer in the process than when it started, another one takes its place.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any, cast
+
+import cupy
+
+from benanza.importing.recording import read_recording
+from benanza.looking.bound_program import program_of
+from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
+from benanza_analyzer.core import Analyzer, Covered
+from benanza_ingest.core import ingest
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import PREFIX, zoo_names
+from benanza_runner.cuda.candidate import Candidate
+from benanza_runner.cuda.device_memory import DeviceMemory
+from benanza_runner.cuda.lowering.lower import lower
+from benanza_runner.cuda.reference import random_inputs
+from benanza_runner.cuda.runtime import CudaRuntime
+from benanza_runner.cuda.timing.graph_timer import GraphTimer
+from benanza_runner.cuda.timing.interleaved import SpacedTimer
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.onnx_layers.precision import retyped
+from benanza_schemas.events import (
+    BoundUpdated,
+    LayerMeasured,
+    ModelIngested,
+    ModelPublished,
+    event_id,
+)
+from benanza_schemas.layer import Precision
+from benanza_schemas.program import Choice, Program, ProgramStep
+
+CALLS = 100
+SAMPLES = 9
+
+
+def main() -> None:
+    """Prints a line for each model and precision."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("recording", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--models", default=",".join(zoo_names()))
+    parser.add_argument("--precision", default="fp32,fp16")
+    parser.add_argument("--batch", default="1")
+    asked = parser.parse_args()
+    runtime = CudaRuntime()
+    again = Again(runtime)
+    batch_sizes = tuple(map(int, asked.batch.split(",")))
+    recorded = Recorded(asked.recording, asked.models.split(","), batch_sizes)
+    found: list[dict[str, Any]] = []
+    if asked.out.exists():
+        rows = json.loads(asked.out.read_text(encoding="utf-8"))
+        found = [row for row in rows if not row["failure"]]
+    known = {(row["model"], row["batch"], row["precision"]) for row in found}
+    fresh = True
+    for precision in cast(list[Precision], asked.precision.split(",")):
+        for model, content in recorded.models:
+            if (model.name, model.batch, precision) in known:
+                continue
+            row = witnessed(runtime, again, recorded, model, content, precision)
+            if row["slowed"] and not fresh:
+                os.execv(sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]])
+            fresh = False
+            print(json.dumps(row), flush=True)
+            found.append(row)
+            asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+class Recorded:
+    """What follows from a recording for these models of the zoo: bounds, by model and precision,
+    and programs that run as they say.
+    """
+
+    def __init__(self, path: Path, names: list[str], batch_sizes: tuple[int, ...]) -> None:
+        self.models = [
+            (event, content) for name in names for event, content in _ingested(name, batch_sizes)
+        ]
+        self.bounds: dict[tuple[str, Precision], BoundUpdated] = {}
+        self._analyzer = Analyzer()
+        self._measured: dict[Precision, dict[str, list[LayerMeasured]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        now = datetime.now(UTC)
+        measurements = (event for _, event in read_recording(path))
+        # Models last: each measurement of a known model would compute its bounds anew.
+        for event in (*measurements, *(model for model, _ in self.models)):
+            if isinstance(event, LayerMeasured):
+                self._measured[event.precision][event.fingerprint].append(event)
+            for bound in self._analyzer.handle(event, now):
+                if bound.accounting == "full" and bound.fusion:
+                    self.bounds[bound.model_id, bound.precision] = bound
+
+    def program(
+        self, model: ModelIngested, content: bytes, precision: Precision
+    ) -> tuple[Covered, Program]:
+        """What the bound adds up, and that as a program."""
+        bound = self.bounds[model.model_id, precision]
+        covered = self._analyzer.covered(model.model_id, bound.system_id, precision)
+        measured = self._measured[precision]
+        return covered, program_of(model, content, covered, measured, Limits())
+
+
+def _ingested(name: str, batch_sizes: tuple[int, ...]) -> Iterator[tuple[ModelIngested, bytes]]:
+    fetched = fetch(f"{PREFIX}{name}", Limits())
+    published = ModelPublished(
+        event_id=event_id("ModelPublished", name),
+        name=name,
+        sha256=fetched.sha256,
+        batch_sizes=batch_sizes,
+    )
+    for event in ingest(published, fetched.content, Limits()):
+        if isinstance(event, ModelIngested):
+            yield event, fetched.content
+
+
+def witnessed(
+    runtime: CudaRuntime,
+    again: "Again",
+    recorded: Recorded,
+    model: ModelIngested,
+    content: bytes,
+    precision: Precision,
+) -> dict[str, Any]:
+    """A row: the bound as recorded and timed again, the estimate, and the runs."""
+    bound = recorded.bounds[model.model_id, precision]
+    covered, program = recorded.program(model, content, precision)
+    testimony = runtime.witness(program, precision)
+    again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
+    warm_us, interleaved_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
+    parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
+    share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
+    bound_us, conversion_us = warm_us + covered.conversion_us, covered.interleaved_conversion_us
+    return {
+        "model": model.name,
+        "batch": model.batch,
+        "precision": precision,
+        "layout": bound.layout,
+        "bound_us": bound.sequential_us,
+        "parallel_bound_us": bound.parallel_us,
+        "attainable_us": bound.attainable_us,
+        "bound_again_us": bound_us,
+        "attainable_again_us": estimate_us(bound_us, interleaved_us, cold_us, conversion_us, share),
+        "in_company_again_us": interleaved_us,
+        "weights_cold_again_us": cold_us,
+        "turning_us": covered.conversion_us,
+        "turning_in_company_us": conversion_us,
+        "cold_share": share,
+        "sequential_us": testimony.sequential and testimony.sequential.median_us,
+        "sequential_iqr_us": testimony.sequential and testimony.sequential.iqr_us,
+        "read_ahead_us": testimony.read_ahead and testimony.read_ahead.median_us,
+        "parallel_us": testimony.parallel and testimony.parallel.median_us,
+        "calls": testimony.calls,
+        "layout_changes": testimony.layout_changes,
+        "failure": testimony.failure,
+        "same_system": bound.system_id == runtime.system().system_id,
+        "slowed": testimony.slowed or runtime.slowed(),
+    }
+
+
+class OneLayout(Workspace):
+    """A workspace for variants of one layout."""
+
+    layout = ""
+
+    def layouts(self, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+        return ((name, order) for name, order in super().layouts(rank) if name == self.layout)
+
+
+class Again:
+    """Times variants once more; the same call once."""
+
+    def __init__(self, runtime: CudaRuntime) -> None:
+        self._runtime = runtime
+        self._stream = cupy.cuda.get_current_stream()  # A runtime makes its own the current one.
+        self._timer = GraphTimer(self._stream)
+        self._spaced_timer = SpacedTimer(self._timer)
+        self._memory = DeviceMemory(cupy)
+        self._known: dict[tuple[Choice, str, Precision], tuple[float, float, float]] = {}
+
+    def times_us(self, step: ProgramStep, precision: Precision) -> tuple[float, float, float]:
+        """Warm, interleaved, and with weights cold; all without layout conversions."""
+        assert step.choice is not None
+        key = step.choice, step.fingerprint, precision
+        if key not in self._known:
+            workspace, candidate, scratch = self._candidate(step, precision)
+            run = candidate.run
+            batch = self._timer.replayed(run, CALLS)
+            warm_us = median(batch.call_us() for _ in range(SAMPLES))
+            interleaved_us = self._spaced_timer.interleaved_us(run, warm_us)
+            read = workspace.read(candidate.layout)
+            cold_us = self._spaced_timer.weights_cold_us(
+                run, warm_us, read, candidate.result, scratch
+            )
+            self._known[key] = warm_us, median(interleaved_us), median(cold_us)
+            cupy.get_default_memory_pool().free_all_blocks()
+        return self._known[key]
+
+    def _candidate(
+        self, step: ProgramStep, precision: Precision
+    ) -> tuple[Workspace, Candidate, Any | None]:
+        assert step.choice is not None
+        layer = retyped(step.layer, "fp32")
+        workspace = OneLayout(
+            lower(layer, random_inputs(layer, precision)), precision, self._memory
+        )
+        workspace.layout = step.choice.layout
+        wanted = step.choice.algorithm, step.choice.layout
+        for library in self._runtime.libraries():
+            if library.library == step.choice.library:
+                for candidate in library.candidates(workspace):
+                    if isinstance(candidate, Candidate) and (
+                        (candidate.algorithm, candidate.layout) == wanted
+                    ):
+                        return workspace, candidate, workspace.last_scratch(candidate.prepare())
+        raise LookupError(f"{step.layer.title()}: {step.choice} is offered no more")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Bounds of exported models, measured layer by layer on this machine; `benchmarks.pytorch.compare`
+starts it. It needs neither an event log nor a store.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benanza_analyzer.core import Analyzer
+from benanza_ingest.core import ingest
+from benanza_ingest.limits import Limits
+from benanza_runner import nvidia
+from benanza_runner.core import Runner
+from benanza_runner.cuda.available import why_unavailable
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
+from benanza_runner.reasons import one_line
+from benanza_runner.runtime import Runtime
+from benanza_schemas.events import (
+    BenchmarkRequested,
+    BoundUpdated,
+    LayerMeasured,
+    LayerSeen,
+    ModelIngested,
+    ModelPublished,
+    event_id,
+)
+from benanza_schemas.layer import Precision
+from benchmarks.pytorch.compare import export_path, failure_path, parsed
+from benchmarks.pytorch.report import Bounded, Lacking, Software, append
+
+CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
+ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
+LAYER_SECONDS = 60.0
+TRIES = 5
+
+Measured = dict[tuple[str, Precision], LayerMeasured]
+"""By fingerprint and precision: what models share is measured once."""
+
+
+def main() -> None:
+    """Measures model by model, and writes a row for each precision."""
+    asked = parsed()
+    left = _countdown(asked.seconds)
+    measured: Measured = {}
+    with TemporaryDirectory() as folder, opened(Path(folder) / "journal") as runtime:
+        append(asked.file, Software("bounds", _software(runtime)))
+        for name in asked.models:
+            path = export_path(asked.exports, name, asked.batch)
+            if not path.exists():
+                failure = failure_path(path)
+                reason = failure.read_text(encoding="utf-8") if failure.exists() else "no export"
+                found: Iterable[Bounded] = (
+                    _failure(name, precision, asked.batch, reason) for precision in asked.precisions
+                )
+            else:
+                found = bounds(
+                    runtime, measured, name, path.read_bytes(), asked.precisions, asked.batch, left
+                )
+            for row in found:
+                append(asked.file, row)
+                shown = row.failure if row.bound_us is None else f"bound {row.bound_us:.1f} µs"
+                print(f"{name} {row.precision}: {shown}", flush=True)
+
+
+def opened(journal: Path) -> IsolatedRuntime:
+    """The GPU's runtime without interleaved times, in a process of its own; where there is no
+    GPU, the CPU's, to try the rest out. Raises `SystemExit` where a GPU can't be used.
+    """
+    unavailable = why_unavailable()
+    if unavailable and nvidia.gpu().name:
+        raise SystemExit(f"the GPU runtime {unavailable}")
+    if unavailable:
+        return IsolatedRuntime(ONNX_RUNTIME, {"device": "cpu"})
+    limits = WorkerLimits(layer_seconds=LAYER_SECONDS, tries=TRIES)
+    return IsolatedRuntime(CUDA, {"journal": str(journal), "interleaved": False}, limits)
+
+
+def bounds(
+    runtime: Runtime,
+    measured: Measured,
+    name: str,
+    content: bytes,
+    precisions: Sequence[Precision],
+    batch: int,
+    left: Callable[[], bool],
+) -> Iterator[Bounded]:
+    """The bound of a model at each precision; what is measured for it is added to `measured`.
+
+    Once no time is left, nothing more is measured, and the bounds say what they lack.
+    """
+    try:
+        model, jobs = ingested(name, content, batch)
+    except Exception as error:  # noqa: BLE001  # the other models are to be measured all the same
+        reason = one_line(f"{type(error).__name__}: {error}")
+        yield from (_failure(name, precision, batch, reason) for precision in precisions)
+        return
+    for precision in precisions:
+        runner = Runner(runtime, [precision], _now)
+        for job in jobs:
+            if (job.fingerprint, precision) not in measured and left():
+                (measured[job.fingerprint, precision],) = runner.handle(job)
+        yield bounded(model, precision, measured)
+
+
+def ingested(
+    name: str, content: bytes, batch: int
+) -> tuple[ModelIngested, list[BenchmarkRequested]]:
+    """The model's layers, and a job for each layer and group. Raises `ModelError`."""
+    published = ModelPublished(
+        event_id=event_id("ModelPublished", name),
+        name=name,
+        sha256=sha256(content).hexdigest(),
+        batch_sizes=(batch,),
+    )
+    events = ingest(published, content, Limits())
+    (model,) = (event for event in events if isinstance(event, ModelIngested))
+    jobs = [
+        BenchmarkRequested(
+            event_id=event_id("BenchmarkRequested", event.fingerprint),
+            fingerprint=event.fingerprint,
+            layer=event.layer,
+        )
+        for event in events
+        if isinstance(event, LayerSeen)
+    ]
+    return model, jobs
+
+
+def bounded(
+    model: ModelIngested,
+    precision: Precision,
+    measured: Mapping[tuple[str, Precision], LayerMeasured],
+) -> Bounded:
+    """The bound that follows from these measurements, of which at least one is of the model."""
+    analyzer = Analyzer()
+    for (_, measured_at), event in measured.items():
+        if measured_at == precision:
+            analyzer.restore(event)
+    moved = analyzer.handle(model, _now())
+    found = [bound for bound in moved if bound.accounting == "full" and bound.fusion]
+    if not found:
+        return _failure(model.name, precision, model.batch, "nothing of it was measured")
+    (bound,) = found
+    return Bounded(
+        model=model.name,
+        precision=precision,
+        batch=model.batch,
+        bound_us=bound.sequential_us,
+        spread_us=bound.sequential_spread_us,
+        parallel_us=bound.parallel_us,
+        layout=bound.layout,
+        calls=len(bound.cover),
+        counted=len(bound.measured) + sum(len(missing.layers) for missing in bound.missing),
+        lacking=tuple(_lacking(model, bound)),
+    )
+
+
+def _lacking(model: ModelIngested, bound: BoundUpdated) -> Iterator[Lacking]:
+    for missing in bound.missing:
+        summaries = (model.summaries[model.layers[place].summary] for place in missing.layers)
+        yield Lacking(missing.reason, dict(Counter(summary.op for summary in summaries)))
+
+
+def _failure(name: str, precision: Precision, batch: int, reason: str) -> Bounded:
+    return Bounded(model=name, precision=precision, batch=batch, failure=reason)
+
+
+def _countdown(seconds: float) -> Callable[[], bool]:
+    """Whether time is left, from now on."""
+    until = time.monotonic() + seconds
+    return lambda: time.monotonic() < until
+
+
+def _software(runtime: Runtime) -> dict[str, str]:
+    system = runtime.system()
+    versions = {
+        "device": system.accelerator or system.cpu,
+        "driver": system.driver,
+        "cuda": system.cuda,
+        "cudnn": system.cudnn,
+        "cublas": system.cublas,
+        **system.libraries,
+    }
+    return {name: version for name, version in versions.items() if version}
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""What `benchmarks.pytorch.compare` found, and the tables that it makes of it:
+
+    python -m benchmarks.pytorch.report FILE ...
+
+prints them for the results of several runs, of which the last one of a model counts.
+"""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from benanza_schemas.layer import Precision
+
+
+class TorchAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """A model in one configuration: what a run takes on the device, or why there is no time.
+
+    `error` is ‖result − expected‖ / ‖expected‖.
+    """
+
+    configuration: str
+    median_us: float | None = None
+    iqr_us: float | None = None
+    samples: int = 0
+    error: float | None = None
+    failure: str = ""
+
+
+class Timed(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """A model in PyTorch. `failure` says why nothing could be tried."""
+
+    model: str
+    precision: Precision
+    batch: int
+    attempts: tuple[TorchAttempt, ...] = ()
+    failure: str = ""
+
+    def best(self) -> TorchAttempt | None:
+        """The fastest configuration, if any gave the right result."""
+        right = [each for each in self.attempts if not each.failure and each.median_us]
+        return min(right, key=lambda each: each.median_us or 0.0, default=None)
+
+
+class Lacking(msgspec.Struct, frozen=True):
+    """Layers that a bound lacks: how many of each operator, and the reason."""
+
+    reason: str
+    operators: dict[str, int]
+
+
+class Bounded(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """A model's sequential bound under the accounting `full`, with fusion.
+
+    `counted` layers take time, of which `lacking` are not in it. `failure` says why there is
+    none at all.
+    """
+
+    model: str
+    precision: Precision
+    batch: int
+    bound_us: float | None = None
+    spread_us: float | None = None
+    parallel_us: float | None = None
+    layout: str = ""
+    calls: int = 0
+    counted: int = 0
+    lacking: tuple[Lacking, ...] = ()
+    failure: str = ""
+
+    def measured(self) -> int:
+        """How many layers are in it."""
+        return self.counted - sum(sum(each.operators.values()) for each in self.lacking)
+
+
+class Software(msgspec.Struct, frozen=True, tag=True):
+    """The device and the libraries of one of the two sides."""
+
+    side: str
+    versions: dict[str, str]
+
+
+Row = Timed | Bounded | Software
+Key = tuple[str, Precision, int]
+
+
+def append(path: Path, row: Row) -> None:
+    """Adds a row to a file of lines of JSON."""
+    with path.open("ab") as file:
+        file.write(msgspec.json.encode(row) + b"\n")
+
+
+def read(paths: Iterable[Path]) -> list[Row]:
+    """The rows of all files, in order. Raises `msgspec.DecodeError` for what is none."""
+    decoder = msgspec.json.Decoder(Row)
+    return list(chain.from_iterable(decoder.decode_lines(path.read_bytes()) for path in paths))
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Bounds beside the best of PyTorch, then what each configuration took, then what failed or
+    is not in a bound.
+    """
+    timed = {_key(row): row for row in rows if isinstance(row, Timed)}
+    bounded = {_key(row): row for row in rows if isinstance(row, Bounded)}
+    keys = list(dict.fromkeys([*timed, *bounded]))
+    tables = [
+        _versions(rows),
+        _compared(keys, timed, bounded),
+        _configurations(timed),
+        _failures(keys, timed, bounded),
+    ]
+    return "\n\n".join("\n".join(table) for table in tables if table)
+
+
+def _key(row: Timed | Bounded) -> Key:
+    return row.model, row.precision, row.batch
+
+
+def _versions(rows: Iterable[Row]) -> list[str]:
+    found = {row.side: row.versions for row in rows if isinstance(row, Software)}
+    return [
+        f"{side}: {', '.join(f'{name} {version}' for name, version in versions.items())}."
+        for side, versions in found.items()
+    ]
+
+
+def _compared(
+    keys: Iterable[Key], timed: dict[Key, Timed], bounded: dict[Key, Bounded]
+) -> list[str]:
+    lines = [
+        "| model | precision | batch | bound, µs | layout | calls | PyTorch at its best, µs | as | "
+        "PyTorch / bound | layers in the bound |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for key in keys:
+        bound = bounded.get(key)
+        peer = timed.get(key)
+        best = peer.best() if peer else None
+        bound_us = bound.bound_us if bound else None
+        best_us = best.median_us if best else None
+        cells = (
+            *_begin(key),
+            _us(bound_us),
+            bound.layout if bound else "",
+            str(bound.calls) if bound else "",
+            _us(best_us),
+            best.configuration if best else "",
+            _ratio(best_us, bound) if best_us and bound else "",
+            f"{bound.measured()} of {bound.counted}" if bound else "",
+        )
+        lines.append(_line(cells))
+    return lines
+
+
+def _configurations(timed: dict[Key, Timed]) -> list[str]:
+    """A column for each configuration that was timed; a wrong result has no time there."""
+    names = list(
+        dict.fromkeys(each.configuration for row in timed.values() for each in row.attempts)
+    )
+    if not names:
+        return []
+    lines = [
+        f"| PyTorch, µs | precision | batch | {' | '.join(names)} |",
+        f"|---|---|---|{'---|' * len(names)}",
+    ]
+    for key, row in timed.items():
+        us = {each.configuration: each.median_us for each in row.attempts if not each.failure}
+        lines.append(_line((*_begin(key), *(_us(us.get(name)) for name in names))))
+    return lines
+
+
+def _failures(
+    keys: Iterable[Key], timed: dict[Key, Timed], bounded: dict[Key, Bounded]
+) -> list[str]:
+    lines = []
+    for key in keys:
+        title = f"{key[0]} {key[1]} batch {key[2]}"
+        if key not in timed:
+            lines.append(f"- {title}: not timed in PyTorch")
+        elif timed[key].failure:
+            lines.append(f"- {title}, PyTorch: {timed[key].failure}")
+        for each in timed[key].attempts if key in timed else ():
+            if each.failure:
+                lines.append(f"- {title}, PyTorch, {each.configuration}: {each.failure}")
+        if key not in bounded:
+            lines.append(f"- {title}: no bound was measured")
+        elif bounded[key].failure:
+            lines.append(f"- {title}, bound: {bounded[key].failure}")
+        for lacking in bounded[key].lacking if key in bounded else ():
+            what = ", ".join(f"{count} {name}" for name, count in lacking.operators.items())
+            lines.append(f"- {title}, not in the bound: {what}: {lacking.reason}")
+    return lines
+
+
+def _ratio(best_us: float, bound: Bounded) -> str:
+    """A bound that lacks layers is too low by what they take."""
+    if not bound.bound_us:
+        return ""
+    return f"{'at most ' * bool(bound.lacking)}{best_us / bound.bound_us:.2f}"
+
+
+def _begin(key: Key) -> tuple[str, str, str]:
+    return key[0], key[1], str(key[2])
+
+
+def _us(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", type=Path, nargs="+")
+    print(markdown(read(parser.parse_args().files)))
+
+
+if __name__ == "__main__":
+    main()

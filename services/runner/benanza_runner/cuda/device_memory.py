@@ -1,0 +1,54 @@
+"""Memory of the device: tensors made of arrays of the host, and compared with them."""
+
+from typing import Any
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.device_tensor import DeviceTensor, stored_as, to_bits
+from benanza_runner.cuda.elements import IN_MEMORY
+from benanza_schemas.layer import Precision
+
+
+class DeviceMemory:
+    """Allocates with `arrays`, a module that has NumPy's functions: CuPy on a GPU.
+
+    Tests pass NumPy, so that what is built on this class runs without a GPU.
+    """
+
+    def __init__(self, arrays: Any) -> None:
+        self._arrays = arrays
+
+    def copied(self, array: Array, order: tuple[int, ...], precision: Precision) -> DeviceTensor:
+        """An array of the host as a tensor with this order of axes. Floats are rounded."""
+        name = array.dtype.name
+        if name in IN_MEMORY:
+            there = self._arrays.asarray(array.view(np.uint8) if name == "bool" else array)
+            return DeviceTensor(self._ordered(there, order), order, precision, name)
+        there = self._arrays.asarray(array, dtype=np.float32)
+        return DeviceTensor(to_bits(self._ordered(there, order), precision), order, precision)
+
+    def empty(
+        self, shape: Shape, order: tuple[int, ...], precision: Precision, element: str = ""
+    ) -> DeviceTensor:
+        """Memory for a tensor of this shape, of floats or of elements of the named type."""
+        dtype = stored_as(precision, element)
+        array = self._arrays.empty([shape[axis] for axis in order], dtype)
+        return DeviceTensor(array, order, precision, element)
+
+    def bytes(self, size: int) -> Any:
+        """An array of so many bytes, which hold anything."""
+        return self._arrays.empty(size, np.uint8)
+
+    def relative_error(self, result: Any, expected: Array) -> float:
+        """‖result − expected‖ / ‖expected‖ of float32 arrays; infinite if their sizes differ."""
+        if result.size != expected.size:
+            return float("inf")
+        there = self._arrays.asarray(expected, dtype=np.float32).reshape(-1)
+        difference = self._arrays.linalg.norm(result.reshape(-1) - there)
+        size = self._arrays.linalg.norm(there)
+        return float(difference) / max(float(size), float(np.finfo(np.float32).tiny))
+
+    def _ordered(self, array: Any, order: tuple[int, ...]) -> Any:
+        return self._arrays.ascontiguousarray(array.transpose(order))

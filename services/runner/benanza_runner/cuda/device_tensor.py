@@ -1,0 +1,93 @@
+"""Tensors on the device, in the type of a precision and in a layout.
+
+float16 and bfloat16 are kept as `uint16`, because CuPy has no bfloat16 and kernels read both as
+bits. Integers keep their own type at every precision; bool is kept as `uint8`. This module works
+on CuPy's arrays without importing CuPy, so NumPy's arrays can stand in for them.
+"""
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from benanza_runner.cuda.calls import Shape
+from benanza_schemas.layer import Precision
+
+BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
+"""The size of a float in memory, by precision."""
+
+
+@dataclass(frozen=True)
+class DeviceTensor:
+    """A tensor in memory. `order` lists the tensor's axes from the slowest to the fastest.
+
+    `array` is contiguous and has its axes in that order. `element` names the element type of a
+    tensor of integers or bool, and is empty for floats of the precision.
+    """
+
+    array: Any
+    order: tuple[int, ...]
+    precision: Precision
+    element: str = ""
+
+    @property
+    def element_bytes(self) -> int:
+        """The size of an element in bytes."""
+        return int(self.array.itemsize)
+
+    @property
+    def pointer(self) -> int:
+        """The device address of the first element."""
+        return int(self.array.data.ptr)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape, in ONNX's order of axes."""
+        return tuple(self.array.shape[self.order.index(axis)] for axis in range(len(self.order)))
+
+    @property
+    def strides(self) -> Shape:
+        """The strides in elements, in ONNX's order of axes."""
+        steps = [prod(self.array.shape[at + 1 :]) for at in range(len(self.order))]
+        return tuple(steps[self.order.index(axis)] for axis in range(len(self.order)))
+
+    def floats(self) -> Any:
+        """A copy or view as float32, with its axes in ONNX's order."""
+        inverse = tuple(self.order.index(axis) for axis in range(len(self.order)))
+        if self.element:
+            return self.array.astype(np.float32).transpose(inverse)
+        return from_bits(self.array, self.precision).transpose(inverse)
+
+    def poison(self) -> None:
+        """Sets all bits, so that elements that nothing writes are seen.
+
+        A float is then NaN, an integer -1 or its greatest value, and a bool 255.
+        """
+        self.array.reshape(-1).view(np.uint8).fill(0xFF)
+
+
+def stored_as(precision: Precision, element: str = "") -> np.dtype[Any]:
+    """The type of arrays that hold floats of a precision, or elements of the named type."""
+    if element:
+        return np.dtype("uint8" if element == "bool" else element)
+    return np.dtype("float32" if BYTES[precision] == 4 else "uint16")
+
+
+def to_bits(array: Any, precision: Precision) -> Any:
+    """A float32 array in the type of the precision, rounded to the nearest, ties to even."""
+    if precision == "fp16":
+        return array.astype(np.float16).view(np.uint16)
+    if precision == "bf16":
+        bits = array.view(np.uint32)
+        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return array
+
+
+def from_bits(array: Any, precision: Precision) -> Any:
+    """The reverse of `to_bits`: the same numbers as float32."""
+    if precision == "fp16":
+        return array.view(np.float16).astype(np.float32)
+    if precision == "bf16":
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array

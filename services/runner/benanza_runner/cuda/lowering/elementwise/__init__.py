@@ -1,0 +1,1 @@
+"""Element-wise operators as statements of C for one generated kernel."""

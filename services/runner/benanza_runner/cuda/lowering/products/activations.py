@@ -1,0 +1,129 @@
+"""Activations after a product or a convolution: those that some library fuses."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.lowering.attributes import number, text
+from benanza_runner.cuda.lowering.elementwise.expressions import literal
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import OMITTED, Layer, Operator
+
+LIMIT = 3.4e38
+SIXTH = float(np.float32(1 / 6))
+"""As a model has it that writes HardSwish out: attributes are float32."""
+
+
+class Activation(NamedTuple):
+    """ONNX's name, or `GeluTanh` for the approximation, and the numbers that belong to it."""
+
+    name: str
+    numbers: tuple[float, ...] = ()
+
+
+PATTERNS = {
+    "": "{x}",
+    "Clip": "fminf(fmaxf({x}, {0}), {1})",
+    "Elu": "({x} > 0.0f ? {x} : {0} * expm1f({x}))",
+    "Gelu": "0.5f * {x} * (1.0f + erff({x} * 0.7071067812f))",
+    "GeluTanh": (
+        "0.5f * {x} * (1.0f + tanhf(0.7978845608f * ({x} + 0.044715f * {x} * {x} * {x})))"
+    ),
+    "HardSigmoid": "fminf(fmaxf({0} * {x} + {1}, 0.0f), 1.0f)",
+    "HardSwish": "{x} * fminf(fmaxf({0} * {x} + {1}, 0.0f), 1.0f)",
+    "LeakyRelu": "({x} > 0.0f ? {x} : {0} * {x})",
+    "Mish": "{x} * tanhf(log1pf(expf({x})))",
+    "Relu": "fmaxf({x}, 0.0f)",
+    "Selu": "{1} * ({x} > 0.0f ? {x} : {0} * expm1f({x}))",
+    "Sigmoid": "1.0f / (1.0f + expf(-{x}))",
+    "Softplus": "fmaxf({x}, 0.0f) + log1pf(expf(-fabsf({x})))",
+    "Swish": "{x} / (1.0f + expf(-{0} * {x}))",
+    "Tanh": "tanhf({x})",
+}
+"""All but PRelu, whose slopes are an operand."""
+
+GATES = {("Sigmoid",): "Swish", ("HardSigmoid",): "HardSwish", ("Softplus", "Tanh"): "Mish"}
+"""What a value times a function of itself is called, by the operators of that function."""
+
+
+def activation(
+    operators: Sequence[Operator], value: int, layer: Layer, values: Mapping[int, Array]
+) -> Activation:
+    """The activation of a value that operators are together: one, or a gate written out.
+
+    PRelu has no numbers; its slopes are the second input. Raises `UnsupportedError` where no
+    activation is known.
+    """
+    first, *others = operators
+    if not others:
+        return _single(first, layer, values)
+    if not _is_gated(operators, value):
+        raise UnsupportedError("no library runs anything after the activation")
+    name = GATES[tuple(operator.op_type for operator in operators[:-1])]
+    match name:
+        case "Swish":
+            return Activation(name, (1.0,))
+        case "HardSwish":
+            return Activation(name, _hard_sigmoid(first))
+    return Activation(name)
+
+
+def _is_gated(operators: Sequence[Operator], value: int) -> bool:
+    """Whether these are a known function of a value, and the product of both."""
+    *gate, last = operators
+    if tuple(operator.op_type for operator in gate) not in GATES or last.op_type != "Mul":
+        return False
+    of = value
+    for operator in gate:
+        if operator.inputs != (of,):
+            return False
+        of = operator.outputs[0]
+    return last.inputs in ((value, of), (of, value))
+
+
+def _single(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> Activation:
+    match operator.op_type:
+        case "Relu" | "Sigmoid" | "Softplus" | "Tanh" | "Mish" | "PRelu" as name:
+            return Activation(name)
+        case "HardSigmoid":
+            return Activation("HardSigmoid", _hard_sigmoid(operator))
+        case "HardSwish":
+            return Activation("HardSwish", (SIXTH, 0.5))
+        case "Selu":
+            alpha = number(operator, "alpha", 1.67326319217681884765625)
+            return Activation("Selu", (alpha, number(operator, "gamma", 1.05070102214813232421875)))
+        case "LeakyRelu":
+            return Activation("LeakyRelu", (number(operator, "alpha", 0.01),))
+        case "Elu" | "Swish" as name:
+            return Activation(name, (number(operator, "alpha", 1.0),))
+        case "Gelu":
+            tanh = text(operator, "approximate", "none") == "tanh"
+            return Activation("GeluTanh" if tanh else "Gelu")
+        case "Clip":
+            return Activation("Clip", _limits(operator, layer, values))
+        case other:
+            raise UnsupportedError(f"no library here runs {other} in one call with a product")
+
+
+def _hard_sigmoid(operator: Operator) -> tuple[float, float]:
+    return number(operator, "alpha", 0.2), number(operator, "beta", 0.5)
+
+
+def _limits(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> tuple[float, float]:
+    """Attributes in old versions, and inputs in new ones; either may be left out."""
+    if operator.version < 11:
+        return number(operator, "min", -LIMIT), number(operator, "max", LIMIT)
+    given = (*operator.inputs[1:], OMITTED, OMITTED)[:2]
+    limits = []
+    for index, default in zip(given, (-LIMIT, LIMIT), strict=True):
+        if index != OMITTED and not layer.tensors[index].constant:
+            raise UnsupportedError("a Clip whose limits are computed is not fused")
+        limits.append(default if index == OMITTED else float(np.ravel(values[index])[0]))
+    return limits[0], limits[1]
+
+
+def expression(name: str, numbers: tuple[float, ...], x: str) -> str:
+    """One of the activations in `PATTERNS` of a variable, as C."""
+    return PATTERNS[name].format(*(f"({literal(each)})" for each in numbers), x=x)

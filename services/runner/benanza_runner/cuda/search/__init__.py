@@ -1,0 +1,1 @@
+"""Finds the fastest candidate of a call that gives a right result. It imports no CuPy."""

@@ -1,0 +1,97 @@
+"""Does a candidate run, and is its result right? Each is run once or twice, under guard."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.candidate import Candidate, NotMeantError, failed
+from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
+from benanza_runner.cuda.search.instruments import Timer
+from benanza_runner.cuda.search.replays import SCREENING_US
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.measuring.error import wrong
+from benanza_runner.measuring.search import Batch, Found
+from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
+from benanza_schemas.vocabulary import CacheState
+
+
+class Checked(NamedTuple):
+    """A candidate whose result is right, with its scratch memory.
+
+    `once` is a replay of one call; `once_us` is how long that took in microseconds, with the start
+    of the replay.
+    """
+
+    candidate: Candidate
+    scratch_bytes: int
+    scratch: Any | None
+    once: Batch
+    once_us: float
+
+
+def check(
+    candidate: Candidate,
+    workspace: Workspace,
+    expected: Sequence[Array],
+    name: str,
+    timer: Timer,
+    guard: Guard,
+    pruned_us: float = inf,
+) -> Checked | FailedVariant | None:
+    """The candidate if its results are those `expected`, or why it failed; None if it isn't meant.
+
+    `name` tells the work from other work in the guard's journal. The candidate runs a second time
+    if a run takes less than screening does, and if it takes longer than `pruned_us`, because then
+    it isn't run again.
+    """
+    watched = candidate_name(name, candidate)
+    if guard.blocklisted(watched):
+        return failed(candidate, BLOCKLISTED)
+    with guard.watching(watched):
+        try:
+            scratch_bytes = candidate.prepare()
+            scratch = workspace.last_scratch(scratch_bytes)
+            written = candidate.result, *candidate.more
+            for result in written:
+                result.poison()
+            # Candidates only ever run as graphs: some of cuDNN's algorithms make the process slow
+            # when they are run outside of one (docs/gpu.md).
+            once = timer.replayed(candidate.run, 1)
+            once_us = once.call_us()
+            errors = [
+                workspace.memory.relative_error(result.floats(), wanted)
+                for result, wanted in zip(written, expected, strict=True)
+            ]
+            # Integers aren't rounded.
+            precisions = ("fp32" if r.element else workspace.precision for r in written)
+            reason = next(filter(None, map(wrong, errors, precisions)), "")
+            if reason:
+                return failed(candidate, reason)
+            if not SCREENING_US <= once_us <= pruned_us:
+                once_us = min(once_us, once.call_us())
+        except NotMeantError:
+            return None
+        except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
+            guard.end_if_lasting(error)
+            return failed(candidate, error)
+    return Checked(candidate, scratch_bytes, scratch, once, once_us)
+
+
+def timed(checked: Checked, found: Found, cache: CacheState = CacheState.WARM) -> TimedVariant:
+    """The variant that a candidate is, with these samples."""
+    return timed_variant(
+        checked.candidate.library,
+        checked.candidate.algorithm,
+        found.samples_us,
+        found.stopped_by,
+        layout=checked.candidate.layout,
+        cache=cache,
+        workspace_bytes=checked.scratch_bytes,
+        chosen_by_heuristic=checked.candidate.chosen_by_heuristic,
+    )
+
+
+def candidate_name(name: str, candidate: Candidate) -> str:
+    """The candidate of this work, as the guard's journal names it: one line."""
+    return f"{name} {candidate.library} {candidate.layout} {candidate.algorithm}"

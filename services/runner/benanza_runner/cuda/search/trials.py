@@ -1,0 +1,179 @@
+"""Candidates are checked, the hopelessly slow ones pruned, and the fastest found, under guard."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
+from random import Random
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.candidate import Candidate, failed, refused
+from benanza_runner.cuda.layouts import feature_map_layout
+from benanza_runner.cuda.library import Library
+from benanza_runner.cuda.search.check import Checked, candidate_name, check, timed
+from benanza_runner.cuda.search.guard import Guard
+from benanza_runner.cuda.search.instruments import Device, InterleavedTimer, Timer
+from benanza_runner.cuda.search.layout_conversions import LayoutConversions
+from benanza_runner.cuda.search.replays import trial, wake
+from benanza_runner.cuda.search.within_models import WithinModels
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.measuring.sampling import Timing
+from benanza_runner.measuring.search import Batch, Found, SearchPlan, Trial, search
+from benanza_runner.measuring.throttling import Undisturbed, until_undisturbed
+from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
+from benanza_schemas.vocabulary import StoppedBy
+
+SEED = 20_200_218
+PRUNE_FACTOR = 10.0
+PLAN = SearchPlan()
+
+Expected = Sequence[Array]
+
+
+class Trials:
+    """Checks and times the candidates of calls with the timer, by this plan.
+
+    A candidate is pruned if two runs take `prune_factor` times as long as the fastest so far. With
+    `interleaved`, the best variants are timed interleaved with other kernels as well.
+    """
+
+    def __init__(
+        self,
+        libraries: Iterable[Library],
+        timer: Timer,
+        guard: Guard,
+        conversions: LayoutConversions,
+        interleaved: InterleavedTimer | None = None,
+        plan: SearchPlan = PLAN,
+        prune_factor: float = PRUNE_FACTOR,
+    ) -> None:
+        self._libraries = tuple(libraries)
+        self._timer = timer
+        self._guard = guard
+        self._within_models = WithinModels(conversions, interleaved, guard)
+        self._plan = plan
+        self._prune_factor = prune_factor
+
+    def undisturbed(
+        self,
+        workspace: Workspace,
+        expected: Expected,
+        name: str,
+        device: Device,
+        rest: Callable[[], None],
+    ) -> tuple[list[AnyVariant], Undisturbed]:
+        """As `variants`, but again where something slowed the device down meanwhile.
+
+        Before it is tried again, remembered times are dropped, and `rest` leaves the device idle.
+        """
+        return until_undisturbed(
+            lambda: self.variants(workspace, expected, name),
+            device.slowed_by,
+            device.slowed_at_work_by,
+            self._within_models.forget,
+            rest,
+        )
+
+    def variants(self, workspace: Workspace, expected: Expected, name: str) -> list[AnyVariant]:
+        """All ways of running a call: the timed ones first, then those pruned, then failures.
+
+        `expected` are the results that they should have, as float32, and `name` tells this work
+        from other work. There are none if no library knows the call.
+        """
+        failures: list[FailedVariant] = []
+        pruned: list[TimedVariant] = []
+        trials: list[tuple[Checked, Trial]] = []
+        fastest_us = inf
+        for offered in self._offered(workspace):
+            if isinstance(offered, FailedVariant):
+                failures.append(offered)
+                continue
+            pruned_us = self._prune_factor * fastest_us
+            checked = self._checked(offered, workspace, expected, name, pruned_us)
+            if isinstance(checked, FailedVariant):
+                failures.append(checked)
+            elif checked is not None and checked.once_us > pruned_us:
+                pruned.append(timed(checked, Found((checked.once_us,), StoppedBy.PRUNED)))
+            elif checked is not None:
+                made = self._trial(checked, name)
+                if isinstance(made, FailedVariant):
+                    failures.append(made)
+                else:
+                    fastest_us = min(fastest_us, checked.once_us)
+                    trials.append((checked, made))
+        right = [checked for checked, _ in trials]
+        found = self._searched(trials, name)
+        warm = [timed(*each) for each in zip(right, found, strict=True)]
+        return [*self._within_models.added(right, warm, workspace, name), *pruned, *failures]
+
+    def _searched(self, trials: Sequence[tuple[Checked, Trial]], name: str) -> list[Found]:
+        work = f"{name} search"
+        if self._guard.blocklisted(work):
+            # One of them ended the process when it ran again and again: this time, by name.
+            trials = [(checked, self._watched(checked, made, name)) for checked, made in trials]
+        with self._guard.watching(work):
+            if trials:
+                wake(trials[0][1].screening)
+            return search([made for _, made in trials], self._plan, Random(SEED))
+
+    def _watched(self, checked: Checked, made: Trial, name: str) -> Trial:
+        """The trial with each of its runs under guard, which takes longer."""
+        candidate = candidate_name(name, checked.candidate)
+
+        def watched(batch: Batch) -> Batch:
+            def run() -> Timing:
+                with self._guard.watching(candidate):
+                    return batch.run()
+
+            return Batch(run, batch.calls)
+
+        def full() -> Batch:
+            with self._guard.watching(candidate):
+                return watched(made.full())
+
+        return made._replace(screening=watched(made.screening), full=full)
+
+    def wrong_again(
+        self, workspace: Workspace, expected: Expected, name: str, known: TimedVariant
+    ) -> str:
+        """Runs one known variant once more, with other operands.
+
+        Returns why its result is wrong, or an empty string if it is right.
+        """
+        for candidate in self._offered(workspace):
+            if isinstance(candidate, Candidate) and _is(candidate, known):
+                checked = self._checked(candidate, workspace, expected, name)
+                return checked.failure if isinstance(checked, FailedVariant) else ""
+        return "the libraries don't offer it again"
+
+    def _offered(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        for library in self._libraries:
+            try:
+                yield from library.candidates(workspace)
+            except Exception as error:  # noqa: BLE001  # it must not cost the other libraries
+                self._guard.end_if_lasting(error)
+                yield refused(type(library).__name__, "none", "", error)
+
+    def _checked(
+        self,
+        candidate: Candidate,
+        workspace: Workspace,
+        expected: Expected,
+        name: str,
+        pruned_us: float = inf,
+    ) -> Checked | FailedVariant | None:
+        return check(candidate, workspace, expected, name, self._timer, self._guard, pruned_us)
+
+    def _trial(self, checked: Checked, name: str) -> Trial | FailedVariant:
+        """The candidate as replays of graphs, or why it is none."""
+        candidate = checked.candidate
+        with self._guard.watching(candidate_name(name, candidate)):
+            try:
+                kind = feature_map_layout(candidate.layout)
+                return trial(self._timer, candidate.run, checked.once, checked.once_us, kind)
+            except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
+                self._guard.end_if_lasting(error)
+                return failed(candidate, error)
+
+
+def _is(candidate: Candidate, known: TimedVariant) -> bool:
+    same = candidate.library, candidate.algorithm, candidate.layout
+    return same == (known.library, known.algorithm, known.layout)

@@ -1,0 +1,135 @@
+"""A workspace whose call is linked into a model: it reads and writes the model's values."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod, sqrt
+
+import numpy as np
+
+from benanza_runner.cuda.calls import (
+    Convolution,
+    Elementwise,
+    IntegerProduct,
+    Product,
+    Recurrence,
+    Shape,
+)
+from benanza_runner.cuda.candidate import Run
+from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.kernels.layout_conversion import same_memory
+from benanza_runner.cuda.layouts import Order
+from benanza_runner.cuda.lowering.lower import Lowered
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.cuda.whole_model.values import Values, natural
+from benanza_runner.cuda.workspace import Workspace
+
+TYPICAL = 0.68
+"""The root of the mean square of a weight: see `random_values.FLOATS`."""
+
+
+class LinkedWorkspace(Workspace):
+    """A workspace whose call reads values of a model, and writes some.
+
+    `reads` maps each operand that is no weight to the name of its value; `writes` names the values
+    written. Only the layout `layout` is offered; where layouts make no difference to a call,
+    feature maps stay as they are. `first` holds the layout conversions that have to run before the
+    call.
+    """
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        values: Values,
+        reads: Mapping[str, str],
+        writes: Sequence[str],
+        layout: str,
+        scratch: Callable[[int], int],
+    ) -> None:
+        super().__init__(scaled(lowered), values.precision, values.device)
+        self._values = values
+        self._reads = reads
+        self._writes = writes
+        self._layout = layout
+        self._shared_scratch = scratch
+        self._as_it_comes = self._common_order(lowered)
+        self._written: dict[int, DeviceTensor] = {}
+        self.first: list[Run] = []
+
+    def layouts(self, rank: int) -> Iterator[tuple[str, Order]]:
+        return ((name, order) for name, order in super().layouts(rank) if name == self._layout)
+
+    def operand(self, name: str, order: Order | None = None) -> DeviceTensor:
+        if name not in self._reads:
+            return super().operand(name, order)
+        shape = self._lowered.operands[name].shape
+        return self._read(name, shape, self._actual(shape, order))
+
+    def expanded(self, name: str, shape: Shape, order: Order) -> DeviceTensor:
+        if name not in self._reads:
+            return super().expanded(name, shape, order)
+        own = self._lowered.operands[name].shape
+        if len(own) == len(shape):
+            return self._read(name, shape, self._actual(shape, order))
+        if not same_memory(shape, natural(shape), order):
+            raise UnsupportedError("the layout of a feature map that lacks axes is not converted")
+        found = self._read(name, own, natural(own))
+        array = found.array.reshape([shape[axis] for axis in order])
+        return DeviceTensor(array, order, self.precision, found.element)
+
+    def result(
+        self, shape: Shape, order: Order | None = None, element: str = "", number: int = 0
+    ) -> DeviceTensor:
+        if number not in self._written:
+            actual = self._actual(shape, order)
+            self._written[number] = self._values.write(self._writes[number], shape, actual, element)
+        return self._written[number]
+
+    def scratch(self, size: int) -> int:
+        return self._shared_scratch(size)
+
+    def weights(self) -> list[DeviceTensor]:
+        """What the candidate that was offered last reads that is no value of the model.
+
+        Where candidates had a matrix in several orders of axes, the last one counts. There are none
+        where the library reads a copy that it has packed in its own way.
+        """
+        if isinstance(self.call, IntegerProduct | Recurrence):
+            return []
+        return list({name: tensor for (name, _), tensor in self._operands.items()}.values())
+
+    def _read(self, name: str, shape: Shape, order: Order) -> DeviceTensor:
+        given = self._lowered.operands[name]
+        found, before = self._values.read(self._reads[name], shape, order, given)
+        if before is not None:
+            self.first.append(before)
+        return found
+
+    def _actual(self, shape: Shape, order: Order | None) -> Order:
+        if self._as_it_comes is not None and len(self._as_it_comes) == len(shape):
+            return self._as_it_comes
+        return order or natural(shape)
+
+    def _common_order(self, lowered: Lowered) -> Order | None:
+        """The order in which an element-wise call leaves its feature maps."""
+        call = lowered.call
+        if self._layout or not isinstance(call, Elementwise):
+            return None
+        for name, value in self._reads.items():
+            if lowered.operands[name].shape == call.output:
+                return self._values.order(value)
+        return None
+
+
+def scaled(lowered: Lowered) -> Lowered:
+    """The same call with weights so small that values neither grow nor vanish along a model."""
+    match lowered.call:
+        case Convolution():
+            name, terms = "filter", prod(lowered.call.filter[1:])
+        case Product():
+            name, terms = "b", lowered.call.k
+        case _:
+            return lowered
+    if name not in lowered.weights:
+        return lowered
+    factor = np.float32(1 / (TYPICAL * sqrt(terms)))
+    operands = lowered.operands | {name: lowered.operands[name] * factor}
+    return lowered._replace(operands=operands)

@@ -1,0 +1,118 @@
+"""What candidates of one call share: operands on the device, results, and scratch memory."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.device_memory import DeviceMemory
+from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.layouts import (
+    RANKS,
+    Order,
+    depends_on_layout,
+    feature_map_layouts,
+)
+from benanza_runner.cuda.lowering.lower import Lowered
+from benanza_schemas.layer import Precision
+
+MAX_FEATURE_MAP_AXES = 5
+
+MAX_SCRATCH_BYTES = 1 << 32
+"""Variants that want more scratch memory are refused: no model would spare it."""
+
+LEAST_SCRATCH_BYTES = 1 << 20
+
+
+class Workspace:
+    """Memory for the candidates of one call at one precision, on the current stream.
+
+    An operand is copied to the device once in each layout. Candidates share results and scratch
+    memory, because they run one after another.
+    """
+
+    def __init__(self, lowered: Lowered, precision: Precision, memory: DeviceMemory) -> None:
+        self.call = lowered.call
+        self.precision: Precision = precision
+        self.memory = memory
+        self._lowered = lowered
+        self._operands: dict[tuple[str, Order], DeviceTensor] = {}
+        self._results: dict[tuple[Shape, Order, str, int], DeviceTensor] = {}
+        self._scratch: list[Any] = []
+
+    def layouts(self, rank: int) -> Iterator[tuple[str, Order]]:
+        """Name and order of axes of the layouts that candidates may choose for feature maps of so
+        many axes.
+        """
+        return feature_map_layouts(rank)
+
+    def natural_layout(self, shape: Shape) -> str:
+        """The name of ONNX's own layout, for variants that want it.
+
+        It is empty where layouts make no difference to this shape.
+        """
+        if not depends_on_layout(shape) or len(shape) > MAX_FEATURE_MAP_AXES:
+            return ""
+        name, _ = next(feature_map_layouts(len(shape)))
+        return name
+
+    def operand(self, name: str, order: Order | None = None) -> DeviceTensor:
+        """An operand with its axes in this order; ONNX's by default."""
+        array = self._lowered.operands[name]
+        order = order or tuple(range(array.ndim))
+        key = name, order
+        if key not in self._operands:
+            self._operands[key] = self.memory.copied(array, order, self.precision)
+        return self._operands[key]
+
+    def expanded(self, name: str, shape: Shape, order: Order) -> DeviceTensor:
+        """An operand as if it had this shape, which differs from its own in axes of one."""
+        key = name, (-1, *order)
+        if key not in self._operands:
+            array = self._lowered.operands[name].reshape(shape)
+            self._operands[key] = self.memory.copied(array, order, self.precision)
+        return self._operands[key]
+
+    def result(
+        self,
+        shape: Shape,
+        order: Order | None = None,
+        element: str = "",
+        number: int = 0,
+    ) -> DeviceTensor:
+        """Memory for a result of this shape, of floats or of elements of the named type.
+
+        Results of one candidate that have another `number` lie elsewhere.
+        """
+        order = order or tuple(range(len(shape)))
+        key = shape, order, element, number
+        if key not in self._results:
+            self._results[key] = self.memory.empty(shape, order, self.precision, element)
+        return self._results[key]
+
+    def shapes(self) -> tuple[list[Shape], list[Shape]]:
+        """The shapes of what the call reads of other calls, and of what its candidates write."""
+        lowered = self._lowered
+        read = [a.shape for name, a in lowered.operands.items() if name not in lowered.weights]
+        written = dict.fromkeys((number, shape) for shape, _, _, number in self._results)
+        return read, [shape for _, shape in written]
+
+    def read(self, layout: str) -> list[DeviceTensor]:
+        """What the call reads of other calls, as it lies in memory for variants of a layout."""
+        names = [name for name in self._lowered.operands if name not in self._lowered.weights]
+        found = [tensor for (name, _), tensor in self._operands.items() if name in names]
+        wanted = dict(pair for rank in RANKS for pair in feature_map_layouts(rank)).get(layout)
+        return [
+            tensor
+            for tensor in found
+            if wanted is None or len(tensor.order) != len(wanted) or tensor.order == wanted
+        ]
+
+    def scratch(self, size: int) -> int:
+        """The device address of at least so many bytes, valid as long as the workspace."""
+        if not self._scratch or self._scratch[-1].size < size:
+            self._scratch.append(self.memory.bytes(max(size, LEAST_SCRATCH_BYTES)))
+        return int(self._scratch[-1].data.ptr)
+
+    def last_scratch(self, size: int) -> Any | None:
+        """So many bytes of the scratch memory that was asked for last; None for no bytes."""
+        return self._scratch[-1][:size] if size else None

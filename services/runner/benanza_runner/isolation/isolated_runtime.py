@@ -1,0 +1,195 @@
+"""A runtime in a process of its own, which may crash, hang or run out of memory."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Self, TypeVar
+
+import msgspec
+
+from benanza_backbone.errors import BenanzaError
+from benanza_runner.isolation.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
+from benanza_runner.isolation.messages import (
+    CeilingsMeasured,
+    Described,
+    Failed,
+    Measure,
+    MeasureCeilings,
+    Measured,
+    ModelRun,
+    Reply,
+    Request,
+    RunModel,
+    Start,
+)
+from benanza_runner.isolation.worker_process import WorkerError, WorkerProcess
+from benanza_runner.runtime import Outcome, Runtime, Testimony
+from benanza_schemas.events import Ceiling, System
+from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.program import Program
+
+GIGABYTE = 1e9
+MOST_SLOW = 3
+"""After so many slow answers in a row the machine is at fault, as new workers are slow, too."""
+
+TRIED_EVERY = 20
+"""From then on a new worker is only tried at one in so many slow answers."""
+
+Found = TypeVar("Found", Outcome, Testimony)
+
+
+class RuntimeStartError(BenanzaError):
+    """A runtime that can't be used on this machine."""
+
+
+class WorkerLimits(NamedTuple):
+    """How many seconds each request may take. A layer is tried `tries` times in all."""
+
+    start_seconds: float = 60.0
+    layer_seconds: float = 60.0
+    ceilings_seconds: float = 300.0
+    witness_seconds: float = 600.0
+    tries: int = 2
+
+
+class IsolatedRuntime(Runtime):
+    """Runs the runtime that `MODULE:CLASS` names in a worker process.
+
+    Another worker takes the place of one that ended, and of one in which everything takes longer
+    than when it started. Memory is limited to `memory_bytes`, by default to a share of what is
+    free. Close it, or use it in a `with` statement. Raises `RuntimeStartError` where the runtime
+    can't be made.
+    """
+
+    def __init__(
+        self,
+        runtime: str,
+        arguments: Mapping[str, str | int | bool] | None = None,
+        limits: WorkerLimits | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
+        self._memory_bytes = memory_bytes or int(free_bytes() * SHARE)
+        self._start_message = Start(runtime, dict(arguments or {}), self._memory_bytes)
+        self._limits = limits or WorkerLimits()
+        self._worker: WorkerProcess | None = None
+        self._described: Described | None = None
+        self._slow_answers = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the worker process. The next call would start another."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def system(self) -> System:
+        return self._description().system
+
+    def cache_bytes(self) -> int:
+        return self._description().cache_bytes
+
+    def _description(self) -> Described:
+        self._started()
+        if self._described is None:
+            raise AssertionError("a started worker has described its system")
+        return self._described
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        too_large = self._too_large(layer, precision)
+        if too_large is not None:
+            return Outcome(failure=too_large)
+        return self._unslowed(lambda: self._measured(layer, precision))
+
+    def _unslowed(self, ask: Callable[[], Found]) -> Found:
+        """The answer of a worker that isn't slow, if a new worker helps; else the slow answer."""
+        found = ask()
+        tried = self._slow_answers < MOST_SLOW or self._slow_answers % TRIED_EVERY == 0
+        if found.slowed and tried:
+            self.close()
+            found = self._better(found, ask)
+        self._slow_answers = self._slow_answers + 1 if found.slowed else 0
+        return found
+
+    def _better(self, found: Found, ask: Callable[[], Found]) -> Found:
+        try:
+            again = ask()
+        except RuntimeStartError:
+            return found
+        return found if again.failure and not found.failure else again
+
+    def _measured(self, layer: Layer, precision: Precision) -> Outcome:
+        failures: list[str] = []
+        while len(failures) < self._limits.tries:
+            try:
+                reply = self._ask(Measure(layer, precision), self._limits.layer_seconds)
+            except WorkerError as error:
+                failures.append(str(error))
+                continue
+            if not isinstance(reply, Measured):
+                return Outcome(failure=_unexpected(reply))
+            attempts = {"attempts": str(len(failures) + 1)}
+            environment = reply.outcome.environment | attempts
+            return msgspec.structs.replace(reply.outcome, environment=environment)
+        reason = (
+            f"gave no result in {self._limits.tries} tries: {'; '.join(dict.fromkeys(failures))}"
+        )
+        return Outcome(failure=reason, environment={"attempts": str(len(failures))})
+
+    def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
+        """Raises `RuntimeStartError` where the worker doesn't survive it."""
+        try:
+            reply = self._ask(MeasureCeilings(precision), self._limits.ceilings_seconds)
+        except WorkerError as error:
+            raise RuntimeStartError(f"the system's ceilings can't be measured: {error}") from error
+        if isinstance(reply, CeilingsMeasured):
+            return reply.ceilings
+        raise RuntimeStartError(f"the system's ceilings can't be measured: {_unexpected(reply)}")
+
+    def witness(self, program: Program, precision: Precision) -> Testimony:
+        return self._unslowed(lambda: self._witnessed(program, precision))
+
+    def _witnessed(self, program: Program, precision: Precision) -> Testimony:
+        try:
+            reply = self._ask(RunModel(program, precision), self._limits.witness_seconds)
+        except WorkerError as error:
+            return Testimony(failure=str(error))
+        if isinstance(reply, ModelRun):
+            return reply.testimony
+        return Testimony(failure=_unexpected(reply))
+
+    def _too_large(self, layer: Layer, precision: Precision) -> str | None:
+        needed = needed_bytes(layer, precision) + PROCESS_BYTES
+        if needed <= self._memory_bytes:
+            return None
+        return (
+            f"needs about {needed / GIGABYTE:.1f} GB of memory, and a benchmark may take "
+            f"{self._memory_bytes / GIGABYTE:.1f} GB on this machine"
+        )
+
+    def _ask(self, request: Request, seconds: float) -> Reply:
+        worker = self._started()
+        try:
+            return worker.ask(request, seconds)
+        except WorkerError:
+            self._worker = None
+            raise
+
+    def _started(self) -> WorkerProcess:
+        if self._worker is None:
+            worker = WorkerProcess()
+            try:
+                reply = worker.ask(self._start_message, self._limits.start_seconds)
+            except WorkerError as error:
+                raise RuntimeStartError(f"{self._start_message.runtime}: {error}") from error
+            if not isinstance(reply, Described):
+                worker.close()
+                raise RuntimeStartError(f"{self._start_message.runtime}: {_unexpected(reply)}")
+            self._worker, self._described = worker, reply
+        return self._worker
+
+
+def _unexpected(reply: Reply) -> str:
+    return reply.reason if isinstance(reply, Failed) else f"answered with a {type(reply).__name__}"

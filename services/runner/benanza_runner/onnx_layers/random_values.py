@@ -1,0 +1,238 @@
+"""Random inputs for layers: never zero, and valid for the operator that reads them.
+
+Zeros run faster than what a model computes with, and an index out of range doesn't run.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from math import gcd, prod, sqrt
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
+from benanza_schemas.layer import Layer, Operator
+
+SEED = 20_200_218
+BLOCK = 1 << 16
+"""So many elements are drawn and then repeated: drawing a weight of 10^8 takes a second."""
+
+
+class Draw(NamedTuple):
+    """Uniform between two numbers, both possible for integers; `signed` flips every other."""
+
+    low: float
+    high: float
+    signed: bool = False
+
+
+FLOATS = Draw(0.3, 1.0, signed=True)
+INTEGERS = Draw(1, 100)
+POSITIVE = Draw(0.3, 1.0)
+ZERO = Draw(0, 0)
+
+Rule = Callable[[Layer, Operator], Draw | Array]
+
+
+def random_value(layer: Layer, index: int) -> Array:
+    """Elements for one of the layer's inputs, of its shape and type, the same each time.
+
+    Types that NumPy lacks come as those of ml_dtypes, one element in each item.
+    """
+    tensor = layer.tensors[index]
+    dtype = numpy_dtype(tensor.dtype)
+    wanted = _wanted(layer, index)
+    if isinstance(wanted, Draw):
+        return np.resize(_block(dtype, wanted), tensor.shape)
+    return np.resize(wanted, tensor.shape).astype(dtype)
+
+
+def _wanted(layer: Layer, index: int) -> Draw | Array:
+    for operator in layer.operators:
+        rules = RULES.get(operator.op_type, {}) if operator.domain in STANDARD else {}
+        for slot, rule in rules.items():
+            if slot < len(operator.inputs) and operator.inputs[slot] == index:
+                return rule(layer, operator)
+    return INTEGERS if "int" in layer.tensors[index].dtype else FLOATS
+
+
+@cache
+def _block(dtype: np.dtype[Any], draw: Draw) -> Array:
+    random = np.random.default_rng(SEED)
+    if dtype == np.bool_:
+        return random.integers(0, 2, BLOCK).astype(np.bool_)
+    if "int" in dtype.name:
+        most: int = ml_dtypes.iinfo(dtype).max  # type: ignore[no-untyped-call]  # as it stands
+        return random.integers(int(draw.low), min(int(draw.high), most) + 1, BLOCK).astype(dtype)
+    numbers = random.uniform(draw.low, draw.high, BLOCK)
+    if draw.signed:
+        numbers *= random.choice((-1.0, 1.0), BLOCK)
+    return numbers.astype(dtype)
+
+
+def _below(size: int) -> Draw:
+    return Draw(0, max(size - 1, 0))
+
+
+def _shape(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...]:
+    return layer.tensors[operator.inputs[slot]].shape
+
+
+def _output_shape(layer: Layer, operator: Operator) -> tuple[int, ...]:
+    return layer.tensors[operator.outputs[0]].shape
+
+
+def _attribute(operator: Operator, name: str, default: int) -> int:
+    for attribute in operator.attributes:
+        if attribute.name == name and isinstance(attribute.value, int):
+            return attribute.value
+    return default
+
+
+def _always(draw: Draw) -> Rule:
+    return lambda layer, operator: draw
+
+
+def _index_on_axis(default: int) -> Rule:
+    return lambda layer, operator: _below(
+        _shape(layer, operator, 0)[_attribute(operator, "axis", default)]
+    )
+
+
+def _index_tuple(layer: Layer, operator: Operator) -> Draw:
+    """For GatherND: what is in range on each axis that a tuple names."""
+    batch = _attribute(operator, "batch_dims", 0)
+    named = _shape(layer, operator, 1)[-1]
+    return _below(min(_shape(layer, operator, 0)[batch : batch + named], default=1))
+
+
+def _distinct_on_axis(layer: Layer, operator: Operator) -> Array:
+    """Indices of which no two that differ in the axis alone are the same, as scattering wants."""
+    axis = _attribute(operator, "axis", 0)
+    size = max(_shape(layer, operator, 0)[axis], 1)
+    places = np.indices(_shape(layer, operator, 1), sparse=True)[axis]
+    chosen = np.random.default_rng(SEED).permutation(size)[places % size]
+    return np.broadcast_to(chosen, _shape(layer, operator, 1))
+
+
+def _distinct_tuples(layer: Layer, operator: Operator) -> Array:
+    """Tuples of indices of which no two are the same, as long as there are enough."""
+    *rows, named = _shape(layer, operator, 1)
+    sizes = [max(size, 1) for size in _shape(layer, operator, 0)[:named]]
+    total = prod(sizes)
+    step = next(n for n in range(total // 2 + 1, total + 2) if gcd(n, total) == 1)
+    flat = np.arange(prod(rows)) * step % total
+    return np.stack(np.unravel_index(flat, sizes), axis=-1)
+
+
+def _size_on_axis(default: int) -> Rule:
+    return lambda layer, operator: np.array(
+        _output_shape(layer, operator)[_attribute(operator, "axis", default)]
+    )
+
+
+def _whole_output(layer: Layer, operator: Operator) -> Array:
+    return np.array(_output_shape(layer, operator), np.int64)
+
+
+def _one_hot_index(layer: Layer, operator: Operator) -> Draw:
+    return _below(_output_shape(layer, operator)[_attribute(operator, "axis", -1)])
+
+
+def _sequence_lengths(layer: Layer, operator: Operator) -> Array:
+    """A whole sequence for each item of the batch."""
+    axis = _attribute(operator, "time_axis", 0)
+    if operator.op_type != "ReverseSequence":
+        axis = _attribute(operator, "layout", 0)
+    return np.array(_shape(layer, operator, 0)[axis])
+
+
+def _key_lengths(layer: Layer, operator: Operator) -> Array:
+    """All keys count, for each item of the batch."""
+    return np.array(_shape(layer, operator, 1)[-2])
+
+
+def _mixing(slot: int) -> Rule:
+    """Weights so small that states settle: with larger ones, rounding grows from step to step
+    until results of two right programs have nothing in common.
+    """
+
+    def draw(layer: Layer, operator: Operator) -> Draw:
+        factor = 1 / sqrt(max(_shape(layer, operator, slot)[-1], 1))
+        return Draw(FLOATS.low * factor, FLOATS.high * factor, FLOATS.signed)
+
+    return draw
+
+
+def _flat_output_index(layer: Layer, operator: Operator) -> Draw:
+    return _below(prod(_output_shape(layer, operator)))
+
+
+def _class_index(layer: Layer, operator: Operator) -> Draw:
+    return _below(_shape(layer, operator, 0)[1])
+
+
+def _exponent(layer: Layer, operator: Operator) -> Draw | Array:
+    """Squares, where there is one exponent: that is what models have."""
+    return Draw(0.5, 2.0) if prod(_shape(layer, operator, 1)) > 1 else np.array(2.0)
+
+
+_BYTES = {0: _always(Draw(-100, 255)), 1: _always(Draw(-60, 60))}
+"""Bytes of all kinds, now and then zero: what doesn't fit is taken modulo 256. Weights are so small
+that two products fit into 16 bits: on CPUs without VNNI, ONNX Runtime lets larger sums saturate."""
+
+_QUANTIZED = {1: _always(POSITIVE), 2: _always(ZERO)}
+_QLINEAR = {slot: _always(POSITIVE) for slot in (1, 4, 6)} | {
+    slot: _always(ZERO) for slot in (2, 5, 7)
+}
+
+_RECURRENT = {1: _mixing(1), 2: _mixing(2), 4: _sequence_lengths}
+
+STANDARD = frozenset({"", "ai.onnx.ml"})
+
+RULES: Mapping[str, Mapping[int, Rule]] = {
+    "Acosh": {0: _always(Draw(1.1, 2.0))},
+    "ArrayFeatureExtractor": {1: lambda layer, operator: _below(_shape(layer, operator, 0)[-1])},
+    "Attention": {6: _key_lengths},
+    "Atanh": {0: _always(Draw(0.3, 0.9, signed=True))},
+    "BatchNormalization": {4: _always(POSITIVE)},
+    "Bernoulli": {0: _always(POSITIVE)},
+    "BitShift": {1: _always(Draw(0, 7))},
+    "ConstantOfShape": {0: _whole_output},
+    "ConvInteger": {2: _always(ZERO), 3: _always(ZERO)},
+    "CumProd": {1: _always(ZERO)},
+    "CumSum": {1: _always(ZERO)},
+    "DequantizeLinear": _QUANTIZED,
+    "Expand": {1: _whole_output},
+    "GRU": _RECURRENT,
+    "Gather": {1: _index_on_axis(0)},
+    "GatherElements": {1: _index_on_axis(0)},
+    "GatherND": {1: _index_tuple},
+    "LSTM": _RECURRENT,
+    "Log": {0: _always(POSITIVE)},
+    "MatMulInteger": _BYTES | {2: _always(INTEGERS), 3: _always(INTEGERS)},
+    "MaxUnpool": {1: _flat_output_index},
+    "NegativeLogLikelihoodLoss": {1: _class_index},
+    "OneHot": {0: _one_hot_index, 1: _size_on_axis(-1)},
+    "Pow": {0: _always(POSITIVE), 1: _exponent},
+    "QLinearConv": _QLINEAR,
+    "QLinearMatMul": _QLINEAR,
+    "QuantizeLinear": _QUANTIZED,
+    "RNN": _RECURRENT,
+    "ReduceLogSum": {0: _always(POSITIVE)},
+    "Reshape": {1: _whole_output},
+    "ReverseSequence": {1: _sequence_lengths},
+    "RoiAlign": {2: lambda layer, operator: _below(_shape(layer, operator, 0)[0])},
+    "RotaryEmbedding": {3: lambda layer, operator: _below(_shape(layer, operator, 1)[0])},
+    "Scatter": {1: _distinct_on_axis},
+    "ScatterElements": {1: _distinct_on_axis},
+    "ScatterND": {1: _distinct_tuples},
+    "SoftmaxCrossEntropyLoss": {1: _class_index},
+    "Sqrt": {0: _always(POSITIVE)},
+    "TensorScatter": {2: _always(ZERO)},
+    "TopK": {1: _size_on_axis(-1)},
+    "Trilu": {1: _always(ZERO)},
+}
+"""For operators that don't take every number: what each input, by its place, may hold."""

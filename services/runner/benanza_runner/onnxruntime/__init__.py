@@ -1,0 +1,1 @@
+"""Layers timed with ONNX Runtime, on a CPU or an NVIDIA GPU."""

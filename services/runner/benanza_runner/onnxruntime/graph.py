@@ -1,0 +1,90 @@
+"""The nodes that ONNX Runtime makes of a layer."""
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+from onnx import ModelProto, TensorProto, helper
+
+from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.layer_model import LayerModel, placeholder
+from benanza_runner.onnxruntime.session import Provider, session_options
+
+EXTERNAL_FROM_BYTES = 65_536
+WEIGHTS_FILE = "weights"
+UNFOLDED_FROM_BYTES = 64_000_000
+
+
+def as_run(model: LayerModel, folder: Path, provider: Provider, *, optimised: bool) -> LayerModel:
+    """The model that ONNX Runtime makes of this one, which it would run node by node.
+
+    `optimised` with fused nodes, but without layouts of the library's own, since a layer has
+    to hand on its result as ONNX says; otherwise only with the casts and the functions'
+    bodies that missing kernels make necessary. Files are written in `folder`, which should
+    be empty. Raises whatever ONNX Runtime raises when it refuses a model.
+    """
+    # It writes the weights down with the model, which takes seconds for the largest ones.
+    # As inputs they stay out of it; no fusion folds others into weights of that size.
+    unfolded = {
+        name: array
+        for name, array in model.constants.items()
+        if array.nbytes >= UNFOLDED_FROM_BYTES
+    }
+    folded = {name: array for name, array in model.constants.items() if name not in unfolded}
+    options = session_options(folded, provider, threads=1)
+    if optimised:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    path = folder / "optimised.onnx"
+    options.optimized_model_filepath = str(path)
+    prefix = "session.optimized_model_external_initializers_"
+    options.add_session_config_entry(prefix + "file_name", WEIGHTS_FILE)
+    options.add_session_config_entry(prefix + "min_size_in_bytes", str(EXTERNAL_FROM_BYTES))
+    ort.InferenceSession(
+        _with_inputs(model.proto, unfolded).SerializeToString(),
+        options,
+        providers=[(provider.name, dict(provider.options))],
+    )
+    proto = ModelProto.FromString(path.read_bytes())
+    constants = {
+        tensor.name: _read_weights(tensor, folder)
+        for tensor in proto.graph.initializer
+        if tensor.data_location == TensorProto.EXTERNAL
+    }
+    return LayerModel(_with_constants(proto, unfolded), constants | unfolded, model.inputs)
+
+
+def _with_inputs(proto: ModelProto, names: dict[str, Array]) -> ModelProto:
+    """With these initializers as inputs."""
+    changed = ModelProto()
+    changed.CopyFrom(proto)
+    kept = [tensor for tensor in proto.graph.initializer if tensor.name not in names]
+    del changed.graph.initializer[:]
+    changed.graph.initializer.extend(kept)
+    changed.graph.input.extend(
+        helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+        for tensor in proto.graph.initializer
+        if tensor.name in names
+    )
+    return changed
+
+
+def _with_constants(proto: ModelProto, names: dict[str, Array]) -> ModelProto:
+    """The inverse of `_with_inputs`."""
+    inputs = list(proto.graph.input)
+    del proto.graph.input[:]
+    for info in inputs:
+        if info.name in names:
+            shape = names[info.name].shape
+            kind = info.type.tensor_type.elem_type
+            proto.graph.initializer.append(placeholder(info.name, kind, shape))
+        else:
+            proto.graph.input.append(info)
+    return proto
+
+
+def _read_weights(tensor: TensorProto, folder: Path) -> Array:
+    where = {entry.key: entry.value for entry in tensor.external_data}
+    dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
+    count = int(np.prod(tensor.dims, dtype=np.int64))
+    path = folder / where["location"]
+    return np.fromfile(path, dtype, count, offset=int(where.get("offset", 0))).reshape(tensor.dims)

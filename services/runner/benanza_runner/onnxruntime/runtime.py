@@ -1,0 +1,160 @@
+"""Layers timed with ONNX Runtime, on the CPU or on an NVIDIA GPU."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Literal
+
+import onnxruntime as ort
+import psutil
+
+from benanza_runner import nvidia
+from benanza_runner.ceilings import measured_ceilings
+from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.measuring.sampling import Samples, collect
+from benanza_runner.measuring.stopping import Rule
+from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
+from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, opsets
+from benanza_runner.onnx_layers.precision import PrecisionError, retyped
+from benanza_runner.onnxruntime.copies import copies_for, replicated
+from benanza_runner.onnxruntime.graph import as_run
+from benanza_runner.onnxruntime.session import CPU, Provider, Session, empty_call_us
+from benanza_runner.reasons import one_line
+from benanza_runner.runtime import Outcome, Runtime
+from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
+from benanza_schemas.events import Ceiling, System, identified
+from benanza_schemas.layer import Layer, Precision
+
+METHOD = "copies of the layer in one call, warm; 1"
+"""How layers are timed. Raised by one when times change without the system changing."""
+
+PROBES = 3
+"""Calls of one copy, of which the fastest says how many copies a call should have."""
+
+
+class OnnxRuntime(Runtime):
+    """ONNX Runtime on one device.
+
+    `threads` is what an operator may use; by default the physical cores that this process
+    may use. A layer of one operator is run as it stands. A group is run as the one node that
+    ONNX Runtime fuses it to; what it doesn't fuse is a failed variant. Either way many copies
+    of the node go into one call, which is timed.
+    """
+
+    def __init__(self, device: Literal["cpu", "cuda"] = "cpu", threads: int | None = None) -> None:
+        self._device = device
+        self._threads = threads or available_cores()
+        self._library = f"onnxruntime-{device}"
+        self._rule = Rule()
+        self._empty_call_us = empty_call_us(self._provider("fp32"), self._threads)
+
+    def _provider(self, precision: Precision) -> Provider:
+        if self._device == "cpu":
+            return CPU
+        # The provider multiplies float32 in TF32 unless told not to.
+        options = {"use_tf32": "1" if precision == "tf32" else "0"}
+        return Provider("CUDAExecutionProvider", "cuda", options)
+
+    def system(self) -> System:
+        gpu = nvidia.gpu() if self._device == "cuda" else nvidia.NO_GPU
+        return identified(
+            System(
+                system_id="0" * 32,
+                runtime="onnxruntime",
+                accelerator=gpu.name,
+                driver=gpu.driver,
+                cuda=gpu.cuda,
+                cudnn=gpu.cudnn,
+                cublas=gpu.cublas,
+                cpu=cpu_name(),
+                threads=self._threads,
+                libraries={"onnxruntime": ort.__version__},
+                method=METHOD,
+            )
+        )
+
+    def _refusal(self, layer: Layer, precision: Precision) -> str | None:
+        """Why this layer can't be tried at this precision, or None if it can."""
+        if precision == "tf32" and self._device == "cpu":
+            return "TF32 is a mode of GPUs; a CPU has none"
+        try:
+            opsets(retyped(layer, precision))
+        except (PrecisionError, UnknownVersionError) as error:
+            return str(error)
+        return None
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        refusal = self._refusal(layer, precision)
+        if refusal is not None:
+            return Outcome(failure=refusal)
+        try:
+            model = layer_model(retyped(layer, precision))
+            return self._measure(layer, model, precision)
+        except LayerModelError as error:
+            return Outcome(failure=str(error))
+        except MemoryError:
+            return Outcome(failure="there is not enough memory for its inputs and weights")
+        except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
+            return Outcome(failure=one_line(f"ONNX Runtime: {one_line(str(error))}"))
+
+    def _measure(self, layer: Layer, model: LayerModel, precision: Precision) -> Outcome:
+        provider = self._provider(precision)
+        environment = _environment()
+        started = time.perf_counter()
+        is_group = len(layer.operators) > 1
+        if is_group or precision in ("fp16", "bf16"):
+            with tempfile.TemporaryDirectory(prefix="benanza-") as folder:
+                model = as_run(model, Path(folder), provider, optimised=is_group)
+        ran = [node.op_type for node in model.proto.graph.node]
+        algorithm = "+".join(ran)
+        failure = _not_as_asked(layer, ran)
+        if failure:
+            failed = FailedVariant(library=self._library, algorithm=layer.title(), failure=failure)
+            return Outcome(variants=(failed,), environment=environment)
+        session = self._session(model, 1, provider)
+        probe_us = min(session.call().us for _ in range(PROBES))
+        constant_bytes = sum(array.nbytes for array in model.constants.values())
+        copies = copies_for(probe_us - self._empty_call_us, constant_bytes)
+        if copies > 1:
+            # The threads of two sessions would wait for work on the same cores.
+            del session
+            session = self._session(model, copies, provider)
+        ready = time.perf_counter()
+        samples = collect(session.call, self._rule)
+        environment["session_seconds"] = f"{ready - started:.3f}"
+        environment["copies"] = str(copies)
+        environment["disturbed_samples"] = str(samples.dropped)
+        variant = self._variant(algorithm, samples, copies)
+        return Outcome(variants=(variant,), environment=environment)
+
+    def _session(self, model: LayerModel, copies: int, provider: Provider) -> Session:
+        proto = replicated(model.proto, copies)
+        return Session(proto, model.constants, model.inputs, provider, self._threads)
+
+    def _variant(self, algorithm: str, samples: Samples, copies: int) -> TimedVariant:
+        times = tuple(max(us - self._empty_call_us, 0.0) / copies for us in samples.calls_us)
+        return timed_variant(self._library, algorithm, times, samples.stopped_by)
+
+    def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
+        return measured_ceilings(self, precision)
+
+
+def _not_as_asked(layer: Layer, ran: list[str]) -> str:
+    """Why the nodes that ONNX Runtime would run are no measure of the layer, if they aren't."""
+    asked = [operator.op_type for operator in layer.operators]
+    if ran.count("Cast") > asked.count("Cast"):
+        return "ONNX Runtime has no kernel for this type: it casts to float32 and back"
+    if len(asked) > 1 and len(ran) > 1:
+        return f"ONNX Runtime runs it as {len(ran)} calls: {', '.join(ran)}"
+    if not ran:
+        return "ONNX Runtime computes it beforehand: there is nothing left to run"
+    return ""
+
+
+def _environment() -> dict[str, str]:
+    environment = {"load_average": f"{os.getloadavg()[0]:.2f}"}
+    frequency = psutil.cpu_freq()
+    if frequency is not None:
+        environment["cpu_mhz"] = f"{frequency.current:.0f}"
+    return environment

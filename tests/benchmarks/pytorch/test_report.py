@@ -1,0 +1,112 @@
+"""Tables of bounds beside PyTorch's times, with made-up ones."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benchmarks.pytorch.report import (
+    Bounded,
+    Lacking,
+    Row,
+    Software,
+    Timed,
+    TorchAttempt,
+    append,
+    markdown,
+    read,
+)
+
+ATTEMPTS = (
+    TorchAttempt(configuration="eager, NCHW", median_us=900.0, iqr_us=1.0, samples=20, error=1e-4),
+    TorchAttempt(
+        configuration="compiled, NHWC", median_us=400.0, iqr_us=0.5, samples=20, error=1e-4
+    ),
+    TorchAttempt(configuration="compiled, NCHW", median_us=9.0, iqr_us=0.5, failure="wrong result"),
+)
+PEER = Timed(model="resnet50", precision="fp16", batch=1, attempts=ATTEMPTS)
+BOUND = Bounded(
+    model="resnet50",
+    precision="fp16",
+    batch=1,
+    bound_us=320.0,
+    spread_us=1.0,
+    parallel_us=310.0,
+    layout="NHWC",
+    calls=57,
+    counted=121,
+)
+PARTIAL = msgspec.structs.replace(
+    BOUND, lacking=(Lacking("no library runs it", {"LRN": 2, "TopK": 1}),)
+)
+
+
+def test_the_best_is_the_fastest_right_one() -> None:
+    best = PEER.best()
+    assert best is not None
+    assert best.configuration == "compiled, NHWC"
+    assert msgspec.structs.replace(PEER, attempts=ATTEMPTS[2:]).best() is None
+
+
+def test_a_row_has_the_bound_and_what_pytorch_takes() -> None:
+    assert (
+        "| resnet50 | fp16 | 1 | 320.0 | NHWC | 57 | 400.0 | compiled, NHWC | 1.25 | 121 of 121 |"
+        in markdown([PEER, BOUND]).splitlines()
+    )
+
+
+def test_a_bound_that_lacks_layers_says_which_and_promises_no_ratio() -> None:
+    lines = markdown([PEER, PARTIAL]).splitlines()
+    assert any(line.endswith("| at most 1.25 | 118 of 121 |") for line in lines)
+    assert lines[-1] == (
+        "- resnet50 fp16 batch 1, not in the bound: 2 LRN, 1 TopK: no library runs it"
+    )
+
+
+def test_each_configuration_has_a_column_and_a_wrong_one_its_reason() -> None:
+    text = markdown([PEER, BOUND])
+    assert "| resnet50 | fp16 | 1 | 900.0 | 400.0 | – |" in text
+    assert "- resnet50 fp16 batch 1, PyTorch, compiled, NCHW: wrong result" in text
+
+
+@pytest.mark.parametrize(
+    ("rows", "note"),
+    [
+        ([PEER], "resnet50 fp16 batch 1: no bound was measured"),
+        ([BOUND], "resnet50 fp16 batch 1: not timed in PyTorch"),
+        (
+            [BOUND, Timed(model="resnet50", precision="fp16", batch=1, failure="no time")],
+            "resnet50 fp16 batch 1, PyTorch: no time",
+        ),
+        (
+            [PEER, Bounded(model="resnet50", precision="fp16", batch=1, failure="no export")],
+            "resnet50 fp16 batch 1, bound: no export",
+        ),
+    ],
+)
+def test_what_is_not_there_has_its_reason(rows: list[Row], note: str) -> None:
+    text = markdown(rows)
+    assert f"- {note}" in text.splitlines()
+    assert "1.25" not in text
+
+
+def test_of_two_rows_of_the_same_the_later_counts() -> None:
+    slower = msgspec.structs.replace(BOUND, bound_us=200.0)
+    text = markdown([slower, PEER, BOUND])
+    assert "| 1.25 |" in text
+    assert "| 2.00 |" not in text
+
+
+def test_rows_come_back_from_files(tmp_path: Path) -> None:
+    rows: list[Row] = [Software("PyTorch", {"torch": "2.11"}), PEER, PARTIAL]
+    for row in rows[:2]:
+        append(tmp_path / "a", row)
+    append(tmp_path / "b", rows[2])
+    assert read([tmp_path / "a", tmp_path / "b"]) == rows
+    assert markdown(rows).startswith("PyTorch: torch 2.11.\n")
+
+
+def test_what_is_no_row_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text('{"type": "Other"}\n', encoding="utf-8")
+    with pytest.raises(msgspec.DecodeError):
+        read([tmp_path / "a"])

@@ -1,0 +1,75 @@
+"""Generated kernels compiled for the processor: their threads run one after the other.
+
+Kernels whose threads exchange anything need a GPU.
+"""
+
+import ctypes
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benanza_runner.arrays import Array
+
+HEAD = """
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __restrict__
+#define __align__(size) alignas(size)
+using std::max;
+using std::min;
+static struct { unsigned x; } blockIdx, blockDim, threadIdx;
+static float rsqrtf(float v) { return 1.0f / std::sqrt(v); }
+static float __int_as_float(unsigned bits) { float v; std::memcpy(&v, &bits, 4); return v; }
+"""
+THREADS = 64
+ALIGNMENT = 64
+
+C_TYPES: dict[str, Any] = {"float": ctypes.c_float, "int": ctypes.c_int, "unsigned": ctypes.c_uint}
+
+
+def run(source: str, folder: Path, threads: int, *arguments: Array | float) -> None:
+    """Runs so many threads of the only kernel of a source, on arrays of float32 and numbers.
+
+    Arrays have to be `aligned`.
+    """
+    if shutil.which("c++") is None:
+        pytest.skip("there is no C++ compiler here")
+    found = re.search(r"__global__ void (\w+)\(([^)]*)\)", source)
+    assert found, "there is a kernel"
+    name, parameters = found[1], [each.split() for each in found[2].split(",")]
+    names = [each[-1].lstrip("*") for each in parameters]
+    start = f"""
+extern "C" void start({found[2]}, int blocks) {{
+  blockDim.x = {THREADS};
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)
+    for (threadIdx.x = 0; threadIdx.x < {THREADS}; ++threadIdx.x) {name}({", ".join(names)});
+}}
+"""
+    written, library = folder / f"{name}.cpp", folder / f"{name}.so"
+    written.write_text(HEAD + source.replace("#pragma unroll", "//") + start, encoding="utf-8")
+    command = "c++ -O0 -std=c++17 -shared -fPIC -w".split()
+    subprocess.run([*command, written, "-o", library], check=True)
+    given = [
+        ctypes.c_void_p(value.ctypes.data)
+        if isinstance(value, np.ndarray)
+        else C_TYPES[parameter[0]](value)
+        for parameter, value in zip(parameters, arguments, strict=True)
+    ]
+    ctypes.CDLL(str(library)).start(*given, -(-threads // THREADS))
+
+
+def aligned(array: Array) -> Array:
+    """A copy as float32 that lies in memory as a GPU's allocations do."""
+    room = np.zeros(array.size + ALIGNMENT, np.float32)
+    first = -room.ctypes.data % ALIGNMENT // room.itemsize
+    room[first : first + array.size] = array.reshape(-1)
+    return room[first : first + array.size].reshape(array.shape)

@@ -1,0 +1,32 @@
+"""Activations as C, compiled, against the same in NumPy."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benanza_runner.cuda.calls import Elementwise, Operand
+from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
+from tests.runner.cuda.numpy_calls import ACTIVATIONS, elementwise
+
+NUMBERS: dict[str, tuple[float, ...]] = {
+    "Clip": (-1.5, 2.5),
+    "Elu": (0.375,),
+    "HardSigmoid": (0.25, 0.625),
+    "HardSwish": (0.25, 0.625),
+    "LeakyRelu": (0.1,),
+    "Selu": (1.6732632, 1.050701),
+    "Swish": (1.5,),
+}
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_pattern(name: str, tmp_path: Path) -> None:
+    numbers = NUMBERS.get(name, ())
+    value = np.linspace(-90, 90, 721)
+    statement = f"float t0 = {expression(name, numbers, 'in0')};"
+    call = Elementwise(value.shape, (Operand(value.shape, (0,)),), (statement,), "t0")
+    found = elementwise(call, {"in0": value}, tmp_path)
+    np.testing.assert_allclose(found, ACTIVATIONS[name](value, *numbers), rtol=1e-5, atol=1e-6)

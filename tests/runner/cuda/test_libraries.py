@@ -1,0 +1,100 @@
+"""Libraries offer candidates as the search expects: one made up, and all of those of a GPU."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benanza_runner.cuda.available import why_unavailable
+from benanza_runner.cuda.device_memory import DeviceMemory
+from benanza_runner.cuda.library import Library
+from benanza_runner.cuda.search.instruments import Timer
+from tests.runner.cuda.library_contract import LibraryContract
+from tests.runner.cuda.made_up_device import MadeUpDevice
+from tests.runner.cuda.numpy_library import NumpyLibrary
+
+LIBRARIES = (
+    "CudnnGraph",
+    "CudnnAlgorithms",
+    "CudnnTransposed",
+    "CudnnLegacy",
+    "CudnnReductions",
+    "CudnnRecurrent",
+    "CublasLt",
+    "CublasLtIntegers",
+    "RowProducts",
+    "IntegerProducts",
+    "ElementwiseKernels",
+    "PoolingKernels",
+    "SoftmaxLrnKernels",
+    "MovementKernels",
+    "GatheringKernels",
+    "PadResizeKernels",
+    "RankingKernels",
+    "ReductionKernels",
+    "NormKernels",
+    "TransposedKernels",
+    "AttentionKernels",
+)
+"""The classes of the GPU's libraries, in the order in which they are asked."""
+
+
+class TestNumpyLibrary(LibraryContract):
+    @pytest.fixture
+    def library(self, tmp_path: Path) -> Library:
+        return NumpyLibrary(tmp_path)
+
+    @pytest.fixture
+    def memory(self) -> DeviceMemory:
+        return DeviceMemory(np)
+
+    @pytest.fixture
+    def timer(self) -> Timer:
+        return MadeUpDevice()
+
+
+class Gpu:
+    """A runtime's libraries, and the stream on which they start their work."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        from benanza_runner.cuda.runtime import CudaRuntime
+
+        runtime = CudaRuntime(plans=4, algorithms=4, interleaved=False)
+        self.libraries = {type(each).__name__: each for each in runtime.libraries()}
+        self.stream: Any = cupy.cuda.get_current_stream()  # A runtime begins with making its own.
+        self.memory = DeviceMemory(cupy)
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Gpu:
+    reason = why_unavailable()
+    if reason is not None:
+        pytest.skip(f"the GPU runtime {reason}")
+    return Gpu()
+
+
+@pytest.mark.gpu
+class TestGpuLibraries(LibraryContract):
+    @pytest.fixture(params=LIBRARIES)
+    def library(self, gpu: Gpu, request: pytest.FixtureRequest) -> Library:
+        gpu.stream.use()
+        found: Library = gpu.libraries[request.param]
+        return found
+
+    @pytest.fixture
+    def memory(self, gpu: Gpu) -> DeviceMemory:
+        return gpu.memory
+
+    @pytest.fixture
+    def timer(self, gpu: Gpu) -> Timer:
+        from benanza_runner.cuda.timing.graph_timer import GraphTimer
+
+        return GraphTimer(gpu.stream)
+
+
+@pytest.mark.gpu
+def test_every_library_is_tested(gpu: Gpu) -> None:
+    assert tuple(gpu.libraries) == LIBRARIES

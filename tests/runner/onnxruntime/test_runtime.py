@@ -1,0 +1,269 @@
+"""Layers timed with ONNX Runtime: what it takes is what it takes inside a model.
+
+The times that are compared are taken in turns, and the least or the median of each counts, since
+another program may hold the processor during any of them.
+"""
+
+import json
+import re
+import statistics
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+
+from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
+from benanza_runner.onnxruntime.runtime import OnnxRuntime
+from benanza_runner.onnxruntime.session import CPU, Session, session_options
+from benanza_runner.runtime import Runtime
+from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
+from benanza_schemas.codec import decode, encode
+from benanza_schemas.events import SystemMeasured, event_id, identified
+from benanza_schemas.layer import Layer, Precision, Tensor
+from benanza_schemas.vocabulary import StoppedBy
+from tests.runner.layers import conv, conv_group, floats, gemm, operator, relu, single, weights
+from tests.runner.runtime_contract import RuntimeContract
+
+ROUNDS = 5
+
+
+@pytest.fixture(scope="module")
+def runtime() -> OnnxRuntime:
+    return OnnxRuntime(threads=1)
+
+
+class TestOnnxRuntime(RuntimeContract):
+    @pytest.fixture
+    def runtime(self) -> Runtime:
+        return OnnxRuntime(threads=1)
+
+
+def only_variant(runtime: OnnxRuntime, layer: Layer, precision: Precision) -> AnyVariant:
+    outcome = runtime.measure(layer, precision)
+    assert outcome.failure == ""
+    (variant,) = outcome.variants
+    return variant
+
+
+def measured(runtime: OnnxRuntime, layer: Layer) -> TimedVariant:
+    variant = only_variant(runtime, layer, "fp32")
+    assert isinstance(variant, TimedVariant)
+    return variant
+
+
+def failed(runtime: OnnxRuntime, layer: Layer, precision: Precision = "fp32") -> FailedVariant:
+    variant = only_variant(runtime, layer, precision)
+    assert isinstance(variant, FailedVariant)
+    return variant
+
+
+def least_us(runtime: OnnxRuntime, layer: Layer) -> float:
+    return measured(runtime, layer).minimum_us
+
+
+def chain_of_relus(length: int, elements: int) -> LayerModel:
+    """A model: each Relu reads what the one before it wrote."""
+    operators = tuple(operator("Relu", 6, (at,), (at + 1,)) for at in range(length))
+    return layer_model(Layer((floats(elements),) * (length + 1), operators, (length,)))
+
+
+def least_call_us(model: LayerModel) -> float:
+    """Over several sessions, too: where a session's memory lies makes a factor of two."""
+    sessions = (Session(model.proto, {}, model.inputs, CPU, 1) for _ in range(ROUNDS))
+    return min(session.call().us for session in sessions for _ in range(200))
+
+
+@pytest.mark.alone
+def test_a_small_layer_takes_what_it_takes_in_a_model(runtime: OnnxRuntime) -> None:
+    """The overhead of a call is not the layer's: it is some ten times what the layer takes."""
+    models = chain_of_relus(200, 1_000), chain_of_relus(1, 1_000)
+    rounds = [(*map(least_call_us, models), least_us(runtime, relu(1_000))) for _ in range(ROUNDS)]
+    in_model_us = min(model_us for model_us, _, _ in rounds) / 200
+    call_us = min(call_us for _, call_us, _ in rounds)
+    layer_us = statistics.median(layer_us for _, _, layer_us in rounds)
+    assert in_model_us / 2 < layer_us < in_model_us * 2
+    assert layer_us < call_us / 2
+
+
+class Net:
+    """A ResNet's basic block, profiled by ONNX Runtime itself."""
+
+    def __init__(self, folder: Path) -> None:
+        x, kernels = floats(1, 64, 28, 28), weights(64, 64, 3, 3)
+        tensors = (x, kernels, x, x, kernels, x, x, x)
+        operators = (
+            operator("Conv", 11, (0, 1), (2,), kernel_shape=(3, 3), pads=(1, 1, 1, 1)),
+            operator("Relu", 13, (2,), (3,)),
+            operator("Conv", 11, (3, 4), (5,), kernel_shape=(3, 3), pads=(1, 1, 1, 1)),
+            operator("Add", 13, (5, 0), (6,)),
+            operator("Relu", 13, (6,), (7,)),
+        )
+        self._model = layer_model(Layer(tensors, operators, (7,)))
+        self._folder = folder
+
+    def least_conv_us(self, calls: int) -> float:
+        options = session_options(self._model.constants, CPU, threads=1)
+        options.enable_profiling = True
+        options.profile_file_prefix = str(self._folder / "profile")
+        session = ort.InferenceSession(self._model.proto.SerializeToString(), options)
+        for _ in range(calls):
+            session.run(None, self._model.inputs)
+        events = json.loads(Path(session.end_profiling()).read_text())
+        times = [
+            event["dur"]
+            for event in events
+            if event["name"].endswith("_kernel_time") and event["args"]["op_name"] == "Conv"
+        ]
+        assert len(times) == 2 * calls
+        return float(min(times))
+
+
+@pytest.mark.alone
+def test_a_convolution_takes_what_the_profiler_says(runtime: OnnxRuntime, tmp_path: Path) -> None:
+    net, layer = Net(tmp_path), conv(64, 28)
+    rounds = [(net.least_conv_us(50), least_us(runtime, layer)) for _ in range(ROUNDS)]
+    profiled_us, layer_us = map(min, zip(*rounds, strict=True))
+    # Other programs only add to a time. Where memory lies makes a difference of a tenth.
+    assert layer_us == pytest.approx(profiled_us, rel=0.25)
+
+
+@pytest.mark.alone
+def test_twice_the_work_takes_twice_the_time(runtime: OnnxRuntime) -> None:
+    one, two = gemm(256, 256, 256), gemm(512, 256, 256)
+    times = [(least_us(runtime, one), least_us(runtime, two)) for _ in range(ROUNDS)]
+    ratio = min(t for _, t in times) / min(t for t, _ in times)
+    assert 1.6 < ratio < 2.4
+
+
+@pytest.mark.parametrize("layer", [relu(100), conv(8, 16), gemm(1, 512, 64)], ids=Layer.title)
+def test_samples_and_their_summary(runtime: OnnxRuntime, layer: Layer) -> None:
+    outcome = runtime.measure(layer, "fp32")
+    (variant,) = outcome.variants
+    assert isinstance(variant, TimedVariant)
+    assert (variant.library, variant.algorithm) == ("onnxruntime-cpu", layer.title())
+    assert variant.stopped_by in (StoppedBy.CONVERGED, StoppedBy.CAP)
+    assert 5 <= len(variant.samples_us) <= 1_000
+    assert min(variant.samples_us) > 0
+    assert variant.minimum_us == min(variant.samples_us)
+    assert variant.median_us == pytest.approx(np.median(variant.samples_us))
+    lower, upper = np.percentile(variant.samples_us, (25, 75))
+    assert variant.iqr_us == pytest.approx(upper - lower)
+    environment = outcome.environment
+    assert {"copies", "disturbed_samples", "load_average", "session_seconds"} <= set(environment)
+    assert int(environment["copies"]) > 1
+
+
+def test_a_large_layer_is_called_alone(runtime: OnnxRuntime) -> None:
+    outcome = runtime.measure(gemm(512, 1024, 1024), "fp32")
+    assert outcome.environment["copies"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("group", "algorithm"),
+    [
+        (conv_group(8, 16, "Relu"), "FusedConv"),
+        (conv_group(8, 16, "BatchNormalization"), "Conv"),
+        (conv_group(8, 16, "BatchNormalization", "Relu"), "FusedConv"),
+    ],
+)
+def test_a_group_that_runs_as_one_call(runtime: OnnxRuntime, group: Layer, algorithm: str) -> None:
+    variant = measured(runtime, group)
+    assert variant.algorithm == algorithm
+    assert variant.median_us
+
+
+def test_a_group_that_runs_as_several_calls(runtime: OnnxRuntime) -> None:
+    variant = failed(runtime, conv_group(8, 16, "BatchNormalization", "Add", "Relu"))
+    assert variant.failure == "ONNX Runtime runs it as 3 calls: Conv, Add, Relu"
+    assert variant.algorithm == "Conv+BatchNormalization+Add+Relu"
+
+
+def test_a_group_that_is_computed_beforehand(runtime: OnnxRuntime) -> None:
+    operators = (operator("Relu", 13, (0,), (1,)), operator("Relu", 13, (1,), (2,)))
+    group = Layer((weights(4), floats(4), floats(4)), operators, (2,))
+    assert "nothing left to run" in failed(runtime, group).failure
+
+
+def test_a_type_without_kernels_is_a_failure(runtime: OnnxRuntime) -> None:
+    failure = failed(runtime, conv(2, 4), "fp16").failure
+    assert failure == "ONNX Runtime has no kernel for this type: it casts to float32 and back"
+
+
+@pytest.mark.parametrize(
+    ("layer", "precision", "reason"),
+    [
+        (relu(4), "tf32", "TF32 is a mode of GPUs; a CPU has none"),
+        (conv(2, 4), "bf16", "Conv in version 1 takes no bfloat16"),
+        (
+            single("Relu", 1, (floats(4),), (floats(4),)),
+            "fp32",
+            "Relu in version 1 is older than opset 7",
+        ),
+    ],
+)
+def test_refused(runtime: OnnxRuntime, layer: Layer, precision: Precision, reason: str) -> None:
+    outcome = runtime.measure(layer, precision)
+    assert outcome.variants == ()
+    assert outcome.failure.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("layer", "reason"),
+    [
+        (
+            single("Nonsense", 1, (floats(2),), (floats(2),), domain="mine"),
+            "ONNX Runtime: .*mine:Nonsense",
+        ),
+        (
+            single("Relu", 14, (Tensor("bool", (2,)),), (Tensor("bool", (2,)),)),
+            r"ONNX Runtime: .*tensor\(bool\).* of operator \(Relu\)",
+        ),
+        (single("Identity", 13, (Tensor("string", (2,)),), (floats(2),)), "Identity reads string"),
+        (
+            single("Gather", 13, (floats(4, 5), Tensor("int64", (7,))), (floats(8, 5),), axis=0),
+            "ONNX Runtime: .*shape",
+        ),
+    ],
+)
+def test_what_can_not_be_run_fails_with_the_reason(
+    runtime: OnnxRuntime, layer: Layer, reason: str
+) -> None:
+    outcome = runtime.measure(layer, "fp32")
+    assert outcome.variants == ()
+    assert re.match(reason, outcome.failure)
+
+
+def test_an_operator_of_onnx_runtimes_own_domain(runtime: OnnxRuntime) -> None:
+    layer = single("FastGelu", 1, (floats(1, 64),), (floats(1, 64),), domain="com.microsoft")
+    assert measured(runtime, layer).algorithm == "FastGelu"
+
+
+def test_the_system(runtime: OnnxRuntime) -> None:
+    system = runtime.system()
+    assert system == identified(system)
+    assert (system.runtime, system.threads, system.accelerator) == ("onnxruntime", 1, "")
+    assert system.libraries == {"onnxruntime": ort.__version__}
+    assert system.cpu
+    assert system.method
+    assert OnnxRuntime(threads=2).system().system_id != system.system_id
+
+
+@pytest.mark.alone
+def test_no_layer_is_faster_than_the_ceilings(runtime: OnnxRuntime) -> None:
+    ceilings = {ceiling.name: ceiling for ceiling in runtime.ceilings("fp32")}
+    assert sorted(ceilings) == ["bandwidth", "flops"]
+    assert 1e9 < ceilings["bandwidth"].value < 1e13
+    assert 1e9 < ceilings["flops"].value < 1e14
+    product_us = least_us(runtime, gemm(384, 384, 384))
+    assert product_us * ceilings["flops"].value * 1e-6 > 0.9 * 2 * 384**3
+    relu_us = least_us(runtime, relu(100_000))
+    assert relu_us * ceilings["bandwidth"].value * 1e-6 > 0.9 * 800_000
+    described = SystemMeasured(
+        event_id=event_id("SystemMeasured", "test"),
+        system=runtime.system(),
+        measured_at=datetime(2026, 1, 1, tzinfo=UTC),
+        ceilings=tuple(ceilings.values()),
+    )
+    assert decode(encode(described)) == described

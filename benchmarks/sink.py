@@ -20,7 +20,7 @@ from benanza_backbone.clickhouse.rows import Row, rows
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_schemas.events import LayerMeasured, System, Variant, event_id, identified
 from benanza_schemas.vocabulary import StoppedBy
 

@@ -3,6 +3,7 @@ are found: few modules in a folder, and no class that is called as another one.
 """
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -150,3 +151,29 @@ def test_what_is_looked_for_is_found() -> None:
 def test_all_modules_are_looked_at(found: list[Import]) -> None:
     assert {name.split(".")[0] for name in modules()} == PACKAGES.keys()
     assert ("benanza.cli", "benanza.commands.running.run", True) in found
+
+
+PAGE = ROOT / "docs" / "architecture.md"
+FOLDERS = (*PACKAGES.values(), "")
+"""Where what the page names may lie: its recipes leave out the folder of the package."""
+
+
+def named(page: str) -> set[str]:
+    """The files and folders that a page names in backticks."""
+    return {
+        name
+        for name in re.findall(r"`([\w./*]+)`", page)
+        if "/" in name or name.endswith((".py", ".md", ".json"))
+    }
+
+
+def is_there(name: str) -> bool:
+    pattern = name.replace("NNNN", "*")
+    return any(any((ROOT / folder).rglob(pattern.rstrip("/"))) for folder in FOLDERS)
+
+
+def test_what_the_page_of_the_architecture_names_is_there() -> None:
+    found = named(PAGE.read_text("utf-8"))
+    assert len(found) > 50
+    assert [name for name in sorted(found) if not is_there(name)] == []
+    assert not is_there("cuda/nowhere.py")

@@ -4,9 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from benanza_runner.measuring.stopping import IN_FULL
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
-from benanza_schemas.events import PRUNED
 
 NEAR = 1.02
 """The search's choice may take so many times as long as the best of all."""
@@ -159,8 +157,8 @@ def _became(variant: AnyVariant) -> str:
     """What the search did with a variant: `timed in full, 2.32 µs`, or why it failed."""
     if isinstance(variant, FailedVariant):
         return variant.failure
-    way = "timed in full" if variant.stopped_by in IN_FULL else variant.stopped_by
-    return f"{'pruned' if way == PRUNED else way}, {variant.median_us:.2f} µs"
+    way = "timed in full" if variant.stopped_by.in_full else variant.stopped_by.name.lower()
+    return f"{way}, {variant.median_us:.2f} µs"
 
 
 def _row(row: Compared) -> str:

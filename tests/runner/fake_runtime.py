@@ -11,14 +11,15 @@ import msgspec
 
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_runner.variants import TimedVariant, timed_variant
-from benanza_schemas.events import SETTLED, Ceiling, System, Witnessed, identified
+from benanza_schemas.events import Ceiling, System, Witnessed, identified
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
+from benanza_schemas.vocabulary import StoppedBy
 
 
 def variant(us: float, algorithm: str = "fake") -> TimedVariant:
     """A variant that took exactly this long, five times."""
-    return timed_variant("fake", algorithm, (us,) * 5, SETTLED)
+    return timed_variant("fake", algorithm, (us,) * 5, StoppedBy.CONVERGED)
 
 
 class FakeRuntime(Runtime):

@@ -148,8 +148,8 @@ class RuntimeContract(ABC):
         found = runtime.ceilings("fp32")
         known = [ceiling.name for ceiling in found]
         assert known
-        assert len(known) == len(set(known))
         assert set(known) <= set(get_args(CeilingName))
+        assert len(known) == len(set(known))
         assert all(each.precision == "fp32" and each.value > 0 <= each.iqr for each in found)
 
     # Whole models

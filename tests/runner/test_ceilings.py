@@ -3,18 +3,14 @@
 import msgspec
 import pytest
 
-from benanza_runner.ceilings import (
-    STREAM_ELEMENTS,
-    measured_ceilings,
-    products,
-    streams,
-)
+from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products, streams
 from benanza_runner.onnx_layers.onnx_schemas import opsets
 from benanza_runner.onnx_layers.precision import ELEMENT_TYPE, retyped
 from benanza_runner.runtime import Outcome
 from benanza_runner.variants import FailedVariant, timed_variant
-from benanza_schemas.events import CAP, WEIGHTS_COLD, Ceiling
+from benanza_schemas.events import Ceiling
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.runner.fake_runtime import FakeRuntime, variant
 
 
@@ -56,7 +52,9 @@ def test_differences_of_times_do_not_count() -> None:
     class Interleaved(Steady):
         def measure(self, layer: Layer, precision: Precision) -> Outcome:
             outcome = super().measure(layer, precision)
-            cold = msgspec.structs.replace(outcome.variants[0], cache=WEIGHTS_COLD, minimum_us=1e-3)
+            cold = msgspec.structs.replace(
+                outcome.variants[0], cache=CacheState.WEIGHTS_COLD, minimum_us=1e-3
+            )
             return Outcome(variants=(*outcome.variants, cold))
 
     assert measured_ceilings(Interleaved(), "fp32") == measured_ceilings(Steady(), "fp32")
@@ -66,7 +64,7 @@ def test_the_spread_is_in_the_unit_of_the_rate() -> None:
     class Noisy(FakeRuntime):
         def measure(self, layer: Layer, precision: Precision) -> Outcome:
             times_us = (1.0, 1.5, 2.0, 2.0, 2.5)
-            return Outcome(variants=(timed_variant("", "", times_us, CAP),))
+            return Outcome(variants=(timed_variant("", "", times_us, StoppedBy.CAP),))
 
     for ceiling in measured_ceilings(Noisy(), "fp32"):
         assert ceiling.iqr == ceiling.value / 4

@@ -44,10 +44,6 @@ class Microbenchmark(NamedTuple):
     amount: int
 
 
-Microbenchmarks = Callable[[Precision], Iterator[Microbenchmark]]
-"""Those of one kind at a precision, in ascending size."""
-
-
 def measured_ceilings(
     runtime: Runtime, precision: Precision, rounds: int = ROUNDS
 ) -> tuple[Ceiling, ...]:
@@ -56,9 +52,10 @@ def measured_ceilings(
     Only times with warm caches count. The others are differences of two times, and may come out
     too small. Raises what `runtime.measure` raises.
     """
-    kinds: dict[CeilingName, Microbenchmarks] = {"bandwidth": streams, "flops": products}
     found = []
-    for name, microbenchmarks in kinds.items():
+    of_name: dict[CeilingName, Callable[[Precision], Iterator[Microbenchmark]]]
+    of_name = {"bandwidth": streams, "flops": products}
+    for name, microbenchmarks in of_name.items():
         reached = [
             ceiling
             for _ in range(rounds)
@@ -73,7 +70,7 @@ def _one_round(
     runtime: Runtime,
     name: CeilingName,
     precision: Precision,
-    microbenchmarks: Microbenchmarks,
+    microbenchmarks: Callable[[Precision], Iterator[Microbenchmark]],
 ) -> Iterator[Ceiling]:
     for microbenchmark in microbenchmarks(precision):
         fastest_us = math.inf

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import msgspec
 
 from benanza_runner.measuring.stopping import summary
-from benanza_schemas.events import WARM, Cache, StoppedBy, Variant
+from benanza_schemas.events import Variant
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 
 class TimedVariant(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -20,7 +21,7 @@ class TimedVariant(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     library: str
     algorithm: str
     layout: str = ""
-    cache: Cache = WARM
+    cache: CacheState = CacheState.WARM
     samples_us: tuple[float, ...]
     minimum_us: float
     median_us: float
@@ -52,7 +53,7 @@ def timed_variant(
     stopped_by: StoppedBy,
     *,
     layout: str = "",
-    cache: Cache = WARM,
+    cache: CacheState = CacheState.WARM,
     workspace_bytes: int = 0,
     chosen_by_heuristic: bool = False,
 ) -> TimedVariant:
@@ -78,7 +79,7 @@ def warm(variants: Iterable[AnyVariant]) -> list[TimedVariant]:
     return [
         variant
         for variant in variants
-        if isinstance(variant, TimedVariant) and variant.cache == WARM
+        if isinstance(variant, TimedVariant) and variant.cache == CacheState.WARM
     ]
 
 

@@ -14,9 +14,10 @@ from benanza.running import pipeline
 from benanza.settings import load
 from benanza_backbone.clickhouse.store import Store
 from benanza_runner.runtime import Outcome, Testimony
-from benanza_schemas.events import INTERLEAVED, MAX_INLINE_MODEL_BYTES, WEIGHTS_COLD, Witnessed
+from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, Witnessed
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
+from benanza_schemas.vocabulary import CacheState
 from tests.benanza.publishing.test_asked_models import product
 from tests.ingest.reading.model_server import model_server
 from tests.runner.fake_runtime import FakeRuntime, variant
@@ -37,8 +38,8 @@ class Whole(FakeRuntime):
         interleaved, cold = (
             msgspec.structs.replace(last, median_us=us, cache=cache)
             for us, cache in (
-                (2.25, INTERLEAVED),
-                (6.0, WEIGHTS_COLD),
+                (2.25, CacheState.INTERLEAVED),
+                (6.0, CacheState.WEIGHTS_COLD),
             )
         )
         if layer.operators[0].op_type == "Conv":

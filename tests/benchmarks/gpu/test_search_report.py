@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from benanza_runner.variants import AnyVariant, FailedVariant, timed_variant
-from benanza_schemas.events import PRUNED, SCREENED, SETTLED, StoppedBy
+from benanza_schemas.vocabulary import StoppedBy
 from benchmarks.gpu.search_report import Compared, Cost, compared, markdown, totals
 
 
@@ -14,7 +14,7 @@ def variant(
     algorithm: str,
     us: float,
     layout: str = "NHWC",
-    stopped_by: StoppedBy = SETTLED,
+    stopped_by: StoppedBy = StoppedBy.CONVERGED,
 ) -> AnyVariant:
     return timed_variant("cudnn-graph", algorithm, (us,), stopped_by, layout=layout)
 
@@ -75,11 +75,11 @@ def test_without_a_time_of_the_choice_there_is_no_ratio() -> None:
         ([variant("engine 2", 9.0)], "not offered"),
         ([variant("engine 2", 9.0), variant("engine 1", 9.5)], "timed in full, 9.50 µs"),
         (
-            [variant("engine 2", 9.0), variant("engine 1", 9.5, stopped_by=SCREENED)],
+            [variant("engine 2", 9.0), variant("engine 1", 9.5, stopped_by=StoppedBy.SCREENED)],
             "screened, 9.50 µs",
         ),
         (
-            [variant("engine 2", 9.0), variant("engine 1", 95, stopped_by=PRUNED)],
+            [variant("engine 2", 9.0), variant("engine 1", 95, stopped_by=StoppedBy.PRUNED)],
             "pruned, 95.00 µs",
         ),
         ([variant("engine 2", 9.0), failed("engine 1", "wrong")], "wrong"),

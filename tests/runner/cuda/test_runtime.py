@@ -6,8 +6,8 @@ from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.runtime import Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, warm
-from benanza_schemas.events import INTERLEAVED, WARM, WEIGHTS_COLD
 from benanza_schemas.layer import Layer, Precision, Tensor
+from benanza_schemas.vocabulary import CacheState
 from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.prologue_layers import PROLOGUES
 from tests.runner.cuda.sample_layers import LAYERS
@@ -74,10 +74,10 @@ def test_the_best_of_each_layout_is_also_interleaved_with_other_kernels(cuda: Ru
     for layout in ("NCHW", "NHWC"):
         times = {
             cache: [each for each in variants if (each.layout, each.cache) == (layout, cache)]
-            for cache in (WARM, INTERLEAVED, WEIGHTS_COLD)
+            for cache in CacheState
         }
-        best = min(times[WARM], key=lambda variant: variant.median_us)
-        (interleaved,), (cold,) = times[INTERLEAVED], times[WEIGHTS_COLD]
+        best = min(times[CacheState.WARM], key=lambda variant: variant.median_us)
+        (interleaved,), (cold,) = times[CacheState.INTERLEAVED], times[CacheState.WEIGHTS_COLD]
         assert interleaved.algorithm == cold.algorithm == best.algorithm
         assert 0.5 * best.median_us < interleaved.median_us < 3 * best.median_us + 3
         assert 0.5 < (best.write_change_us or 0.0) < (best.layout_change_us or 0.0)
@@ -94,7 +94,7 @@ def test_a_variant_of_each_layout_is_what_cudnn_would_choose(
         variant
         for variant in variants
         if variant.chosen_by_heuristic
-        and (isinstance(variant, FailedVariant) or variant.cache == WARM)
+        and (isinstance(variant, FailedVariant) or variant.cache == CacheState.WARM)
     ]
     assert sorted(variant.layout for variant in chosen) == ["NCHW", "NHWC"]
     assert {variant.library for variant in chosen} == {"cudnn-legacy"}
@@ -118,7 +118,7 @@ def test_interleaved_times_can_be_left_out(cuda: Runtime) -> None:
     alone = type(cuda)(plans=1, algorithms=1, interleaved=False)  # type: ignore[call-arg]
     variants = alone.measure(LAYERS["conv"], "fp16").variants
     timed = [each for each in variants if isinstance(each, TimedVariant)]
-    assert {variant.cache for variant in timed} == {WARM}
+    assert {variant.cache for variant in timed} == {CacheState.WARM}
 
 
 def test_several_runtimes_share_a_process(cuda: Runtime) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benanza_runner.measuring.sampling import Samples, Timing, collect
 from benanza_runner.measuring.stopping import Rule
-from benanza_schemas.events import CAP, SETTLED
+from benanza_schemas.vocabulary import StoppedBy
 
 RULE = Rule(warm_up_us=5_000, samples=20, least_us=30_000, few_samples=5, cap_us=120_000)
 
@@ -30,7 +30,7 @@ def collected(timings: Iterable[Timing], rule: Rule = RULE) -> tuple[Samples, in
 def test_the_warm_up_is_not_sampled() -> None:
     cold = [Timing(2_000.0, False)] * 3
     samples, calls = collected(chain(cold, repeat(Timing(1_000.0, False))))
-    assert samples == Samples((1_000.0,) * 30, SETTLED, 0)
+    assert samples == Samples((1_000.0,) * 30, StoppedBy.CONVERGED, 0)
     assert calls == 33
 
 
@@ -52,7 +52,7 @@ def test_disturbed_calls_are_left_out_and_counted() -> None:
 
 def test_disturbed_calls_count_where_there_are_no_others() -> None:
     samples, _ = collected(repeat(Timing(10_000.0, True)))
-    assert samples == Samples((10_000.0,) * 12, SETTLED, 0)
+    assert samples == Samples((10_000.0,) * 12, StoppedBy.CONVERGED, 0)
 
 
 def test_a_few_samples_are_taken_of_what_takes_long() -> None:
@@ -70,7 +70,7 @@ def test_what_takes_a_hundred_times_the_cap_is_sampled_once() -> None:
 def test_it_ends_whatever_the_noise(pattern: list[tuple[float, bool]]) -> None:
     timings = (Timing(us, disturbed) for us, disturbed in chain.from_iterable(repeat(pattern)))
     samples, calls = collected(timings)
-    assert samples.stopped_by in (SETTLED, CAP)
+    assert samples.stopped_by in (StoppedBy.CONVERGED, StoppedBy.CAP)
     assert samples.calls_us
     assert set(samples.calls_us) <= {us for us, _ in pattern}
     assert calls < 5_000

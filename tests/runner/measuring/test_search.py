@@ -14,7 +14,7 @@ from benanza_runner.measuring.search import (
     Trial,
     search,
 )
-from benanza_schemas.events import SCREENED, SETTLED
+from benanza_schemas.vocabulary import StoppedBy
 
 PLAN = SearchPlan()
 SCREENING_CALLS = 20
@@ -63,11 +63,11 @@ def test_without_noise_the_best_is_timed_in_full(times_us: list[float], seed: in
     timers = MadeUpTimers(times_us, 0.0, seed)
     found = search(timers.trials(), PLAN, Random(seed))
     best = min(range(len(times_us)), key=lambda index: times_us[index])
-    full = [index for index, each in enumerate(found) if each.stopped_by != SCREENED]
+    full = [index for index, each in enumerate(found) if each.stopped_by != StoppedBy.SCREENED]
     assert min(times_us[index] for index in full) == times_us[best]
     slower = [index for index in full if times_us[index] > times_us[best] * (1 + 1e-9)]
     assert len(slower) <= PLAN.finalists
-    assert all(found[index].stopped_by == SETTLED for index in full)
+    assert all(found[index].stopped_by == StoppedBy.CONVERGED for index in full)
     assert all(each.samples_us for each in found)
 
 
@@ -84,7 +84,7 @@ def test_with_noise_the_winner_is_within_its_margin(
 def test_a_few_lucky_samples_do_not_win(times_us: list[float], seed: int) -> None:
     found = search(MadeUpTimers(times_us, 0.05, seed).trials(), PLAN, Random(seed))
     winner = min(found, key=lambda each: median(each.samples_us))
-    assert winner.stopped_by != SCREENED
+    assert winner.stopped_by != StoppedBy.SCREENED
 
 
 @given(st.integers(10, 60), st.integers(0, 10_000))
@@ -92,7 +92,7 @@ def test_what_is_clearly_slower_costs_a_single_sample(count: int, seed: int) -> 
     timers = MadeUpTimers([10.0] + [50.0] * (count - 1), 0.01, seed)
     found = search(timers.trials(), PLAN, Random(seed))
     assert timers.calls[1:] == [PLAN.rounds[0].samples] * (count - 1)
-    assert [each.stopped_by for each in found[1:]] == [SCREENED] * (count - 1)
+    assert [each.stopped_by for each in found[1:]] == [StoppedBy.SCREENED] * (count - 1)
     assert timers.full == [1] + [0] * (count - 1)
 
 
@@ -117,7 +117,11 @@ def test_a_first_sample_of_nearly_twice_the_time_costs_the_best_nothing(
         for trial, factor, us in zip(trials, longer, times_us, strict=False)
     ]
     found = search([*seen, *trials[len(seen) :]], PLAN, Random(seed))
-    full = [us for us, each in zip(times_us, found, strict=True) if each.stopped_by != SCREENED]
+    full = [
+        us
+        for us, each in zip(times_us, found, strict=True)
+        if each.stopped_by != StoppedBy.SCREENED
+    ]
     assert min(full) == min(times_us)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_runner.measuring.stopping import Rule, stopped_by, summary
-from benanza_schemas.events import CAP, SETTLED, StoppedBy
+from benanza_schemas.vocabulary import StoppedBy
 
 RULE = Rule(samples=20, least_us=30_000, few_samples=5, tolerance=0.005, cap_us=120_000)
 
@@ -27,13 +27,13 @@ def test_summary_is_numpys(ordered: list[float]) -> None:
     [
         (19, 100_000.0, None),
         (20, 29_999.0, None),
-        (20, 30_000.0, SETTLED),
+        (20, 30_000.0, StoppedBy.CONVERGED),
         (4, 119_999.0, None),
         (4, 200_000.0, None),
-        (5, 120_000.0, SETTLED),
+        (5, 120_000.0, StoppedBy.CONVERGED),
         (1, 11_999_999.0, None),
-        (1, 12_000_000.0, SETTLED),
-        (1_000, 10.0, SETTLED),
+        (1, 12_000_000.0, StoppedBy.CONVERGED),
+        (1_000, 10.0, StoppedBy.CONVERGED),
     ],
 )
 def test_equal_samples(count: int, spent_us: float, expected: StoppedBy | None) -> None:
@@ -43,18 +43,18 @@ def test_equal_samples(count: int, spent_us: float, expected: StoppedBy | None) 
 def test_noise_is_sampled_longer_and_no_longer_than_the_cap() -> None:
     noisy = [100.0] * 30 + [110.0] * 30
     assert stopped_by(noisy, 60_000, RULE) is None
-    assert stopped_by(noisy, 120_000, RULE) == CAP
+    assert stopped_by(noisy, 120_000, RULE) == StoppedBy.CAP
 
 
-def test_the_same_noise_settles_with_more_samples() -> None:
+def test_the_same_noise_converges_with_more_samples() -> None:
     # 1.57 · 2 / √n ≤ 0.005 · 101 from n = 39 on.
     assert stopped_by([100.0] * 19 + [102.0] * 19, 50_000, RULE) is None
-    assert stopped_by([100.0] * 20 + [102.0] * 20, 50_000, RULE) == SETTLED
+    assert stopped_by([100.0] * 20 + [102.0] * 20, 50_000, RULE) == StoppedBy.CONVERGED
 
 
 @given(times, st.floats(0, 1e9))
 def test_it_always_ends_in_bounded_time(ordered: list[float], spent_us: float) -> None:
     reason = stopped_by(ordered, spent_us, RULE)
-    assert reason in (None, SETTLED, CAP)
+    assert reason in (None, StoppedBy.CONVERGED, StoppedBy.CAP)
     if spent_us >= 100 * RULE.cap_us:
         assert reason is not None

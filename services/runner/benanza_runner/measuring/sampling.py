@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from benanza_runner.measuring.stopping import Rule, stopped_by
-from benanza_schemas.events import StoppedBy
+from benanza_schemas.vocabulary import StoppedBy
 
 
 class Timing(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.stopping import Rule
-from benanza_schemas.events import SCREENED, StoppedBy
+from benanza_schemas.vocabulary import StoppedBy
 
 
 class Batch(NamedTuple):
@@ -92,7 +92,7 @@ def search(trials: Sequence[Trial], plan: SearchPlan, random: Random) -> list[Fo
     best = {trials[index].kind: index for index in reversed(ranked)}
     close = [index for index in ranked if index in left][: plan.finalists]
     finalists = list(dict.fromkeys((*best.values(), *close)))
-    found = [Found(tuple(us), SCREENED) for us in taken_us]
+    found = [Found(tuple(us), StoppedBy.SCREENED) for us in taken_us]
     while finalists:
         random.shuffle(finalists)
         for index in finalists:
@@ -113,10 +113,10 @@ def _doubtful(trials: Sequence[Trial], found: Sequence[Found]) -> list[int]:
     medians = [median(each.samples_us) for each in found]
     full_us: dict[str, float] = {}
     for trial, each, us in zip(trials, found, medians, strict=True):
-        if each.stopped_by != SCREENED:
+        if each.stopped_by != StoppedBy.SCREENED:
             full_us[trial.kind] = min(us, full_us.get(trial.kind, us))
     return [
         index
         for index, (trial, each, us) in enumerate(zip(trials, found, medians, strict=True))
-        if each.stopped_by == SCREENED and us < full_us[trial.kind]
+        if each.stopped_by == StoppedBy.SCREENED and us < full_us[trial.kind]
     ]

@@ -1,6 +1,6 @@
 """When enough samples have been taken.
 
-The median is settled once its 95% confidence interval is narrow. McGill, Tukey and Larsen
+The median has converged once its 95% confidence interval is narrow. McGill, Tukey and Larsen
 ("Variations of box plots", 1978) give that interval as median ± 1.57 · IQR / √n.
 """
 
@@ -8,10 +8,7 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import NamedTuple
 
-from benanza_schemas.events import CAP, SETTLED, StoppedBy
-
-IN_FULL: tuple[StoppedBy, ...] = (SETTLED, CAP)
-"""What ends a full timing: the median was known well enough, or time or samples ran out before."""
+from benanza_schemas.vocabulary import StoppedBy
 
 
 class Rule(NamedTuple):
@@ -66,11 +63,11 @@ def stopped_by(ordered: Sequence[float], spent_us: float, rule: Rule) -> Stopped
     enough = count >= rule.samples and spent_us >= rule.least_us
     if not (capped or enough):
         return None
-    if _is_settled(ordered, rule.tolerance):
-        return SETTLED
-    return CAP if capped else None
+    if _has_converged(ordered, rule.tolerance):
+        return StoppedBy.CONVERGED
+    return StoppedBy.CAP if capped else None
 
 
-def _is_settled(ordered: Sequence[float], tolerance: float) -> bool:
+def _has_converged(ordered: Sequence[float], tolerance: float) -> bool:
     _, median, iqr = summary(ordered)
     return 1.57 * iqr / sqrt(len(ordered)) <= tolerance * median

@@ -16,8 +16,8 @@ from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.runtime import Runtime
 from benanza_runner.variants import TimedVariant
-from benanza_schemas.events import WARM
 from benanza_schemas.layer import Layer
+from benanza_schemas.vocabulary import CacheState
 from tests.runner.cuda.made_up_device import CONVERSION_US, MadeUpDevice, MadeUpInterleavedTimer
 from tests.runner.layers import conv, gemm
 
@@ -108,4 +108,4 @@ def test_a_time_lost_in_noise_is_not_known_and_costs_nothing_else(
     assert outcome.failure == ""
     timed = [each for each in outcome.variants if isinstance(each, TimedVariant)]
     assert timed
-    assert all(each.cache == WARM and each.write_change_us for each in timed)
+    assert all(each.cache == CacheState.WARM and each.write_change_us for each in timed)

@@ -24,20 +24,10 @@ from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.search.replays import FULL_CALLS, FULL_US, SCREENING_US, WAKE_US
 from benanza_runner.cuda.search.trials import PLAN, PRUNE_FACTOR, Trials
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.measuring.stopping import IN_FULL
 from benanza_runner.measuring.throttling import TRIES, Undisturbed
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant, warm
-from benanza_schemas.events import (
-    CAP,
-    FIXED,
-    INTERLEAVED,
-    PRUNED,
-    SCREENED,
-    SETTLED,
-    WEIGHTS_COLD,
-    StoppedBy,
-)
 from benanza_schemas.layer import Precision
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.runner.cuda.made_up_device import (
     CONVERSION_US,
     START_US,
@@ -95,7 +85,6 @@ def searched(
     return Searched(trials.variants(workspace(precision), [EXPECTED], "work"), device)
 
 
-@pytest.mark.integration
 def test_it_imports_no_cupy() -> None:
     """So that it is tested where there is no GPU."""
     program = "import sys, benanza_runner.cuda.search.trials; sys.exit('cupy' in sys.modules)"
@@ -107,7 +96,7 @@ def test_the_fastest_is_found() -> None:
     found = searched(variants)
     best = min(warm(found.variants), key=lambda variant: variant.median_us)
     assert best.algorithm == "engine 10.0"
-    assert best.stopped_by in IN_FULL
+    assert best.stopped_by.in_full
     # Some hundred calls of a replay share its start.
     assert best.median_us == pytest.approx(10.0 + START_US / 100, rel=1e-3)
     assert best.library == "made-up"
@@ -121,7 +110,7 @@ def test_the_device_is_awake_before_the_search() -> None:
 
 def test_what_is_clearly_slower_is_screened_and_no_more() -> None:
     found = searched([MadeUpVariant("fast", 200.0), MadeUpVariant("slow", 600.0)])
-    assert found.stopped_by() == {"fast": SETTLED, "slow": SCREENED}
+    assert found.stopped_by() == {"fast": StoppedBy.CONVERGED, "slow": StoppedBy.SCREENED}
     # The run that checks it is its only sample.
     assert found.timed("slow").samples_us == (600.0 + START_US,)
     assert found.device.runs["slow"] == 1
@@ -131,7 +120,7 @@ def test_what_is_clearly_slower_is_screened_and_no_more() -> None:
 def test_short_calls_are_screened_with_many_in_one_replay() -> None:
     found = searched([MadeUpVariant("fast", 10.0), MadeUpVariant("slow", 30.0)])
     slow = found.timed("slow")
-    assert slow.stopped_by == SCREENED
+    assert slow.stopped_by == StoppedBy.SCREENED
     assert len(slow.samples_us) == PLAN.rounds[0].samples
     assert slow.median_us == pytest.approx(30.0, rel=0.05)
     # It was checked twice, and then screened once.
@@ -140,7 +129,7 @@ def test_short_calls_are_screened_with_many_in_one_replay() -> None:
 
 def test_few_are_timed_in_full() -> None:
     found = searched([MadeUpVariant(f"engine {at}", 10 + at / 1000) for at in range(20)])
-    full = [each for each in warm(found.variants) if each.stopped_by in IN_FULL]
+    full = [each for each in warm(found.variants) if each.stopped_by.in_full]
     assert 1 <= len(full) <= 3
     assert "engine 0" in [each.algorithm for each in full]
     assert all(len(each.samples_us) >= PLAN.rule.samples for each in full)
@@ -156,10 +145,10 @@ def test_the_best_of_each_layout_is_timed_in_full() -> None:
         ]
     )
     assert found.stopped_by() == {
-        "first": SETTLED,
-        "last": SETTLED,
-        "last, slower": SCREENED,
-        "whichever": SETTLED,
+        "first": StoppedBy.CONVERGED,
+        "last": StoppedBy.CONVERGED,
+        "last, slower": StoppedBy.SCREENED,
+        "whichever": StoppedBy.CONVERGED,
     }
 
 
@@ -167,7 +156,7 @@ def test_what_is_many_times_slower_is_pruned() -> None:
     slow_us = PRUNE_FACTOR * 100.0
     found = searched([MadeUpVariant("fast", 10.0), MadeUpVariant("slow", slow_us)])
     slow = found.timed("slow")
-    assert slow.stopped_by == PRUNED
+    assert slow.stopped_by == StoppedBy.PRUNED
     assert slow.samples_us == (slow_us + START_US,)
     # It is run a second time before it is given up, and never again.
     assert found.device.runs["slow"] == 2
@@ -175,12 +164,12 @@ def test_what_is_many_times_slower_is_pruned() -> None:
 
 def test_only_what_is_slower_than_something_known_is_pruned() -> None:
     found = searched([MadeUpVariant("slow", 5_000.0), MadeUpVariant("fast", 10.0)])
-    assert found.stopped_by() == {"slow": SCREENED, "fast": SETTLED}
+    assert found.stopped_by() == {"slow": StoppedBy.SCREENED, "fast": StoppedBy.CONVERGED}
 
 
 def test_a_slow_first_run_alone_does_not_prune() -> None:
     found = searched([MadeUpVariant("fast", 10.0), MadeUpVariant("fastest", 9.0, first_us=5_000.0)])
-    assert found.timed("fastest").stopped_by == SETTLED
+    assert found.timed("fastest").stopped_by == StoppedBy.CONVERGED
 
 
 def test_pruned_and_failed_variants_come_last() -> None:
@@ -262,7 +251,7 @@ def test_what_is_blocklisted_is_not_run(tmp_path: Path) -> None:
     )
     assert found.failure("bad") == BLOCKLISTED
     assert found.device.runs["bad"] == 0
-    assert found.timed("good").stopped_by == SETTLED
+    assert found.timed("good").stopped_by == StoppedBy.CONVERGED
 
 
 def test_after_a_search_that_ended_the_process_each_run_is_watched(tmp_path: Path) -> None:
@@ -277,7 +266,7 @@ def test_after_a_search_that_ended_the_process_each_run_is_watched(tmp_path: Pat
     found = searched(variants, guard)
     assert quiet == 2, "it was checked, and made ready for the search"
     assert guard.watched.count(">work made-up  one\n") > 10
-    assert found.timed("one").stopped_by == found.timed("other").stopped_by == SETTLED
+    assert found.timed("one").stopped_by == found.timed("other").stopped_by == StoppedBy.CONVERGED
 
 
 def test_an_error_that_lasts_ends_the_process_and_blocklists_its_cause(tmp_path: Path) -> None:
@@ -290,7 +279,7 @@ def test_an_error_that_lasts_ends_the_process_and_blocklists_its_cause(tmp_path:
         searched(variants, Guard(journal, 60, broken))
     found = searched(variants, Guard(journal, 60, lambda: None))
     assert found.failure("bad") == BLOCKLISTED
-    assert found.timed("good").stopped_by == SETTLED
+    assert found.timed("good").stopped_by == StoppedBy.CONVERGED
 
 
 def test_it_rests_and_tries_again_while_the_device_is_slowed_down() -> None:
@@ -323,7 +312,6 @@ def test_it_gives_up_after_some_tries() -> None:
     assert warm(variants)
 
 
-@pytest.mark.slow
 @given(
     st.lists(st.floats(1, 3_000), min_size=1, max_size=40),
     st.floats(0, 0.5),
@@ -342,7 +330,7 @@ def test_it_stops_within_its_budget(times_us: list[float], noise: float) -> None
     screening_us = 2 * (SCREENING_US * (1 + 30 * noise) + START_US) + longest_us
     samples = sum(round.samples for round in PLAN.rounds)
     replay_us = max(2 * FULL_US * (1 + 30 * noise), longest_us) + START_US
-    full = [each for each in warm(found.variants) if each.stopped_by in IN_FULL]
+    full = [each for each in warm(found.variants) if each.stopped_by.in_full]
     full_us = 2 * replay_us + PLAN.rule.warm_up_us + PLAN.rule.cap_us + replay_us
     least = PLAN.rule.few_samples * replay_us
     budget_us = len(times_us) * (2 * longest_us + samples * screening_us)
@@ -355,7 +343,7 @@ def test_it_stops_within_its_budget(times_us: list[float], noise: float) -> None
 def test_noise_that_does_not_settle_ends_at_the_cap() -> None:
     found = searched([MadeUpVariant("noisy", 900.0)], noise=1.0)
     noisy = found.timed("noisy")
-    assert noisy.stopped_by == CAP
+    assert noisy.stopped_by == StoppedBy.CAP
     assert found.device.now_us < 2 * PLAN.rule.cap_us
 
 
@@ -388,11 +376,11 @@ def test_the_best_of_each_layout_is_interleaved_with_other_kernels() -> None:
         interleaved=MadeUpInterleavedTimer(),
     )
     timed = [each for each in found.variants if isinstance(each, TimedVariant)]
-    for cache, more_us in ((INTERLEAVED, 0.5), (WEIGHTS_COLD, 2.0)):
+    for cache, more_us in ((CacheState.INTERLEAVED, 0.5), (CacheState.WEIGHTS_COLD, 2.0)):
         under = {each.algorithm: each for each in timed if each.cache == cache}
         assert under.keys() == {"first", "last"}
         for algorithm, variant in under.items():
-            assert variant.stopped_by == FIXED
+            assert variant.stopped_by == StoppedBy.FIXED
             assert variant.median_us == found.timed(algorithm).median_us + more_us
             conversion_us = CONVERSION_US + 0.5
             assert variant.write_change_us == pytest.approx(conversion_us, rel=0.01)
@@ -407,7 +395,7 @@ def test_without_an_interleaved_timer_there_are_warm_times_only() -> None:
 def test_what_is_lost_in_noise_costs_the_interleaved_times_only(tmp_path: Path) -> None:
     lost = MadeUpInterleavedTimer(lost=True)
     found = searched([MadeUpVariant("first", 10.0, "NCHW")], interleaved=lost)
-    assert found.timed("first").stopped_by == SETTLED
+    assert found.timed("first").stopped_by == StoppedBy.CONVERGED
     assert found.timed("first").write_change_us == pytest.approx(CONVERSION_US, rel=0.01)
     assert found.failure("none") == "it takes nothing"
     journal = tmp_path / "journal"
@@ -417,7 +405,7 @@ def test_what_is_lost_in_noise_costs_the_interleaved_times_only(tmp_path: Path) 
         Guard(journal, 60, lambda: None),
         interleaved=MadeUpInterleavedTimer(),
     )
-    assert found.timed("first").stopped_by == SETTLED
+    assert found.timed("first").stopped_by == StoppedBy.CONVERGED
     assert found.failure("none") == BLOCKLISTED
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from benanza_analyzer.measurements import bests
 from benanza_runner.cuda.search.within_models import best_by_layout
 from benanza_runner.variants import TimedVariant, event_variant
-from benanza_schemas.events import INTERLEAVED, SETTLED, WEIGHTS_COLD, LayerMeasured
+from benanza_schemas.events import LayerMeasured
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.backbone.sample_events import SYSTEM
 
 LAYOUTS = ("NCHW", "NHWC", "weights transposed", "")
@@ -25,7 +26,7 @@ def variant(place: int, layout: str, median_us: float, iqr_us: float) -> TimedVa
         minimum_us=median_us,
         median_us=median_us,
         iqr_us=iqr_us,
-        stopped_by=SETTLED,
+        stopped_by=StoppedBy.CONVERGED,
         layout_change_us=3.0 if layout == "NCHW" else 0.0 if layout == "NHWC" else None,
         write_change_us=1.0,
     )
@@ -46,7 +47,7 @@ def test_the_analyzer_finds_interleaved_times_of_what_it_takes_for_best(
     interleaved = [
         msgspec.structs.replace(timed[place], cache=cache)
         for place in best_by_layout(timed)
-        for cache in (INTERLEAVED, WEIGHTS_COLD)
+        for cache in (CacheState.INTERLEAVED, CacheState.WEIGHTS_COLD)
     ]
     found = bests(
         LayerMeasured(

@@ -13,7 +13,7 @@ from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.error import wrong
 from benanza_runner.measuring.search import Batch, Found
 from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
-from benanza_schemas.events import WARM, Cache
+from benanza_schemas.vocabulary import CacheState
 
 
 class Checked(NamedTuple):
@@ -78,7 +78,7 @@ def check(
     return Checked(candidate, scratch_bytes, scratch, once, once_us)
 
 
-def timed(checked: Checked, found: Found, cache: Cache = WARM) -> TimedVariant:
+def timed(checked: Checked, found: Found, cache: CacheState = CacheState.WARM) -> TimedVariant:
     """The variant that a candidate is, with these samples."""
     return timed_variant(
         checked.candidate.library,

@@ -19,7 +19,7 @@ from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.search import Batch, Found, SearchPlan, Trial, search
 from benanza_runner.measuring.throttling import Undisturbed, until_undisturbed
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
-from benanza_schemas.events import PRUNED
+from benanza_schemas.vocabulary import StoppedBy
 
 SEED = 20_200_218
 PRUNE_FACTOR = 10.0
@@ -91,7 +91,7 @@ class Trials:
             if isinstance(checked, FailedVariant):
                 failures.append(checked)
             elif checked is not None and checked.once_us > pruned_us:
-                pruned.append(timed(checked, Found((checked.once_us,), PRUNED)))
+                pruned.append(timed(checked, Found((checked.once_us,), StoppedBy.PRUNED)))
             elif checked is not None:
                 made = self._trial(checked, name)
                 if isinstance(made, FailedVariant):

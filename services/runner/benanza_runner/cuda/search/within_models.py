@@ -12,13 +12,10 @@ from benanza_runner.cuda.search.instruments import InterleavedTimer
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.search import Found
-from benanza_runner.variants import (
-    AnyVariant,
-    TimedVariant,
-)
-from benanza_schemas.events import FIXED, INTERLEAVED, WARM, WEIGHTS_COLD
+from benanza_runner.variants import AnyVariant, TimedVariant
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-NO_TIMES = "company"
+INTERLEAVED = "company"
 """The `library` of the variant that says why there are no interleaved times. Events store it."""
 
 
@@ -74,7 +71,7 @@ class WithinModels:
             return [*converted]
         work = f"{name} interleaved"
         if self._guard.blocklisted(work):
-            return [*converted, refused(NO_TIMES, "none", "", BLOCKLISTED)]
+            return [*converted, refused(INTERLEAVED, "none", "", BLOCKLISTED)]
         with self._guard.watching(work):
             try:
                 interleaved = [
@@ -86,14 +83,14 @@ class WithinModels:
                 ]
             except Exception as error:  # noqa: BLE001  # the times so far are good without
                 self._guard.end_if_lasting(error)
-                return [*converted, refused(NO_TIMES, "none", "", error)]
+                return [*converted, refused(INTERLEAVED, "none", "", error)]
         return [*converted, *interleaved]
 
     def _converted(self, variant: TimedVariant, workspace: Workspace) -> TimedVariant:
         """The variant with the times of conversions around it, taken as its own time was."""
         around = self._conversions.around(workspace, variant.layout)
         after = self._conversions.after(workspace, variant.layout)
-        alone = variant.cache == WARM
+        alone = variant.cache == CacheState.WARM
         return msgspec.structs.replace(
             variant,
             layout_change_us=around and (around.alone_us if alone else around.interleaved_us),
@@ -107,8 +104,8 @@ def _interleaved(
     """The variant interleaved with other kernels, with its weights warm and cold."""
     run = checked.candidate.run
     samples = timer.interleaved_us(run, warm.median_us)
-    yield timed(checked, Found(samples, FIXED), INTERLEAVED)
+    yield timed(checked, Found(samples, StoppedBy.FIXED), CacheState.INTERLEAVED)
     read = workspace.read(checked.candidate.layout)
     result, scratch = checked.candidate.result, checked.scratch
     samples = timer.weights_cold_us(run, warm.median_us, read, result, scratch)
-    yield timed(checked, Found(samples, FIXED), WEIGHTS_COLD)
+    yield timed(checked, Found(samples, StoppedBy.FIXED), CacheState.WEIGHTS_COLD)

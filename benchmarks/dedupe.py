@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benanza_backbone.event_log.event_log import Message
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.kafka_topics import create_topics
-from benanza_backbone.processor import as_message
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.kafka.topics import create_topics
+from benanza_backbone.service.processor import as_message
 from benanza_schemas.events import LayerSeen, event_id
 from benanza_schemas.identity import fingerprint_of_canonical
 from benanza_schemas.layer import Layer, Operator, Tensor

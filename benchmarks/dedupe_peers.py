@@ -14,8 +14,8 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from confluent_kafka import Consumer, Producer
 
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.processor import as_message
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.service.processor import as_message
 from benanza_dedupe.agent import create_app
 from benanza_dedupe.core import Dedupe
 from benanza_schemas.codec import decode

@@ -16,9 +16,9 @@ from pathlib import Path
 import onnx
 
 from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.service.processor import as_message
 from benanza_ingest.core import model_id
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.events import ModelPublished, event_id

@@ -24,11 +24,11 @@ from benanza.request import RunRequest
 from benanza_analyzer.service import ANALYZED_AT_ONCE
 from benanza_backbone.clock import now
 from benanza_backbone.event_log.event_log import Message, Record
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.kafka_topics import create_topics
-from benanza_backbone.processor import as_message
-from benanza_backbone.step import Step
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.kafka.topics import create_topics
+from benanza_backbone.service.processor import as_message
+from benanza_backbone.service.step import Step
 from benanza_ingest.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import ingest_published

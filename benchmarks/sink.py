@@ -20,8 +20,9 @@ from benanza_backbone.clickhouse.rows import Row, rows
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_schemas.events import LayerMeasured, System, Variant, event_id, identified
+from benanza_schemas.vocabulary import StoppedBy
 
 RESULTS = 20_000
 ROUNDS = 5
@@ -63,7 +64,7 @@ def _measured(number: int) -> LayerMeasured:
             minimum_us=samples[0],
             median_us=samples[SAMPLES // 2],
             iqr_us=1.0,
-            stopped_by="settled",
+            stopped_by=StoppedBy.CONVERGED,
         )
         for variant in range(VARIANTS)
     ]

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka.connection import KafkaConnection
 from tests.kafka_broker import KafkaBroker, lacking
 
 # A shared machine may take its time over any one example; a failure says how to repeat it.

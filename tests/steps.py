@@ -6,7 +6,7 @@ from benanza.installation.embedded import drain
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step
 from benanza_schemas.codec import decode

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args
 
 from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.kafka_connection import KafkaConnection, SaslMechanism, SecurityProtocol
+from benanza_backbone.kafka.connection import KafkaConnection, SaslMechanism, SecurityProtocol
 from benanza_backbone.log import LogFormat
 
 PREFIX = "BENANZA_"

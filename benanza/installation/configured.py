@@ -24,7 +24,7 @@ def configured_log(settings: Settings) -> Iterator[EventLog]:
             yield log
         return
     # kafka-python takes a while to import, and the embedded mode does without it.
-    from benanza_backbone.kafka_log import KafkaEventLog
+    from benanza_backbone.kafka.log import KafkaEventLog
 
     quieten_kafka()
     with KafkaEventLog(settings.kafka) as log:

@@ -12,8 +12,8 @@ from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings
-from benanza_backbone.step import Step
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import limits_of
 from benanza_ingest.step import ingest_step

@@ -19,7 +19,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.reading.source import Fetch

@@ -9,7 +9,7 @@ from benanza.results.check_config import ConfigCheck, ConfigReport, ConfigSettin
 from benanza_backbone.clickhouse.connection import connected, errors_mended, parse_address
 from benanza_backbone.clickhouse.migrations import lacking, shipped
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.settings import Settings
 from benanza_runner.runtimes import open_runtime
 

@@ -20,10 +20,10 @@ from benanza.results.dead_letters import (
     UnsettledDeadLetter,
 )
 from benanza_backbone.clock import now
-from benanza_backbone.dead_letter import MAX_KEPT_BYTES, MAX_KEPT_KEY_BYTES
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.dead_letter import MAX_KEPT_BYTES, MAX_KEPT_KEY_BYTES
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import is_of

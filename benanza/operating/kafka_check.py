@@ -6,10 +6,10 @@ from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType
 
 from benanza.render.units import plural
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.kafka_clients import AdminClient
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_errors import kafka_errors_mended
-from benanza_backbone.kafka_topics import topic_settings
+from benanza_backbone.kafka.clients import AdminClient
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.errors import kafka_errors_mended
+from benanza_backbone.kafka.topics import topic_settings
 from benanza_backbone.log import quieten_kafka
 from benanza_schemas.topics import PARTITIONS
 

@@ -8,7 +8,7 @@ from benanza.installation.configured import configured_log, known_store
 from benanza.results.operating import RetriedLayers
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested, event_id

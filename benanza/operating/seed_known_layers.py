@@ -2,7 +2,7 @@
 
 from benanza.results.operating import SeededLayers
 from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_schemas.events import LayerKnown, event_id
 
@@ -17,7 +17,7 @@ def seed_known_layers(settings: Settings) -> SeededLayers:
     does no harm. Raises `BenanzaError` if there is no Kafka, or it or the store can't be reached.
     """
     # kafka-python takes a while to import.
-    from benanza_backbone.kafka_log import KafkaEventLog
+    from benanza_backbone.kafka.log import KafkaEventLog
 
     connection = kafka_of(settings)
     with (

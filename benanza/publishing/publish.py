@@ -11,7 +11,7 @@ from benanza.publishing.event import model_published, zoo_of
 from benanza.publishing.zoo_listing import ListedModel, is_listing, read_listing
 from benanza.results.publish import Published, PublishedModel, UnpublishedModel
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits, limits_of

@@ -21,7 +21,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Record
-from benanza_backbone.processor import Processor, as_message
+from benanza_backbone.service.processor import Processor, as_message
 from benanza_backbone.settings import Settings
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits, limits_of

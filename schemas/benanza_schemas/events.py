@@ -6,12 +6,13 @@ stamps are in UTC.
 """
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 SCHEMA_VERSION = 5
 """Version 4 had zero where a bound has no figure. Version 3 had no `after` either; version 2 had no
@@ -225,34 +226,6 @@ class SystemMeasured(Event, frozen=True, kw_only=True):
     cache_bytes: Count = 0
 
 
-Cache = Literal["warm", "in company", "weights cold", "cold"]
-"""What the caches held when a variant was timed. No runner writes `cold`, nothing at all; events of
-version 4 and before may say it."""
-
-WARM: Final = "warm"
-"""The same call was repeated, so that all that it needs is in the caches."""
-
-INTERLEAVED: Final = "in company"
-"""Calls that run other code came in between; inputs and weights are in the last cache."""
-
-WEIGHTS_COLD: Final = "weights cold"
-"""Calls that run other code came in between; inputs and scratch memory are in the last cache, and
-weights in memory."""
-
-StoppedBy = Literal["", "settled", "cap", "fixed", "screened", "hopeless", "stdrel"]
-"""The rule that ended the sampling of a variant: the median was known well enough; time or samples
-ran out; there was a fixed number of samples; the variant was clearly slower than another when it
-was screened; or so much slower that it was not screened. Empty where nothing was sampled. No runner
-writes `stdrel`; events of version 4 and before may say it."""
-
-SETTLED: Final = "settled"
-CAP: Final = "cap"
-FIXED: Final = "fixed"
-SCREENED: Final = "screened"
-PRUNED: Final = "hopeless"
-"""Its only sample is of the run that checked the result, and holds the launch overhead as well."""
-
-
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One way of running a layer: its time with its spread, or the reason that it failed.
 
@@ -270,12 +243,12 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     library: Name
     algorithm: Name
     layout: Name = ""
-    cache: Cache = WARM
+    cache: CacheState = CacheState.WARM
     samples_us: Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)] = ()
     minimum_us: Microseconds | None = None
     median_us: Microseconds | None = None
     iqr_us: Microseconds | None = None
-    stopped_by: StoppedBy = ""
+    stopped_by: StoppedBy = StoppedBy.NOT_SAMPLED
     workspace_bytes: Count = 0
     layout_change_us: Microseconds | None = None
     write_change_us: Microseconds | None = None

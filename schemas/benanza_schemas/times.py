@@ -1,11 +1,13 @@
 """Which variants, and which measurements, have a time that a bound may count."""
 
-from benanza_schemas.events import PRUNED, WARM, LayerMeasured, Variant
+from benanza_schemas.events import LayerMeasured, Variant
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 
 def has_warm_time(variant: Variant) -> bool:
     """Whether the variant was timed with warm caches, and wasn't pruned."""
-    return variant.cache == WARM and variant.stopped_by != PRUNED and not variant.failure
+    sampled_warm = variant.cache == CacheState.WARM and variant.stopped_by != StoppedBy.PRUNED
+    return sampled_warm and not variant.failure
 
 
 def is_timed(event: LayerMeasured) -> bool:

@@ -7,14 +7,12 @@ from benanza_analyzer.bound import Bound
 from benanza_analyzer.measurements import LAYOUTS, Best
 from benanza_schemas.events import (
     BoundUpdated,
-    Cache,
     Ceiling,
     Group,
     LayerMeasured,
     LayerSummary,
     LayerUse,
     ModelIngested,
-    StoppedBy,
     System,
     SystemMeasured,
     Variant,
@@ -22,6 +20,7 @@ from benanza_schemas.events import (
     identified,
 )
 from benanza_schemas.layer import Accounting, Kind, Precision
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -116,12 +115,12 @@ def variant(
     iqr_us: float = 0.0,
     *,
     failure: str = "",
-    cache: Cache = "warm",
+    cache: CacheState = CacheState.WARM,
     algorithm: str = "algo",
     layout: str = "",
     change_us: float | None = None,
     write_conversion_us: float | None = None,
-    stopped_by: StoppedBy = "",
+    stopped_by: StoppedBy = StoppedBy.NOT_SAMPLED,
 ) -> Variant:
     """A variant with this median and this spread, or a failed one, which has no median."""
     return Variant(

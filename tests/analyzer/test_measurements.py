@@ -14,7 +14,8 @@ from benanza_analyzer.measurements import (
     bests,
     fastest,
 )
-from benanza_schemas.events import INTERLEAVED, PRUNED, WEIGHTS_COLD, LayerMeasured
+from benanza_schemas.events import LayerMeasured
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.analyzer.events import NOW, everywhere, measured, variant
 
 
@@ -38,7 +39,7 @@ def test_of_equal_medians_the_lesser_spread_wins() -> None:
 
 def test_failed_and_cold_variants_have_no_time() -> None:
     event = measured(
-        "a", variant(None, failure="no memory"), variant(1.0, cache="cold"), variant(4.0)
+        "a", variant(None, failure="no memory"), variant(1.0, cache=CacheState.COLD), variant(4.0)
     )
     assert best(event) == Best(4.0, 0.0)
 
@@ -47,7 +48,7 @@ def test_the_reason_is_the_runners_or_that_of_each_variant_once() -> None:
     assert best(measured("a", failure="the worker crashed")) == "the worker crashed"
     tried = [variant(None, failure=text) for text in ("no memory", "no memory", "no engine")]
     assert best(measured("a", *tried)) == "lib algo: no memory; lib algo: no engine"
-    assert best(measured("a", variant(1.0, cache="cold"))) == "lib algo: no warm time"
+    assert best(measured("a", variant(1.0, cache=CacheState.COLD))) == "lib algo: no warm time"
     assert best(measured("a")) == "no variant was tried"
 
 
@@ -156,13 +157,19 @@ def test_interleaved_times_are_those_of_the_same_variant() -> None:
                 3.25,
                 algorithm="a",
                 layout="NHWC",
-                cache=INTERLEAVED,
+                cache=CacheState.INTERLEAVED,
                 change_us=1.0,
                 write_conversion_us=0.5,
             ),
-            variant(3.5, algorithm="a", layout="NHWC", cache=WEIGHTS_COLD),
-            variant(1.0, algorithm="b", layout="NHWC", cache=INTERLEAVED),
-            variant(None, algorithm="a", layout="NHWC", cache=INTERLEAVED, failure="no memory"),
+            variant(3.5, algorithm="a", layout="NHWC", cache=CacheState.WEIGHTS_COLD),
+            variant(1.0, algorithm="b", layout="NHWC", cache=CacheState.INTERLEAVED),
+            variant(
+                None,
+                algorithm="a",
+                layout="NHWC",
+                cache=CacheState.INTERLEAVED,
+                failure="no memory",
+            ),
         )
     )
     assert not isinstance(found, str)
@@ -172,7 +179,7 @@ def test_interleaved_times_are_those_of_the_same_variant() -> None:
 def test_what_was_pruned_is_in_no_layout() -> None:
     """Its time holds the launch from the host, and its layout conversions were not measured."""
     last = variant(2.0, algorithm="b", layout="NHWC", change_us=2.5, write_conversion_us=1.0)
-    pruned = variant(40.0, algorithm="a", layout="NCHW", stopped_by=PRUNED)
+    pruned = variant(40.0, algorithm="a", layout="NCHW", stopped_by=StoppedBy.PRUNED)
     assert bests(measured("a", last, pruned)) == bests(measured("a", last))
     assert fastest([measured("a", last, pruned)], FIRST) is None
 

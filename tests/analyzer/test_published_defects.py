@@ -3,6 +3,7 @@
 from benanza_analyzer.core import Analyzer
 from benanza_analyzer.measurements import NOT_MEASURED
 from benanza_schemas.events import LayerUse, Missing
+from benanza_schemas.vocabulary import CacheState
 from tests.analyzer.events import NOW, measured, model, summary, the, variant
 
 
@@ -55,7 +56,7 @@ def test_the_bound_is_of_medians_with_a_spread_and_not_of_means_without() -> Non
 def test_a_cold_time_does_not_raise_or_enter_the_bound() -> None:
     analyzer = Analyzer()
     analyzer.handle(model([summary("Conv", "a")]), NOW)
-    cold_only = analyzer.handle(measured("a", variant(1.0, cache="cold")), NOW)
+    cold_only = analyzer.handle(measured("a", variant(1.0, cache=CacheState.COLD)), NOW)
     assert the(cold_only).missing == (Missing("lib algo: no warm time", (0,)),)
-    both = measured("a", variant(1.0, cache="cold"), variant(3.0))
+    both = measured("a", variant(1.0, cache=CacheState.COLD), variant(3.0))
     assert the(analyzer.handle(both, NOW)).sequential_us == 3.0

@@ -14,7 +14,7 @@ from benanza_backbone.clickhouse.rows import TABLES
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.event_log import EventLog, Message
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits

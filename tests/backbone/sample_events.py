@@ -11,7 +11,6 @@ from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
-    Cache,
     Ceiling,
     DeadLetter,
     DeadLetterSettled,
@@ -33,6 +32,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Attribute, Layer, Operator, Tensor, TensorValue
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 NOON = datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=UTC)
 MODEL_ID = event_id("model", "Net", "1")
@@ -161,7 +161,7 @@ def measured(of: str, *variants: Variant, at: float, failure: str = "") -> Layer
     )
 
 
-def variant(algorithm: str, median_us: float, *, cache: Cache = "warm") -> Variant:
+def variant(algorithm: str, median_us: float, *, cache: CacheState = CacheState.WARM) -> Variant:
     """A variant that worked."""
     return Variant(
         library="onnxruntime",
@@ -171,7 +171,7 @@ def variant(algorithm: str, median_us: float, *, cache: Cache = "warm") -> Varia
         minimum_us=median_us - 0.1,
         median_us=median_us,
         iqr_us=0.6,
-        stopped_by="settled",
+        stopped_by=StoppedBy.CONVERGED,
         workspace_bytes=64,
     )
 
@@ -186,7 +186,7 @@ CONV_MEASURED = measured(
     failed("winograd", "not for this shape"),
     msgspec.structs.replace(variant("direct", 20.0), chosen_by_heuristic=True),
     variant("gemm", 10.25),
-    variant("gemm", 3.0, cache="cold"),
+    variant("gemm", 3.0, cache=CacheState.COLD),
     at=1,
 )
 RELU_MEASURED = measured(RELU_ID, variant("default", 2.5), at=2)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.settings import ListedSetting, load
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import urllib3
 
 from benanza_backbone.closing import Closing
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka.connection import KafkaConnection
 from tests.benanza.conftest import PROGRAM, environment
 
 PATIENCE_S = 150.0

@@ -13,10 +13,10 @@ from benanza_backbone.clickhouse.rows import rows
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.kafka_topics import create_topics
-from benanza_backbone.processor import as_message
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.kafka.topics import create_topics
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import load
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.zoo import zoo_names

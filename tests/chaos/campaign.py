@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.kafka_log import KafkaEventLog
+from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_schemas.topics import JOBS, MODELS
 from tests.chaos.cluster import Cluster
 from tests.chaos.dead_letters import wrong_dead_letters

@@ -7,8 +7,8 @@ from signal import SIGTERM
 
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.closing import Closing
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_topics import create_topics
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.topics import create_topics
 from tests.benanza.processes import Installation, ServiceProcess
 from tests.chaos.faults import ALL, BROKER, CLICKHOUSE, COPIES, SERVICES, Fault
 from tests.chaos.supervisor import Ending, Running, Supervisor

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_group import GroupProgress
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.group import GroupProgress
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, RUNNER, runner_group
 from benanza_schemas.topics import PARTITIONS
 from tests.benanza.hashed_runtime import HashedRuntime

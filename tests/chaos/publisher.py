@@ -11,9 +11,9 @@ from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Message
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.service.processor import as_message
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import ModelPublished, event_id
 from benanza_schemas.topics import JOBS, LAYERS, MODELS, RESULTS

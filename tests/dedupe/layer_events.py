@@ -1,7 +1,7 @@
 """Layer events for dedupe, and what is in a topic afterwards."""
 
 from benanza_backbone.event_log.event_log import EventLog, Message
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from tests.dedupe.test_core import chain, seen
 
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Partition
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_group import GroupProgress
-from benanza_backbone.kafka_log import KafkaEventLog
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.group import GroupProgress
+from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested
 from benanza_schemas.topics import JOBS, LAYERS, PARTITIONS

@@ -12,10 +12,10 @@ import pytest
 
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
-from benanza_backbone.poison import MAX_IN_A_ROW, PoisonedError
-from benanza_backbone.processor import as_message
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
+from benanza_backbone.service.circuit_breaker import MAX_IN_A_ROW, CircuitOpenError
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.telemetry import REGISTRY
 from benanza_dedupe.agent import DedupeAgent, create_app
 from benanza_schemas.codec import decode, encode
@@ -313,7 +313,7 @@ def test_poison_in_a_row_stops_the_service_with_all_of_it_in_the_dead_letters(
     async def test(dedupe: Harness) -> None:
         for _ in range(MAX_IN_A_ROW + 5):
             await dedupe.put(b"\xc1")
-        assert [type(error) for error in dedupe.failures] == [PoisonedError]
+        assert [type(error) for error in dedupe.failures] == [CircuitOpenError]
         assert dedupe.processed() == MAX_IN_A_ROW + 1
         assert len(dedupe.written("dead-letters")) == MAX_IN_A_ROW + 1
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from benanza_backbone.event_log.event_log import EventLog, Message
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.poison import MAX_IN_A_ROW
-from benanza_backbone.processor import as_message
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.service.circuit_breaker import MAX_IN_A_ROW
+from benanza_backbone.service.processor import as_message
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, LayerKnown, event_id
 from benanza_schemas.topics import DEAD_LETTERS, JOBS, LAYERS, PARTITIONS

@@ -9,7 +9,7 @@ import pytest
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_dedupe.agent import create_app
 from benanza_dedupe.broker import addresses, credentials
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_backbone.event_log.event_log import Partition, Record
-from benanza_backbone.kafka_group import PartitionProgress
+from benanza_backbone.kafka.group import PartitionProgress
 from benanza_dedupe.redelivery import LOST_AFTER_S, Redelivery
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka.connection import KafkaConnection
 from tests.dedupe.starts import SCENARIOS, run
 
 

@@ -11,12 +11,12 @@ import faust
 import pytest
 from faust.types import TP
 
-from benanza_backbone import standstill
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition, Record
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
-from benanza_backbone.standstill import StandstillError
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
+from benanza_backbone.service import standstill
+from benanza_backbone.service.standstill import StandstillError
 from benanza_backbone.telemetry import CONSUMER_LAG, OLDEST_UNPROCESSED, REGISTRY
 from benanza_dedupe import watch
 from benanza_dedupe.agent import DedupeAgent

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from benanza_backbone.status_server import StatusServer
+from benanza_backbone.service.status_server import StatusServer
 from benanza_backbone.telemetry import DEAD_LETTERS
 from tests.deploy.compose import OURS, ROOT, SERVICES
 from tests.deploy.image import Dockerfile

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from benanza_runner.measuring.stopping import StoppedBy
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_runner.variants import TimedVariant, timed_variant
 from benanza_schemas.events import Ceiling, System, Witnessed, identified
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
+from benanza_schemas.vocabulary import StoppedBy
 
 
 def variant(us: float, algorithm: str = "fake") -> TimedVariant:

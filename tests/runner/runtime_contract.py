@@ -3,17 +3,23 @@
 from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from statistics import median
+from typing import get_args
 
 import msgspec
 import pytest
 
 from benanza_runner import ceilings
-from benanza_runner.ceilings import CeilingName
 from benanza_runner.core import Runner
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_runner.variants import FailedVariant, TimedVariant, warm
 from benanza_schemas.codec import decode, encode
-from benanza_schemas.events import MAX_REASON_LENGTH, BenchmarkRequested, event_id, identified
+from benanza_schemas.events import (
+    MAX_REASON_LENGTH,
+    BenchmarkRequested,
+    CeilingName,
+    event_id,
+    identified,
+)
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program, ProgramStep
@@ -140,8 +146,9 @@ class RuntimeContract(ABC):
         monkeypatch.setattr(ceilings, "STREAM_ELEMENTS", (1 << 12,))
         monkeypatch.setattr(ceilings, "MATRIX_SIZES", (64,))
         found = runtime.ceilings("fp32")
-        known = [CeilingName(ceiling.name) for ceiling in found]
+        known = [ceiling.name for ceiling in found]
         assert known
+        assert set(known) <= set(get_args(CeilingName))
         assert len(known) == len(set(known))
         assert all(each.precision == "fp32" and each.value > 0 <= each.iqr for each in found)
 

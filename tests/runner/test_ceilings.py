@@ -3,20 +3,14 @@
 import msgspec
 import pytest
 
-from benanza_runner.ceilings import (
-    STREAM_ELEMENTS,
-    CeilingName,
-    measured_ceilings,
-    products,
-    streams,
-)
-from benanza_runner.measuring.stopping import StoppedBy
+from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products, streams
 from benanza_runner.onnx_layers.onnx_schemas import opsets
 from benanza_runner.onnx_layers.precision import ELEMENT_TYPE, retyped
 from benanza_runner.runtime import Outcome
-from benanza_runner.variants import CacheState, FailedVariant, timed_variant
+from benanza_runner.variants import FailedVariant, timed_variant
 from benanza_schemas.events import Ceiling
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.runner.fake_runtime import FakeRuntime, variant
 
 
@@ -85,11 +79,6 @@ def test_one_slow_round_does_not_lower_a_ceiling() -> None:
 
     expected: tuple[Ceiling, ...] = measured_ceilings(Steady(), "fp32")
     assert measured_ceilings(Disturbed(), "fp32") == expected
-
-
-def test_the_values_of_names_are_those_of_stored_ceilings() -> None:
-    """Recordings hold them, so they may not change."""
-    assert [name.value for name in CeilingName] == ["bandwidth", "flops"]
 
 
 @pytest.mark.parametrize("precision", list(ELEMENT_TYPE))

@@ -25,6 +25,7 @@ from benanza_schemas.events import (
     Witnessed,
 )
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor, TensorValue
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 SHA256 = "0123456789abcdef" * 4
 NOON = datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=UTC)
@@ -116,12 +117,12 @@ VARIANTS = (
         library="onnxruntime",
         algorithm="CPUExecutionProvider",
         layout="NCHW",
-        cache="weights cold",
+        cache=CacheState.WEIGHTS_COLD,
         samples_us=(10.5, 11.0, 10.75),
         minimum_us=10.5,
         median_us=10.75,
         iqr_us=0.25,
-        stopped_by="settled",
+        stopped_by=StoppedBy.CONVERGED,
         workspace_bytes=4096,
         layout_change_us=1.5,
         write_change_us=0.75,

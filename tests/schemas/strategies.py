@@ -47,6 +47,8 @@ def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
             return st.none()
         case inspect.LiteralType():
             return st.sampled_from(info.values)
+        case inspect.EnumType():
+            return st.sampled_from(list(info.cls))
         case inspect.DateTimeType():
             return st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC))
         case inspect.VarTupleType():

@@ -27,6 +27,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.json_schema import EVENTS
 from benanza_schemas.layer import Attribute, Layer, Operator, Tensor
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.examples import examples
 from tests.schemas import samples
 from tests.schemas.strategies import events, field_names
@@ -90,7 +91,9 @@ def as_of(event: AnyEvent, version: int) -> AnyEvent:
     if isinstance(event, LayerMeasured):
         timed, failed = event.variants
         if version < 5:
-            timed = msgspec.structs.replace(timed, cache="cold", stopped_by="stdrel")
+            timed = msgspec.structs.replace(
+                timed, cache=CacheState.COLD, stopped_by=StoppedBy.RELATIVE_SPREAD
+            )
         changes["variants"] = tuple(
             msgspec.structs.replace(variant, **lacking) for variant in (timed, failed)
         )

@@ -22,7 +22,7 @@ def topics(output: Format) -> None:
     """
     from benanza.operating.kafka_check import check_kafka
     from benanza.results.operating import MadeTopics
-    from benanza_backbone.kafka_topics import create_topics
+    from benanza_backbone.kafka.topics import create_topics
     from benanza_backbone.settings import kafka_of
 
     connection = kafka_of(settings_of(None))

@@ -17,7 +17,7 @@ from benanza_schemas.consumer_groups import ANALYZER, DEDUPE, INGEST, RUNNER
 from benanza_schemas.layer import Precision
 
 if TYPE_CHECKING:
-    from benanza_backbone.service import Started
+    from benanza_backbone.service.process import Started
 
 log = logging.getLogger(__name__)
 

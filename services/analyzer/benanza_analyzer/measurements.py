@@ -12,16 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benanza_schemas.events import (
-    INTERLEAVED,
-    NOTHING_TRIED,
-    WEIGHTS_COLD,
-    Cache,
-    ImageLayout,
-    LayerMeasured,
-    Variant,
-)
+from benanza_schemas.events import NOTHING_TRIED, ImageLayout, LayerMeasured, Variant
 from benanza_schemas.times import has_warm_time
+from benanza_schemas.vocabulary import CacheState
 
 NOT_MEASURED = "not measured yet on this system"
 MAX_REASON = 8192
@@ -117,12 +110,12 @@ def _best(event: LayerMeasured, variant: Variant) -> Best:
     write_conversion_us = math.inf if variant.write_change_us is None else variant.write_change_us
     interleaved_write_conversion_us = write_conversion_us
     interleaved_us = weights_cold_us = math.inf
-    if interleaved := _under(event, variant, INTERLEAVED):
+    if interleaved := _under(event, variant, CacheState.INTERLEAVED):
         interleaved_us, _ = _time(interleaved)
         interleaved_conversion_us = interleaved.layout_change_us or conversion_us
         if interleaved.write_change_us is not None:
             interleaved_write_conversion_us = interleaved.write_change_us
-    if cold := _under(event, variant, WEIGHTS_COLD):
+    if cold := _under(event, variant, CacheState.WEIGHTS_COLD):
         weights_cold_us, _ = _time(cold)
     return Best(
         *_time(variant),
@@ -149,7 +142,7 @@ def _time(variant: Variant) -> tuple[float, float]:
     return variant.median_us, variant.iqr_us
 
 
-def _under(event: LayerMeasured, variant: Variant, cache: Cache) -> Variant | None:
+def _under(event: LayerMeasured, variant: Variant, cache: CacheState) -> Variant | None:
     """The same variant with the caches in another state, None if it has no time there."""
     same = (
         other

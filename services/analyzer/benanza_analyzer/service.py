@@ -7,10 +7,10 @@ from benanza_analyzer.sink import sink_step
 from benanza_analyzer.step import analyzer_step
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.service import Service, Started
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.service.process import Service, Started
+from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_backbone.step import Step
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
 from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, SINK
 

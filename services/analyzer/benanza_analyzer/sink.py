@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import EventLog, Partition
-from benanza_backbone.step import Offsets, Step
+from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK, service_of
 from benanza_schemas.events import (

@@ -5,7 +5,7 @@ from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_backbone.clock import Clock
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.step import Offsets, Step
+from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS

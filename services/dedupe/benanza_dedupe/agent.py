@@ -21,9 +21,9 @@ from mode.supervisors import CrashingSupervisor
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
-from benanza_backbone.processor import Processor
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
+from benanza_backbone.service.processor import Processor
 from benanza_backbone.telemetry import LAYERS as LAYERS_TOTAL
 from benanza_backbone.telemetry import RECORDS_CONSUMED, RECORDS_PRODUCED
 from benanza_dedupe.broker import Transport, addresses, credentials

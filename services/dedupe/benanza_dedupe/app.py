@@ -11,16 +11,16 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_group import GroupProgress
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.kafka_topics import create_topics
-from benanza_backbone.poison import PoisonedError
-from benanza_backbone.service import DONE, FAILED
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.group import GroupProgress
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.kafka.topics import create_topics
+from benanza_backbone.service.circuit_breaker import CircuitOpenError
+from benanza_backbone.service.process import DONE, FAILED
+from benanza_backbone.service.standstill import StandstillError
+from benanza_backbone.service.status_server import StatusServer
+from benanza_backbone.service.watchdog import Watchdog
 from benanza_backbone.settings import Settings
-from benanza_backbone.standstill import StandstillError
-from benanza_backbone.status_server import StatusServer
-from benanza_backbone.watchdog import Watchdog
 from benanza_dedupe.agent import GROUP, DedupeAgent, create_app
 from benanza_dedupe.watch import Watch
 from benanza_dedupe.worker import Shutdown, run_app
@@ -41,8 +41,8 @@ def serve(settings: Settings, started: Callable[[Sequence[str], str], None]) -> 
     at once. What is known of layers lies in the folder `dedupe` of the data folder, and can be
     had again from Kafka. Raises `BenanzaError` if no Kafka is named or its certificates can't be
     read, or if another process has the folder or the status port. If so many events fail that the
-    fault is hardly theirs, it takes no more, and raises `PoisonedError` once it is told to stop. If
-    events wait and none is processed although Kafka answers, it ends by itself.
+    fault is hardly theirs, it takes no more, and raises `CircuitOpenError` once it is told to stop.
+    If events wait and none is processed although Kafka answers, it ends by itself.
     """
     if settings.kafka is None:
         raise BenanzaError("dedupe needs Kafka: set BENANZA_KAFKA to its brokers, as host:port")
@@ -98,7 +98,7 @@ async def _serve(
         except StandstillError as error:
             log.critical("dedupe ends, and goes on when it is started again: %s", error)
             return FAILED
-        except PoisonedError as error:
+        except CircuitOpenError as error:
             log.critical("%s", error)
             watch.ended(str(error))
             await shutdown.signalled.wait()

@@ -9,7 +9,7 @@ from faust.transport.drivers import aiokafka
 from faust.types.auth import CredentialsT
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka.connection import KafkaConnection
 
 
 class IdempotentProducer(aiokafka.Producer):

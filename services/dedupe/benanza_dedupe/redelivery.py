@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from benanza_backbone.event_log.event_log import Record
-from benanza_backbone.kafka_group import PartitionProgress
+from benanza_backbone.kafka.group import PartitionProgress
 
 LOST_AFTER_S = 3.0
 """A record that comes by itself, or its predecessor, is taken well within this time."""

@@ -5,7 +5,7 @@ Over Kafka, the Faust app in `agent` takes its place.
 
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.step import Step
+from benanza_backbone.service.step import Step
 from benanza_dedupe.core import TAKES, Dedupe
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, DEDUPE
 from benanza_schemas.topics import JOBS

@@ -10,10 +10,10 @@ import faust
 from faust.tables.manager import TableManager
 
 from benanza_backbone.event_log.event_log import Partition
-from benanza_backbone.kafka_group import GroupProgress, PartitionProgress
-from benanza_backbone.lag_report import LagReport
-from benanza_backbone.standstill import Standstill, StandstillError
-from benanza_backbone.status_server import Check
+from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
+from benanza_backbone.service.lag_report import LagReport
+from benanza_backbone.service.standstill import Standstill, StandstillError
+from benanza_backbone.service.status_server import Check
 from benanza_backbone.telemetry import REBALANCES
 from benanza_dedupe.agent import GROUP, DedupeAgent
 from benanza_schemas.topics import LAYERS

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import faust
 
-from benanza_backbone.service import FAILED
+from benanza_backbone.service.process import FAILED
 
 log = logging.getLogger(__name__)
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from benanza_backbone.clock import now
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.service import Service, Started
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.service.process import Service, Started
+from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_backbone.step import Step
 from benanza_ingest.isolated_ingest import LONGEST_S, TRIES, IsolatedIngest
 from benanza_ingest.limits import limits_of
 from benanza_ingest.step import ingest_step

@@ -2,7 +2,7 @@
 
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.step import Step
+from benanza_backbone.service.step import Step
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import Ingest, ingest_published
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, INGEST

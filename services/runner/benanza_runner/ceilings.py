@@ -6,14 +6,13 @@ sample counts, and bandwidth is that of the fastest cache that a layer can be re
 
 import math
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from typing import NamedTuple
 
 from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_runner.runtime import Runtime
 from benanza_runner.variants import warm
 from benanza_schemas.element_types import size_bytes
-from benanza_schemas.events import Ceiling
+from benanza_schemas.events import Ceiling, CeilingName
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer, Operator, Precision, Tensor
 
@@ -38,16 +37,6 @@ ROUNDS = 3
 """Another program may hold a processor during one round; it seldom does during all."""
 
 
-class CeilingName(StrEnum):
-    """What a `Ceiling` is a rate of. Values are those of its `name`."""
-
-    BANDWIDTH = "bandwidth"
-    """Bytes per second."""
-
-    FLOPS = "flops"
-    """Floating-point operations per second."""
-
-
 class Microbenchmark(NamedTuple):
     """A layer, and the `amount` of bytes that it moves or of operations that it does."""
 
@@ -64,10 +53,9 @@ def measured_ceilings(
     too small. Raises what `runtime.measure` raises.
     """
     found = []
-    for name, microbenchmarks in (
-        (CeilingName.BANDWIDTH, streams),
-        (CeilingName.FLOPS, products),
-    ):
+    of_name: dict[CeilingName, Callable[[Precision], Iterator[Microbenchmark]]]
+    of_name = {"bandwidth": streams, "flops": products}
+    for name, microbenchmarks in of_name.items():
         reached = [
             ceiling
             for _ in range(rounds)
@@ -92,7 +80,7 @@ def _one_round(
             fastest_us = min(fastest_us, variant.minimum_us)
             value = microbenchmark.amount / (variant.minimum_us * 1e-6)
             spread = value * variant.iqr_us / variant.median_us
-            yield Ceiling(name=name.value, precision=precision, value=value, iqr=spread)
+            yield Ceiling(name=name, precision=precision, value=value, iqr=spread)
         if ENOUGH_US <= fastest_us < math.inf:
             return
 

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from threading import Lock
 
 from benanza_backbone.clock import now
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.service import Service, Started
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.service.process import Service, Started
+from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_backbone.step import Step
 from benanza_backbone.telemetry import GPU_BUSY
 from benanza_runner.nvidia import busy_ratio
 from benanza_runner.runtime import Runtime

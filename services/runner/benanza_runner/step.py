@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from benanza_backbone.clock import Clock
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.step import Step
+from benanza_backbone.service.step import Step
 from benanza_backbone.telemetry import BENCHMARK_DURATION, JOBS
 from benanza_runner.core import Runner
 from benanza_runner.measured_layers import MeasuredLayers

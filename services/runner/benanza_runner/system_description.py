@@ -6,7 +6,7 @@ import msgspec
 
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_runner.core import Runner, description_id
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode

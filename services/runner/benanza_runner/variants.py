@@ -4,27 +4,12 @@ Events have one structure for both (`benanza_schemas.events.Variant`), which `ev
 """
 
 from collections.abc import Iterable
-from enum import StrEnum
 
 import msgspec
 
-from benanza_runner.measuring.stopping import StoppedBy, summary
+from benanza_runner.measuring.stopping import summary
 from benanza_schemas.events import Variant
-
-
-class CacheState(StrEnum):
-    """What a variant finds in the caches when it is timed. Values are those of `Variant.cache`."""
-
-    WARM = "warm"
-    """The same call runs again and again, so all that it needs is in the caches."""
-
-    INTERLEAVED = "in company"
-    """It runs after a kernel of other code; inputs and weights are in the last cache."""
-
-    WEIGHTS_COLD = "weights cold"
-    """It runs after a kernel of other code; inputs and scratch memory are in the last cache, and
-    weights are in memory.
-    """
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 
 class TimedVariant(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -100,8 +85,4 @@ def warm(variants: Iterable[AnyVariant]) -> list[TimedVariant]:
 
 def event_variant(variant: AnyVariant) -> Variant:
     """The variant as `LayerMeasured` holds it."""
-    fields = {name: getattr(variant, name) for name in variant.__struct_fields__}
-    for name in ("cache", "stopped_by"):
-        if name in fields:
-            fields[name] = fields[name].value
-    return Variant(**fields)
+    return Variant(**{name: getattr(variant, name) for name in variant.__struct_fields__})

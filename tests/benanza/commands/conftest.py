@@ -10,8 +10,8 @@ import pytest
 
 from benanza.installation.configured import configured_log
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_topics import create_topics
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.topics import create_topics
 from benanza_backbone.settings import load
 
 Kind = Literal["embedded", "kafka"]

@@ -14,10 +14,10 @@ from benanza.running import pipeline
 from benanza.settings import load
 from benanza_backbone.clickhouse.store import Store
 from benanza_runner.runtime import Outcome, Testimony
-from benanza_runner.variants import CacheState
 from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, Witnessed
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
+from benanza_schemas.vocabulary import CacheState
 from tests.benanza.publishing.test_asked_models import product
 from tests.ingest.reading.model_server import model_server
 from tests.runner.fake_runtime import FakeRuntime, variant

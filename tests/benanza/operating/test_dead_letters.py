@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from benanza.installation.embedded import opened_log
 from benanza.operating.dead_letters import Action, list_dead_letters, settle_dead_letters
-from benanza_backbone.dead_letter import dead_letter
 from benanza_backbone.event_log.event_log import Partition, Record
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.dead_letter import dead_letter
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings, load
 from benanza_schemas.topics import DEAD_LETTERS, MODELS
 from tests.examples import examples

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_log import KafkaEventLog
-from benanza_backbone.kafka_topics import create_topics
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.kafka.topics import create_topics
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch

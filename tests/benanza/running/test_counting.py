@@ -12,7 +12,7 @@ from benanza.results.bounds import LayerCounts
 from benanza.running.counting import benchmarked_layers, count_layers
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import (

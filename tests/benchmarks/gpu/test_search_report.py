@@ -5,8 +5,8 @@ from math import isnan
 import msgspec
 import pytest
 
-from benanza_runner.measuring.stopping import StoppedBy
 from benanza_runner.variants import AnyVariant, FailedVariant, timed_variant
+from benanza_schemas.vocabulary import StoppedBy
 from benchmarks.gpu.search_report import Compared, Cost, compared, markdown, totals
 
 

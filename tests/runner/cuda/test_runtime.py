@@ -5,8 +5,9 @@ import pytest
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.runtime import Runtime
-from benanza_runner.variants import CacheState, FailedVariant, TimedVariant, warm
+from benanza_runner.variants import FailedVariant, TimedVariant, warm
 from benanza_schemas.layer import Layer, Precision, Tensor
+from benanza_schemas.vocabulary import CacheState
 from tests.runner.cuda.product_layers import FUSED
 from tests.runner.cuda.prologue_layers import PROLOGUES
 from tests.runner.cuda.sample_layers import LAYERS

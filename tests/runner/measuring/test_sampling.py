@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_runner.measuring.sampling import Samples, Timing, collect
-from benanza_runner.measuring.stopping import Rule, StoppedBy
+from benanza_runner.measuring.stopping import Rule
+from benanza_schemas.vocabulary import StoppedBy
 
 RULE = Rule(warm_up_us=5_000, samples=20, least_us=30_000, few_samples=5, cap_us=120_000)
 

@@ -14,7 +14,7 @@ from benanza_runner.measuring.search import (
     Trial,
     search,
 )
-from benanza_runner.measuring.stopping import StoppedBy
+from benanza_schemas.vocabulary import StoppedBy
 
 PLAN = SearchPlan()
 SCREENING_CALLS = 20

@@ -14,7 +14,6 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
-from benanza_runner.measuring.stopping import StoppedBy
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnxruntime.runtime import OnnxRuntime
 from benanza_runner.onnxruntime.session import CPU, Session, session_options
@@ -23,6 +22,7 @@ from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import SystemMeasured, event_id, identified
 from benanza_schemas.layer import Layer, Precision, Tensor
+from benanza_schemas.vocabulary import StoppedBy
 from tests.runner.layers import conv, conv_group, floats, gemm, operator, relu, single, weights
 from tests.runner.runtime_contract import RuntimeContract
 

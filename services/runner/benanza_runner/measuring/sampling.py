@@ -4,7 +4,8 @@ from bisect import insort
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benanza_runner.measuring.stopping import Rule, StoppedBy, stopped_by
+from benanza_runner.measuring.stopping import Rule, stopped_by
+from benanza_schemas.vocabulary import StoppedBy
 
 
 class Timing(NamedTuple):

@@ -11,7 +11,8 @@ from statistics import median
 from typing import NamedTuple
 
 from benanza_runner.measuring.sampling import Timing, collect
-from benanza_runner.measuring.stopping import Rule, StoppedBy
+from benanza_runner.measuring.stopping import Rule
+from benanza_schemas.vocabulary import StoppedBy
 
 
 class Batch(NamedTuple):

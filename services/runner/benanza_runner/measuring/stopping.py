@@ -5,35 +5,10 @@ The median has converged once its 95% confidence interval is narrow. McGill, Tuk
 """
 
 from collections.abc import Sequence
-from enum import StrEnum
 from math import sqrt
 from typing import NamedTuple
 
-
-class StoppedBy(StrEnum):
-    """The rule that ended the sampling. Stored measurements hold these values."""
-
-    CONVERGED = "settled"
-    """The median was known well enough."""
-
-    CAP = "cap"
-    """Time or samples ran out before."""
-
-    SCREENED = "screened"
-    """The variant was clearly slower than another, so it was not timed in full."""
-
-    PRUNED = "hopeless"
-    """The variant took so much longer than others when it was checked that it was not screened.
-    Its only sample holds the start of a call as well.
-    """
-
-    FIXED = "fixed"
-    """A fixed number of samples was to be taken, whatever they showed."""
-
-    @property
-    def in_full(self) -> bool:
-        """Whether samples were taken until one of a `Rule`'s ends."""
-        return self in (StoppedBy.CONVERGED, StoppedBy.CAP)
+from benanza_schemas.vocabulary import StoppedBy
 
 
 class Rule(NamedTuple):

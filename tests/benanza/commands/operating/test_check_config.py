@@ -15,8 +15,8 @@ from kafka import KafkaAdminClient
 from benanza.cli import cli
 from benanza.operating.check_config import TIMEOUT_S
 from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_topics import create_topics
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.topics import create_topics
 from benanza_schemas.topics import JOBS, MODELS, PARTITIONS
 
 pytestmark = pytest.mark.integration

@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 from benanza.cli import cli
 from benanza.operating.dead_letters import AT_ONCE
 from benanza_backbone.clock import now
-from benanza_backbone.dead_letter import MAX_KEPT_BYTES, dead_letter
 from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
-from benanza_backbone.processor import as_message
-from benanza_backbone.step import Step
+from benanza_backbone.service.dead_letter import MAX_KEPT_BYTES, dead_letter
+from benanza_backbone.service.processor import as_message
+from benanza_backbone.service.step import Step
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step

@@ -10,10 +10,10 @@ from click.testing import CliRunner, Result
 
 from benanza.cli import cli
 from benanza_backbone.event_log.event_log import Consumer, EventLog, Message
-from benanza_backbone.kafka_clients import AdminClient
-from benanza_backbone.kafka_connection import KafkaConnection
-from benanza_backbone.kafka_consumer import as_topic_partition
-from benanza_backbone.processor import as_message
+from benanza_backbone.kafka.clients import AdminClient
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.consumer import as_topic_partition
+from benanza_backbone.service.processor import as_message
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, runner_group
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import JOBS, LAYERS, MODELS

@@ -14,7 +14,7 @@ from benanza.running import pipeline
 from benanza_analyzer.sink import sink_step
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
-from benanza_backbone.processor import as_message
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import load
 from benanza_runner.runtime import Outcome
 from benanza_runner.step import runner_step

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from benanza.cli import cli
 from benanza.operating.seed_known_layers import known
 from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.settings import load
 from benanza_schemas.codec import decode
 from benanza_schemas.events import AnyEvent

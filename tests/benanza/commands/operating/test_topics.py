@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from benanza.cli import cli
-from benanza_backbone.kafka_connection import KafkaConnection
+from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_schemas.topics import PARTITIONS
 
 
@@ -34,7 +34,7 @@ def test_it_needs_kafka(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_broker_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benanza_backbone.kafka_connection.TIMEOUT_MS", 500)
+    monkeypatch.setattr("benanza_backbone.kafka.connection.TIMEOUT_MS", 500)
     monkeypatch.setenv("BENANZA_KAFKA", "127.0.0.1:1")
     result = CliRunner().invoke(cli, ["topics"])
     assert result.exit_code == 1

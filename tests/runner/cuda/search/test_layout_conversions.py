@@ -15,8 +15,9 @@ from benanza_runner.cuda.search.instruments import Conversion, NoiseError
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.runtime import Runtime
-from benanza_runner.variants import CacheState, TimedVariant
+from benanza_runner.variants import TimedVariant
 from benanza_schemas.layer import Layer
+from benanza_schemas.vocabulary import CacheState
 from tests.runner.cuda.made_up_device import CONVERSION_US, MadeUpDevice, MadeUpInterleavedTimer
 from tests.runner.layers import conv, gemm
 

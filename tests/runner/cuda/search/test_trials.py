@@ -24,10 +24,10 @@ from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.search.replays import FULL_CALLS, FULL_US, SCREENING_US, WAKE_US
 from benanza_runner.cuda.search.trials import PLAN, PRUNE_FACTOR, Trials
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.measuring.stopping import StoppedBy
 from benanza_runner.measuring.throttling import TRIES, Undisturbed
-from benanza_runner.variants import AnyVariant, CacheState, FailedVariant, TimedVariant, warm
+from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant, warm
 from benanza_schemas.layer import Precision
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.runner.cuda.made_up_device import (
     CONVERSION_US,
     START_US,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from benanza_analyzer.measurements import bests
 from benanza_runner.cuda.search.within_models import best_by_layout
-from benanza_runner.measuring.stopping import StoppedBy
-from benanza_runner.variants import CacheState, TimedVariant, event_variant
+from benanza_runner.variants import TimedVariant, event_variant
 from benanza_schemas.events import LayerMeasured
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.backbone.sample_events import SYSTEM
 
 LAYOUTS = ("NCHW", "NHWC", "weights transposed", "")

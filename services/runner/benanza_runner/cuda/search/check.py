@@ -12,7 +12,8 @@ from benanza_runner.cuda.search.replays import SCREENING_US
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.error import wrong
 from benanza_runner.measuring.search import Batch, Found
-from benanza_runner.variants import CacheState, FailedVariant, TimedVariant, timed_variant
+from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
+from benanza_schemas.vocabulary import CacheState
 
 
 class Checked(NamedTuple):

@@ -17,9 +17,9 @@ from benanza_runner.cuda.search.within_models import WithinModels
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.search import Batch, Found, SearchPlan, Trial, search
-from benanza_runner.measuring.stopping import StoppedBy
 from benanza_runner.measuring.throttling import Undisturbed, until_undisturbed
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
+from benanza_schemas.vocabulary import StoppedBy
 
 SEED = 20_200_218
 PRUNE_FACTOR = 10.0

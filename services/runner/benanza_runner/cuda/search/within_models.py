@@ -12,12 +12,8 @@ from benanza_runner.cuda.search.instruments import InterleavedTimer
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.search import Found
-from benanza_runner.measuring.stopping import StoppedBy
-from benanza_runner.variants import (
-    AnyVariant,
-    CacheState,
-    TimedVariant,
-)
+from benanza_runner.variants import AnyVariant, TimedVariant
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 INTERLEAVED = "company"
 """The `library` of the variant that says why there are no interleaved times. Events store it."""

@@ -1,0 +1,1 @@
+"""Kafka: clients, how to reach it, and the event log on it."""

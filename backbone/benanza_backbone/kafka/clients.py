@@ -1,0 +1,63 @@
+"""kafka-python's clients, which leave nothing behind where no broker answers.
+
+As they come, they start a thread before they look for a broker. Where none answers, the thread
+goes on, with its sockets, and there is no client that could be closed: so each try to reach a
+broker that is away would cost some more.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.errors import KafkaTimeoutError
+
+from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
+
+RETRY_S = 0.05
+
+
+class _Reaching:
+    """Raises as kafka-python's client does, and as `KafkaConnection.kafka_python`."""
+
+    def __init__(self, connection: KafkaConnection, **more: Any) -> None:
+        try:
+            super().__init__(**connection.kafka_python() | more)
+        except BaseException:
+            if network := getattr(self, "_client", None):
+                network.close()
+            raise
+
+
+class AdminClient(_Reaching, KafkaAdminClient):  # type: ignore[misc]  # the library has no types
+    """`KafkaAdminClient` over a connection; `more` are other arguments of it, or instead."""
+
+
+class ConsumerClient(_Reaching, KafkaConsumer):  # type: ignore[misc]  # the library has no types
+    """`KafkaConsumer` over a connection; `more` are other arguments of it.
+
+    kafka-python (3.0.12) asks for the offsets of those partitions whose leader it knows, and raises
+    `KeyError` for the others; here it asks again until it knows all leaders. Raises
+    `KafkaTimeoutError` after `TIMEOUT_MS`.
+    """
+
+    def beginning_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return _asked_until_known(super().beginning_offsets, partitions)
+
+    def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return _asked_until_known(super().end_offsets, partitions)
+
+
+def _asked_until_known(
+    ask: Callable[[Sequence[TopicPartition]], dict[TopicPartition, int]],
+    partitions: Sequence[TopicPartition],
+) -> dict[TopicPartition, int]:
+    deadline = time.monotonic() + TIMEOUT_MS / 1000
+    while True:
+        try:
+            return ask(partitions)
+        except KeyError as error:
+            if time.monotonic() > deadline:
+                raise KafkaTimeoutError(f"no broker is known to lead {error.args[0]}") from error
+            # The library has asked for the leaders by now.
+            time.sleep(RETRY_S)

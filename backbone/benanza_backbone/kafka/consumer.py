@@ -1,0 +1,216 @@
+"""A member of a consumer group on Kafka."""
+
+import re
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from kafka import ConsumerRebalanceListener, TopicPartition
+from kafka.consumer.fetcher import ConsumerRecord
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.errors import (
+    CommitFailedError,
+    IllegalGenerationError,
+    RebalanceInProgressError,
+    UnknownMemberIdError,
+)
+
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import Consumer, Partition, Record
+from benanza_backbone.kafka.clients import AdminClient, ConsumerClient
+from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
+from benanza_backbone.kafka.errors import kafka_errors_mended
+from benanza_backbone.kafka.topics import MAX_RECORD_BYTES
+
+SESSION_MS = 10_000
+HEARTBEAT_MS = 3_000
+"""A member that dies is missed after the session's time; one that is busy goes on beating."""
+
+FETCH_BYTES = 2 * MAX_RECORD_BYTES
+"""How much is fetched ahead, so that a slow service doesn't fill its memory."""
+
+JOIN_S = 30.0
+LONELY_S = 1.0
+"""Where a new member is given nothing for so long, it looks whether the group has others."""
+
+_TAKEN_AWAY = (
+    CommitFailedError,
+    IllegalGenerationError,
+    RebalanceInProgressError,
+    UnknownMemberIdError,
+)
+
+
+class KafkaLogConsumer(Consumer):
+    """Reads the partitions that the group's coordinator gives to this member.
+
+    While no broker answers, `poll` gives nothing; `lag` raises.
+    """
+
+    def __init__(
+        self,
+        connection: KafkaConnection,
+        group: str,
+        topics: Sequence[str],
+        longest_turn_s: float,
+    ) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", group):
+            raise ValueError(f"{group!r} is no name for a group")
+        self._connection = connection
+        self._group = group
+        self._changes = _Changes()
+        with kafka_errors_mended(connection):
+            self._consumer = ConsumerClient(
+                connection,
+                group_id=connection.group(group),
+                enable_auto_commit=False,
+                auto_offset_reset="earliest",
+                allow_auto_create_topics=False,
+                # The other assignors may part a topic's partitions from another's.
+                partition_assignment_strategy=[RangePartitionAssignor],
+                session_timeout_ms=SESSION_MS,
+                heartbeat_interval_ms=HEARTBEAT_MS,
+                max_poll_interval_ms=round(longest_turn_s * 1000),
+                fetch_max_bytes=FETCH_BYTES,
+                max_partition_fetch_bytes=MAX_RECORD_BYTES,
+            )
+            try:
+                names = [connection.topic(topic) for topic in topics]
+                self._consumer.subscribe(names, listener=self._changes)
+                # Who shares out a topic without knowing of its partitions gives none away.
+                for name in names:
+                    self._consumer.partitions_for_topic(name)
+                self._join()
+            except BaseException:
+                self.close()
+                raise
+
+    def poll(self, limit: int, timeout: float) -> list[Record]:
+        with kafka_errors_mended(self._connection):
+            polled = self._consumer.poll(timeout_ms=round(timeout * 1000), max_records=limit)
+        return to_records(self._connection, polled)
+
+    def commit(self) -> None:
+        with kafka_errors_mended(self._connection):
+            try:
+                self._consumer.commit(timeout_ms=TIMEOUT_MS)
+            except _TAKEN_AWAY:
+                # The group is sharing out its partitions anew: what isn't committed comes
+                # again, here or elsewhere.
+                return
+
+    def position(self) -> dict[Partition, int]:
+        return {self._partition(held): self._next(held) for held in self._held()}
+
+    def seek(self, partition: Partition, offset: int) -> None:
+        at = as_topic_partition(self._connection, partition)
+        if at not in self._held():
+            raise BenanzaError(
+                f"this consumer of group {self._group} doesn't hold {partition.topic}, partition "
+                f"{partition.number}: stop the other consumers of the group first"
+            )
+        with kafka_errors_mended(self._connection):
+            end = self._consumer.end_offsets([at])[at]
+            if not 0 <= offset <= end:
+                raise BenanzaError(
+                    f"{partition.topic} has offsets from 0 to {end:,}, not {offset:,}"
+                )
+            # Those before are not kept any more; who joins where nothing is would begin here too.
+            first = self._consumer.beginning_offsets([at])[at]
+            self._consumer.seek(at, max(offset, first))
+
+    def seek_to_time(self, when: datetime) -> None:
+        timestamp_ms = int(when.timestamp() * 1000)
+        with kafka_errors_mended(self._connection):
+            held = self._held()
+            # The ends first: then the leaders of all partitions are known. A time that is asked of
+            # a partition without a known leader is answered as if nothing were behind it.
+            ends = self._consumer.end_offsets(held)
+            first = self._consumer.offsets_for_times(dict.fromkeys(held, timestamp_ms))
+            for at in held:
+                found = first.get(at)
+                self._consumer.seek(at, found.offset if found else ends[at])
+
+    def lag(self) -> dict[Partition, int]:
+        held = self._held()
+        with kafka_errors_mended(self._connection):
+            ends = self._consumer.end_offsets(held) if held else {}
+        return {self._partition(at): max(0, ends[at] - self._next(at)) for at in held}
+
+    def rebalances(self) -> int:
+        return self._changes.count
+
+    def close(self) -> None:
+        self._consumer.close(autocommit=False, timeout_ms=TIMEOUT_MS)
+
+    def _join(self) -> None:
+        """Waits for a share, unless others have to give it up first."""
+        began = time.monotonic()
+        while not self._held():
+            # What this fetches is fetched again.
+            for at, fetched in self._consumer.poll(timeout_ms=100).items():
+                self._consumer.seek(at, fetched[0].offset)
+            waited = time.monotonic() - began
+            if waited > JOIN_S or (waited > LONELY_S and self._has_others()):
+                return
+
+    def _has_others(self) -> bool:
+        own = self._consumer.group_metadata().member_id
+        name = self._connection.group(self._group)
+        with AdminClient(self._connection) as admin:
+            members = admin.describe_groups([name])[name]["members"]
+        return any(member["member_id"] != own for member in members)
+
+    def _held(self) -> list[TopicPartition]:
+        return sorted(self._consumer.assignment())
+
+    def _next(self, at: TopicPartition) -> int:
+        with kafka_errors_mended(self._connection):
+            position: int | None = self._consumer.position(at, timeout_ms=TIMEOUT_MS)
+        if position is None:
+            raise BenanzaError(
+                f"Kafka at {self._connection.shown()} doesn't say where {at.topic} begins for "
+                f"{self._group}; see whether all its brokers are up"
+            )
+        return position
+
+    def _partition(self, at: TopicPartition) -> Partition:
+        return Partition(at.topic.removeprefix(self._connection.prefix), at.partition)
+
+
+class _Changes(ConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
+    """Counts how often partitions came or went."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_partitions_revoked(self, revoked: object) -> None:
+        """What is taken away is given to somebody, if only to this member again."""
+
+    def on_partitions_assigned(self, assigned: object) -> None:
+        self.count += 1
+
+    def on_partitions_lost(self, lost: object) -> None:
+        self.count += 1
+
+
+def as_topic_partition(connection: KafkaConnection, partition: Partition) -> TopicPartition:
+    """The partition under its name on the cluster."""
+    return TopicPartition(connection.topic(partition.topic), partition.number)
+
+
+def to_records(
+    connection: KafkaConnection, polled: dict[TopicPartition, list[ConsumerRecord]]
+) -> list[Record]:
+    """What kafka-python's `poll` gives, as records."""
+    return [
+        Record(
+            Partition(at.topic.removeprefix(connection.prefix), at.partition),
+            record.offset,
+            datetime.fromtimestamp(record.timestamp / 1000, UTC),
+            record.key or b"",
+            record.value or b"",
+        )
+        for at, fetched in polled.items()
+        for record in fetched
+    ]

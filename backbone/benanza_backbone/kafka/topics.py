@@ -1,0 +1,54 @@
+"""Makes the topics on Kafka, with their partitions, compaction and retention."""
+
+from kafka.errors import TopicAlreadyExistsError, for_code
+
+from benanza_backbone.kafka.clients import AdminClient
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.errors import kafka_errors_mended
+from benanza_schemas.codec import MAX_EVENT_BYTES
+from benanza_schemas.topics import COMPACTED, KEPT_FOR, PARTITIONS
+
+MAX_RECORD_BYTES = MAX_EVENT_BYTES + 1_000_000
+"""An event with its key, and what Kafka adds."""
+
+
+def create_topics(connection: KafkaConnection) -> list[str]:
+    """Makes those topics that aren't there; their names, without the prefix.
+
+    Those that are there stay as they are. The brokers say how many copies of a topic there are.
+    Raises `BenanzaError` if Kafka can't be reached or refuses.
+    """
+    return create_missing(connection, PARTITIONS)
+
+
+def create_missing(connection: KafkaConnection, partitions: dict[str, int]) -> list[str]:
+    """`create_topics` for these topics with these numbers of partitions."""
+    wanted = {
+        connection.topic(topic): {"num_partitions": number, "configs": topic_settings(topic)}
+        for topic, number in partitions.items()
+    }
+    with kafka_errors_mended(connection), AdminClient(connection) as admin:
+        answer = admin.create_topics(wanted, raise_errors=False)
+        made = []
+        for topic in answer["topics"]:
+            error = for_code(topic["error_code"])
+            if topic["error_code"] == 0:
+                made.append(topic["name"])
+            elif error is not TopicAlreadyExistsError:
+                raise error(f"{topic['name']}: {topic['error_message']}")
+        if made:
+            admin.wait_for_topics(made)
+    return [name.removeprefix(connection.prefix) for name in made]
+
+
+def topic_settings(topic: str) -> dict[str, str]:
+    """How long a topic is kept, and what fits into it, as Kafka writes it.
+
+    Source: https://kafka.apache.org/documentation/#topicconfigs
+    """
+    settings = {"max.message.bytes": str(MAX_RECORD_BYTES)}
+    if topic in COMPACTED:
+        return settings | {"cleanup.policy": "compact"}
+    kept = KEPT_FOR.get(topic)
+    retention_ms = "-1" if kept is None else f"{kept.total_seconds() * 1000:.0f}"
+    return settings | {"cleanup.policy": "delete", "retention.ms": retention_ms}

@@ -1,0 +1,1 @@
+"""What the process of every service is made of."""

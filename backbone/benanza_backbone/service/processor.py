@@ -1,0 +1,97 @@
+"""From a record to the messages that follow from it: the part of a shell that every service has."""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import Message, Record
+from benanza_backbone.service.circuit_breaker import CircuitBreaker
+from benanza_backbone.service.dead_letter import dead_letter
+from benanza_backbone.telemetry import DEAD_LETTERS, PROCESS_DURATION
+from benanza_schemas.codec import DecodeError, decode, encode
+from benanza_schemas.consumer_groups import service_of
+from benanza_schemas.events import AnyEvent, Event
+from benanza_schemas.topics import topic_and_key
+
+log = logging.getLogger(__name__)
+
+
+class Processor:
+    """Decodes records, calls a core, and encodes what it returns.
+
+    `handle` takes an event of one of the types in `takes` and returns the events that follow.
+    A record that cannot be decoded, is of another type, or makes `handle` raise, becomes a dead
+    letter with its reason. Errors in `stops_on` are no fault of the record, and go through.
+    `clock` gives the time, in UTC. `group` is the name of the service's consumer group.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        takes: type[Event] | tuple[type[Event], ...],
+        handle: Callable[[Any], Sequence[AnyEvent]],
+        clock: Callable[[], datetime],
+        stops_on: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self._group = group
+        self._takes = takes
+        self._handle = handle
+        self._clock = clock
+        self._stops_on = stops_on
+        self._breaker = CircuitBreaker(group)
+        self._duration = PROCESS_DURATION.labels(service_of(group))
+
+    def process(self, record: Record) -> list[Message]:
+        """What is to be appended before the record counts as processed."""
+        event: AnyEvent | None = None
+        try:
+            with self._duration.time():
+                event = decode(record.value)
+                if not isinstance(event, self._takes):
+                    raise DecodeError(f"{self._group} takes no {type(event).__name__}")
+                following = [as_message(each) for each in self._handle(event)]
+        except self._stops_on:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever it is, the stream goes on
+            self._log_failure(record, event, error)
+            self._breaker.count(failed=True)
+            DEAD_LETTERS.labels(record.partition.topic, type(error).__name__).inc()
+            return [as_message(dead_letter(record, self._group, error, self._clock()))]
+        self._breaker.count(failed=False)
+        return following
+
+    def is_open(self) -> bool:
+        """Whether so many records failed that no more should be processed."""
+        return self._breaker.reached()
+
+    def check(self) -> None:
+        """Raises `CircuitOpenError` if so many records failed that the fault is hardly theirs.
+
+        To be called once their dead letters are appended.
+        """
+        self._breaker.check()
+
+    def _log_failure(self, record: Record, event: AnyEvent | None, error: Exception) -> None:
+        # Other errors than these are defects, and where they arose is worth knowing.
+        caused = isinstance(error, BenanzaError | ValueError)
+        log.log(
+            logging.WARNING if caused else logging.ERROR,
+            "%s could not process an event: %s",
+            self._group,
+            error,
+            exc_info=None if caused else error,
+            extra={
+                "event_id": event.event_id if event else None,
+                "topic": record.partition.topic,
+                "partition": record.partition.number,
+                "offset": record.offset,
+            },
+        )
+
+
+def as_message(event: AnyEvent) -> Message:
+    """The event encoded, with the topic and key where it belongs."""
+    topic, key = topic_and_key(event)
+    return Message(topic=topic, key=key, value=encode(event))

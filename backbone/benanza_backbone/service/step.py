@@ -1,0 +1,144 @@
+"""The shell of a service: reads events, calls the core, writes what it returns, commits.
+
+In that order, so that a crash loses nothing: what was written and not committed is read and
+written again, under the same event ids.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import prometheus_client
+
+from benanza_backbone.closing import Closing
+from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
+from benanza_backbone.service.lag_report import LagReport
+from benanza_backbone.service.processor import Processor
+from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED
+from benanza_schemas.events import AnyEvent, Event
+
+Offsets = Mapping[Partition, int]
+"""For each partition held, the offset from which processing goes on."""
+
+
+class Step(Closing):
+    """One service's way through its topics.
+
+    `takes`, `handle`, `clock` and `stops_on` are those of `Processor`: what can't be processed
+    goes to the dead letters, and the stream goes on.
+
+    `recover`, if given, is called whenever partitions were given to this step or taken from it,
+    before anything more is processed, with the offsets from which processing would go on: so
+    that what `handle` remembers can be brought in line with them. It returns the offsets from
+    which to go on instead, for those partitions where that is to be elsewhere. `flush`, if
+    given, is called before each commit, with the offsets that are to be committed: what
+    `handle` has only taken in has to be durable when it returns. `probe`, if given, is called
+    by `check`. Errors of these three stop the step.
+    """
+
+    def __init__(
+        self,
+        event_log: EventLog,
+        group: str,
+        topics: Sequence[str],
+        takes: type[Event] | tuple[type[Event], ...],
+        handle: Callable[[Any], Sequence[AnyEvent]],
+        clock: Callable[[], datetime],
+        *,
+        recover: Callable[[Offsets], Offsets] | None = None,
+        flush: Callable[[Offsets], None] | None = None,
+        probe: Callable[[], None] | None = None,
+        stops_on: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self._log = event_log
+        self._processor = Processor(group, takes, handle, clock, stops_on)
+        self._recover = recover
+        self._flush = flush
+        self._probe = probe
+        self._lag = LagReport(group)
+        self._rebalances = 0
+        self._consumer = event_log.consumer(group, topics)
+
+    def turn(self, limit: int, timeout: float = 0.0) -> int:
+        """Processes up to `limit` records and commits them; returns how many there were.
+
+        Waits up to `timeout` seconds for the first. Raises `BenanzaError` if the log can't be
+        reached, or as `recover` and `flush` do; and `CircuitOpenError` if so many events could not
+        be processed that the fault is hardly theirs. Where it raises, the step can only be
+        closed; another one goes on from the last commit.
+        """
+        records = self._consumer.poll(limit, timeout)
+        if self._consumer.rebalances() != self._rebalances:
+            records = self._recovered(records)
+        if not records:
+            return 0
+        self._lag.began(records)
+        following: list[Message] = []
+        for number, record in enumerate(records, 1):
+            following += self._processor.process(record)
+            if self._processor.is_open():
+                self._leave(records[number:])
+                records = records[:number]
+                break
+        if following:
+            self._log.append(following)
+        if self._flush:
+            self._flush(self._consumer.position())
+        self._consumer.commit()
+        _count(RECORDS_CONSUMED, (record.partition.topic for record in records))
+        _count(RECORDS_PRODUCED, (message.topic for message in following))
+        self._processor.check()
+        return len(records)
+
+    def waiting(self) -> int:
+        """How many records are still to be processed, as far as this consumer holds them."""
+        return sum(self._consumer.lag().values())
+
+    def held(self) -> int | None:
+        """How many partitions this step holds; None while its group has not said yet."""
+        return len(self._consumer.position()) if self._consumer.rebalances() else None
+
+    def check(self) -> int:
+        """How many records wait. Brings the metrics of them up to date, and sees whether all that
+        the step stands on answers. Raises `BenanzaError` if something doesn't.
+        """
+        lag = self._consumer.lag()
+        self._lag.refresh(lag)
+        if self._probe:
+            self._probe()
+        return sum(lag.values())
+
+    def close(self) -> None:
+        """Leaves the group."""
+        self._lag.close()
+        self._consumer.close()
+
+    def _leave(self, records: Sequence[Record]) -> None:
+        """Goes on with these the next time, as if they hadn't been read."""
+        first = {record.partition: record.offset for record in reversed(records)}
+        for partition, offset in first.items():
+            self._consumer.seek(partition, offset)
+
+    def _recovered(self, records: list[Record]) -> list[Record]:
+        """Those of the records with which processing goes on, with other partitions than before.
+
+        A partition that goes on elsewhere is sought there, and read again with the next poll.
+        """
+        now = self._consumer.rebalances()
+        REBALANCES.inc(now - self._rebalances)
+        self._rebalances = now
+        if not self._recover:
+            return records
+        offsets = self._consumer.position()
+        offsets |= {record.partition: record.offset for record in reversed(records)}
+        asked = self._recover(offsets)
+        elsewhere = {p: offset for p, offset in asked.items() if offset != offsets[p]}
+        for partition, offset in elsewhere.items():
+            self._consumer.seek(partition, offset)
+        return [record for record in records if record.partition not in elsewhere]
+
+
+def _count(counter: prometheus_client.Counter, topics: Iterable[str]) -> None:
+    for topic, records in Counter(topics).items():
+        counter.labels(topic).inc(records)

@@ -1,0 +1,57 @@
+"""The closed vocabularies of measurements whose values need words beside them.
+
+Events and tables hold the values, so that they never change. Vocabularies whose values speak for
+themselves, such as `benanza_schemas.layer.Precision`, are `Literal`s.
+"""
+
+from enum import StrEnum
+
+
+class CacheState(StrEnum):
+    """What a variant finds in the caches when it is timed."""
+
+    WARM = "warm"
+    """The same call is repeated, so that all that it needs is in the caches."""
+
+    INTERLEAVED = "in company"
+    """Calls that run other code come in between; inputs and weights are in the last cache."""
+
+    WEIGHTS_COLD = "weights cold"
+    """Calls that run other code come in between; inputs and scratch memory are in the last cache,
+    and weights are in memory.
+    """
+
+    COLD = "cold"
+    """Nothing is in the caches. No runner writes it; events of version 4 and before may hold it."""
+
+
+class StoppedBy(StrEnum):
+    """The rule that ended the sampling of a variant."""
+
+    NOT_SAMPLED = ""
+    """Nothing was sampled, or the rule isn't known."""
+
+    CONVERGED = "settled"
+    """The median was known well enough."""
+
+    CAP = "cap"
+    """Time or samples ran out before."""
+
+    SCREENED = "screened"
+    """The variant was clearly slower than another, so it was not timed in full."""
+
+    PRUNED = "hopeless"
+    """The variant took so much longer than others when it was checked that it was not screened.
+    Its only sample holds the launch overhead as well.
+    """
+
+    FIXED = "fixed"
+    """A fixed number of samples was to be taken, whatever they showed."""
+
+    RELATIVE_SPREAD = "stdrel"
+    """No runner writes it; events of version 4 and before may hold it."""
+
+    @property
+    def in_full(self) -> bool:
+        """Whether samples were taken until the median was known, or time or samples ran out."""
+        return self in (StoppedBy.CONVERGED, StoppedBy.CAP)

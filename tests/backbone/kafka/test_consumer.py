@@ -1,0 +1,180 @@
+"""What only a group on real brokers can show: who is thrown out, who dies, brokers that go away."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from threading import Event, Thread
+from uuid import uuid4
+
+import pytest
+
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import Consumer, Message, Record
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.consumer import SESSION_MS
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_schemas.topics import JOBS, PARTITIONS
+from tests.backbone.event_log.event_log_contract import drain, numbered, values, values_of
+from tests.kafka_broker import KafkaBroker
+
+PATIENCE_S = 60.0
+SHORT_SESSION_MS = 6_000
+"""The least that a broker allows."""
+
+
+def polled(consumer: Consumer, last: bytes) -> list[Record]:
+    """What comes up to the first record of this value."""
+    deadline = time.monotonic() + PATIENCE_S
+    records: list[Record] = []
+    while last not in values(records):
+        assert time.monotonic() < deadline, values(records)
+        records += consumer.poll(limit=5, timeout=0.5)
+    return records
+
+
+@pytest.fixture
+def log(kafka: KafkaConnection) -> Iterator[KafkaEventLog]:
+    with KafkaEventLog(kafka) as log:
+        yield log
+
+
+# Who keeps partitions and who loses them
+
+
+@pytest.fixture
+def short_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benanza_backbone.kafka.consumer.SESSION_MS", SHORT_SESSION_MS)
+    monkeypatch.setattr("benanza_backbone.kafka.consumer.HEARTBEAT_MS", 1_000)
+
+
+class Polling(Thread):
+    """Another member, which takes what it is given."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        super().__init__()
+        self.taken: list[Record] = []
+        self._consumer = consumer
+        self._enough = Event()
+
+    def run(self) -> None:
+        while not self._enough.is_set():
+            self.taken += self._consumer.poll(limit=100, timeout=0.1)
+
+    def end(self) -> None:
+        self._enough.set()
+        self.join()
+
+
+@pytest.mark.usefixtures("short_session")
+def test_a_member_at_work_for_longer_than_its_session_stays(
+    kafka: KafkaConnection, log: KafkaEventLog
+) -> None:
+    with log.consumer("runner", [JOBS]) as busy, log.consumer("runner", [JOBS]) as waiting:
+        other = Polling(waiting)
+        other.start()
+        deadline = time.monotonic() + PATIENCE_S
+        while len(busy.position()) != PARTITIONS[JOBS] / 2:
+            assert time.monotonic() < deadline
+            busy.poll(limit=1, timeout=0.1)
+        share, before = busy.position(), busy.rebalances()
+        log.append([Message(JOBS, str(n).encode(), b"job") for n in range(100)])
+        records = busy.poll(limit=1, timeout=PATIENCE_S)
+        time.sleep(1.5 * SHORT_SESSION_MS / 1000)
+        busy.commit()
+        records += drain(busy)
+        busy.commit()
+        other.end()
+        assert busy.rebalances() == before
+        assert busy.position().keys() == share.keys()
+        assert len(records) + len(other.taken) == 100
+    with log.consumer("runner", [JOBS]) as consumer:
+        assert len(drain(consumer)) == len(other.taken)
+
+
+@pytest.mark.usefixtures("short_session")
+def test_a_member_that_hangs_is_thrown_out_and_its_late_commit_changes_nothing(
+    kafka: KafkaConnection, log: KafkaEventLog
+) -> None:
+    log.append(numbered("jobs-of-a-test", 5))
+    with KafkaEventLog(kafka, longest_turn_s=SHORT_SESSION_MS / 1000) as impatient:
+        hanging = impatient.consumer("runner", ["jobs-of-a-test"])
+        assert values(hanging.poll(limit=5, timeout=PATIENCE_S)) == values_of(5)
+        held = hanging.rebalances()
+        with log.consumer("runner", ["jobs-of-a-test"]) as other:
+            assert values(polled(other, values_of(5)[-1])) == values_of(5)
+            hanging.commit()
+            assert sum(other.lag().values()) == 0
+            hanging.poll(limit=1, timeout=1)
+            assert hanging.rebalances() > held
+            hanging.close()
+        with log.consumer("runner", ["jobs-of-a-test"]) as consumer:
+            assert values(drain(consumer)) == values_of(5)
+
+
+MEMBER = """
+import sys
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+
+log = KafkaEventLog(KafkaConnection(bootstrap=(sys.argv[1],), prefix=sys.argv[2]))
+consumer = log.consumer("runner", ["jobs-of-a-test"])
+print(len(consumer.poll(limit=5, timeout=30)), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_after_a_kill_work_goes_on_elsewhere_within_20_seconds(
+    kafka: KafkaConnection, log: KafkaEventLog
+) -> None:
+    log.append(numbered("jobs-of-a-test", 5))
+    command = [sys.executable, "-c", MEMBER, kafka.bootstrap[0], kafka.prefix]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as member:
+        assert member.stdout
+        assert member.stdout.readline() == b"5\n"
+        with log.consumer("runner", ["jobs-of-a-test"]) as other:
+            assert other.poll(limit=5, timeout=0.1) == []
+            member.kill()
+            killed = time.monotonic()
+            records = other.poll(limit=5, timeout=PATIENCE_S)
+            assert time.monotonic() - killed < 20
+            assert SESSION_MS < 20_000
+    assert values(records) == values_of(5)
+
+
+# Brokers that go away
+
+
+def test_a_broker_that_is_killed_and_comes_back_loses_nothing(
+    kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benanza_backbone.kafka.log.DELIVERY_MS", 4_000)
+    monkeypatch.setattr("benanza_backbone.kafka.connection.TIMEOUT_MS", 2_000)
+    monkeypatch.setattr("benanza_backbone.kafka.consumer.TIMEOUT_MS", 2_000)
+    connection = KafkaConnection(bootstrap=(kafka_broker.bootstrap,), prefix=f"{uuid4().hex}-")
+    with KafkaEventLog(connection) as log, log.consumer("group", ["topic"]) as consumer:
+        log.append(numbered("topic", 5))
+        assert values(drain(consumer)) == values_of(5)
+        consumer.commit()
+        kafka_broker.kill()
+        away: list[Callable[[], object]] = [
+            lambda: log.append([Message("topic", b"key", b"while away")]),
+            consumer.lag,
+            lambda: log.end_offsets("topic"),
+        ]
+        assert consumer.poll(limit=1, timeout=0.5) == []
+        for call in away:
+            began = time.monotonic()
+            with pytest.raises(
+                BenanzaError, match=f"answers at {kafka_broker.bootstrap}"
+            ) as caught:
+                call()
+            assert time.monotonic() - began < 15
+            assert "\n" not in str(caught.value)
+        kafka_broker.start()
+        log.append([Message("topic", b"key", b"back")])
+        # What append raised for may stand in the log, too.
+        assert values(polled(consumer, b"back")) in ([b"back"], [b"while away", b"back"])
+        consumer.commit()
+    with KafkaEventLog(connection) as log, log.consumer("group", ["topic"]) as consumer:
+        assert drain(consumer) == []

@@ -1,0 +1,94 @@
+"""The event log on a real Kafka broker."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_schemas.topics import GRAPHS, JOBS, PARTITIONS, RESULTS
+from tests.backbone.event_log.event_log_contract import EventLogContract, drain, numbered, values
+from tests.kafka_broker import KafkaBroker
+
+
+class TestKafkaEventLog(EventLogContract):
+    @pytest.fixture
+    def open_log(self, kafka: KafkaConnection) -> Callable[[], EventLog]:
+        return lambda: KafkaEventLog(kafka)
+
+
+def test_the_projects_topics_are_made_with_their_partitions(kafka: KafkaConnection) -> None:
+    with KafkaEventLog(kafka) as log:
+        assert len(log.end_offsets(JOBS)) == PARTITIONS[JOBS]
+
+
+def test_records_of_all_partitions_arrive_each_key_in_order(kafka: KafkaConnection) -> None:
+    keys = [str(key).encode() for key in range(50)]
+    with KafkaEventLog(kafka) as log:
+        log.append([message for key in keys for message in numbered(JOBS, 5, key)])
+        with log.consumer("all", [JOBS]) as consumer:
+            records = drain(consumer)
+            assert len(consumer.position()) == PARTITIONS[JOBS]
+    assert len({record.partition for record in records}) > 1
+    for key in keys:
+        assert values(r for r in records if r.key == key) == [b"0", b"1", b"2", b"3", b"4"]
+
+
+def test_one_member_has_graphs_and_results_and_the_other_stands_by(kafka: KafkaConnection) -> None:
+    """Whoever makes bounds needs both.
+
+    The members poll at the same time, as processes do: polled in turns, each misses the answer
+    meant for it while the other polls, and has to join again.
+    """
+    with KafkaEventLog(kafka) as log, KafkaEventLog(kafka) as other, ThreadPoolExecutor(2) as pool:
+        members = [each.consumer("analyzer", [GRAPHS, RESULTS]) for each in (log, other)]
+        deadline = time.monotonic() + 60
+        held: list[list[Partition]] = []
+        shared = [[], [Partition(GRAPHS, 0), Partition(RESULTS, 0)]]
+        # What a member knows of its share is as old as its last poll.
+        while held != shared or not all(member.rebalances() for member in members):
+            assert time.monotonic() < deadline, held
+            list(pool.map(lambda member: member.poll(limit=1, timeout=0.5), members))
+            held = sorted(sorted(member.position()) for member in members)
+        for member in members:
+            member.close()
+
+
+@pytest.mark.integration
+def test_a_broker_that_is_not_there_is_an_error_soon() -> None:
+    started = time.monotonic()
+    with pytest.raises(BenanzaError, match=r"127.0.0.1:1 .*start it, or mend BENANZA_KAFKA"):
+        KafkaEventLog(KafkaConnection(bootstrap=("127.0.0.1:1",)))
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.timeout(120)
+def test_a_broker_that_goes_while_it_is_read_is_an_error(
+    kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benanza_backbone.kafka.log.TIMEOUT_MS", 500)
+    with KafkaEventLog(KafkaConnection(bootstrap=(kafka_broker.bootstrap,))) as log:
+        log.append(numbered(GRAPHS, 5))
+        ends_told = log._reader.end_offsets
+
+        def and_goes(partitions: Sequence[Any]) -> Any:
+            told = ends_told(partitions)
+            kafka_broker.kill()
+            return told
+
+        monkeypatch.setattr(log._reader, "end_offsets", and_goes)
+        with pytest.raises(BenanzaError, match=r"no Kafka broker answers .*nothing from offset 0"):
+            log.read(Partition(GRAPHS, 0), 0, 10)
+
+
+@pytest.mark.integration
+def test_the_embedded_mode_does_without_kafkas_client() -> None:
+    code = "import sys, benanza.cli, benanza.running.pipeline; sys.exit('kafka' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

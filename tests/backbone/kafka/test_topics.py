@@ -1,0 +1,77 @@
+"""The topics on a real broker: as many partitions, compacted and kept as the table says."""
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.kafka.topics import create_topics
+from benanza_schemas.codec import MAX_EVENT_BYTES
+from benanza_schemas.topics import COMPACTED, JOBS, KEPT_FOR, PARTITIONS
+
+WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+
+def partitions_of(kafka: KafkaConnection) -> dict[str, int]:
+    with KafkaAdminClient(**kafka.kafka_python()) as admin:
+        topics = admin.describe_topics([kafka.topic(name) for name in PARTITIONS])
+    return {t["name"].removeprefix(kafka.prefix): len(t["partitions"]) for t in topics}
+
+
+def settings_of(kafka: KafkaConnection, topic: str) -> dict[str, str]:
+    resource = ConfigResource(ConfigResourceType.TOPIC, kafka.topic(topic))
+    with KafkaAdminClient(**kafka.kafka_python()) as admin:
+        described = admin.describe_configs([resource])
+    (by_name,) = described["topic"].values()
+    return {name: config["value"] for name, config in by_name.items()}
+
+
+def test_all_are_made_once(kafka: KafkaConnection) -> None:
+    assert sorted(create_topics(kafka)) == sorted(PARTITIONS)
+    assert create_topics(kafka) == []
+    assert partitions_of(kafka) == PARTITIONS
+
+
+def test_a_topic_that_is_there_stays_as_it_is(kafka: KafkaConnection) -> None:
+    with KafkaAdminClient(**kafka.kafka_python()) as admin:
+        admin.create_topics({kafka.topic(JOBS): {"num_partitions": 3}})
+        admin.wait_for_topics([kafka.topic(JOBS)])
+    assert sorted(create_topics(kafka)) == sorted(PARTITIONS.keys() - {JOBS})
+    assert partitions_of(kafka) == PARTITIONS | {JOBS: 3}
+
+
+@pytest.mark.parametrize("topic", PARTITIONS)
+def test_each_is_kept_as_the_table_says(made: KafkaConnection, topic: str) -> None:
+    settings = settings_of(made, topic)
+    assert int(settings["max.message.bytes"]) > MAX_EVENT_BYTES
+    assert settings["cleanup.policy"] == ("compact" if topic in COMPACTED else "delete")
+    if topic in KEPT_FOR:
+        assert settings["retention.ms"] == str(WEEK_MS)
+    elif topic not in COMPACTED:
+        assert settings["retention.ms"] == "-1"
+
+
+def test_a_log_makes_its_topics_the_same_way(kafka: KafkaConnection) -> None:
+    with KafkaEventLog(kafka) as log:
+        assert len(log.end_offsets(JOBS)) == PARTITIONS[JOBS]
+    assert settings_of(kafka, JOBS)["cleanup.policy"] == "compact"
+
+
+def test_without_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benanza_backbone.kafka.connection.TIMEOUT_MS", 500)
+    nowhere = KafkaConnection(bootstrap=("127.0.0.1:1",))
+    with pytest.raises(
+        BenanzaError, match=r"no Kafka broker answers at 127\.0\.0\.1:1 .*mend BENANZA_KAFKA"
+    ) as caught:
+        create_topics(nowhere)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def made(kafka_bootstrap: str) -> KafkaConnection:
+    """Where the topics were made."""
+    connection = KafkaConnection(bootstrap=tuple(kafka_bootstrap.split(",")), prefix="made-")
+    create_topics(connection)
+    return connection

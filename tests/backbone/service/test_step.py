@@ -1,0 +1,351 @@
+"""The shell of a service: it loses nothing, repeats under the same ids, and is not stopped."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog, Message, Partition
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.service.processor import as_message
+from benanza_backbone.service.step import Offsets, Step
+from benanza_backbone.telemetry import REGISTRY
+from benanza_schemas.codec import decode
+from benanza_schemas.events import (
+    AnyEvent,
+    BenchmarkRequested,
+    DeadLetter,
+    LayerSeen,
+    ModelPublished,
+    event_id,
+)
+from benanza_schemas.identity import canonical, fingerprint
+from benanza_schemas.layer import Layer, Operator, Tensor
+from benanza_schemas.topics import DEAD_LETTERS, JOBS, LAYERS
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def relu(size: int) -> LayerSeen:
+    layer = canonical(
+        Layer(
+            tensors=(Tensor(dtype="float32", shape=(size,)),) * 2,
+            operators=(Operator("Relu", "", 14, (), (0,), (1,)),),
+            outputs=(1,),
+        )
+    )
+    return LayerSeen(
+        event_id=event_id("LayerSeen", str(size)),
+        fingerprint=fingerprint(layer),
+        layer=layer,
+        model_id=event_id("model"),
+    )
+
+
+def job(event: LayerSeen) -> list[AnyEvent]:
+    return [
+        BenchmarkRequested(
+            event_id=event_id("BenchmarkRequested", event.fingerprint),
+            fingerprint=event.fingerprint,
+            layer=event.layer,
+        )
+    ]
+
+
+def refuse_even(event: LayerSeen) -> list[AnyEvent]:
+    if event.layer.tensors[0].shape[0] % 2 == 0:
+        raise ValueError("an even number")
+    return job(event)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    with SqliteEventLog(tmp_path / "events.sqlite") as opened:
+        yield opened
+
+
+def step(log: EventLog, handle: object = job) -> Step:
+    assert callable(handle)
+    return Step(log, "dedupe", [LAYERS], LayerSeen, handle, lambda: NOW)
+
+
+def written(log: EventLog, topic: str) -> list[AnyEvent]:
+    return [decode(r.value) for r in log.read(Partition(topic, 0), 0, 10_000)]
+
+
+def publish(log: EventLog, events: Sequence[AnyEvent]) -> None:
+    log.append([as_message(event) for event in events])
+
+
+def test_what_the_core_returns_is_written_in_order(log: EventLog) -> None:
+    events = [relu(size) for size in (1, 2, 3)]
+    publish(log, events)
+    with step(log) as dedupe:
+        assert dedupe.waiting() == 3
+        assert dedupe.turn(limit=2) == 2
+        assert dedupe.waiting() == 1
+        assert dedupe.turn(limit=2) == 1
+        assert dedupe.turn(limit=2) == 0
+    assert written(log, JOBS) == [job(event)[0] for event in events]
+
+
+def test_what_is_committed_is_not_processed_again(log: EventLog) -> None:
+    publish(log, [relu(1)])
+    for _ in range(2):
+        with step(log) as dedupe:
+            dedupe.turn(limit=10)
+    assert len(written(log, JOBS)) == 1
+
+
+def test_a_stop_in_the_middle_of_a_batch_loses_nothing(log: EventLog) -> None:
+    publish(log, [relu(1), relu(2)])
+
+    def stopped_at_the_second(event: LayerSeen) -> list[AnyEvent]:
+        if event == relu(2):
+            raise KeyboardInterrupt
+        return job(event)
+
+    with step(log, stopped_at_the_second) as dedupe, pytest.raises(KeyboardInterrupt):
+        dedupe.turn(limit=10)
+    with step(log) as dedupe:
+        dedupe.turn(limit=10)
+    assert written(log, JOBS) == [*job(relu(1)), *job(relu(2))]
+
+
+def test_a_stop_between_write_and_commit_repeats_the_same_events(log: EventLog) -> None:
+    publish(log, [relu(1)])
+    dedupe = step(log)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dedupe._consumer, "commit", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            dedupe.turn(limit=10)
+    dedupe.close()
+    with step(log) as again:
+        again.turn(limit=10)
+    assert written(log, JOBS) == [*job(relu(1)), *job(relu(1))]
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_event_that_makes_the_core_raise_becomes_a_dead_letter(log: EventLog) -> None:
+    publish(log, [relu(1), relu(2), relu(3)])
+    with step(log, refuse_even) as dedupe:
+        dedupe.turn(limit=10)
+    assert written(log, JOBS) == [*job(relu(1)), *job(relu(3))]
+    (letter,) = written(log, DEAD_LETTERS)
+    assert isinstance(letter, DeadLetter)
+    assert letter.reason == "an even number"
+    assert letter.service == "dedupe"
+    assert letter.topic == LAYERS
+    assert decode(letter.value) == relu(2)
+    assert letter.key == relu(2).fingerprint.encode()
+    assert letter.failed_at == NOW
+
+
+def test_a_defect_is_logged_with_where_it_arose(
+    log: EventLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    publish(log, [relu(0), relu(1)])
+    with step(log, lambda event: [1 / event.layer.tensors[0].shape[0]]) as dedupe:
+        dedupe.turn(limit=1)
+    (entry,) = caplog.records
+    assert entry.levelname == "ERROR"
+    assert entry.exc_info
+    assert entry.getMessage() == "dedupe could not process an event: division by zero"
+    caplog.clear()
+    with step(log, refuse_all) as dedupe:
+        dedupe.turn(limit=1)
+    (entry,) = caplog.records
+    assert entry.levelname == "WARNING"
+    assert not entry.exc_info
+
+
+def refuse_all(event: LayerSeen) -> list[AnyEvent]:
+    raise BenanzaError("not today")
+
+
+def test_what_stops_the_step_leaves_the_event_for_the_next_one(log: EventLog) -> None:
+    publish(log, [relu(1)])
+    with (
+        Step(log, "dedupe", [LAYERS], LayerSeen, refuse_all, clock, stops_on=(BenanzaError,)) as s,
+        pytest.raises(BenanzaError, match="not today"),
+    ):
+        s.turn(limit=10)
+    assert written(log, DEAD_LETTERS) == []
+    with step(log) as dedupe:
+        dedupe.turn(limit=10)
+    assert written(log, JOBS) == job(relu(1))
+
+
+def test_what_was_taken_in_is_flushed_before_it_is_committed(log: EventLog) -> None:
+    publish(log, [relu(1), relu(2)])
+    taken: list[LayerSeen] = []
+    flushed: list[tuple[list[LayerSeen], Offsets]] = []
+
+    def take(event: LayerSeen) -> list[AnyEvent]:
+        taken.append(event)
+        return []
+
+    def stopped(offsets: Offsets) -> None:
+        raise KeyboardInterrupt
+
+    with (
+        Step(log, "store", [LAYERS], LayerSeen, take, clock, flush=stopped) as store,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        store.turn(limit=10)
+    taken.clear()
+
+    def flush(offsets: Offsets) -> None:
+        flushed.append((list(taken), offsets))
+
+    with Step(log, "store", [LAYERS], LayerSeen, take, clock, flush=flush) as store:
+        store.turn(limit=10)
+        assert flushed == [([relu(1), relu(2)], log.end_offsets(LAYERS))]
+        store.turn(limit=10)
+    assert len(flushed) == 1
+
+
+def test_who_is_given_partitions_recovers_before_anything_is_processed(log: EventLog) -> None:
+    events = [relu(size) for size in (1, 2, 3)]
+    publish(log, events)
+    with step(log) as dedupe:
+        dedupe.turn(limit=1)
+    told: list[Offsets] = []
+    handled: list[LayerSeen] = []
+
+    def handle(event: LayerSeen) -> list[AnyEvent]:
+        assert told
+        handled.append(event)
+        return []
+
+    def recover(offsets: Offsets) -> Offsets:
+        told.append(offsets)
+        return {}
+
+    with Step(log, "dedupe", [LAYERS], LayerSeen, handle, clock, recover=recover) as dedupe:
+        assert [dedupe.turn(limit=1) for _ in range(3)] == [1, 1, 0]
+        assert dedupe.held() == 1
+    second = log.read(Partition(LAYERS, 0), 0, 10)[1]
+    assert told == [{second.partition: second.offset}]
+    assert handled == events[1:]
+
+
+@pytest.mark.parametrize("first", [0, 2, 4])
+def test_recovery_says_where_to_go_on(log: EventLog, first: int) -> None:
+    """Back to what the group has committed already, or past what it has not."""
+    events = [relu(size) for size in range(5)]
+    publish(log, events)
+    with step(log) as dedupe:
+        dedupe.turn(limit=2)
+    records = log.read(Partition(LAYERS, 0), 0, 10)
+    handled: list[LayerSeen] = []
+
+    def handle(event: LayerSeen) -> list[AnyEvent]:
+        handled.append(event)
+        return []
+
+    def recover(offsets: Offsets) -> Offsets:
+        return {records[first].partition: records[first].offset}
+
+    with Step(log, "dedupe", [LAYERS], LayerSeen, handle, clock, recover=recover) as dedupe:
+        while dedupe.turn(limit=10) or dedupe.waiting():
+            pass
+    assert handled == events[first:]
+    with step(log) as dedupe:
+        assert dedupe.waiting() == 0
+
+
+def test_an_error_of_recovery_stops_the_step_before_anything_is_lost(log: EventLog) -> None:
+    publish(log, [relu(1)])
+
+    def recover(offsets: Offsets) -> Offsets:
+        raise BenanzaError("the store is away")
+
+    with (
+        Step(log, "dedupe", [LAYERS], LayerSeen, job, clock, recover=recover) as dedupe,
+        pytest.raises(BenanzaError, match="the store is away"),
+    ):
+        dedupe.turn(limit=10)
+    assert written(log, DEAD_LETTERS) == []
+    with step(log) as dedupe:
+        assert dedupe.turn(limit=10) == 1
+
+
+def test_check_asks_what_the_step_stands_on(log: EventLog) -> None:
+    def probe() -> None:
+        raise BenanzaError("the store is away")
+
+    with (
+        Step(log, "store", [LAYERS], LayerSeen, job, clock, probe=probe) as store,
+        pytest.raises(BenanzaError, match="the store is away"),
+    ):
+        store.check()
+
+
+def metric(name: str, **labels: str | int) -> float | None:
+    return REGISTRY.get_sample_value(
+        f"benanza_{name}", {name: str(value) for name, value in labels.items()}
+    )
+
+
+def test_metrics_say_what_was_done_and_what_waits(log: EventLog) -> None:
+    publish(log, [relu(size) for size in range(5)])
+    first = log.read(Partition(LAYERS, 0), 0, 1)[0]
+    consumed = metric("records_consumed_total", topic=LAYERS) or 0
+    produced = metric("records_produced_total", topic=JOBS) or 0
+    failed = metric("dead_letters_total", topic=LAYERS, reason="ValueError") or 0
+    timed = metric("process_duration_seconds_count", service="metrics") or 0
+    of_group = {"topic": LAYERS, "group": "metrics.here"}
+    with Step(log, "metrics.here", [LAYERS], LayerSeen, refuse_even, clock) as counted:
+        counted.turn(limit=4)
+        counted.check()
+        assert metric("consumer_lag_records", partition=0, **of_group) == 1
+        oldest = metric("oldest_unprocessed_timestamp_seconds", **of_group)
+        assert oldest == first.timestamp.timestamp()
+        counted.turn(limit=4)
+        counted.check()
+        assert metric("consumer_lag_records", partition=0, **of_group) == 0
+        assert metric("oldest_unprocessed_timestamp_seconds", **of_group) is None
+    assert metric("consumer_lag_records", partition=0, **of_group) is None
+    assert metric("records_consumed_total", topic=LAYERS) == consumed + 5
+    assert metric("records_produced_total", topic=JOBS) == produced + 2
+    assert metric("dead_letters_total", topic=LAYERS, reason="ValueError") == failed + 3
+    assert metric("process_duration_seconds_count", service="metrics") == timed + 5
+
+
+def clock() -> datetime:
+    return NOW
+
+
+def test_bytes_that_are_no_event_become_a_dead_letter(log: EventLog) -> None:
+    log.append([Message(LAYERS, b"key", b"\xc1 no event")])
+    with step(log) as dedupe:
+        assert dedupe.turn(limit=10) == 1
+    (letter,) = written(log, DEAD_LETTERS)
+    assert isinstance(letter, DeadLetter)
+    assert letter.value == b"\xc1 no event"
+    assert "not MessagePack" in letter.reason
+
+
+def test_an_event_too_large_to_keep_becomes_a_dead_letter_all_the_same(log: EventLog) -> None:
+    log.append([Message(LAYERS, b"k" * 200_000, bytes(17_000_000))])
+    with step(log) as dedupe:
+        dedupe.turn(limit=10)
+    (letter,) = written(log, DEAD_LETTERS)
+    assert isinstance(letter, DeadLetter)
+    assert "17,000,000 bytes" in letter.reason
+
+
+def test_an_event_of_another_kind_becomes_a_dead_letter(log: EventLog) -> None:
+    stray = ModelPublished(event_id=event_id("stray"), name="m", sha256="0" * 64)
+    log.append([Message(LAYERS, b"", as_message(stray).value)])
+    with step(log) as dedupe:
+        dedupe.turn(limit=10)
+    (letter,) = written(log, DEAD_LETTERS)
+    assert isinstance(letter, DeadLetter)
+    assert letter.reason == "dedupe takes no ModelPublished"

@@ -28,6 +28,7 @@ def test_the_parts_of_a_service_are_there(service: str) -> None:
     assert help_of_process.exit_code == 0, help_of_process.output
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_step_reads_as_the_table_says(service: str, tmp_path: Path) -> None:
     name, topics = SERVICES[service].group

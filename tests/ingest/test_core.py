@@ -81,6 +81,7 @@ def test_each_distinct_layer_and_group_that_can_be_benchmarked_is_seen_once() ->
         assert fingerprint(event.layer) == event.fingerprint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_events_of_real_models_agree_with_what_was_extracted(name: str) -> None:
     (model,), seen = events_of(file_of(name))

@@ -11,6 +11,7 @@ from benanza.cli import cli
 from tests.benanza.conftest import PROGRAM, environment
 
 
+@pytest.mark.slow
 def test_the_zoo_lists_what_the_other_commands_take() -> None:
     names = CliRunner().invoke(cli, ["zoo"]).stdout.split()
     assert names == sorted(names)

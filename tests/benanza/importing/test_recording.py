@@ -58,6 +58,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         list(read_recording(tmp_path / "nowhere.xz"))
 
 
+@pytest.mark.slow
 def test_the_shipped_recording_can_be_read() -> None:
     """Whatever the contract comes to ask of events, these were written before."""
     variants = 0

@@ -20,6 +20,7 @@ def test_the_document_says_what_has_calls_now() -> None:
     assert found == DOCUMENT.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTED)
 def test_every_layer_of_exported_models_has_a_call(name: str) -> None:
     outcomes = list(coverage(name, real(name)).layers.values())

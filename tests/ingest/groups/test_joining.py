@@ -65,6 +65,7 @@ def check_joined(wiring: Wiring, positions: tuple[int, ...], joiner: Joiner) -> 
     assert joined.bytes == costs.moved_bytes(joined.layer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_each_layer_with_those_that_it_reads_from(name: str) -> None:
     """Many of these are no chains: an Add with the two convolutions that it adds up, say."""

@@ -12,6 +12,7 @@ from tests.ingest.real_models import ALL
 from tests.ingest.real_models import extracted as real
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_groups_are_convex_and_closed_and_have_every_prefix(name: str) -> None:
     model = real(name)

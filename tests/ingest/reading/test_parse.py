@@ -322,6 +322,7 @@ def test_the_data_of_weights_are_dropped_and_those_of_shapes_kept() -> None:
     assert len(kept["k"].raw_data) == 4 * KEPT_ELEMENTS
 
 
+@pytest.mark.integration
 def test_a_large_file_takes_little_memory_beside_itself(tmp_path: Path) -> None:
     """At most three times the file plus 100 MB."""
     model = proto("g (float[1000,5000] x) => (y) { t = MatMul(x, w) y = Relu(t) }")

@@ -10,9 +10,9 @@ from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.search.instruments import Timer
+from tests.runner.cuda.in_numpy.library import NumpyLibrary
 from tests.runner.cuda.library_contract import LibraryContract
 from tests.runner.cuda.made_up_device import MadeUpDevice
-from tests.runner.cuda.numpy_library import NumpyLibrary
 
 LIBRARIES = (
     "CudnnGraph",

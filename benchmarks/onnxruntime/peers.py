@@ -35,7 +35,7 @@ from benchmarks.onnxruntime.attempts import (
     OrtResult,
     Peers,
 )
-from benchmarks.onnxruntime.session import Whole, WholeSession
+from benchmarks.onnxruntime.session import ModelForOrt, WholeSession
 from benchmarks.whole_model import Arrays
 
 FIRST_CALLS = 3
@@ -90,7 +90,7 @@ def relative_error(result: Array, expected: Array) -> float:
     return float(np.linalg.norm(result - there) / np.linalg.norm(there))
 
 
-def timed(name: str, precision: Precision, batch: int, whole: Whole) -> OrtResult:
+def timed(name: str, precision: Precision, batch: int, whole: ModelForOrt) -> OrtResult:
     """The configurations of a model."""
     model, inputs = whole.at(precision)
 
@@ -152,7 +152,7 @@ def results(name: str, precisions: Sequence[Precision], batch: int) -> Iterator[
     if not precisions:
         return
     try:
-        whole = Whole(name, batch)
+        whole = ModelForOrt(name, batch)
     except Exception as error:  # noqa: BLE001  # the other models are to be timed all the same
         failure = one_line(f"{type(error).__name__}: {error}")
         yield from (OrtResult(name, precision, batch, failure=failure) for precision in precisions)

@@ -81,7 +81,7 @@ class WholeSession:
         )
 
 
-class Whole:
+class ModelForOrt:
     """A model with its weights, its inputs, and its expected first output."""
 
     def __init__(self, name: str, batch: int) -> None:

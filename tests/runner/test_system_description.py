@@ -19,7 +19,7 @@ from tests.runner.fake_runtime import FakeRuntime
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
-class Counting(FakeRuntime):
+class CountingCeilings(FakeRuntime):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[Precision] = []
@@ -44,7 +44,7 @@ def described(log: EventLog, runtime: Runtime, *precisions: Precision) -> System
 
 
 def test_each_precision_is_measured_once(log: EventLog) -> None:
-    runtime = Counting()
+    runtime = CountingCeilings()
     described(log, runtime, "fp32")
     described(log, runtime, "fp32")
     last = described(log, runtime, "fp16", "fp32")
@@ -55,7 +55,7 @@ def test_each_precision_is_measured_once(log: EventLog) -> None:
 def test_other_microbenchmarks_measure_all_that_is_known_again(
     log: EventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runtime = Counting()
+    runtime = CountingCeilings()
     with monkeypatch.context() as before:
         before.setattr("benanza_runner.core.MICROBENCHMARKS", "1")
         described(log, runtime, "fp16", "fp32")

@@ -14,7 +14,7 @@ from benchmarks.onnxruntime import peers
 from benchmarks.onnxruntime.attempts import OrtConfiguration
 from benchmarks.onnxruntime.half import half
 from benchmarks.onnxruntime.peers import attempted
-from benchmarks.onnxruntime.session import Whole, tamed, with_weights
+from benchmarks.onnxruntime.session import ModelForOrt, tamed, with_weights
 from benchmarks.whole_model import Arrays, whole_model
 
 PLAIN = OrtConfiguration(nhwc=False, graph=False)
@@ -103,7 +103,7 @@ def test_what_is_refused_is_an_attempt_with_its_reason() -> None:
 
 
 def test_a_model_of_the_zoo_at_another_batch_size_in_both_types() -> None:
-    whole = Whole("shufflenet", 2)
+    whole = ModelForOrt("shufflenet", 2)
     assert whole.expected.shape == (2, 1000)
     asked: dict[Precision, str] = {"fp32": "float32", "fp16": "float16"}
     for precision, dtype in asked.items():

@@ -16,7 +16,7 @@ def exported(name: str) -> bytes:
     return gzip.decompress((EXPORTED / f"torchvision-{name}.onnx.gz").read_bytes())
 
 
-class Counting(FakeRuntime):
+class WithoutPools(FakeRuntime):
     """Knows how often it was asked, and has no pooling."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ def test_a_model_is_added_up_at_each_precision() -> None:
 
 
 def test_what_was_measured_for_one_model_is_not_measured_for_the_next() -> None:
-    runtime, measured = Counting(), Measured()
+    runtime, measured = WithoutPools(), Measured()
     first = found(runtime, measured, "resnet18", "fp32")
     asked = runtime.asked
     assert asked == len(ingested("resnet18", exported("resnet18"), 1)[1])
@@ -65,7 +65,7 @@ def test_what_was_measured_for_one_model_is_not_measured_for_the_next() -> None:
 
 
 def test_what_fails_is_named_by_its_operator_and_reason() -> None:
-    (bound,) = found(Counting(), {}, "resnet18", "fp32")
+    (bound,) = found(WithoutPools(), {}, "resnet18", "fp32")
     (lacking,) = bound.lacking
     assert lacking.operators == {"MaxPool": 1}
     assert lacking.reason == "paper has no pools"

@@ -24,7 +24,7 @@ from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.variants import FailedVariant
 from benanza_schemas.events import MAX_NAME_LENGTH, MAX_REASON_LENGTH
 from benanza_schemas.layer import Precision
-from tests.runner.cuda.sample_layers import LAYERS
+from tests.runner.cuda.layers.samples import LAYERS
 
 SAMPLES = (
     "conv",

@@ -10,9 +10,9 @@ from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.search.instruments import Timer
+from tests.runner.cuda.in_numpy.library import NumpyLibrary
 from tests.runner.cuda.library_contract import LibraryContract
 from tests.runner.cuda.made_up_device import MadeUpDevice
-from tests.runner.cuda.numpy_library import NumpyLibrary
 
 LIBRARIES = (
     "CudnnGraph",
@@ -54,7 +54,7 @@ class TestNumpyLibrary(LibraryContract):
         return MadeUpDevice()
 
 
-class Gpu:
+class LibrariesOfGpu:
     """A runtime's libraries, and the stream on which they start their work."""
 
     def __init__(self) -> None:
@@ -69,32 +69,32 @@ class Gpu:
 
 
 @pytest.fixture(scope="module")
-def gpu() -> Gpu:
+def gpu() -> LibrariesOfGpu:
     reason = why_unavailable()
     if reason is not None:
         pytest.skip(f"the GPU runtime {reason}")
-    return Gpu()
+    return LibrariesOfGpu()
 
 
 @pytest.mark.gpu
 class TestGpuLibraries(LibraryContract):
     @pytest.fixture(params=LIBRARIES)
-    def library(self, gpu: Gpu, request: pytest.FixtureRequest) -> Library:
+    def library(self, gpu: LibrariesOfGpu, request: pytest.FixtureRequest) -> Library:
         gpu.stream.use()
         found: Library = gpu.libraries[request.param]
         return found
 
     @pytest.fixture
-    def memory(self, gpu: Gpu) -> DeviceMemory:
+    def memory(self, gpu: LibrariesOfGpu) -> DeviceMemory:
         return gpu.memory
 
     @pytest.fixture
-    def timer(self, gpu: Gpu) -> Timer:
+    def timer(self, gpu: LibrariesOfGpu) -> Timer:
         from benanza_runner.cuda.timing.graph_timer import GraphTimer
 
         return GraphTimer(gpu.stream)
 
 
 @pytest.mark.gpu
-def test_every_library_is_tested(gpu: Gpu) -> None:
+def test_every_library_is_tested(gpu: LibrariesOfGpu) -> None:
     assert tuple(gpu.libraries) == LIBRARIES

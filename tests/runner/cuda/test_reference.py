@@ -7,7 +7,7 @@ from benanza_runner.cuda.reference import random_inputs, reference
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_schemas.layer import Precision, Tensor
-from tests.runner.cuda.more_layers import fixed, layer
+from tests.runner.cuda.layers.more import fixed, layer
 from tests.runner.layers import floats
 
 

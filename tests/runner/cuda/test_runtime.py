@@ -8,9 +8,9 @@ from benanza_runner.runtime import Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, warm
 from benanza_schemas.layer import Layer, Precision, Tensor
 from benanza_schemas.vocabulary import CacheState
-from tests.runner.cuda.product_layers import FUSED
-from tests.runner.cuda.prologue_layers import PROLOGUES
-from tests.runner.cuda.sample_layers import LAYERS
+from tests.runner.cuda.layers.products import FUSED
+from tests.runner.cuda.layers.prologues import PROLOGUES
+from tests.runner.cuda.layers.samples import LAYERS
 from tests.runner.layers import conv, conv_group, floats, relu, single
 from tests.runner.runtime_contract import RuntimeContract
 

@@ -10,7 +10,7 @@ from benanza_runner.cuda.calls import Product
 from benanza_runner.cuda.libraries.cudnn_activations import activated
 from benanza_runner.cuda.lowering.products.activations import SIXTH
 from benanza_runner.cuda.unsupported import UnsupportedError
-from tests.runner.cuda.numpy_calls import ACTIVATIONS
+from tests.runner.cuda.in_numpy.calls import ACTIVATIONS
 
 VALUE = np.linspace(-6, 6, 96).reshape(6, 16)
 SLOPE = np.linspace(-0.5, 2, 16)

@@ -8,8 +8,8 @@ from benanza_runner.cuda.calls import Recurrence
 from benanza_runner.cuda.libraries.recurrent_weights import linear_layers
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
-from tests.runner.cuda.numpy_recurrent import CELLS, Cell, Parts, sigmoid, stepped
-from tests.runner.cuda.recurrent_layers import RECURRENT
+from tests.runner.cuda.in_numpy.recurrent import CELLS, Cell, Parts, sigmoid, stepped
+from tests.runner.cuda.layers.recurrent import RECURRENT
 
 
 def lstm(x: Parts, r: Parts, h: Array, c: Array) -> tuple[Array, Array]:

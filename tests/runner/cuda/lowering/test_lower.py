@@ -13,10 +13,10 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
-from tests.runner.cuda.more_layers import fixed, longs, resized, version
-from tests.runner.cuda.more_layers import layer as newest
-from tests.runner.cuda.numpy_calls import compute
-from tests.runner.cuda.product_layers import (
+from tests.runner.cuda.in_numpy.calls import compute
+from tests.runner.cuda.layers.more import fixed, longs, resized, version
+from tests.runner.cuda.layers.more import layer as newest
+from tests.runner.cuda.layers.products import (
     BYTES,
     FUSED,
     GATES,
@@ -26,9 +26,9 @@ from tests.runner.cuda.product_layers import (
     gated,
     of_bytes,
 )
-from tests.runner.cuda.prologue_layers import PROLOGUES
-from tests.runner.cuda.recurrent_layers import recurrent, with_input
-from tests.runner.cuda.sample_layers import LAYERS, chain, convolution
+from tests.runner.cuda.layers.prologues import PROLOGUES
+from tests.runner.cuda.layers.recurrent import recurrent, with_input
+from tests.runner.cuda.layers.samples import LAYERS, chain, convolution
 from tests.runner.layers import conv_group, floats, operator, single, weights
 
 VECTOR = floats(3, 5)

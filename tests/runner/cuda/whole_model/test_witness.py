@@ -103,7 +103,7 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
     from benanza_runner.cuda.whole_model.prefetch import PrefetchedRun
     from benanza_runner.cuda.whole_model.prefetch_plan import PrefetchPolicy
     from benanza_runner.onnx_layers.precision import retyped
-    from tests.runner.cuda.numpy_calls import compute
+    from tests.runner.cuda.in_numpy.calls import compute
 
     assert isinstance(cuda, CudaRuntime)
     if how.startswith("weights"):

@@ -1,4 +1,4 @@
-"""Candidates are checked, the hopelessly slow ones pruned, and the fastest found, under guard."""
+"""Candidates are checked, the much slower ones pruned, and the fastest found, under guard."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf

@@ -8,7 +8,7 @@ import pytest
 
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
-from tests.runner.cuda.numpy_calls import ACTIVATIONS, elementwise
+from tests.runner.cuda.in_numpy.calls import ACTIVATIONS, elementwise
 
 NUMBERS: dict[str, tuple[float, ...]] = {
     "Clip": (-1.5, 2.5),

@@ -9,7 +9,7 @@ from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator, Tensor
 from tests.ingest.real_models import extracted as real
-from tests.runner.cuda.attention_layers import PLAIN, SQUARE, WHOLE, attention, operator
+from tests.runner.cuda.layers.attention import PLAIN, SQUARE, WHOLE, attention, operator
 from tests.runner.layers import floats, weights
 from tests.runner.layers import operator as node
 

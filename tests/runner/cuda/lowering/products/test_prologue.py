@@ -11,8 +11,8 @@ from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer
+from tests.runner.cuda.layers.prologues import FOLDED, PROLOGUES, prepared
 from tests.runner.cuda.lowering.test_lower import check
-from tests.runner.cuda.prologue_layers import FOLDED, PROLOGUES, prepared
 from tests.runner.layers import floats, operator, weights
 
 

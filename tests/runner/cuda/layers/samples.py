@@ -2,11 +2,11 @@
 
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
-from tests.runner.cuda.attention_layers import ATTENTIONS
-from tests.runner.cuda.more_layers import MORE, fixed
-from tests.runner.cuda.product_layers import PRODUCTS
-from tests.runner.cuda.prologue_layers import FOLDED
-from tests.runner.cuda.recurrent_layers import RECURRENT
+from tests.runner.cuda.layers.attention import ATTENTIONS
+from tests.runner.cuda.layers.more import MORE, fixed
+from tests.runner.cuda.layers.products import PRODUCTS
+from tests.runner.cuda.layers.prologues import FOLDED
+from tests.runner.cuda.layers.recurrent import RECURRENT
 from tests.runner.layers import conv_group, floats, gemm, operator, single, weights
 
 

@@ -1,4 +1,4 @@
-"""A library that computes calls with NumPy, as `numpy_calls` says what they mean."""
+"""A library that computes calls with NumPy, as `calls` says what they mean."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor, to_bits
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
-from tests.runner.cuda.numpy_calls import compute
+from tests.runner.cuda.in_numpy.calls import compute
 
 LIBRARY = "numpy"
 

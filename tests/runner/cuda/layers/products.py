@@ -2,7 +2,7 @@
 
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
-from tests.runner.cuda.more_layers import fixed, layer, version
+from tests.runner.cuda.layers.more import fixed, layer, version
 from tests.runner.layers import floats, operator, weights
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import OMITTED, AttributeValue, Layer, Tensor
-from tests.runner.cuda.more_layers import version
+from tests.runner.cuda.layers.more import version
 from tests.runner.layers import floats, operator, weights
 
 GATES = {"GRU": 3, "LSTM": 4, "RNN": 1}

@@ -40,7 +40,7 @@ from benanza_runner.cuda.calls import (
     View,
 )
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
-from tests.runner.cuda import numpy_moves, numpy_recurrent, numpy_rows
+from tests.runner.cuda.in_numpy import moves, recurrent, rows
 
 
 def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Array]:
@@ -54,9 +54,9 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             parts = np.split(operands["input"], ends, axis=call.axis)
             return [parts[number] for number in call.results]
         case Ranking():
-            return numpy_rows.ranking(call, operands["input"])
+            return rows.ranking(call, operands["input"])
         case Recurrence():
-            return numpy_recurrent.recurrence(call, operands)
+            return recurrent.recurrence(call, operands)
         case _:
             return [_one(call, operands, folder)]
 
@@ -98,23 +98,23 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
         case Elementwise():
             return elementwise(call, operands, folder)
         case Reduction():
-            return numpy_rows.reduction(call, operands["input"])
+            return rows.reduction(call, operands["input"])
         case RowNormalisation():
-            return numpy_rows.row_normalisation(call, operands)
+            return rows.row_normalisation(call, operands)
         case Accumulation():
-            return numpy_rows.accumulation(call, operands["input"])
+            return rows.accumulation(call, operands["input"])
         case Gathering():
-            return numpy_moves.gathering(call, operands)
+            return moves.gathering(call, operands)
         case Scattering():
-            return numpy_moves.scattering(call, operands)
+            return moves.scattering(call, operands)
         case ElementGathering():
-            return numpy_moves.element_gathering(call, operands)
+            return moves.element_gathering(call, operands)
         case ElementScattering():
-            return numpy_moves.element_scattering(call, operands)
+            return moves.element_scattering(call, operands)
         case Padding():
-            return numpy_moves.padding(call, operands["input"])
+            return moves.padding(call, operands["input"])
         case Resizing():
-            return numpy_moves.resizing(call, operands["input"])
+            return moves.resizing(call, operands["input"])
         case _:
             raise AssertionError(call)
 

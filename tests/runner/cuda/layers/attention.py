@@ -2,7 +2,7 @@
 
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.ingest.onnx_text import extracted
-from tests.runner.cuda.more_layers import layer
+from tests.runner.cuda.layers.more import layer
 from tests.runner.layers import floats, weights
 
 

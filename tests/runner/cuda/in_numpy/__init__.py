@@ -1,0 +1,1 @@
+"""What calls mean, in NumPy."""

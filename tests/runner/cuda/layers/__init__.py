@@ -1,0 +1,1 @@
+"""Layers of every kind that is lowered."""

@@ -40,7 +40,7 @@ SERVICES = {
         process=DEDUPE,
         core="benanza_dedupe.core:Dedupe",
         step="benanza_dedupe.step:dedupe_step",
-        serve="benanza_dedupe.app:serve",
+        serve="benanza_dedupe.service:serve",
     ),
     RUNNER: ServiceParts(
         CONSUMER_GROUPS[RUNNER],

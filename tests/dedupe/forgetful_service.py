@@ -12,7 +12,7 @@ from typing import Any
 from mode.utils.queues import FlowControlQueue
 
 from benanza.commands.running.serve import say, settings_of_service
-from benanza_dedupe.app import serve
+from benanza_dedupe.service import serve
 
 LOST_AT_MOST = 30
 CHANCE = 0.05

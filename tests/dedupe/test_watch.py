@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import faust
 import pytest
+from faust.exceptions import ConsumerNotStarted
 from faust.types import TP
 
 from benanza_backbone.errors import BenanzaError
@@ -158,6 +159,18 @@ def test_brokers_that_do_not_answer_are_seen_and_so_is_their_return(
         watching.cancel()
 
     asyncio.run(breaks_and_mends())
+
+
+def test_who_asks_before_the_consumer_has_started_is_told_that_it_is_not_ready() -> None:
+    """The app counts as started before the thread of its consumer runs."""
+    there = Watched()
+
+    def not_started() -> set[TP]:
+        raise ConsumerNotStarted("Consumer thread not yet started")
+
+    there.app.consumer.assignment = not_started
+    assert not all(check.ok for check in there.state.readiness())
+    asyncio.run(there.looks())
 
 
 def test_an_open_question_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

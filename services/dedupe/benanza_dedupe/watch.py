@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, cast
 
 import faust
+from faust.exceptions import ConsumerNotStarted
 from faust.tables.manager import TableManager
 
 from benanza_backbone.event_log.event_log import Partition
@@ -96,7 +97,12 @@ class Watch:
     def _held(self) -> list[faust.types.TP]:
         if not self._app.started:
             return []
-        return sorted(tp for tp in self._app.consumer.assignment() if tp.topic == self._topic)
+        try:
+            assigned = self._app.consumer.assignment()
+        except ConsumerNotStarted:
+            # Its thread starts some time after the app.
+            return []
+        return sorted(tp for tp in assigned if tp.topic == self._topic)
 
     def _recovered(self) -> bool:
         busy = self._app.rebalancing or self._app.in_recovery

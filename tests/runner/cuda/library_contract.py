@@ -49,6 +49,7 @@ SAMPLES = (
     "running sum",
     "reduce Mean over space",
     "layer norm",
+    "sum and its rms norm",
     "lstm",
     "attention",
     "attention as BERT has it",

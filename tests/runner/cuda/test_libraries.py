@@ -34,6 +34,7 @@ LIBRARIES = (
     "RankingKernels",
     "ReductionKernels",
     "NormKernels",
+    "RegionKernels",
     "TransposedKernels",
     "AttentionKernels",
 )

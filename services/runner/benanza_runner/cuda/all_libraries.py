@@ -10,6 +10,7 @@ from benanza_runner.cuda.kernels.pad_resize import PadResizeKernels
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.reductions import ReductionKernels
+from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
 from benanza_runner.cuda.kernels.row_products import RowProducts
 from benanza_runner.cuda.kernels.softmax_lrn import SoftmaxLrnKernels
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
@@ -50,6 +51,7 @@ def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> t
         RankingKernels(),
         ReductionKernels(),
         NormKernels(),
+        RegionKernels(),
         TransposedKernels(),
         AttentionKernels(),
     )

@@ -29,6 +29,7 @@ from benanza_runner.cuda.calls import (
     Product,
     Ranking,
     Recurrence,
+    Region,
     Reduction,
     Resizing,
     RowNormalisation,
@@ -40,13 +41,14 @@ from benanza_runner.cuda.calls import (
     View,
 )
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
+from tests.runner.cuda.kernels.regions import on_host
 from tests.runner.cuda.in_numpy import moves, recurrent, rows
 
 
 def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Array]:
     """The results of a call on operands, floats in float64.
 
-    Element-wise calls are compiled in a folder.
+    Element-wise calls and regions are compiled in a folder.
     """
     match call:
         case Splitting():
@@ -55,6 +57,12 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             return [parts[number] for number in call.results]
         case Ranking():
             return rows.ranking(call, operands["input"])
+        case Region():
+            widths = (1, 4)
+            found, again = (on_host.region(call, operands, folder, width) for width in widths)
+            for first, second in zip(found, again, strict=True):
+                np.testing.assert_allclose(first, second, 1e-5, 1e-6)
+            return found
         case Recurrence():
             return recurrent.recurrence(call, operands)
         case _:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.calls import Call, Convolution, Elementwise
+from benanza_runner.cuda.calls import Call, Convolution, Elementwise, Region
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -44,7 +44,7 @@ def check(layer: Layer, folder: Path) -> None:
     layer = retyped(layer, "fp32")
     given = reference(layer, "fp32", threads=1)
     lowered = lower(layer, given.values)
-    if isinstance(lowered.call, Elementwise) and shutil.which("cc") is None:
+    if isinstance(lowered.call, Elementwise | Region) and shutil.which("cc") is None:
         pytest.skip("there is no C compiler here")
     operands = {
         name: array.astype(np.float64) if array.dtype == np.float32 else array

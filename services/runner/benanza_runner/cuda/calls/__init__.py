@@ -29,6 +29,7 @@ from benanza_runner.cuda.calls.movement import (
     View,
 )
 from benanza_runner.cuda.calls.recurrent import Recurrence
+from benanza_runner.cuda.calls.region import Region
 from benanza_runner.cuda.calls.rows import (
     Accumulation,
     Ranking,
@@ -56,6 +57,7 @@ __all__ = [
     "Ranking",
     "Recurrence",
     "Reduction",
+    "Region",
     "Resizing",
     "RowNormalisation",
     "Scattering",
@@ -90,6 +92,7 @@ Call = (
     | Ranking
     | Recurrence
     | Reduction
+    | Region
     | RowNormalisation
     | Attention
 )

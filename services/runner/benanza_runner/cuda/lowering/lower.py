@@ -6,7 +6,7 @@ from typing import NamedTuple
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.elements import FLOATS, element
-from benanza_runner.cuda.lowering.elementwise.chains import lower_elementwise
+from benanza_runner.cuda.lowering.elementwise.chains import is_chain, lower_elementwise
 from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
 from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
@@ -26,6 +26,7 @@ from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
+from benanza_runner.cuda.lowering.regions.lower_region import lower_region
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
 
@@ -99,6 +100,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     for tensor in layer.tensors:
         if tensor.value is None:
             element(tensor.dtype)
+    if len(layer.operators) > 1 and len(layer.outputs) > 1:
+        return Lowered(*lower_region(layer, values, lower))
     if is_attention(layer):
         _refuse_integers(layer)
         return Lowered(*lower_attention(layer, values))
@@ -123,6 +126,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(call, operands, _weights(layer, values, operands))
     if len(layer.operators) == 1 and first.op_type in GENERATED:
         return Lowered(*lower_generated(layer, values))
+    if len(layer.operators) > 1 and not is_chain(layer):
+        return Lowered(*lower_region(layer, values, lower))
     return Lowered(*lower_elementwise(layer, values))
 
 

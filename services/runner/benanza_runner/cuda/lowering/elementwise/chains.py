@@ -18,7 +18,24 @@ from benanza_runner.cuda.lowering.elementwise import (
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
+POWERS = {2.0: "{0} * {0}", 3.0: "{0} * {0} * {0}", 0.5: "sqrtf({0})", -0.5: "1.0f / sqrtf({0})"}
+"""Powers that take fewer instructions than `powf`."""
+
 Lowering = tuple[Elementwise, dict[str, Array], frozenset[str]]
+
+
+def is_chain(layer: Layer) -> bool:
+    """Whether a layer has element-wise operators only, and one result."""
+    return len(layer.outputs) == 1 and all(map(_is_elementwise, layer.operators))
+
+
+def _is_elementwise(operator: Operator) -> bool:
+    return (
+        expressions.is_elementwise(operator)
+        or integer_expressions.is_known(operator.op_type)
+        or operator.op_type in logic.OPERATORS
+        or operator.op_type in ("BatchNormalization", "QuantizeLinear", "DequantizeLinear")
+    )
 
 
 def lower_elementwise(layer: Layer, values: Mapping[int, Array]) -> Lowering:
@@ -156,6 +173,8 @@ class ElementwiseKernel:
         if not expressions.is_elementwise(operator):
             if not integer_expressions.is_known(op_type):
                 raise UnsupportedError(f"no library here runs {self._layer.title()}")
+        elif not written and op_type == "Pow" and self._power(operator) in POWERS:
+            return POWERS[self._power(operator)].format(self.name(inputs[0]))
         elif not written:
             names = [self.name(index) for index in inputs]
             floats = [
@@ -169,6 +188,12 @@ class ElementwiseKernel:
         if any(index != OMITTED and not self._element(index) for index in inputs):
             raise UnsupportedError(f"{op_type} of floats and integers is not supported yet")
         return integer_expressions.expression(operator, [self.name(index) for index in inputs])
+
+    def _power(self, operator: Operator) -> float:
+        """The exponent of a Pow, if it is one number that is known; else 1."""
+        index = operator.inputs[1]
+        known = self._layer.tensors[index].value is not None and self._values[index].size == 1
+        return float(self._values[index].item()) if known else 1.0
 
     def _is_fixed(self, operator: Operator) -> bool:
         """Whether all parameters of a batch normalisation are weights."""

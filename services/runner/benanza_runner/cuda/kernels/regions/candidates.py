@@ -1,0 +1,126 @@
+"""Regions as generated kernels, compiled through CuPy.
+
+Sizes are constants of a kernel, so that the compiler knows how indices follow from each other.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy
+
+from benanza_runner.cuda.calls import Region, Shape
+from benanza_runner.cuda.calls.region import Given
+from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
+from benanza_runner.cuda.kernels.regions.kernel import (
+    NAME,
+    KernelSource,
+    Threads,
+    kernel_source,
+)
+from benanza_runner.cuda.kernels.regions.section import Result
+from benanza_runner.cuda.layouts import Order, depends_on_layout
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.variants import FailedVariant
+
+POINTWISE = (Threads(128, 1), Threads(256, 1))
+ACROSS = (Threads(8, 32, across=True), Threads(16, 32, across=True), Threads(32, 32, across=True))
+LEAST_LANES, MOST_LANES = 8, 1024
+MOST_TURNS = 16
+"""Elements of a row, in packs, that a thread should have at most."""
+
+WARP = 32
+BLOCK = 128
+"""Rows of few threads share a block of so many."""
+
+FEATURE_MAP_RANKS = (4, 5)
+
+
+class RegionKernels:
+    """Candidates for regions: layouts, widths of access, threads that share a row."""
+
+    library = LIBRARY
+
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+        """One for each layout, width of access, and threads of a row and of a block."""
+        call = workspace.call
+        if not isinstance(call, Region):
+            return
+        if any(prod(value.shape) >= MOST_ELEMENTS for value in call.values):
+            yield refused(LIBRARY, "region kernel", "", "it has too many elements for one kernel")
+            return
+        for layout, order in _layouts(workspace, call):
+            yield from _candidates(workspace, call, layout, order)
+
+
+def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
+    """Name and order of axes of the layouts of feature maps; one without a name if there are none."""
+    outside = [value for value in call.values if isinstance(value, Given)]
+    shapes = [value.shape for value in (*outside, *(call.values[each] for each in call.outputs))]
+    ranks = [len(s) for s in shapes if len(s) in FEATURE_MAP_RANKS and depends_on_layout(s)]
+    return list(workspace.layouts(max(ranks))) if ranks else [("", ())]
+
+
+def _candidates(
+    workspace: Workspace, call: Region, layout: str, order: Order
+) -> Iterator[Candidate | FailedVariant]:
+    given = [value for value in call.values if isinstance(value, Given)]
+    operands = {
+        value.name: workspace.operand(value.name, _order(value.shape, order)) for value in given
+    }
+    values = [call.values[each] for each in call.outputs]
+    results = [
+        workspace.result(value.shape, _order(value.shape, order), value.element, number)
+        for number, value in enumerate(values)
+    ]
+    written = [
+        Result(value, result.order) for value, result in zip(call.outputs, results, strict=True)
+    ]
+    strides = {name: operand.strides for name, operand in operands.items()}
+    arrays = [tensor.array for tensor in (*operands.values(), *results)]
+    for width in (1, WIDE_BYTES // results[0].element_bytes):
+        try:
+            source = kernel_source(call, strides, written, workspace.precision, width)
+        except UnsupportedError as error:
+            yield refused(LIBRARY, "region kernel", layout, error)
+            return
+        for threads in _threads(source):
+            blocks = sum(section.blocks(threads) for section in source.sections)
+            x, y = threads.shape()
+            name = f"region kernel ({width} wide, {x} by {y} threads)"
+            run = _launch(_kernel(source.compiled_for(threads)), blocks, (x, y), tuple(arrays))
+            yield Candidate(LIBRARY, name, layout, no_scratch, run, results[0], tuple(results[1:]))
+
+
+def _order(shape: Shape, order: Order) -> Order:
+    """The order of axes of a tensor, if feature maps have this one."""
+    return order if len(shape) == len(order) else tuple(range(len(shape)))
+
+
+def _threads(source: KernelSource) -> Iterator[Threads]:
+    """Blocks of threads that suit the sections: their rows' lengths, and how rows lie in memory."""
+    packs = max((section.packs for section in source.sections if section.reduces), default=0)
+    if not packs:
+        yield from POINTWISE
+        return
+    enough = 1 << (packs - 1).bit_length()
+    least = max(LEAST_LANES, min(enough, MOST_LANES) // MOST_TURNS)
+    lanes = max(LEAST_LANES, min(enough, MOST_LANES))
+    while lanes >= least:
+        # Threads of several warps wait for each other, so they have a block of their own.
+        yield Threads(lanes, BLOCK // lanes if lanes <= WARP else 1)
+        lanes //= 2
+    if source.by_row:
+        yield from ACROSS
+
+
+def _launch(kernel: Any, blocks: int, threads: tuple[int, int], arguments: tuple[Any, ...]) -> Run:
+    return lambda: kernel((blocks,), threads, arguments)
+
+
+@cache
+def _kernel(text: str) -> Any:
+    return cupy.RawKernel(text, NAME)

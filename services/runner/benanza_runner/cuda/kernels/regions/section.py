@@ -1,0 +1,147 @@
+"""Which results of a region are computed in one pass, and in which loops."""
+
+from collections.abc import Hashable
+from math import prod
+from typing import NamedTuple
+
+from benanza_runner.cuda.calls.region import Reduced, Region, Reshaped
+from benanza_runner.cuda.kernels.regions.body import Body, Names
+from benanza_runner.cuda.kernels.regions.elements import Elements, Indices, Operand
+from benanza_runner.cuda.kernels.regions.index import Index, flattened, loop, unflattened
+
+MOST_SPLITS = 8
+
+
+class Result(NamedTuple):
+    """A result: its value, and its axes from the slowest to the fastest in memory."""
+
+    value: int
+    order: tuple[int, ...]
+
+
+class Axis(NamedTuple):
+    """A loop over an axis, or over a part of one."""
+
+    name: str
+    size: int
+
+
+class Section(NamedTuple):
+    """Results that are computed together.
+
+    `results` are the positions of the region's outputs, `values` the values that they are, all of
+    the same `shape`. The loops go over `axes`, in the order in which results lie in memory; `order`
+    is that of the shape. `rows` names those axes that decide on the row of a reduction: with none,
+    there are no reductions.
+    """
+
+    results: tuple[int, ...]
+    values: tuple[int, ...]
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+    axes: tuple[Axis, ...]
+    rows: frozenset[str] | None
+
+    def indices(self, loops: dict[str, Index]) -> Indices:
+        """The index on each axis of the shape, given those of the loops."""
+        sizes = tuple(axis.size for axis in self.axes)
+        at = flattened(tuple(loops[axis.name] for axis in self.axes), sizes)
+        in_memory = unflattened(at, tuple(self.shape[axis] for axis in self.order))
+        return tuple(in_memory[self.order.index(axis)] for axis in range(len(self.shape)))
+
+    @property
+    def outer(self) -> tuple[Axis, ...]:
+        """The loops over rows; all of them if nothing is reduced."""
+        return tuple(a for a in self.axes if self.rows is None or a.name in self.rows)
+
+    @property
+    def inner(self) -> tuple[Axis, ...]:
+        """The loops over the elements of a row."""
+        return tuple(a for a in self.axes if a not in self.outer)
+
+
+def sections(
+    region: Region, results: tuple[Result, ...], operands: dict[str, Operand]
+) -> list[Section]:
+    """The sections that compute all results, each once."""
+    alike: dict[Hashable, list[tuple[int, int]]] = {}
+    for position, (value, order) in enumerate(results):
+        if order == tuple(range(len(order))):
+            # What is only reshaped lies in memory as before.
+            value = _without_reshapes(region, value)
+            order = tuple(range(len(region.values[value].shape)))
+        alike.setdefault((region.values[value].shape, order), []).append((position, value))
+    found = []
+    for (shape, order), members in alike.items():
+        positions, values = zip(*members, strict=True)
+        found.append(_with_loops(region, operands, positions, values, shape, order))
+    return found
+
+
+def _without_reshapes(region: Region, value: int) -> int:
+    found = region.values[value]
+    while isinstance(found, Reshaped):
+        value = found.input
+        found = region.values[value]
+    return value
+
+
+def _with_loops(
+    region: Region,
+    operands: dict[str, Operand],
+    positions: tuple[int, ...],
+    values: tuple[int, ...],
+    shape: tuple[int, ...],
+    order: tuple[int, ...],
+) -> Section:
+    """The section, its loops split where indices divide them."""
+    sizes = [shape[axis] for axis in order]
+    for _ in range(MOST_SPLITS):
+        axes = tuple(Axis(f"a{at}", size) for at, size in enumerate(sizes))
+        section = Section(positions, values, shape, order, axes, None)
+        tried = _Trial(region, operands, section)
+        at = next((at for at, axis in enumerate(axes) if axis.name in tried.splits), None)
+        if at is None:
+            return section._replace(rows=tried.rows)
+        length = tried.splits[axes[at].name]
+        sizes[at : at + 1] = [sizes[at] // length, length]
+    return section._replace(rows=tried.rows)
+
+
+class _Trial:
+    """What is found out by writing a section's statements once.
+
+    `splits` are loops that indices divide, with the lengths by which they do. `rows` are the loops
+    that decide on the row of a reduction; None without reductions.
+    """
+
+    def __init__(self, region: Region, operands: dict[str, Operand], section: Section) -> None:
+        self._region = region
+        self._elements = Elements(region, operands, 1, Names())
+        self._sizes = {axis.name: axis.size for axis in section.axes}
+        self.rows: frozenset[str] | None = None
+        loops = {axis.name: loop(axis.name, axis.size) for axis in section.axes}
+        body = Body({})
+        for value in section.values:
+            self._elements.element(value, section.indices(loops), body, self._reduced)
+        self.splits: dict[str, int] = {}
+        for variable in self._elements.seen:
+            size = self._sizes.get(variable.splits, 0)
+            if variable.divisor and size > variable.divisor and size % variable.divisor == 0:
+                self.splits[variable.splits] = variable.divisor
+
+    def _reduced(self, value: int, at: Indices, body: Body) -> str:
+        found = self._region.values[value]
+        assert isinstance(found, Reduced)
+        of = frozenset[str]().union(*(index.of for index in at)) & self._sizes.keys()
+        self.rows = of | (self.rows or frozenset())
+        for index in at:
+            self._elements.seen.update(variable for variable, _ in index.terms)
+        shape = self._region.values[found.input].shape
+        inside = tuple(
+            loop(f"k{value}_{axis}", shape[axis]) if axis in found.axes else index
+            for axis, index in enumerate(at)
+        )
+        name = self._elements.element(found.input, inside, body, self._reduced)
+        body.remember((value, at), name)
+        return name

@@ -1,0 +1,1 @@
+"""Regions: layers of several operators, one of them after another as values of one kernel."""

@@ -1,0 +1,161 @@
+"""Calls of single operators, expressed as values of a region."""
+
+from collections.abc import Mapping
+from math import prod
+
+from benanza_runner.cuda.calls import (
+    Call,
+    Concatenation,
+    Elementwise,
+    Gathering,
+    Padding,
+    Reduction,
+    RowNormalisation,
+    Softmax,
+    Splitting,
+    View,
+)
+from benanza_runner.cuda.elements import INDEX
+from benanza_runner.cuda.lowering.elementwise.expressions import literal
+from benanza_runner.cuda.lowering.regions.region_values import RegionValues
+from benanza_runner.cuda.unsupported import UnsupportedError
+
+Operands = Mapping[str, int]
+"""The numbers of the values that a call's operands are, by the call's names for them."""
+
+
+def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
+    """The numbers of the values that are the call's results, in order.
+
+    Raises `UnsupportedError` for calls that can't be part of a region.
+    """
+    match call:
+        case Elementwise():
+            return [_elementwise(call, operands, values)]
+        case View():
+            return [_view(call, operands, values)]
+        case Concatenation():
+            inputs = [operands[f"in{at}"] for at in range(len(call.shapes))]
+            return [values.concatenated(inputs, call.axis)]
+        case Splitting():
+            return _parts(call, operands, values)
+        case Padding() if call.mode == "constant":
+            fill = f"{int(call.value)}" if call.element else literal(call.value)
+            return [values.padded(operands["input"], call.before, call.output, fill)]
+        case Gathering() if call.shared and len(call.named) == 1:
+            return [_gathering(call, operands, values)]
+        case Reduction():
+            return [_reduction(call, operands, values)]
+        case RowNormalisation():
+            return [_normalisation(call, operands, values)]
+        case Softmax():
+            return [_softmax(call, operands, values)]
+    raise UnsupportedError(f"a {type(call).__name__} is no part of a region")
+
+
+def _elementwise(call: Elementwise, operands: Operands, values: RegionValues) -> int:
+    inputs = []
+    for at, operand in enumerate(call.operands):
+        if operand.element == INDEX:
+            (axis,) = operand.axes or (len(call.output) - 1,)
+            shape = tuple(n if at == axis else 1 for at, n in enumerate(call.output))
+            inputs.append(values.place(shape, axis))
+        else:
+            inputs.append(values.reshaped(operands[f"in{at}"], operand.shape))
+    return values.pointwise(call.result, inputs, call.element, call.statements, call.output)
+
+
+def _view(call: View, operands: Operands, values: RegionValues) -> int:
+    seen = values.reshaped(operands["input"], call.input)
+    cuts = [slice(*each) for each in zip(call.starts, call.stops, call.steps, strict=True)]
+    found = values.transposed(values.sliced(seen, cuts), call.order)
+    lacking = len(call.output) - len(values.shape(found))
+    if prod(values.shape(found)) == prod(call.output):
+        return values.reshaped(found, call.output)
+    found = values.reshaped(found, (1,) * lacking + values.shape(found))
+    axes = zip(values.shape(found), call.output, strict=True)
+    if any(size not in (1, wanted) for size, wanted in axes):
+        raise UnsupportedError("a view whose result has other axes is no part of a region")
+    return values.expanded(found, call.output)
+
+
+def _parts(call: Splitting, operands: Operands, values: RegionValues) -> list[int]:
+    found = []
+    start = 0
+    for length in call.lengths:
+        cuts = [slice(None)] * len(call.input)
+        cuts[call.axis] = slice(start, start + length)
+        found.append(values.sliced(operands["input"], cuts))
+        start += length
+    return [found[result] for result in call.results]
+
+
+def _gathering(call: Gathering, operands: Operands, values: RegionValues) -> int:
+    seen = values.reshaped(operands["input"], (call.batch, *call.named, call.inner))
+    rows = values.reshaped(operands["indices"], (call.rows,))
+    return values.reshaped(values.gathered(seen, rows, 1), call.output)
+
+
+_BEFORE = {
+    "L1": "fabsf(in0)",
+    "L2": "in0 * in0",
+    "LogSumExp": "expf(in0)",
+    "SumSquare": "in0 * in0",
+}
+_AFTER = {"L2": "sqrtf(in0)", "LogSum": "logf(in0)", "LogSumExp": "logf(in0)"}
+
+
+def _reduction(call: Reduction, operands: Operands, values: RegionValues) -> int:
+    number = operands["input"]
+    if call.kind in _BEFORE:
+        number = values.pointwise(_BEFORE[call.kind], [number], call.element)
+    kind = call.kind.lower() if call.kind in ("Max", "Min", "Prod") else "sum"
+    number = values.reduced(number, call.axes, kind)
+    if call.kind == "Mean":
+        number = _over(number, prod(call.input[axis] for axis in call.axes), values)
+    if call.kind in _AFTER:
+        number = values.pointwise(_AFTER[call.kind], [number], call.element)
+    return values.reshaped(number, call.output)
+
+
+def _over(number: int, count: int, values: RegionValues) -> int:
+    return values.pointwise(f"in0 * {literal(1 / count)}", [number])
+
+
+def _normalisation(call: RowNormalisation, operands: Operands, values: RegionValues) -> int:
+    x = operands["input"]
+    if call.residual:
+        x = values.pointwise("in0 + in1", [x, operands["residual"]])
+    x = values.reshaped(x, call.lengths)
+    axes = [axis for axis, reduced in enumerate(call.reduced) if reduced]
+    count = prod(call.lengths[axis] for axis in axes)
+    if call.kind == "variance":
+        mean = _over(values.reduced(x, axes, "sum"), count, values)
+        x = values.pointwise("in0 - in1", [x, mean])
+    size = "fabsf(in0)" if call.kind == "l1" else "in0 * in0"
+    total = values.reduced(values.pointwise(size, [x]), axes, "sum")
+    epsilon = literal(call.epsilon)
+    factor = {"l1": "1.0f / in0", "l2": "rsqrtf(in0)"}.get(
+        call.kind, f"rsqrtf(in0 * {literal(1 / count)} + {epsilon})"
+    )
+    found = values.pointwise("in0 * in1", [x, values.pointwise(factor, [total])])
+    affine = tuple(n if mine else 1 for n, mine in zip(call.lengths, call.affine, strict=True))
+    for name, there, text in (
+        ("scale", call.scale, "in0 * in1"),
+        ("bias", call.bias, "in0 + in1"),
+    ):
+        if there:
+            found = values.pointwise(text, [found, values.reshaped(operands[name], affine)])
+    return values.reshaped(found, call.output)
+
+
+def _softmax(call: Softmax, operands: Operands, values: RegionValues) -> int:
+    x = values.reshaped(operands["input"], (call.outer, call.size, call.inner))
+    away = values.pointwise("in0 - in1", [x, values.reduced(x, (1,), "max")])
+    powers = values.pointwise("expf(in0)", [away])
+    total = values.reduced(powers, (1,), "sum")
+    if call.logarithm:
+        found = values.pointwise("in0 - logf(in1)", [away, total])
+    else:
+        found = values.pointwise("in0 / in1", [powers, total])
+    return values.reshaped(found, call.output)

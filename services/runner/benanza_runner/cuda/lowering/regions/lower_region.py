@@ -1,0 +1,113 @@
+"""A layer of element-wise operators, movement and reductions to one call."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Call, Region
+from benanza_runner.cuda.elements import element
+from benanza_runner.cuda.lowering.regions.express import express
+from benanza_runner.cuda.lowering.regions.region_values import RegionValues
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
+from benanza_schemas.layer import OMITTED, Layer, Operator
+
+VIEWS = frozenset(("Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
+"""Operators whose first result has the elements of the first input, in order."""
+
+
+class _Lowered(Protocol):
+    @property
+    def call(self) -> Call: ...
+    @property
+    def operands(self) -> dict[str, Array]: ...
+    @property
+    def weights(self) -> frozenset[str]: ...
+
+
+Lower = Callable[[Layer, Mapping[int, Array]], _Lowered]
+
+
+def lower_region(
+    layer: Layer, values: Mapping[int, Array], lower: Lower
+) -> tuple[Region, dict[str, Array], frozenset[str]]:
+    """The call, its operands, and the names of those that are weights.
+
+    `lower` lowers layers of one operator. Raises `UnsupportedError` where one of the operators can't
+    be part of a region.
+    """
+    region = _Region(layer, values, lower)
+    for operator in layer.operators:
+        region.add(operator)
+    return region.lowered()
+
+
+class _Region:
+    def __init__(self, layer: Layer, values: Mapping[int, Array], lower: Lower) -> None:
+        self._layer = layer
+        self._lower = lower
+        self._values = RegionValues()
+        self._numbers: dict[int, int] = {}
+        self._operands: dict[str, Array] = {}
+        self._weights: set[str] = set()
+        # What is computed has no elements yet: its array stands for it, and takes no memory.
+        self._arrays = {
+            index: values[index] if index in values else _standing_for(layer, index)
+            for index in range(len(layer.tensors))
+        }
+        self._indices = {id(array): index for index, array in self._arrays.items()}
+
+    def lowered(self) -> tuple[Region, dict[str, Array], frozenset[str]]:
+        outputs = tuple(self._numbers[index] for index in self._layer.outputs)
+        call = Region(tuple(self._values.values), outputs)
+        return call, self._operands, frozenset(self._weights)
+
+    def add(self, operator: Operator) -> None:
+        """Adds the values that an operator computes."""
+        outputs = tuple(index for index in operator.outputs if index != OMITTED)
+        if operator.op_type in VIEWS and not operator.domain and len(outputs) == 1:
+            x = self._number(operator.inputs[0])
+            shape = self._layer.tensors[outputs[0]].shape
+            self._numbers[outputs[0]] = self._values.reshaped(x, shape)
+            return
+        alone = Layer(self._layer.tensors, (operator,), outputs)
+        lowered = self._lower(alone, self._arrays)
+        operands = {
+            name: self._operand(array, fixed=name in lowered.weights)
+            for name, array in lowered.operands.items()
+        }
+        for index, number in zip(
+            outputs, express(lowered.call, operands, self._values), strict=True
+        ):
+            self._numbers[index] = number
+
+    def _operand(self, array: Array, *, fixed: bool) -> int:
+        """The number of what an operand is: a tensor of the layer, or made of weights alone."""
+        if id(array) in self._indices:
+            return self._number(self._indices[id(array)])
+        if not fixed:
+            raise UnsupportedError(f"{self._layer.title()} computes an operand from an input")
+        name = f"in{len(self._operands)}"
+        self._operands[name] = array
+        self._weights.add(name)
+        return self._values.given(name, array.shape, element(array.dtype.name))
+
+    def _number(self, index: int) -> int:
+        if index not in self._numbers:
+            name = f"in{len(self._operands)}"
+            array = self._arrays[index]
+            self._operands[name] = array
+            if self._layer.tensors[index].constant:
+                self._weights.add(name)
+            self._numbers[index] = self._values.given(
+                name, array.shape, element(array.dtype.name)
+            )
+        return self._numbers[index]
+
+
+def _standing_for(layer: Layer, index: int) -> Array:
+    tensor = layer.tensors[index]
+    dtype = np.dtype(np.float32) if not element(tensor.dtype) else numpy_dtype(tensor.dtype)
+    return np.broadcast_to(np.zeros((), dtype), tensor.shape)

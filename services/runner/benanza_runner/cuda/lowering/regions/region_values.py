@@ -1,0 +1,166 @@
+"""The values of a region under construction."""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.calls.region import (
+    Concatenated,
+    Gathered,
+    Given,
+    Padded,
+    Place,
+    Pointwise,
+    Reduced,
+    RegionValue,
+    Reshaped,
+    Rolled,
+    Strided,
+)
+
+
+class RegionValues:
+    """Values by their numbers. A value that is there already is not added again."""
+
+    def __init__(self) -> None:
+        self.values: list[RegionValue] = []
+        self._numbers: dict[RegionValue, int] = {}
+
+    def shape(self, number: int) -> Shape:
+        """The shape of a value."""
+        return self.values[number].shape
+
+    def element(self, number: int) -> str:
+        """The type of a value's elements."""
+        return self.values[number].element
+
+    def given(self, name: str, shape: Shape, element: str) -> int:
+        """An operand."""
+        return self._add(Given(shape, element, name))
+
+    def place(self, shape: Shape, axis: int) -> int:
+        """Numbers 0, 1, … along an axis of this shape, which has no other axes longer than one."""
+        return self._add(Place(shape, "int64", axis))
+
+    def pointwise(
+        self,
+        result: str,
+        inputs: Sequence[int],
+        element: str = "",
+        statements: Sequence[str] = (),
+        shape: Shape | None = None,
+    ) -> int:
+        """Statements and an expression over elements of the inputs, broadcast to the shape."""
+        if shape is None:
+            shape = np.broadcast_shapes(*(self.shape(each) for each in inputs))
+        return self._add(Pointwise(shape, element, tuple(statements), result, tuple(inputs)))
+
+    def reshaped(self, number: int, shape: Shape) -> int:
+        """The same elements in another shape."""
+        if shape == self.shape(number):
+            return number
+        value = self.values[number]
+        if isinstance(value, Reshaped):
+            return self.reshaped(value.input, shape)
+        assert prod(shape) == prod(value.shape)
+        return self._add(Reshaped(shape, value.element, number))
+
+    def transposed(self, number: int, order: Sequence[int]) -> int:
+        """A value with its axes in this order."""
+        if tuple(order) == tuple(range(len(order))):
+            return number
+        given = self.shape(number)
+        axes = tuple(list(order).index(axis) for axis in range(len(given)))
+        shape = tuple(given[axis] for axis in order)
+        return self._strided(number, shape, axes)
+
+    def sliced(self, number: int, cuts: Sequence[slice]) -> int:
+        """A value cut on each axis, as Python does it."""
+        given = self.shape(number)
+        ranges = [range(*cut.indices(size)) for cut, size in zip(cuts, given, strict=True)]
+        shape = tuple(map(len, ranges))
+        if shape == given and all(each.step > 0 for each in ranges):
+            return number
+        axes = tuple(range(len(given)))
+        starts = tuple(each.start for each in ranges)
+        return self._strided(number, shape, axes, starts, tuple(each.step for each in ranges))
+
+    def expanded(self, number: int, shape: Shape) -> int:
+        """A value repeated to this shape, as NumPy broadcasts it."""
+        given = self.shape(number)
+        if given == shape:
+            return number
+        lacking = len(shape) - len(given)
+        axes = tuple(
+            lacking + axis if size == shape[lacking + axis] else -1
+            for axis, size in enumerate(given)
+        )
+        return self._strided(number, shape, axes)
+
+    def concatenated(self, numbers: Sequence[int], axis: int) -> int:
+        """Values one after another along an axis."""
+        first = self.shape(numbers[0])
+        length = sum(self.shape(each)[axis] for each in numbers)
+        shape = (*first[:axis], length, *first[axis + 1 :])
+        rolled = self._rolled(numbers, axis, shape)
+        if rolled is not None:
+            return self._add(rolled)
+        return self._add(Concatenated(shape, self.element(numbers[0]), tuple(numbers), axis))
+
+    def _rolled(self, numbers: Sequence[int], axis: int, shape: Shape) -> Rolled | None:
+        """The value of which two parts are, the second one first; None if they are no such parts."""
+        parts = [self.values[each] for each in numbers]
+        if len(parts) != 2 or not all(isinstance(part, Strided) for part in parts):
+            return None
+        first, second = (part for part in parts if isinstance(part, Strided))
+        shift = first.starts[axis] if axis < len(first.starts) else 0
+        starts = tuple(shift if at == axis else 0 for at in range(len(shape)))
+        alike = (
+            first.input == second.input
+            and self.shape(first.input) == shape
+            and first.shape[axis] == shape[axis] - shift
+            and first.starts == starts
+            and not any(second.starts)
+        )
+        kept = all(
+            part.axes == tuple(range(len(shape))) and set(part.steps) == {1}
+            for part in (first, second)
+        )
+        if not alike or not kept:
+            return None
+        return Rolled(shape, first.element, first.input, axis, shift)
+
+    def padded(self, number: int, before: Shape, shape: Shape, fill: str) -> int:
+        """A value with more elements before and after it on each axis; fewer where negative."""
+        return self._add(Padded(shape, self.element(number), number, before, fill))
+
+    def gathered(self, number: int, indices: int, axis: int) -> int:
+        """The elements of a value whose indices on an axis another value has."""
+        given = self.shape(number)
+        shape = (*given[:axis], *self.shape(indices), *given[axis + 1 :])
+        return self._add(Gathered(shape, self.element(number), number, indices, axis))
+
+    def reduced(self, number: int, axes: Sequence[int], kind: str) -> int:
+        """A value reduced over axes, which are kept as axes of one."""
+        given = self.shape(number)
+        shape = tuple(1 if axis in axes else size for axis, size in enumerate(given))
+        return self._add(Reduced(shape, self.element(number), number, tuple(sorted(axes)), kind))
+
+    def _strided(
+        self,
+        number: int,
+        shape: Shape,
+        axes: tuple[int, ...],
+        starts: tuple[int, ...] = (),
+        steps: tuple[int, ...] = (),
+    ) -> int:
+        starts, steps = starts or (0,) * len(axes), steps or (1,) * len(axes)
+        return self._add(Strided(shape, self.element(number), number, axes, starts, steps))
+
+    def _add(self, value: RegionValue) -> int:
+        if value not in self._numbers:
+            self._numbers[value] = len(self.values)
+            self.values.append(value)
+        return self._numbers[value]

@@ -1,0 +1,86 @@
+"""Region kernels compiled for this machine's processor, with one thread in a block."""
+
+import ctypes
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Region
+from benanza_runner.cuda.calls.region import Given
+from benanza_runner.cuda.device_tensor import stored_as
+from benanza_runner.cuda.kernels.regions.kernel import (
+    NAME,
+    KernelSource,
+    Threads,
+    kernel_source,
+)
+from benanza_runner.cuda.kernels.regions.section import Result
+
+_CUDA = """
+#include <math.h>
+#include <string.h>
+#define __device__
+#define __forceinline__ inline
+#define __global__
+#define __restrict__
+#define __shared__ static
+#define __align__(bytes)
+struct Place { unsigned x, y; };
+static Place blockIdx, threadIdx, blockDim;
+static inline float rsqrtf(float v) { return 1.0f / sqrtf(v); }
+template <typename V> static V __shfl_xor_sync(unsigned, V v, int) { return v; }
+static void __syncthreads() {}
+static float __int_as_float(int bits) { float found; memcpy(&found, &bits, 4); return found; }
+"""
+"""What CUDA defines, for a block of one thread."""
+
+
+def region(call: Region, operands: Mapping[str, Array], folder: Path, width: int) -> list[Array]:
+    """The results in float32, by a kernel whose threads have up to so many elements at once."""
+    given = {value.name: value for value in call.values if isinstance(value, Given)}
+    arrays = {
+        name: np.array(operands[name], stored_as("fp32", value.element), order="C")
+        for name, value in given.items()
+    }
+    strides = {
+        name: tuple(step // array.itemsize for step in array.strides)
+        for name, array in arrays.items()
+    }
+    values = [call.values[each] for each in call.outputs]
+    written = [
+        Result(number, tuple(range(len(value.shape))))
+        for number, value in zip(call.outputs, values, strict=True)
+    ]
+    results = [np.zeros(value.shape, stored_as("fp32", value.element)) for value in values]
+    source = kernel_source(call, strides, written, "fp32", width)
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays.values(), *results)]
+    _compiled(source, len(pointers), folder).run(*pointers)
+    return results
+
+
+def _compiled(source: KernelSource, pointers: int, folder: Path) -> ctypes.CDLL:
+    alone = Threads(lanes=1, rows=1)
+    blocks = sum(section.blocks(alone) for section in source.sections)
+    parameters = source.text.split(f"{NAME}(")[1].split(")")[0].split(", ")
+    types = [each.rpartition(" ")[0] for each in parameters[:pointers]]
+    arguments = ", ".join(f"({kind})a{at}" for at, kind in enumerate(types))
+    names = ", ".join(f"void* a{at}" for at in range(pointers))
+    text = f"""{_CUDA}{source.compiled_for(alone)}
+extern "C" void run({names}) {{
+  blockDim = {{1, 1}};
+  for (unsigned block = 0; block < {blocks}u; ++block) {{
+    blockIdx = {{block, 0}};
+    {NAME}({arguments});
+  }}
+}}
+"""
+    # A library that is loaded may not be written over.
+    library = folder / f"region{len(list(folder.glob('*.so')))}.so"
+    written = library.with_suffix(".cpp")
+    written.write_text(text, encoding="utf-8")
+    command = ["c++", "-std=c++17", "-w", "-shared", "-fPIC", "-o", str(library), str(written)]
+    subprocess.run(command, check=True, capture_output=True)
+    return ctypes.CDLL(str(library))

@@ -15,7 +15,15 @@ from benanza_runner.cuda.kernels.regions.body import (
     lane,
 )
 from benanza_runner.cuda.kernels.regions.elements import Elements, Indices, Operand
-from benanza_runner.cuda.kernels.regions.index import Index, loop, parted, total
+from benanza_runner.cuda.kernels.regions.index import (
+    ZERO,
+    Index,
+    Variable,
+    loop,
+    parted,
+    total,
+    unflattened,
+)
 from benanza_runner.cuda.kernels.regions.section import Axis, Result, Section, sections
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -201,29 +209,26 @@ class _SectionWriter:
             step == 1 and variable.of and variable.of <= self._rows
             for place in places
             for variable, step in place.terms
+            if place.high >= self.size.rows  # Not those that all rows share.
         )
 
     def lines(self) -> list[str]:
         """All statements of the section."""
         section = self._section
         if section.rows is None:
-            before, loops = self._counted("at", section.axes, self._width)
             return [
-                "const unsigned at = (block * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;",
-                f"if (at >= {self.size.packs}u) return;",
-                *before,
-                *self._results(loops, "true"),
+                "const int at = (block * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;",
+                f"if (at >= {self.size.packs}) return;",
+                *self._results(_counted("at", section.axes, self._width), "true"),
             ]
-        rows, of_rows = self._counted("row", section.outer, 1)
-        inside, of_inside = self._counted("i", section.inner, self._width)
-        results = self._results(of_rows | of_inside, "there")
+        loops = _counted("row", section.outer, 1) | _counted("i", section.inner, self._width)
+        results = self._results(loops, "there")
         return [
-            "const unsigned own = block * ROWS + OWN;",
-            f"const bool there = own < {self.size.rows}u;",
-            f"const unsigned row = there ? own : {self.size.rows - 1}u;",
-            *rows,
+            "const int own = block * ROWS + OWN;",
+            f"const bool there = own < {self.size.rows};",
+            f"const int row = there ? own : {self.size.rows - 1};",
             *self._of_row,
-            *self._loop("i", self.size.packs, [*inside, *results]),
+            *self._loop("i", self.size.packs, results),
         ]
 
     def _loop(self, counter: str, turns: int, lines: list[str]) -> list[str]:
@@ -234,31 +239,11 @@ class _SectionWriter:
         return [
             "#pragma unroll 8",
             f"for (int n = 0; n < ({turns} + LANES - 1) / LANES; ++n) {{",
-            f"const unsigned {counter} = LANE + n * LANES;",
-            f"if ({turns} % LANES == 0 || {counter} < {turns}u) {{",
+            f"const int {counter} = LANE + n * LANES;",
+            f"if ({turns} % LANES == 0 || {counter} < {turns}) {{",
             *lines,
             "}}",
         ]
-
-    def _counted(
-        self, counter: str, axes: Sequence[Axis], width: int
-    ) -> tuple[list[str], dict[str, Index]]:
-        """Statements that take a counter of packs apart into the variables of loops, and the index
-        of each loop.
-        """
-        lines, loops = [], {}
-        rest = counter
-        for at, axis in reversed(tuple(enumerate(axes))):
-            step = width if at == len(axes) - 1 else 1
-            size = axis.size // step
-            loops[axis.name] = total((loop(axis.name, size), step))
-            if size > 1:
-                first = all(each.size == 1 for each in axes[:at])
-                lines.append(f"const int {axis.name} = {rest if first else f'{rest} % {size}u'};")
-                rest = rest if first else f"({rest} / {size}u)"
-        if axes:
-            loops[axes[-1].name] = total((loops[axes[-1].name], 1), (lane(width), 1))
-        return lines, loops
 
     def _results(self, loops: dict[str, Index], there: str) -> list[str]:
         """The statements that compute and store the results, at these indices of loops."""
@@ -310,7 +295,7 @@ class _SectionWriter:
         width = gcd(self._width, axes[-1].size)
         width = width if width == self._width else 1
         counter = self._names.new("i")
-        inside, loops = self._counted(counter, axes, width)
+        loops = _counted(counter, axes, width)
         places = list(at)
         for axis, each in zip(found.axes, axes, strict=True):
             places[axis] = loops[each.name]
@@ -323,7 +308,7 @@ class _SectionWriter:
         within.each.append(f"{name} = {_joined(found.kind, name, element)};")
         self._of_row += [
             f"{kind} {name} = {_start(found.kind, kind)};",
-            *self._loop(counter, packs, [*inside, *self._pass(within, width)]),
+            *self._loop(counter, packs, self._pass(within, width)),
             f"{name} = over_lanes({name}, []({kind} a, {kind} b) {{ return {_JOIN[found.kind]}; }});",
         ]
         self._known_of_row[value, at] = name
@@ -357,6 +342,18 @@ class _SectionWriter:
 
     def _started(self, found: Reduced) -> tuple[str, str]:
         return self._names.new("r"), variable(found.element)
+
+
+def _counted(counter: str, axes: Sequence[Axis], width: int) -> dict[str, Index]:
+    """The index of each loop, by its name, where a counter goes over packs of all of them."""
+    sizes = [axis.size for axis in axes]
+    if not sizes:
+        return {}
+    sizes[-1] //= width
+    whole = Variable(counter, prod(sizes), frozenset(axis.name for axis in axes))
+    parts = list(unflattened(Index(((whole, 1),)) if whole.size > 1 else ZERO, tuple(sizes)))
+    parts[-1] = total((parts[-1], width), (lane(width), 1))
+    return {axis.name: part for axis, part in zip(axes, parts, strict=True)}
 
 
 def _place(section: Section, loops: dict[str, Index]) -> Index:

@@ -28,17 +28,38 @@ class Reference(NamedTuple):
 def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
     """Random inputs, rounded to the precision, and the outputs that float32 gives for them.
 
+    Where these would be infinite or no numbers, all inputs are positive.
+
     Float tensors are float32 arrays. Constants of known values are rounded too, as the device keeps
     them, except those that an operator wants as float32, such as the scales of a Resize. ONNX
     Runtime uses so many `threads`. Raises what `layer_model` and ONNX Runtime raise.
     """
     layer = _rounded_constants(layer, precision)
     model = _rounded_model(layer, precision)
+    outputs = _computed(layer, model, threads)
+    if not all(map(_is_finite, outputs)):
+        # A root or a logarithm of what other operators computed wants it positive.
+        _make_positive(model)
+        outputs = _computed(layer, model, threads)
+    return Reference(_values(layer, model), outputs)
+
+
+def _computed(layer: Layer, model: LayerModel, threads: int) -> list[Array]:
     options = session_options(model.constants, CPU, threads)
     session = ort.InferenceSession(model.proto.SerializeToString(), options, providers=[CPU.name])
-    names = [f"t{index}" for index in layer.outputs]
-    outputs = session.run(names, model.inputs)
-    return Reference(_values(layer, model), outputs)
+    found: list[Array] = session.run([f"t{index}" for index in layer.outputs], model.inputs)
+    return found
+
+
+def _is_finite(array: Array) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
+def _make_positive(model: LayerModel) -> None:
+    for arrays in (model.constants, model.inputs):
+        for name, array in arrays.items():
+            if array.dtype.kind == "f":
+                arrays[name] = np.abs(array)
 
 
 def random_inputs(layer: Layer, precision: Precision) -> dict[int, Array]:

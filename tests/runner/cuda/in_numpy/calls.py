@@ -29,8 +29,8 @@ from benanza_runner.cuda.calls import (
     Product,
     Ranking,
     Recurrence,
-    Region,
     Reduction,
+    Region,
     Resizing,
     RowNormalisation,
     Scattering,
@@ -41,8 +41,8 @@ from benanza_runner.cuda.calls import (
     View,
 )
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
-from tests.runner.cuda.kernels.regions import on_host
 from tests.runner.cuda.in_numpy import moves, recurrent, rows
+from tests.runner.cuda.kernels.regions import on_host
 
 
 def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Array]:

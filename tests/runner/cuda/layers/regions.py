@@ -29,9 +29,10 @@ def whole(text: str) -> Layer:
                 tensors.append(extracted.layer.tensors[index])
             elif name and extracted.layer.tensors[index].value is not None:
                 tensors[places[name]] = extracted.layer.tensors[index]
-        read, written = (tuple(places[name] for name in each) for each in (
-            names[: len(operator.inputs)], names[len(operator.inputs) :]
-        ))
+        read, written = (
+            tuple(places[name] for name in each)
+            for each in (names[: len(operator.inputs)], names[len(operator.inputs) :])
+        )
         operators.append(msgspec.structs.replace(operator, inputs=read, outputs=written))
     outputs = tuple(places[name] for name in wiring.graph.outputs)
     return canonical(Layer(tuple(tensors), tuple(operators), outputs))
@@ -77,8 +78,8 @@ REGIONS = {
     "norm of heads and rotary positions": region(
         f"float[2,5,48] x, {ANGLES}",
         "n",
-        "h = Constant<value_ints=[2,5,3,16]>() y = Reshape(x, h) z = RMSNormalization<axis=-1>(y, w)"
-        f" t = Transpose<perm=[0,2,1,3]>(z) {ROTATED}",
+        "h = Constant<value_ints=[2,5,3,16]>() y = Reshape(x, h)"
+        f" z = RMSNormalization<axis=-1>(y, w) t = Transpose<perm=[0,2,1,3]>(z) {ROTATED}",
     ),
     "gated half of a product": region(
         "float[2,5,32] x",
@@ -88,7 +89,8 @@ REGIONS = {
     "queries, keys and values of a product": region(
         "float[2,5,48] x",
         "q, k, v",
-        "h = Constant<value_ints=[2,5,3,2,8]>() y = Reshape(x, h) t = Transpose<perm=[2,0,3,1,4]>(y)"
+        "h = Constant<value_ints=[2,5,3,2,8]>() y = Reshape(x, h)"
+        " t = Transpose<perm=[2,0,3,1,4]>(y)"
         " i = Constant<value_int=0>() j = Constant<value_int=1>() l = Constant<value_int=2>()"
         " q = Gather<axis=0>(t, i) o = Gather<axis=0>(t, j) v = Gather<axis=0>(t, l)"
         " k = Transpose<perm=[0,1,3,2]>(o)",

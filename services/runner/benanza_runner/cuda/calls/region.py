@@ -22,7 +22,7 @@ class Given(_Value, frozen=True):
     name: str
 
 
-class Place(_Value, frozen=True):
+class AxisIndex(_Value, frozen=True):
     """The index of each element itself, on one axis."""
 
     axis: int
@@ -67,7 +67,10 @@ class Concatenated(_Value, frozen=True):
 
 
 class Rolled(_Value, frozen=True):
-    """The elements of `input`, `shift` further along an axis; those behind the end are at the start."""
+    """The elements of `input` that are `shift` further along an axis.
+
+    Behind the end of the axis it begins again.
+    """
 
     input: int
     axis: int
@@ -109,7 +112,7 @@ class Reduced(_Value, frozen=True):
 
 RegionValue = (
     Given
-    | Place
+    | AxisIndex
     | Pointwise
     | Reshaped
     | Strided

@@ -14,10 +14,10 @@ from benanza_runner.cuda.device_tensor import stored_as
 from benanza_runner.cuda.kernels.regions.kernel import (
     NAME,
     KernelSource,
-    Threads,
     kernel_source,
 )
-from benanza_runner.cuda.kernels.regions.section import Result
+from benanza_runner.cuda.kernels.regions.section import RegionResult
+from benanza_runner.cuda.kernels.regions.threads import Threads
 
 _CUDA = """
 #include <math.h>
@@ -51,7 +51,7 @@ def region(call: Region, operands: Mapping[str, Array], folder: Path, width: int
     }
     values = [call.values[each] for each in call.outputs]
     written = [
-        Result(number, tuple(range(len(value.shape))))
+        RegionResult(number, tuple(range(len(value.shape))))
         for number, value in zip(call.outputs, values, strict=True)
     ]
     results = [np.zeros(value.shape, stored_as("fp32", value.element)) for value in values]

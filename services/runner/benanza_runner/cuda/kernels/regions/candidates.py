@@ -17,10 +17,10 @@ from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_B
 from benanza_runner.cuda.kernels.regions.kernel import (
     NAME,
     KernelSource,
-    Threads,
     kernel_source,
 )
-from benanza_runner.cuda.kernels.regions.section import Result
+from benanza_runner.cuda.kernels.regions.section import RegionResult
+from benanza_runner.cuda.kernels.regions.threads import Threads
 from benanza_runner.cuda.layouts import Order, depends_on_layout
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
@@ -57,7 +57,7 @@ class RegionKernels:
 
 
 def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
-    """Name and order of axes of the layouts of feature maps; one without a name if there are none."""
+    """Name and order of axes of feature maps' layouts; one without a name if there are none."""
     outside = [value for value in call.values if isinstance(value, Given)]
     shapes = [value.shape for value in (*outside, *(call.values[each] for each in call.outputs))]
     ranks = [len(s) for s in shapes if len(s) in FEATURE_MAP_RANKS and depends_on_layout(s)]
@@ -77,7 +77,8 @@ def _candidates(
         for number, value in enumerate(values)
     ]
     written = [
-        Result(value, result.order) for value, result in zip(call.outputs, results, strict=True)
+        RegionResult(value, result.order)
+        for value, result in zip(call.outputs, results, strict=True)
     ]
     strides = {name: operand.strides for name, operand in operands.items()}
     arrays = [tensor.array for tensor in (*operands.values(), *results)]

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.calls.region import (
+    AxisIndex,
     Concatenated,
     Gathered,
     Given,
     Padded,
-    Place,
     Pointwise,
     Reduced,
     Region,
@@ -48,7 +48,7 @@ Reduce = Callable[[int, Indices, Body], str]
 """Writes what computes a `Reduced` value, by its number; the variable that holds it."""
 
 
-class Operand(NamedTuple):
+class OperandMemory(NamedTuple):
     """Where an operand is in memory: the parameter, and the stride of each axis in elements."""
 
     pointer: str
@@ -63,7 +63,7 @@ class Elements:
     """
 
     def __init__(
-        self, region: Region, operands: Mapping[str, Operand], width: int, names: Names
+        self, region: Region, operands: Mapping[str, OperandMemory], width: int, names: Names
     ) -> None:
         self._region = region
         self._operands = operands
@@ -83,9 +83,7 @@ class Elements:
             case Strided():
                 moved = tuple(
                     number(start) if axis < 0 else total((at[axis], step), constant=start)
-                    for axis, start, step in zip(
-                        found.axes, found.starts, found.steps, strict=True
-                    )
+                    for axis, start, step in zip(found.axes, found.starts, found.steps, strict=True)
                 )
                 return self.element(found.input, moved, body, reduce)
             case Rolled():
@@ -99,7 +97,7 @@ class Elements:
         match found:
             case Given():
                 return self._loaded(value, found, at, body)
-            case Place():
+            case AxisIndex():
                 name = self._declared("long long", at, body, f"{at[found.axis].text()}")
             case Pointwise():
                 name = self._computed(found, at, body, reduce)

@@ -86,8 +86,14 @@ def total(*parts: tuple[Index, int], constant: int = 0) -> Index:
     for quotient in [v for v in steps if v.is_quotient]:
         # A quotient times the divisor and the remainder are what was divided.
         base, divisor = quotient.base, quotient.divisor
-        rest = next((v for v in steps if v.base == base and v.divisor == divisor != 0
-                     and not v.is_quotient), None)
+        rest = next(
+            (
+                v
+                for v in steps
+                if v.base == base and v.divisor == divisor != 0 and not v.is_quotient
+            ),
+            None,
+        )
         if base and rest and steps[quotient] == steps[rest] * divisor != 0:
             times = steps[rest]
             others = {v: step for v, step in steps.items() if v not in (quotient, rest)}

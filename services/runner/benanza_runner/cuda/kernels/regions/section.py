@@ -1,25 +1,25 @@
 """Which results of a region are computed in one pass, and in which loops."""
 
-from collections.abc import Hashable
-from math import prod
 from typing import NamedTuple
 
+from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.calls.region import Reduced, Region, Reshaped
 from benanza_runner.cuda.kernels.regions.body import Body, Names
-from benanza_runner.cuda.kernels.regions.elements import Elements, Indices, Operand
+from benanza_runner.cuda.kernels.regions.elements import Elements, Indices, OperandMemory
 from benanza_runner.cuda.kernels.regions.index import Index, flattened, loop, unflattened
+from benanza_runner.cuda.layouts import Order
 
 MOST_SPLITS = 8
 
 
-class Result(NamedTuple):
+class RegionResult(NamedTuple):
     """A result: its value, and its axes from the slowest to the fastest in memory."""
 
     value: int
     order: tuple[int, ...]
 
 
-class Axis(NamedTuple):
+class LoopAxis(NamedTuple):
     """A loop over an axis, or over a part of one."""
 
     name: str
@@ -39,7 +39,7 @@ class Section(NamedTuple):
     values: tuple[int, ...]
     shape: tuple[int, ...]
     order: tuple[int, ...]
-    axes: tuple[Axis, ...]
+    axes: tuple[LoopAxis, ...]
     rows: frozenset[str] | None
 
     def indices(self, loops: dict[str, Index]) -> Indices:
@@ -50,21 +50,21 @@ class Section(NamedTuple):
         return tuple(in_memory[self.order.index(axis)] for axis in range(len(self.shape)))
 
     @property
-    def outer(self) -> tuple[Axis, ...]:
+    def outer(self) -> tuple[LoopAxis, ...]:
         """The loops over rows; all of them if nothing is reduced."""
         return tuple(a for a in self.axes if self.rows is None or a.name in self.rows)
 
     @property
-    def inner(self) -> tuple[Axis, ...]:
+    def inner(self) -> tuple[LoopAxis, ...]:
         """The loops over the elements of a row."""
         return tuple(a for a in self.axes if a not in self.outer)
 
 
 def sections(
-    region: Region, results: tuple[Result, ...], operands: dict[str, Operand]
+    region: Region, results: tuple[RegionResult, ...], operands: dict[str, OperandMemory]
 ) -> list[Section]:
     """The sections that compute all results, each once."""
-    alike: dict[Hashable, list[tuple[int, int]]] = {}
+    alike: dict[tuple[Shape, Order], list[tuple[int, int]]] = {}
     for position, (value, order) in enumerate(results):
         if order == tuple(range(len(order))):
             # What is only reshaped lies in memory as before.
@@ -73,7 +73,8 @@ def sections(
         alike.setdefault((region.values[value].shape, order), []).append((position, value))
     found = []
     for (shape, order), members in alike.items():
-        positions, values = zip(*members, strict=True)
+        positions = tuple(position for position, _ in members)
+        values = tuple(value for _, value in members)
         found.append(_with_loops(region, operands, positions, values, shape, order))
     return found
 
@@ -88,7 +89,7 @@ def _without_reshapes(region: Region, value: int) -> int:
 
 def _with_loops(
     region: Region,
-    operands: dict[str, Operand],
+    operands: dict[str, OperandMemory],
     positions: tuple[int, ...],
     values: tuple[int, ...],
     shape: tuple[int, ...],
@@ -97,7 +98,7 @@ def _with_loops(
     """The section, its loops split where indices divide them."""
     sizes = [shape[axis] for axis in order]
     for _ in range(MOST_SPLITS):
-        axes = tuple(Axis(f"a{at}", size) for at, size in enumerate(sizes))
+        axes = tuple(LoopAxis(f"a{at}", size) for at, size in enumerate(sizes))
         section = Section(positions, values, shape, order, axes, None)
         tried = _Trial(region, operands, section)
         at = next((at for at, axis in enumerate(axes) if axis.name in tried.splits), None)
@@ -115,7 +116,9 @@ class _Trial:
     that decide on the row of a reduction; None without reductions.
     """
 
-    def __init__(self, region: Region, operands: dict[str, Operand], section: Section) -> None:
+    def __init__(
+        self, region: Region, operands: dict[str, OperandMemory], section: Section
+    ) -> None:
         self._region = region
         self._elements = Elements(region, operands, 1, Names())
         self._sizes = {axis.name: axis.size for axis in section.axes}

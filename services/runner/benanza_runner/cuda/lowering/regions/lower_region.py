@@ -35,8 +35,8 @@ def lower_region(
 ) -> tuple[Region, dict[str, Array], frozenset[str]]:
     """The call, its operands, and the names of those that are weights.
 
-    `lower` lowers layers of one operator. Raises `UnsupportedError` where one of the operators can't
-    be part of a region.
+    `lower` lowers layers of one operator. Raises `UnsupportedError` where one of the operators
+    can't be part of a region.
     """
     region = _Region(layer, values, lower)
     for operator in layer.operators:
@@ -101,9 +101,7 @@ class _Region:
             self._operands[name] = array
             if self._layer.tensors[index].constant:
                 self._weights.add(name)
-            self._numbers[index] = self._values.given(
-                name, array.shape, element(array.dtype.name)
-            )
+            self._numbers[index] = self._values.given(name, array.shape, element(array.dtype.name))
         return self._numbers[index]
 
 

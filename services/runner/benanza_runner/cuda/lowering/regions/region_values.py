@@ -7,11 +7,11 @@ import numpy as np
 
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.calls.region import (
+    AxisIndex,
     Concatenated,
     Gathered,
     Given,
     Padded,
-    Place,
     Pointwise,
     Reduced,
     RegionValue,
@@ -42,7 +42,7 @@ class RegionValues:
 
     def place(self, shape: Shape, axis: int) -> int:
         """Numbers 0, 1, … along an axis of this shape, which has no other axes longer than one."""
-        return self._add(Place(shape, "int64", axis))
+        return self._add(AxisIndex(shape, "int64", axis))
 
     def pointwise(
         self,
@@ -110,7 +110,7 @@ class RegionValues:
         return self._add(Concatenated(shape, self.element(numbers[0]), tuple(numbers), axis))
 
     def _rolled(self, numbers: Sequence[int], axis: int, shape: Shape) -> Rolled | None:
-        """The value of which two parts are, the second one first; None if they are no such parts."""
+        """Two parts of a value, the second first, as that value rolled; None if they are not."""
         parts = [self.values[each] for each in numbers]
         if len(parts) != 2 or not all(isinstance(part, Strided) for part in parts):
             return None

@@ -1,0 +1,233 @@
+"""The statements of a section: its reductions, then its results."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from math import gcd, prod
+
+from benanza_runner.cuda.calls.region import Reduced, Region
+from benanza_runner.cuda.elements import IN_MEMORY, variable
+from benanza_runner.cuda.kernels.regions.body import (
+    LANE,
+    Body,
+    Condition,
+    Names,
+    by_lane,
+    lane,
+)
+from benanza_runner.cuda.kernels.regions.elements import Elements, Indices, OperandMemory
+from benanza_runner.cuda.kernels.regions.index import (
+    ZERO,
+    Index,
+    Variable,
+    loop,
+    parted,
+    total,
+    unflattened,
+)
+from benanza_runner.cuda.kernels.regions.section import LoopAxis, Section
+from benanza_runner.cuda.kernels.regions.threads import SectionSize
+from benanza_runner.cuda.unsupported import UnsupportedError
+
+MOST_REPEATED = 64
+"""So many elements are reduced by one thread, if it needs them for a row of its own."""
+
+_START = {"sum": "0", "prod": "1", "max": "-LARGEST", "min": "LARGEST"}
+_JOIN = {"sum": "a + b", "prod": "a * b", "max": "a > b ? a : b", "min": "a < b ? a : b"}
+
+
+class SectionWriter:
+    """Writes the statements of a section."""
+
+    def __init__(
+        self,
+        region: Region,
+        operands: Mapping[str, OperandMemory],
+        section: Section,
+        width: int,
+        names: Names,
+    ) -> None:
+        self._region = region
+        self._section = section
+        self._names = names
+        inner = section.inner if section.rows is not None else section.axes
+        fastest = section.axes[-1] if section.axes else LoopAxis("", 1)
+        self._width = gcd(width, fastest.size) if inner and inner[-1] == fastest else 1
+        self._elements = {
+            each: Elements(region, operands, each, names) for each in {1, self._width}
+        }
+        self._of_row: list[str] = []
+        self._known_of_row: dict[Hashable, str] = {}
+        self._rows = section.rows or frozenset()
+        rows = prod(axis.size for axis in section.outer) if section.rows is not None else 1
+        packs = prod(axis.size for axis in inner) // self._width
+        self.size = SectionSize(rows, packs, section.rows is not None)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether some operand has the same elements of rows next to each other, once written."""
+        places = [place for each in self._elements.values() for place in each.read]
+        return any(
+            step == 1 and variable.of and variable.of <= self._rows
+            for place in places
+            for variable, step in place.terms
+            if place.high >= self.size.rows  # Not those that all rows share.
+        )
+
+    def lines(self) -> list[str]:
+        """All statements of the section."""
+        section = self._section
+        if section.rows is None:
+            return [
+                "const int at = (block * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;",
+                f"if (at >= {self.size.packs}) return;",
+                *self._results(_counted("at", section.axes, self._width), "true"),
+            ]
+        loops = _counted("row", section.outer, 1) | _counted("i", section.inner, self._width)
+        results = self._results(loops, "there")
+        return [
+            "const int own = block * ROWS + OWN;",
+            f"const bool there = own < {self.size.rows};",
+            f"const int row = there ? own : {self.size.rows - 1};",
+            *self._of_row,
+            *self._loop("i", self.size.packs, results),
+        ]
+
+    def _loop(self, counter: str, turns: int, lines: list[str]) -> list[str]:
+        """The turns of a loop shared out among the threads of a row.
+
+        Where each thread has the same number of turns, and few, the loop is unrolled.
+        """
+        return [
+            "#pragma unroll 8",
+            f"for (int n = 0; n < ({turns} + LANES - 1) / LANES; ++n) {{",
+            f"const int {counter} = LANE + n * LANES;",
+            f"if ({turns} % LANES == 0 || {counter} < {turns}) {{",
+            *lines,
+            "}}",
+        ]
+
+    def _results(self, loops: dict[str, Index], there: str) -> list[str]:
+        """The statements that compute and store the results, at these indices of loops."""
+        body = Body(self._known_of_row)
+        elements = self._elements[self._width]
+        at = self._section.indices(loops)
+        place = _place(self._section, loops)
+        after = []
+        for position, value in zip(self._section.results, self._section.values, strict=True):
+            name = elements.element(value, at, body, self._reduced)
+            element = self._region.values[value].element
+            kind = IN_MEMORY.get(element, "T")
+            stored = f"({kind})({name})" if element else f"store({name})"
+            if self._width > 1:
+                body.before.append(f"Pack<{kind}, {self._width}> out{position};")
+                body.each.append(f"out{position}.v[{LANE}] = {stored};")
+                parts = parted(place, self._width)
+                assert parts is not None
+                after.append(
+                    f"if ({there}) reinterpret_cast<Pack<{kind}, {self._width}>*>(q{position})"
+                    f"[{parts[0].text()}] = out{position};"
+                )
+            else:
+                body.each.append(f"if ({there}) q{position}[{place.text()}] = {stored};")
+        return [*self._pass(body, self._width), *after]
+
+    def _pass(self, body: Body, width: int) -> list[str]:
+        if width == 1:
+            return [*body.before, *body.each]
+        return [
+            *body.before,
+            "#pragma unroll",
+            f"for (int {LANE} = 0; {LANE} < {width}; ++{LANE}) {{",
+            *body.each,
+            "}",
+        ]
+
+    def _reduced(self, value: int, at: Indices, body: Body) -> str:
+        """A reduction, by all threads of a row together or, where it must be, by each alone."""
+        of = frozenset[str]().union(*(index.of for index in at))
+        if not of <= self._rows:
+            return self._reduced_alone(value, at, body)
+        known = self._known_of_row.get((value, at))
+        if known is not None:
+            return known
+        found = self._value(value)
+        shape = self._region.values[found.input].shape
+        axes = [LoopAxis(self._names.new("k"), shape[axis]) for axis in found.axes]
+        width = gcd(self._width, axes[-1].size)
+        width = width if width == self._width else 1
+        counter = self._names.new("i")
+        loops = _counted(counter, axes, width)
+        places = list(at)
+        for axis, each in zip(found.axes, axes, strict=True):
+            places[axis] = loops[each.name]
+        within = Body(self._known_of_row)
+        element = self._elements[width].element(found.input, tuple(places), within, self._reduced)
+        name, kind = self._started(found)
+        packs = prod(axis.size for axis in axes) // width
+        join = f"[]({kind} a, {kind} b) {{ return {_JOIN[found.kind]}; }}"
+        within.each.append(f"{name} = {_joined(found.kind, name, element)};")
+        self._of_row += [
+            f"{kind} {name} = {_start(found.kind, kind)};",
+            *self._loop(counter, packs, self._pass(within, width)),
+            f"{name} = over_lanes({name}, {join});",
+        ]
+        self._known_of_row[value, at] = name
+        return name
+
+    def _reduced_alone(self, value: int, at: Indices, body: Body) -> str:
+        found = self._value(value)
+        shape = self._region.values[found.input].shape
+        length = prod(shape[axis] for axis in found.axes)
+        if length > MOST_REPEATED:
+            raise UnsupportedError("a reduction of rows is needed for several rows at once")
+        name, kind = self._started(found)
+        lines = body.lines(by_lane=any(map(by_lane, at)))
+        lines.append(f"{kind} {name} = {_start(found.kind, kind)};")
+        places, loops = list(at), []
+        for axis in found.axes:
+            counter = self._names.new("k")
+            places[axis] = loop(counter, shape[axis])
+            loops.append(f"for (int {counter} = 0; {counter} < {shape[axis]}; ++{counter}) ")
+        lines.append("".join(loops))
+        with body.branch(Condition("true", by_lane=True), lines):
+            element = self._elements[1].element(found.input, tuple(places), body, self._reduced)
+            lines.append(f"{name} = {_joined(found.kind, name, element)};")
+        body.remember((value, at), name)
+        return name
+
+    def _value(self, value: int) -> Reduced:
+        found = self._region.values[value]
+        assert isinstance(found, Reduced)
+        return found
+
+    def _started(self, found: Reduced) -> tuple[str, str]:
+        return self._names.new("r"), variable(found.element)
+
+
+def _counted(counter: str, axes: Sequence[LoopAxis], width: int) -> dict[str, Index]:
+    """The index of each loop, by its name, where a counter goes over packs of all of them."""
+    sizes = [axis.size for axis in axes]
+    if not sizes:
+        return {}
+    sizes[-1] //= width
+    whole = Variable(counter, prod(sizes), frozenset(axis.name for axis in axes))
+    parts = list(unflattened(Index(((whole, 1),)) if whole.size > 1 else ZERO, tuple(sizes)))
+    parts[-1] = total((parts[-1], width), (lane(width), 1))
+    return {axis.name: part for axis, part in zip(axes, parts, strict=True)}
+
+
+def _place(section: Section, loops: dict[str, Index]) -> Index:
+    """The place of an element in the memory of a result."""
+    found = Index(())
+    for axis in section.axes:
+        found = total((found, axis.size), (loops[axis.name], 1))
+    return found
+
+
+def _start(kind: str, variable: str) -> str:
+    largest = "__int_as_float(0x7f800000)" if variable == "float" else "0x7fffffffffffffffLL"
+    return _START[kind].replace("LARGEST", largest)
+
+
+def _joined(kind: str, a: str, b: str) -> str:
+    pattern = {"sum": "{a} + {b}", "prod": "{a} * {b}", "max": "{a} > {b} ? {a} : {b}"}
+    return pattern.get(kind, "{a} < {b} ? {a} : {b}").format(a=a, b=b)

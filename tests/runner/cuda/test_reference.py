@@ -8,6 +8,7 @@ from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_schemas.layer import Precision, Tensor
 from tests.runner.cuda.layers.more import fixed, layer
+from tests.runner.cuda.layers.regions import whole
 from tests.runner.layers import floats
 
 
@@ -39,3 +40,10 @@ def test_what_the_precision_cannot_hold_is_infinite() -> None:
     masked = layer("Add", (floats(2, 3), fixed(-3e38, dtype="float32")), floats(2, 3))
     assert random_inputs(masked, "fp16")[1] == -np.inf
     assert np.isfinite(random_inputs(masked, "bf16")[1])
+
+
+def test_a_root_of_what_was_computed_is_of_positive_numbers() -> None:
+    """Random numbers of either sign gave no number for some elements."""
+    layer = whole("g (float[64] x) => (y) <float e = {0.5}> { a = Add(x, e) y = Sqrt(a) }")
+    given = reference(layer, "fp32", threads=1)
+    assert np.isfinite(given.outputs[0]).all()

@@ -59,7 +59,7 @@ def _make_positive(model: LayerModel) -> None:
     for arrays in (model.constants, model.inputs):
         for name, array in arrays.items():
             if array.dtype.kind == "f":
-                arrays[name] = np.abs(array)
+                arrays[name] = np.asarray(np.abs(array))
 
 
 def random_inputs(layer: Layer, precision: Precision) -> dict[int, Array]:

@@ -32,6 +32,7 @@ SAMPLES = (
     "transposed conv",
     "gemm",
     "gemm of a row",
+    "queries, keys and values",
     "integers",
     "relu",
     "max pool",

@@ -22,6 +22,9 @@ MAX_SCRATCH_BYTES = 1 << 32
 
 LEAST_SCRATCH_BYTES = 1 << 20
 
+TOGETHER = -1
+"""The number of results that lie one right after another."""
+
 
 class Workspace:
     """Memory for the candidates of one call at one precision, on the current stream.
@@ -89,12 +92,24 @@ class Workspace:
             self._results[key] = self.memory.empty(shape, order, self.precision, element)
         return self._results[key]
 
+    def results(self, shape: Shape, count: int) -> list[DeviceTensor]:
+        """Memory for so many results of floats of this shape, one right after another."""
+        key = (count, *shape), (), "", TOGETHER
+        if key not in self._results:
+            order = tuple(range(len(shape) + 1))
+            self._results[key] = self.memory.empty((count, *shape), order, self.precision)
+        whole = self._results[key].array
+        natural = tuple(range(len(shape)))
+        return [DeviceTensor(whole[each], natural, self.precision) for each in range(count)]
+
     def shapes(self) -> tuple[list[Shape], list[Shape]]:
         """The shapes of what the call reads of other calls, and of what its candidates write."""
         lowered = self._lowered
         read = [a.shape for name, a in lowered.operands.items() if name not in lowered.weights]
-        written = dict.fromkeys((number, shape) for shape, _, _, number in self._results)
-        return read, [shape for _, shape in written]
+        written = []
+        for number, shape in dict.fromkeys((at, shape) for shape, _, _, at in self._results):
+            written += [shape] if number != TOGETHER else [shape[1:]] * shape[0]
+        return read, written
 
     def read(self, layout: str) -> list[DeviceTensor]:
         """What the call reads of other calls, as it lies in memory for variants of a layout."""

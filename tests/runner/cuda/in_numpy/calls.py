@@ -23,6 +23,7 @@ from benanza_runner.cuda.calls import (
     Elementwise,
     Gathering,
     IntegerProduct,
+    MergedProduct,
     Normalisation,
     Padding,
     Pooling,
@@ -57,6 +58,8 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             return [parts[number] for number in call.results]
         case Ranking():
             return rows.ranking(call, operands["input"])
+        case MergedProduct():
+            return merged_product(call, operands)
         case Region():
             widths = (1, 4)
             found, again = (on_host.region(call, operands, folder, width) for width in widths)
@@ -213,6 +216,14 @@ def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:
     a = a.swapaxes(2, 3) if call.a_transposed else a
     b = b.swapaxes(1, 2) if call.b_transposed else b
     return finished(call, (call.alpha * a @ b).reshape(call.output), operands)
+
+
+def merged_product(call: MergedProduct, operands: Mapping[str, Array]) -> list[Array]:
+    found = []
+    for at in range(call.count):
+        mine = {name: operands[name][at] for name in ("b", "bias") if name in operands}
+        found.append(matrix_product(call.product, {"a": operands["a"], **mine}))
+    return found
 
 
 ACTIVATIONS: dict[str, Callable[..., Array]] = {

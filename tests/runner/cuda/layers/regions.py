@@ -61,6 +61,28 @@ ROTATED = (
 )
 ANGLES = "float[2,5,16] c, float[2,5,16] s"
 
+MERGED = {
+    "queries, keys and values": region(
+        "float[2,5,16] x",
+        "q, k, v",
+        "q = MatMul(x, m) k = MatMul(x, n) v = MatMul(x, o)",
+        f", float[16,24] m = {W}, float[16,24] n = {W}, float[16,24] o = {W}",
+    ),
+    "gate and up with biases": region(
+        "float[5,16] x",
+        "g, u",
+        "a = MatMul(x, m) g = Add(a, c) d = MatMul(x, n) u = Add(d, c)",
+        f", float[16,24] m = {W}, float[16,24] n = {W}, float[24] c = {W}",
+    ),
+    "linear layers with biases": region(
+        "float[5,16] x",
+        "g, u",
+        "g = Gemm<transB=1>(x, m, c) u = Gemm<transB=1>(x, n, c)",
+        f", float[24,16] m = {W}, float[24,16] n = {W}, float[24] c = {W}",
+    ),
+}
+"""Products of one operand."""
+
 REGIONS = {
     "rms norm written out": region("float[2,5,16] s", "n", RMS),
     "sum and its rms norm": region(
@@ -169,7 +191,7 @@ REGIONS = {
         "float[2,3,7] x, float[2,4,7] y",
         "n",
         f"{numbers(zero=5, end=1, two=2, back=-2)} c = Concat<axis=1>(x, y)"
-        " s = Slice(c, zero, end, one, back) n = Relu(s)".replace("one", "end"),
+        " s = Slice(c, zero, end, end, back) n = Relu(s)",
     ),
 }
 """Layers of several operators that no library runs, small, with odd sizes."""

@@ -7,7 +7,7 @@ from tests.runner.cuda.layers.more import MORE, fixed
 from tests.runner.cuda.layers.products import PRODUCTS
 from tests.runner.cuda.layers.prologues import FOLDED
 from tests.runner.cuda.layers.recurrent import RECURRENT
-from tests.runner.cuda.layers.regions import REGIONS
+from tests.runner.cuda.layers.regions import MERGED, REGIONS
 from tests.runner.layers import conv_group, floats, gemm, operator, single, weights
 
 
@@ -119,5 +119,6 @@ LAYERS: dict[str, Layer] = {
     **PRODUCTS,
     **FOLDED,
     **RECURRENT,
+    **MERGED,
     **REGIONS,
 }

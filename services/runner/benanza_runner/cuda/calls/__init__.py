@@ -9,6 +9,7 @@ from benanza_runner.cuda.calls.compute import (
     Convolution,
     Elementwise,
     IntegerProduct,
+    MergedProduct,
     Normalisation,
     Operand,
     Pooling,
@@ -49,6 +50,7 @@ __all__ = [
     "Elementwise",
     "Gathering",
     "IntegerProduct",
+    "MergedProduct",
     "Normalisation",
     "Operand",
     "Padding",
@@ -73,6 +75,7 @@ Call = (
     Convolution
     | TransposedConvolution
     | Product
+    | MergedProduct
     | IntegerProduct
     | Pooling
     | Softmax

@@ -97,6 +97,16 @@ class Product(msgspec.Struct, frozen=True):
     numbers: tuple[float, ...] = ()
 
 
+class MergedProduct(msgspec.Struct, frozen=True):
+    """So many products of one `a` with weights `b` of the same size, each a result of its own.
+
+    The operand `b` has the weights one after another, and `bias` has the rows of bias.
+    """
+
+    product: Product
+    count: int
+
+
 class IntegerProduct(msgspec.Struct, frozen=True):
     """`(a - a_zero) · (b - b_zero)` of 8-bit integers, in int32.
 

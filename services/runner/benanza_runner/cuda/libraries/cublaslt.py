@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import cupy
+import msgspec
 import numpy as np
 from nvmath.bindings import cublasLt
 
-from benanza_runner.cuda.calls import Convolution, Product
+from benanza_runner.cuda.calls import Convolution, MergedProduct, Product
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.layouts import feature_map_layouts
@@ -80,6 +81,8 @@ def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, De
     A convolution is a product if its pixels are rows.
     """
     call = workspace.call
+    if isinstance(call, MergedProduct):
+        yield from _merged(workspace, call)
     names = [name for name in ("bias", "residual") if getattr(call, name, False)]
     if isinstance(call, Product):
         more = {name: workspace.operand(name) for name in names}
@@ -120,6 +123,22 @@ def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, De
             numbers=call.numbers,
         )
         yield product, layout, operands
+
+
+def _merged(
+    workspace: Workspace, call: MergedProduct
+) -> Iterator[tuple[Product, str, dict[str, DeviceTensor]]]:
+    """The products as a batch that shares its first operand, with both orders of the weights."""
+    results = workspace.results(call.product.output, call.count)
+    operands = {"a": workspace.operand("a"), "result": results[0]}
+    operands |= {f"result {at}": each for at, each in enumerate(results[1:], 1)}
+    if call.product.bias:
+        operands["bias"] = workspace.operand("bias")
+    fields = {"batch": call.count, "a_repeated": True}
+    product = msgspec.structs.replace(call.product, **fields)
+    yield product, "", operands | {"b": workspace.operand("b")}
+    turned = msgspec.structs.replace(product, b_transposed=not product.b_transposed)
+    yield turned, "weights transposed", operands | {"b": workspace.operand("b", (0, 2, 1))}
 
 
 def is_product(call: Convolution) -> bool:
@@ -177,7 +196,8 @@ class _FloatProblem:
             self._set(attribute.BIAS_POINTER, np.int64(self._operands["bias"].pointer))
             self._set(attribute.BIAS_DATA_TYPE, np.int32(self._type))
             if self._call.batch > 1:
-                step = self._call.n if isinstance(self._workspace.call, Convolution) else 0
+                apart = isinstance(self._workspace.call, Convolution | MergedProduct)
+                step = self._call.n if apart else 0
                 self._set(attribute.BIAS_BATCH_STRIDE, np.int64(step))
 
     def _set(self, attribute: int, value: Any) -> None:
@@ -238,7 +258,8 @@ class _FloatProblem:
                     stream,
                 )
 
-        return Candidate(LIBRARY, name, layout, prepare, run, result)
+        more = tuple(operands[name] for name in operands if name.startswith("result "))
+        return Candidate(LIBRARY, name, layout, prepare, run, result, more)
 
     def __del__(self) -> None:
         for layout in self._layouts:

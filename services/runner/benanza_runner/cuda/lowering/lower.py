@@ -21,6 +21,10 @@ from benanza_runner.cuda.lowering.products.attention import (
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
 from benanza_runner.cuda.lowering.products.einsum import lower_einsum
 from benanza_runner.cuda.lowering.products.integer_product import lower_integer_product
+from benanza_runner.cuda.lowering.products.merged import (
+    is_merged_product,
+    lower_merged_product,
+)
 from benanza_runner.cuda.lowering.products.product import lower_product
 from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
@@ -101,6 +105,8 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         if tensor.value is None:
             element(tensor.dtype)
     if len(layer.operators) > 1 and len(layer.outputs) > 1:
+        if is_merged_product(layer):
+            return Lowered(*lower_merged_product(layer, values))
         return Lowered(*lower_region(layer, values, lower))
     if is_attention(layer):
         _refuse_integers(layer)

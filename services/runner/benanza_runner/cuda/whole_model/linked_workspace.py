@@ -9,6 +9,7 @@ from benanza_runner.cuda.calls import (
     Convolution,
     Elementwise,
     IntegerProduct,
+    MergedProduct,
     Product,
     Recurrence,
     Shape,
@@ -87,6 +88,13 @@ class LinkedWorkspace(Workspace):
             self._written[number] = self._values.write(self._writes[number], shape, actual, element)
         return self._written[number]
 
+    def results(self, shape: Shape, count: int) -> list[DeviceTensor]:
+        """The values of the model that the call writes, one right after another."""
+        if not self._written:
+            found = self._values.write_together(self._writes[:count], shape)
+            self._written = dict(enumerate(found))
+        return [self._written[number] for number in range(count)]
+
     def scratch(self, size: int) -> int:
         """The device address of scratch memory, which calls of a model share."""
         return self._shared_scratch(size)
@@ -131,6 +139,8 @@ def scaled(lowered: Lowered) -> Lowered:
             name, terms = "filter", prod(lowered.call.filter[1:])
         case Product():
             name, terms = "b", lowered.call.k
+        case MergedProduct():
+            name, terms = "b", lowered.call.product.k
         case _:
             return lowered
     if name not in lowered.weights:

@@ -1,5 +1,6 @@
 """The values of a model in memory: each call reads what an earlier one wrote."""
 
+from collections.abc import Sequence
 from math import prod
 
 import cupy
@@ -37,6 +38,7 @@ class Values:
         self._memory = cupy.zeros(memory_bytes, cupy.uint8)
         self._tensors: dict[str, dict[Order, DeviceTensor]] = {}
         self._offsets: dict[str, list[int]] = {}
+        self._members: dict[str, set[str]] = {}
 
     def tensor(self, name: str) -> DeviceTensor:
         """A value that is not forgotten, in the order of axes in which it was written."""
@@ -56,6 +58,21 @@ class Values:
         array = cupy.ndarray([shape[axis] for axis in order], dtype, self._memory.data + offset)
         found = DeviceTensor(array, order, self.precision, element)
         self._tensors.setdefault(name, {})[order] = found
+        return found
+
+    def write_together(self, names: Sequence[str], shape: Shape) -> list[DeviceTensor]:
+        """Memory for values of floats of one shape, one right after another.
+
+        It is used again when the last one is forgotten. Raises `MemoryError`.
+        """
+        together = " ".join(names)
+        order = natural((len(names), *shape))
+        whole = self.write(together, (len(names), *shape), order).array
+        self._members[together] = set(names)
+        found = []
+        for at, name in enumerate(names):
+            found.append(DeviceTensor(whole[at], natural(shape), self.precision))
+            self._tensors[name] = {natural(shape): found[-1]}
         return found
 
     def read(
@@ -95,6 +112,11 @@ class Values:
 
     def forget(self, name: str) -> None:
         """Nothing reads this value any more."""
+        for together, members in list(self._members.items()):
+            members.discard(name)
+            if not members:
+                del self._members[together]
+                self.forget(together)
         self._tensors.pop(name, None)
         for offset in self._offsets.pop(name, ()):
             if self._reuse:

@@ -153,6 +153,13 @@ REGIONS = {
         "n",
         "a = InstanceNormalization(x, w, b) s = Sigmoid(a) n = Mul(a, s)",
     ),
+    "norm of the first token": region(
+        "float[2,5,16] x",
+        "n, m",
+        "z = Constant<value_int=0>() l = Constant<value_ints=[4,2,0]>()"
+        " a = LayerNormalization(x, w, b) n = Gather<axis=1>(a, z) c = Gather<axis=1>(x, l)"
+        " m = Neg(c)",
+    ),
     "masked softmax": region(
         "float[2,3,5,9] x, bool[2,1,1,9] m",
         "n",

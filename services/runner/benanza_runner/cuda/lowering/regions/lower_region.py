@@ -8,6 +8,7 @@ import numpy as np
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Region
 from benanza_runner.cuda.elements import element
+from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.regions.express import express
 from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -72,6 +73,11 @@ class _Region:
             shape = self._layer.tensors[outputs[0]].shape
             self._numbers[outputs[0]] = self._values.reshaped(x, shape)
             return
+        if operator.op_type == "Gather" and not operator.domain:
+            cut = self._cut(operator)
+            if cut is not None:
+                self._numbers[outputs[0]] = cut
+                return
         alone = Layer(self._layer.tensors, (operator,), outputs)
         lowered = self._lower(alone, self._arrays)
         operands = {
@@ -82,6 +88,24 @@ class _Region:
             outputs, express(lowered.call, operands, self._values), strict=True
         ):
             self._numbers[index] = number
+
+    def _cut(self, operator: Operator) -> int | None:
+        """What a Gather with known indices gives, if it only cuts its input; else None."""
+        x, indices = operator.inputs[:2]
+        if self._layer.tensors[indices].value is None or not self._arrays[indices].size:
+            return None
+        shape = self._layer.tensors[x].shape
+        axis = integer(operator, "axis", 0) % len(shape)
+        places = [int(place) % shape[axis] for place in np.ravel(self._arrays[indices])]
+        steps = set(np.diff(places).tolist()) or {1}
+        if len(steps) > 1 or 0 in steps:
+            return None
+        (step,) = steps
+        end = places[-1] + step
+        cuts = [slice(None)] * len(shape)
+        cuts[axis] = slice(places[0], end if end >= 0 else None, step)
+        found = self._values.sliced(self._number(x), cuts)
+        return self._values.reshaped(found, self._layer.tensors[operator.outputs[0]].shape)
 
     def _operand(self, array: Array, *, fixed: bool) -> int:
         """The number of what an operand is: a tensor of the layer, or made of weights alone."""

@@ -160,6 +160,11 @@ REGIONS = {
         " a = LayerNormalization(x, w, b) n = Gather<axis=1>(a, z) c = Gather<axis=1>(x, l)"
         " m = Neg(c)",
     ),
+    "norm of a token": region(
+        "float[2,5,16] x, int64 i",
+        "n",
+        "a = LayerNormalization(x, w, b) c = Gather<axis=1>(a, i) n = Neg(c)",
+    ),
     "masked softmax": region(
         "float[2,3,5,9] x, bool[2,1,1,9] m",
         "n",

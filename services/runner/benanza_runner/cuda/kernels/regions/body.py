@@ -37,10 +37,18 @@ class Body:
     """`before` are the statements that come before the elements of a thread, `each` those for each
     of these elements.
 
-    `outside` holds what is known outside of the pass: names of variables by what they hold.
+    `outside` holds what is known outside of the pass: names of variables by what they hold. If the
+    pass is over a row, `of_row` are the statements before it, in which the loops `rows` are known.
     """
 
-    def __init__(self, outside: dict[Hashable, str]) -> None:
+    def __init__(
+        self,
+        outside: dict[Hashable, str],
+        of_row: list[str] | None = None,
+        rows: frozenset[str] = frozenset(),
+    ) -> None:
+        self._of_row = of_row
+        self._rows = rows
         self.before: list[str] = []
         self.each: list[str] = []
         self._branches: list[tuple[Condition, list[str]]] = []
@@ -55,6 +63,10 @@ class Body:
         if self._branches:
             return self._branches[-1][1]
         return self.each if by_lane else self.before
+
+    def lines_of_row(self, of: frozenset[str]) -> list[str] | None:
+        """Where to write a statement that depends on these loops, if it can be before the pass."""
+        return self._of_row if of <= self._rows and not self._branches else None
 
     def remember(self, key: Hashable, name: str) -> None:
         """Notes what a variable holds that was declared in `lines`."""

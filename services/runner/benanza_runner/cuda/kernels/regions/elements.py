@@ -244,13 +244,18 @@ class Elements:
             ZERO if size == 1 else index
             for index, size in zip(at[found.axis : after], shape, strict=True)
         )
-        index = self.element(found.indices, places, body, reduce)
+        of = frozenset[str]().union(*(each.of for each in places))
+        lines = body.lines_of_row(of)
+        if lines is None:
+            index = self.element(found.indices, places, body, reduce)
+            lines = body.lines(by_lane=_any_by_lane(places))
+            of |= {LOCAL} if lines is body.before else {LOCAL, LANE}
+        else:
+            before = Body({})
+            index = self.element(found.indices, places, before, reduce)
+            lines += [*before.before, *before.each]
         name = self._names.new("p")
-        lines = body.lines(by_lane=_any_by_lane(places))
         lines.append(f"const int {name} = {index} < 0 ? {index} + {length} : {index};")
-        of = frozenset((LOCAL,)).union(*(each.of for each in places))
-        if lines is not body.before:
-            of |= {LANE}
         row = Index(((Variable(name, length, of), 1),))
         moved = (*at[: found.axis], row, *at[after:])
         return self.element(found.input, moved, body, reduce)

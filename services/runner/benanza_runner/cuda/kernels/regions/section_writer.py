@@ -107,7 +107,7 @@ class SectionWriter:
 
     def _results(self, loops: dict[str, Index], there: str) -> list[str]:
         """The statements that compute and store the results, at these indices of loops."""
-        body = Body(self._known_of_row)
+        body = Body(self._known_of_row, self._of_row, self._rows)
         elements = self._elements[self._width]
         at = self._section.indices(loops)
         place = _place(self._section, loops)
@@ -159,7 +159,7 @@ class SectionWriter:
         places = list(at)
         for axis, each in zip(found.axes, axes, strict=True):
             places[axis] = loops[each.name]
-        within = Body(self._known_of_row)
+        within = Body(self._known_of_row, self._of_row, self._rows)
         element = self._elements[width].element(found.input, tuple(places), within, self._reduced)
         name, kind = self._started(found)
         packs = prod(axis.size for axis in axes) // width

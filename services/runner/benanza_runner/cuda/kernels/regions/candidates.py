@@ -27,6 +27,10 @@ from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 
 POINTWISE = (Threads(128, 1), Threads(256, 1))
+POINTWISE_OF_MANY = (Threads(256, 1, turns=2), Threads(256, 1, turns=4))
+MANY = 1 << 18
+"""From so many packs on, a thread may compute several."""
+
 ACROSS = (Threads(8, 32, across=True), Threads(16, 32, across=True), Threads(32, 32, across=True))
 LEAST_LANES, MOST_LANES = 8, 1024
 MOST_TURNS = 16
@@ -37,6 +41,9 @@ BLOCK = 128
 """Rows of few threads share a block of so many."""
 
 FEATURE_MAP_RANKS = (4, 5)
+
+FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
+"""Quotients and roots that are off by two units in the last place, as Triton has them."""
 
 
 class RegionKernels:
@@ -91,7 +98,8 @@ def _candidates(
         for threads in _threads(source):
             blocks = sum(section.blocks(threads) for section in source.sections)
             x, y = threads.shape()
-            name = f"region kernel ({width} wide, {x} by {y} threads)"
+            turns = f", {threads.turns} turns" if threads.turns > 1 else ""
+            name = f"region kernel ({width} wide, {x} by {y} threads{turns})"
             run = _launch(_kernel(source.compiled_for(threads)), blocks, (x, y), tuple(arrays))
             yield Candidate(LIBRARY, name, layout, no_scratch, run, results[0], tuple(results[1:]))
 
@@ -106,6 +114,8 @@ def _threads(source: KernelSource) -> Iterator[Threads]:
     packs = max((section.packs for section in source.sections if section.reduces), default=0)
     if not packs:
         yield from POINTWISE
+        if max(section.packs for section in source.sections) >= MANY:
+            yield from POINTWISE_OF_MANY
         return
     enough = 1 << (packs - 1).bit_length()
     least = max(LEAST_LANES, min(enough, MOST_LANES) // MOST_TURNS)
@@ -124,4 +134,4 @@ def _launch(kernel: Any, blocks: int, threads: tuple[int, int], arguments: tuple
 
 @cache
 def _kernel(text: str) -> Any:
-    return cupy.RawKernel(text, NAME)
+    return cupy.RawKernel(text, NAME, options=FAST)

@@ -35,7 +35,8 @@ class KernelSource(NamedTuple):
 
     def compiled_for(self, threads: Threads) -> str:
         """The text for blocks of such threads."""
-        sizes = f"#define LANES {threads.lanes}\n#define ROWS {threads.rows}\n"
+        numbers = {"LANES": threads.lanes, "ROWS": threads.rows, "TURNS": threads.turns}
+        sizes = "".join(f"#define {name} {number}\n" for name, number in numbers.items())
         blocks = "".join(
             f"#define BLOCKS{at} {section.blocks(threads)}u\n"
             for at, section in enumerate(self.sections)

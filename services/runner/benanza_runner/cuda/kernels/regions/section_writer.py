@@ -77,9 +77,13 @@ class SectionWriter:
         section = self._section
         if section.rows is None:
             return [
-                "const int at = (block * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;",
-                f"if (at >= {self.size.packs}) return;",
+                "#pragma unroll",
+                "for (int n = 0; n < TURNS; ++n) {",
+                "const int own = (block * TURNS + n) * ROWS + threadIdx.y;",
+                "const int at = own * blockDim.x + threadIdx.x;",
+                f"if (at < {self.size.packs}) {{",
                 *self._results(_counted("at", section.axes, self._width), "true"),
+                "}}",
             ]
         loops = _counted("row", section.outer, 1) | _counted("i", section.inner, self._width)
         results = self._results(loops, "there")

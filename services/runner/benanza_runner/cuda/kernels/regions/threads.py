@@ -41,12 +41,14 @@ template <typename V, typename F> __device__ __forceinline__ V over_lanes(V v, F
 class Threads(NamedTuple):
     """The threads of a block: so many `lanes` share a row, for so many `rows`.
 
-    Threads next to each other have the same row, or the next one if they lie `across`.
+    Threads next to each other have the same row, or the next one if they lie `across`. Where there
+    are no rows, each thread computes `turns` packs.
     """
 
     lanes: int
     rows: int
     across: bool = False
+    turns: int = 1
 
     def shape(self) -> tuple[int, int]:
         """As CUDA wants it."""
@@ -66,4 +68,4 @@ class SectionSize(NamedTuple):
         """How many blocks of such threads it takes."""
         if self.reduces:
             return -(-self.rows // threads.rows)
-        return -(-self.packs // (threads.lanes * threads.rows))
+        return -(-self.packs // (threads.lanes * threads.rows * threads.turns))

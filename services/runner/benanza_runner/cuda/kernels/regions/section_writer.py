@@ -79,7 +79,7 @@ class SectionWriter:
             return [
                 "#pragma unroll",
                 "for (int n = 0; n < TURNS; ++n) {",
-                "const int own = (block * TURNS + n) * ROWS + threadIdx.y;",
+                "const int own = (block * TURNS + n) * blockDim.y + threadIdx.y;",
                 "const int at = own * blockDim.x + threadIdx.x;",
                 f"if (at < {self.size.packs}) {{",
                 *self._results(_counted("at", section.axes, self._width), "true"),
@@ -111,7 +111,8 @@ class SectionWriter:
 
     def _results(self, loops: dict[str, Index], there: str) -> list[str]:
         """The statements that compute and store the results, at these indices of loops."""
-        body = Body(self._known_of_row, self._of_row, self._rows)
+        of_row = None if self._section.rows is None else self._of_row
+        body = Body(self._known_of_row, of_row, self._rows)
         elements = self._elements[self._width]
         at = self._section.indices(loops)
         place = _place(self._section, loops)

@@ -83,7 +83,7 @@ class ServiceProcess(Process):
         return self.first_line.rpartition(" ")[2]
 
     def page(self, page: str) -> tuple[int, Any]:
-        response = urllib3.request("GET", f"{self.address}{page}", timeout=10, retries=False)
+        response = self._asked_for(page)
         return response.status, json.loads(response.data)
 
     def ready(self) -> bool:
@@ -91,12 +91,19 @@ class ServiceProcess(Process):
 
     def metric(self, sample: str) -> float:
         """The value of a sample, written as on the page of metrics."""
-        text = urllib3.request("GET", f"{self.address}/metrics", timeout=10).data.decode()
+        text = self._asked_for("/metrics").data.decode()
         return next(
             float(line.rpartition(" ")[2])
             for line in text.splitlines()
             if line.startswith(f"benanza_{sample} ")
         )
+
+    def _asked_for(self, page: str) -> urllib3.BaseHTTPResponse:
+        """Its answer. Fails with what the service has said if there is none."""
+        try:
+            return urllib3.request("GET", f"{self.address}{page}", timeout=10, retries=False)
+        except urllib3.exceptions.HTTPError as error:
+            raise AssertionError(f"{error}\n{self.errors()}") from error
 
 
 class Installation:

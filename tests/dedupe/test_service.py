@@ -162,6 +162,24 @@ def test_what_gets_lost_last_is_read_from_the_log_although_nothing_comes_after_i
     assert_each_has_its_job(log, range(20))
 
 
+def test_what_gets_lost_behind_a_committed_event_does_not_hold_up_later_commits(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path
+) -> None:
+    """Faust commits nothing while the first event behind the last commit isn't acknowledged."""
+    log.append(layers(range(100), "a"))
+    with Installation(kafka, tmp_path).start("dedupe") as service:
+        until(lambda: consumed(service) >= 100 and is_done(service))
+        assert service.stop() == 0, service.errors()
+    log.append(layers(range(100, 300), "a"))
+    command = [sys.executable, "-m", "tests.dedupe.forgetful_service", "all"]
+    environment = Installation(kafka, tmp_path).environment()
+    with ServiceProcess(command, environment, tmp_path) as service:
+        until(lambda: is_done(service))
+        assert service.errors().count("got lost on their way") > 0
+        assert service.stop() == 0, service.errors()
+    assert_each_has_its_job(log, range(300))
+
+
 def test_it_waits_for_a_broker_that_is_away(
     kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:

@@ -167,7 +167,8 @@ class DedupeAgent:
     async def _take(self, event: EventT[bytes]) -> None:
         message = event.message
         async for lost in self._continuity.lacking(message.partition, message.offset):
-            await self._process(lost, lambda: None)
+            # Faust commits nothing behind an event that isn't acknowledged.
+            await self._process(lost, partial(self._acknowledge, lost))
         if self._stopping:
             # It counts as neither processed nor in work, for which a stop would wait.
             message.acked = True
@@ -197,10 +198,20 @@ class DedupeAgent:
 
     async def _deliver(self, record: Record) -> bool:
         """Puts a record where Faust puts what it has fetched; whether its partition is held."""
-        at = TP(self._topic(LAYERS), record.partition.number)
-        if at not in self._app.consumer.assignment():
+        message = self._message(record)
+        if message.tp not in self._app.consumer.assignment():
             return False
-        message = ConsumerMessage(
+        await self._app.topics.on_message(message)
+        return True
+
+    def _acknowledge(self, record: Record) -> None:
+        """Tells Faust that a record is done that it has lost."""
+        self._app.consumer.ack(self._message(record))
+
+    def _message(self, record: Record) -> ConsumerMessage:
+        """A record as Faust fetches it."""
+        at = TP(self._topic(LAYERS), record.partition.number)
+        return ConsumerMessage(
             topic=at.topic,
             partition=at.partition,
             offset=record.offset,
@@ -211,11 +222,9 @@ class DedupeAgent:
             value=record.value,
             checksum=None,
             tp=at,
-            # What was delivered before partitions changed hands is not taken afterwards.
+            # What was fetched before partitions changed hands is not taken afterwards.
             generation_id=self._app.consumer_generation_id,
         )
-        await self._app.topics.on_message(message)
-        return True
 
     async def _read(self, partition: int, offset: int) -> Sequence[Record]:
         """Waits for the brokers as long as it takes; empty only at the partition's end, or when

@@ -103,8 +103,9 @@ class LayerUse(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Layers of a model, by position, that a library may run as one call.
 
-    A group is connected and convex, has one last operator, and only that operator's result is read
-    outside. `flops` and `bytes` are those of the group as one call: values inside are not moved.
+    A group is convex: no path leaves it and comes back. It may be unconnected, have several
+    results, and overlap with other groups. `flops` and `bytes` are those of the group as one call:
+    values that are read only inside are not moved.
     """
 
     fingerprint: Hash

@@ -14,24 +14,26 @@ times = st.integers(0, 80).map(lambda n: n / 8)
 
 
 def may_be_a_group(members: Iterable[int], graph: networkx.DiGraph) -> bool:
-    """Whether these layers are a group, by the words of the contract.
-
-    Connected, convex, with one last operator, and no value inside is read outside.
-    """
+    """Whether these layers are a group, by the words of the contract: convex."""
     inside = set(members)
-    part = graph.subgraph(inside)
-    last = [node for node in part if part.out_degree(node) == 0]
-    return (
-        networkx.is_weakly_connected(part)
-        and len(last) == 1
-        and all(set(graph.successors(node)) <= inside for node in inside - set(last))
-        and not any(
-            networkx.has_path(graph, left, back)
-            for node in inside
-            for left in set(graph.successors(node)) - inside
-            for back in inside
-        )
+    return not any(
+        networkx.has_path(graph, left, back)
+        for node in inside
+        for left in set(graph.successors(node)) - inside
+        for back in inside
     )
+
+
+def contracted(graph: networkx.DiGraph, blocks: Iterable[tuple[int, ...]]) -> networkx.DiGraph:
+    """The graph with each of these blocks as one node; all others are tuples of one position."""
+    block_of: dict[int, tuple[int, ...]] = {position: (position,) for position in graph}
+    block_of |= {position: block for block in blocks for position in block}
+    found = networkx.DiGraph()
+    found.add_nodes_from(block_of.values())
+    found.add_edges_from(
+        (block_of[s], block_of[t]) for s, t in graph.edges if block_of[s] != block_of[t]
+    )
+    return found
 
 
 def graph_of(event: ModelIngested) -> networkx.DiGraph:

@@ -104,6 +104,16 @@ def test_a_layer_that_no_block_holds_is_left_out() -> None:
     }
 
 
+def test_a_block_comes_before_those_that_read_any_of_its_results() -> None:
+    """The first activation and one of the convolutions that read it are one block."""
+    content = branching_model()
+    blocks = [
+        block for block in blocks_of(extract(content), fused=False) if block not in {(1,), (4,)}
+    ]
+    steps = program(content, [*blocks, (1, 4)]).steps
+    assert [step.positions for step in steps[:5]] == [(0,), (1, 4), (2,), (3,), (5,)]
+
+
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(ModelError):
         program(b"no model", [])

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_analyzer.attainable import attainable_us
+from benanza_analyzer.blocks import Blocks
 from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.measurements import WHICHEVER, Measurements
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.models.compiled_model import CompiledModel, Counted
-from benanza_analyzer.plan import Blocks, CoverPlan
+from benanza_analyzer.plan import CoverPlan
 from benanza_analyzer.roofline import PlatformCeilings, roofline_us
 from benanza_analyzer.spread import spread_us
 from benanza_schemas.events import Missing
@@ -63,13 +64,13 @@ def lower_bound(
     """
     counted = model.counted(accounting)
     blocks, known = plan.blocks, plan.known
-    edges = blocks.edges(model)
+    edges = blocks.sources, blocks.targets
     path = critical_path(
         *(each.tolist() for each in (*edges, plan.between_us(*edges), plan.times_us))
     )
     is_counted = counted.numbers != NOTHING
     lacking = np.flatnonzero(is_counted & ~known)
-    cover = blocks.numbers[known & (blocks.numbers != NOTHING)].tolist()
+    cover = blocks.numbers[blocks.ordered(known & (blocks.numbers != NOTHING))].tolist()
     # In another layout a layer is another measurement, if its time depends on the layout.
     times = np.where(measurements.alike(blocks.numbers), WHICHEVER, plan.layouts), blocks.numbers
     iqr_us = measurements.iqr_us[times]

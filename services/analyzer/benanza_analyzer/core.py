@@ -4,6 +4,7 @@ A new measurement recomputes only the models that contain its layer, and only fo
 precision. The core knows no Kafka, no store and no clock.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from datetime import datetime
@@ -28,6 +29,8 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Accounting, Precision
 
+log = logging.getLogger(__name__)
+
 AnalyzerEvent = ModelIngested | SystemMeasured | LayerMeasured
 
 KINDS: tuple[tuple[Accounting, bool], ...] = (
@@ -43,8 +46,9 @@ class Platform:
     """A system at one precision, with its measurements and ceilings.
 
     `published` holds, by model id, digests of the bounds that were published last, in the order
-    of `KINDS`; `None` for a model whose bounds were published before a restart. `cache_bytes` is
-    the size of the last cache, zero if it isn't known.
+    of `KINDS`; `None` for a model whose bounds were published before a restart. `gaps_us` holds, by
+    model id and accounting, how much less the cheapest cover may take where that isn't proven.
+    `cache_bytes` is the size of the last cache, zero if it isn't known.
     """
 
     def __init__(self, system_id: str, precision: Precision) -> None:
@@ -52,6 +56,7 @@ class Platform:
         self.precision: Precision = precision
         self.measurements = Measurements()
         self.published: dict[str, tuple[bytes, ...] | None] = {}
+        self.gaps_us: dict[tuple[str, Accounting], float] = {}
         self.cache_bytes = 0
         self._ceilings: dict[CeilingName, float] = {}
 
@@ -218,6 +223,8 @@ class Analyzer:
         self, accounting: Accounting, platform: Platform, model: CompiledModel
     ) -> list[Bound]:
         """The bounds without fusion and with it."""
+        plans = self._plans(accounting, platform, model)
+        self._tell(accounting, platform, model, plans[-1].blocks.gap_us)
         return [
             lower_bound(
                 model,
@@ -229,8 +236,23 @@ class Analyzer:
                 platform.precision,
                 platform.cache_bytes,
             )
-            for plan in self._plans(accounting, platform, model)
+            for plan in plans
         ]
+
+    def _tell(
+        self, accounting: Accounting, platform: Platform, model: CompiledModel, gap_us: float
+    ) -> None:
+        """Logs a gap that is new: the bound may be larger than the cheapest cover by so much."""
+        key = model.model_id, accounting
+        if gap_us == platform.gaps_us.get(key, 0.0):
+            return
+        platform.gaps_us[key] = gap_us
+        if gap_us:
+            log.warning(
+                "the bound of model %s at %s under %s, with fusion, is not proven to be of the "
+                "cheapest cover, which may take up to %.3f µs less",
+                *(model.model_id, platform.precision, accounting, gap_us),
+            )
 
     def _plans(
         self, accounting: Accounting, platform: Platform, model: CompiledModel

@@ -12,13 +12,13 @@ def critical_path(
     """The nodes of the longest path, in order; none if nothing takes time.
 
     The graph's nodes are positions with times of `times_us`; a node without time still connects
-    its predecessors with its successors. Edges lead from `sources`, ascending, to `targets`, each
-    after its source, and take `between_us`. Times are in microseconds. Of several longest paths,
-    the same one is always returned.
+    its predecessors with its successors. Edges lead from `sources` to `targets` and take
+    `between_us`; they come in a topological order of their sources. Times are in microseconds. Of
+    several longest paths, the same one is always returned.
     """
     finishes = list(times_us)
     before = [-1] * len(finishes)
-    # When an edge's turn comes, all edges into its source are done: they begin earlier.
+    # When an edge's turn comes, all edges into its source are done: they come earlier.
     for source, target, edge_us in zip(sources, targets, between_us, strict=True):
         finish = finishes[source] + edge_us + times_us[target]
         if finish > finishes[target]:

@@ -9,39 +9,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from benanza_analyzer.blocks import Blocks, cheapest_blocks
 from benanza_analyzer.layouts import channels_last, conversions_us
 from benanza_analyzer.measurements import FIRST, LAST, LAYOUTS, WHICHEVER, Measurements
 from benanza_analyzer.models.catalogue import NOTHING
 from benanza_analyzer.models.compiled_model import CompiledModel, Counted
-from benanza_analyzer.models.cover import cheapest_groups
+from benanza_analyzer.models.contraction import Positions
 from benanza_schemas.layer import Accounting
 
 Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int32]
 
 DEAREST_US = 1e6
 """The assumed time of a layout conversion that was not measured: so long that none is chosen."""
-
-
-class Blocks(NamedTuple):
-    """A cover of a model: each block is a layer, or a group in place of its layers.
-
-    `numbers` holds a block's number at its last position and `NOTHING` elsewhere. `ends` holds
-    for each position the last one of its block. `groups` holds the positions of each block of
-    several layers, by the last of them.
-    """
-
-    numbers: npt.NDArray[np.int32]
-    ends: npt.NDArray[np.int32]
-    groups: dict[int, tuple[int, ...]]
-
-    def edges(self, model: CompiledModel) -> tuple[Positions, Positions]:
-        """The edges between blocks, as sources and targets: each leads from a block's last
-        position to the last position of a block that reads it.
-        """
-        targets = self.ends[model.targets]
-        between = self.ends[model.sources] != targets
-        return model.sources[between], targets[between]
 
 
 class CoverPlan(NamedTuple):
@@ -81,14 +60,14 @@ class CoverPlan(NamedTuple):
 
     def taken(self) -> list[tuple[tuple[int, ...], int]]:
         """The positions and the layout of each block that has a time, in topological order."""
-        ends = np.flatnonzero(self.known & (self.blocks.numbers != NOTHING)).tolist()
+        ends = self.blocks.ordered(self.known & (self.blocks.numbers != NOTHING))
         return [
             (self.blocks.groups.get(end, (end,)), layout)
-            for end, layout in zip(ends, self.layouts[ends].tolist(), strict=True)
+            for end, layout in zip(ends.tolist(), self.layouts[ends].tolist(), strict=True)
         ]
 
     def found(self, measurements: Measurements, field: str) -> Floats:
-        """The values of a field of `Best` for the blocks that have a time, in topological order."""
+        """The values of a field of `Best` for the blocks that have a time."""
         numbers, layouts = self.blocks.numbers[self.known], self.layouts[self.known]
         return measurements.of(field)[layouts, numbers]
 
@@ -115,7 +94,7 @@ def cheapest_plans(
     """
     counted = model.counted(accounting)
     if accounting == "paper" or not _minds(counted, measurements):
-        return _free(counted, False, measurements), _free(counted, True, measurements)
+        return _free(model, counted, False, measurements), _free(model, counted, True, measurements)
     alone = _laid_out(model, counted, False, measurements)
     grouped = _laid_out(model, counted, True, measurements) if counted.components else []
     return _cheapest(alone), _cheapest(grouped + alone)
@@ -135,7 +114,7 @@ def _laid_out(
     cover's blocks are chosen together by a minimum cut. Only the plans of that second step are
     returned if the conversion of every block's outputs was measured.
     """
-    plans = [_keeping(kept, counted, fusion, measurements) for kept in (FIRST, LAST)]
+    plans = [_keeping(kept, model, counted, fusion, measurements) for kept in (FIRST, LAST)]
     covers = {plan.blocks.numbers.tobytes(): plan for plan in plans}.values()
     found = [_with_neighbours(model, plan, measurements) for plan in covers]
     return found if _conversion_is_known(plans, measurements) else plans + found
@@ -150,16 +129,20 @@ def _minds(counted: Counted, measurements: Measurements) -> bool:
     return not np.array_equal(medians_us[FIRST, numbers], medians_us[LAST, numbers])
 
 
-def _free(counted: Counted, fusion: bool, measurements: Measurements) -> CoverPlan:
+def _free(
+    model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
+) -> CoverPlan:
     """The cheapest cover, as if layout conversions took no time."""
     medians_us = measurements.median_us[WHICHEVER]
-    blocks = _blocks(counted, fusion, medians_us[counted.block_numbers])
+    blocks = cheapest_blocks(model, counted, fusion, medians_us[counted.block_numbers])
     layouts = np.full(len(blocks.numbers), WHICHEVER, np.intp)
     nothing = np.zeros(len(layouts))
     return _plan(blocks, layouts, medians_us[blocks.numbers], nothing, nothing)
 
 
-def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measurements) -> CoverPlan:
+def _keeping(
+    kept: int, model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
+) -> CoverPlan:
     """The cheapest cover with feature maps in this layout, and conversions around the blocks that
     are faster in the other one even so.
     """
@@ -172,7 +155,9 @@ def _keeping(kept: int, counted: Counted, fusion: bool, measurements: Measuremen
         return found
 
     numbers = counted.block_numbers
-    blocks = _blocks(counted, fusion, np.minimum(medians_us[kept, numbers], converted_us(numbers)))
+    blocks = cheapest_blocks(
+        model, counted, fusion, np.minimum(medians_us[kept, numbers], converted_us(numbers))
+    )
     numbers = blocks.numbers
     deviates = converted_us(numbers) < medians_us[kept, numbers]
     layouts = np.where(deviates, other, kept)
@@ -208,7 +193,7 @@ def _with_neighbours(
         np.where(plan.known, medians_us[layout, blocks.numbers], 0.0) for layout in (FIRST, LAST)
     )
     last_us[[view for view in model.reshaping if blocks.numbers[view] == NOTHING]] = math.inf
-    sources, targets = (each.tolist() for each in blocks.edges(model))
+    sources, targets = (each.tolist() for each in (blocks.sources, blocks.targets))
     write_us, interleaved_write_us = (
         _write_conversions(model, plan, measurements.of(field))
         for field in ("write_conversion_us", "interleaved_write_conversion_us")
@@ -236,7 +221,8 @@ def _write_conversions(model: CompiledModel, plan: CoverPlan, write_us: Floats) 
     found = np.where(plan.known, write_us[FIRST:, plan.blocks.numbers].min(axis=0), 0.0)
     times: list[float] = np.minimum(found, DEAREST_US).tolist()
     views = {view for view in model.free if plan.blocks.numbers[view] == NOTHING}
-    for source, target in zip(model.sources.tolist(), model.targets.tolist(), strict=True):
+    edges = (each.tolist() for each in (plan.blocks.sources, plan.blocks.targets))
+    for source, target in zip(*edges, strict=True):
         if target in views:
             times[target] = max(times[target], times[source])
     return times
@@ -258,26 +244,3 @@ def _plan(
         interleaved_conversion_us,
         known,
     )
-
-
-def _blocks(counted: Counted, fusion: bool, times_us: Floats) -> Blocks:
-    """The cheapest cover by layers and, with fusion, groups. `times_us` are those of
-    `counted.block_numbers`.
-    """
-    groups: dict[int, tuple[int, ...]] = {}
-    group_numbers: list[int] = []
-    times = times_us.tolist()
-    for shape, blocks, places in counted.components if fusion else ():
-        for group in cheapest_groups(shape, tuple(times[blocks])):
-            for place in places:
-                groups[place[group][-1]] = place[group]
-                group_numbers.append(blocks.start + shape.size + group)
-    numbers = counted.numbers.copy()
-    ends = np.arange(len(numbers), dtype=np.int32)
-    if groups:
-        lasts = list(groups)
-        members = list(chain.from_iterable(groups.values()))
-        numbers[members] = NOTHING
-        numbers[lasts] = counted.block_numbers[group_numbers]
-        ends[members] = np.repeat(lasts, [len(group) for group in groups.values()])
-    return Blocks(numbers, ends, groups)

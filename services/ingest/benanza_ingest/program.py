@@ -1,9 +1,12 @@
 """The steps that run an ONNX model, each of which is a layer or a group."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import networkx
 
 from benanza_ingest.extract import wired
 from benanza_ingest.groups.joining import Joiner
+from benanza_ingest.groups.wiring import Wiring
 from benanza_ingest.limits import Limits
 from benanza_schemas.program import Program, ProgramStep
 
@@ -18,9 +21,9 @@ def program(
 ) -> Program:
     """The model as a program of these blocks, and of the views outside them.
 
-    A block holds the positions of one layer or of a group; the last position of a group is that of
-    the layer to which all others lead. Each layer that isn't a view is in one block at most; a
-    layer in no block is not in the program. Raises `ModelError` as `extract` does.
+    A block holds the positions of one layer or of a group. Each layer that isn't a view is in one
+    block at most; a layer in no block is not in the program. No blocks may need each other's
+    results in a circle. Raises `ModelError` as `extract` does.
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
@@ -31,9 +34,29 @@ def program(
         if layer.kind == "view" and position not in covered
     ]
     steps = []
-    # A group reads nothing that is written after its last layer, and nothing before that reads it.
-    for block in sorted((*blocks, *views), key=max):
+    for block in _in_order((*blocks, *views), wiring):
         named = joiner.named(tuple(sorted(block)))
         kind = wiring.layers[max(block)].kind
         steps.append(ProgramStep(block, kind, named.fingerprint, named.layer, named.names))
     return Program(tuple(steps), tuple(wiring.graph.outputs))
+
+
+def _in_order(blocks: Collection[tuple[int, ...]], wiring: Wiring) -> Iterator[tuple[int, ...]]:
+    """The blocks, each after those whose results it reads; of several orders, the one in which
+    those that end earlier come first.
+    """
+    block_of: dict[int, tuple[int, ...]] = {
+        position: (position,) for position in range(len(wiring.layers))
+    }
+    block_of |= {position: block for block in blocks for position in block}
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(block_of.values())
+    graph.add_edges_from(
+        (block_of[source], block_of[target])
+        for source, target in wiring.edges
+        if block_of[source] != block_of[target]
+    )
+    held = set(blocks)
+    for block in networkx.lexicographical_topological_sort(graph, key=max):
+        if block in held:
+            yield block

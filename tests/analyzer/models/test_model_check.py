@@ -22,7 +22,7 @@ def test_exactly_the_groups_of_the_contract_are_let_in(event: ModelIngested) -> 
             if may_be_a_group(members, graph):
                 check(changed)
             else:
-                with pytest.raises(InvalidModelError, match="another way out"):
+                with pytest.raises(InvalidModelError, match="isn't convex"):
                     check(changed)
 
 
@@ -39,6 +39,18 @@ def test_an_edge_leads_to_a_later_layer(edge: tuple[int, int]) -> None:
 def test_a_group_holds_layers_of_the_model_once(members: tuple[int, ...], problem: str) -> None:
     with pytest.raises(InvalidModelError, match=problem):
         check(model(CHAIN, groups=[group("g", members)]))
+
+
+def test_the_error_names_the_path_that_leaves_the_group_and_comes_back() -> None:
+    layers = [summary("Conv", f"{n}") for n in range(6)]
+    edges = [(0, 1), (0, 2), (2, 3), (3, 4), (1, 5), (4, 5)]
+    with pytest.raises(InvalidModelError) as caught:
+        check(model(layers, edges, [group("g", (5, 0, 1))]))
+    assert "group of layers (5, 0, 1) isn't convex: a path leaves it and comes back" in (
+        str(caught.value)
+    )
+    assert "by the layers (0, 2, 3, 4, 5);" in str(caught.value)
+    check(model(layers, edges, [group("g", (0, 1, 2)), group("h", (1, 2)), group("i", (1, 4))]))
 
 
 def test_a_group_holds_no_skipped_layer() -> None:

@@ -5,18 +5,18 @@ accounting is stored once for each accounting.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from networkx.utils import UnionFind
 
 from benanza_analyzer.models.accounting import Standing, standing
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.models.cover import ComponentShape, component_shape
-from benanza_analyzer.models.model_check import check, readers
-from benanza_analyzer.models.post_dominators import nearest_post_dominators
+from benanza_analyzer.models.model_check import check
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
 from benanza_schemas.layer import Accounting
 
@@ -147,34 +147,25 @@ def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -
         for group in event.groups
         if any(standings[position] == "counted" for position in group.layers)
     ]
-    found, block_numbers = _components(groups, readers(event), numbers.tolist())
+    found, block_numbers = _components(groups, numbers.tolist())
     return Counted(numbers, _at(standings, "not_counted"), found, block_numbers)
 
 
 def _components(
-    groups: Sequence[tuple[tuple[int, ...], int]],
-    readers: Sequence[Sequence[int]],
-    numbers: Sequence[int],
+    groups: Sequence[tuple[tuple[int, ...], int]], numbers: Sequence[int]
 ) -> tuple[tuple[Component, ...], npt.NDArray[np.int32]]:
     """The components of these groups, each given by its positions and its number; and the numbers
     of the components' blocks.
 
     Components that differ in their positions only are joined: they have the same cheapest cover.
     """
-    above = nearest_post_dominators((members for members, _ in groups), readers)
-    tops: dict[int, int] = {}
-    for position in sorted(above, reverse=True):
-        tops[position] = tops.get(above[position], above[position])
-    groups_below: dict[int, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
-    for members, number in groups:
-        groups_below[tops.get(members[-1], members[-1])].append((members, number))
     places: dict[tuple[ComponentShape, tuple[int, ...]], list[tuple[tuple[int, ...], ...]]]
     places = defaultdict(list)
-    for component in groups_below.values():
+    for component in _overlapping(groups):
         layers = sorted({position for members, _ in component for position in members})
         local = {position: index for index, position in enumerate(layers)}
         shape = component_shape(
-            tuple(local[above[position]] for position in layers[:-1]),
+            len(layers),
             tuple(tuple(local[position] for position in members) for members, _ in component),
         )
         blocks = (*(numbers[p] for p in layers), *(number for _, number in component))
@@ -186,3 +177,16 @@ def _components(
         block_numbers.extend(blocks)
         found.append(Component(shape, slice(start, len(block_numbers)), tuple(where)))
     return tuple(found), np.array(block_numbers, np.int32)
+
+
+def _overlapping(
+    groups: Sequence[tuple[tuple[int, ...], int]],
+) -> Iterable[list[tuple[tuple[int, ...], int]]]:
+    """The groups in sets, so that groups of different sets don't overlap."""
+    joined = UnionFind()
+    for members, _ in groups:
+        joined.union(*members)
+    found: dict[int, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
+    for members, number in groups:
+        found[joined[members[0]]].append((members, number))
+    return found.values()

@@ -1,6 +1,6 @@
 """Checks of what the analyzer relies on in a model's graph. What ingest makes passes them."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import Group, ModelIngested
@@ -13,10 +13,9 @@ class InvalidModelError(BenanzaError):
 def check(event: ModelIngested) -> None:
     """Raises `InvalidModelError` unless the event's positions and groups are valid.
 
-    Groups must be closed: only the last layer is read outside the group, and every other layer is
-    read inside it. It follows that a group is connected, that no path leaves it and comes back,
-    and that the graph stays acyclic whichever disjoint groups are contracted: edges between blocks
-    lead from one block's last layer to a later last layer.
+    Groups must be convex: no path leaves a group and comes back, or no call could compute it. They
+    may overlap, be unconnected, and have several results. Two convex groups may still need each
+    other's results, so that a cover can't have both.
     """
     count = len(event.layers)
     for position, use in enumerate(event.layers):
@@ -52,10 +51,32 @@ def _problem(group: Group, event: ModelIngested, read_by: Sequence[list[int]]) -
         return "holds a layer that isn't there"
     if any(event.summaries[event.layers[member].summary].kind == "skipped" for member in members):
         return "holds a skipped layer"
-    for member in members - {last}:
-        if not read_by[member] or not members.issuperset(read_by[member]):
-            return f"has another way out than its last layer: layer {member}"
-    return ""
+    way = _way_back(members, read_by)
+    return f"isn't convex: a path leaves it and comes back by the layers {way}" if way else ""
+
+
+def _way_back(members: Set[int], read_by: Sequence[list[int]]) -> tuple[int, ...]:
+    """A path out of these layers and back into them, the first and the last of it inside."""
+    last = max(members)
+    before = {}
+    pending = []
+    for source in sorted(members, reverse=True):
+        for reader in read_by[source]:
+            if reader < last and reader not in members and reader not in before:
+                before[reader] = source
+                pending.append(reader)
+    while pending:
+        source = pending.pop()
+        for reader in read_by[source]:
+            if reader in members:
+                path = [reader, source]
+                while path[-1] not in members:
+                    path.append(before[path[-1]])
+                return tuple(path[::-1])
+            if reader < last and reader not in before:
+                before[reader] = source
+                pending.append(reader)
+    return ()
 
 
 def _invalid(event: ModelIngested, problem: str) -> InvalidModelError:

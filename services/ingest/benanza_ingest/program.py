@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from benanza_ingest.extract import wired
+from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.limits import Limits
 from benanza_schemas.program import Program, ProgramStep
@@ -24,6 +25,7 @@ def program(
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
+    attentions = {proposal.positions: proposal for proposal in attention.propose(wiring)}
     covered = {position for block in blocks for position in block}
     views = [
         (position,)
@@ -33,7 +35,10 @@ def program(
     steps = []
     # A group reads nothing that is written after its last layer, and nothing before that reads it.
     for block in sorted((*blocks, *views), key=max):
-        named = joiner.named(tuple(sorted(block)))
+        positions = tuple(sorted(block))
+        named = (
+            attentions[positions].named() if positions in attentions else joiner.named(positions)
+        )
         kind = wiring.layers[max(block)].kind
         steps.append(ProgramStep(block, kind, named.fingerprint, named.layer, named.names))
     return Program(tuple(steps), tuple(wiring.graph.outputs))

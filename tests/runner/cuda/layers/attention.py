@@ -15,7 +15,11 @@ def group(text: str, rule: str, opset: int = 21) -> Layer:
 def attention(inputs: str, body: str) -> Layer:
     """A group of `q`, `k`, `v`; masks are `m`, computed, and `w`, `by_head`, …, fixed."""
     fixed = (
-        ' float s = {0.4}, float[1,1,7,9] w = ["location": "w"],'
+        " float none = {-inf}, float low = {-3.4028234663852886e38}, int64[1] l2 = {2},"
+        " int64[5] grouped = {2, 2, 2, 9, 16}, int64[4] heads = {2, 4, 9, 16},"
+        " int64[4] rows = {2, 7, 4, 8},"
+        ' float s = {0.4}, bool[1,1,7,9] seen = ["location": "w"],'
+        ' float[1,1,7,9] w = ["location": "w"],'
         ' float[1,4,7,9] by_head = ["location": "w"], float[1,2,1,7,9] windows = ["location": "w"],'
         ' float[1,1,64,64] square = ["location": "w"]'
     )
@@ -70,6 +74,37 @@ GROUPS = {
         " z = Relu(k0) k1 = Reshape(z, n1) k2 = Transpose<perm=[0,2,1]>(k1) k3 = Reshape(k2, n2)"
         " k = Mul(s, k3) a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v)",
     ),
+    "attention with a mask of bools": attention(
+        f"{PLAIN}, bool[2,4,7,9] m",
+        "a = MatMul(q, k) b = Where(m, a, none) p = Softmax(b) y = MatMul(p, v)",
+    ),
+    "attention with the lowest number where a mask says so": attention(
+        f"{PLAIN}, bool[2,1,7,9] m",
+        "a = MatMul(q, k) b = Where(m, low, a) p = Softmax(b) y = MatMul(p, v)",
+    ),
+    "attention with a fixed mask of bools": attention(
+        PLAIN, "a = MatMul(q, k) b = Where(seen, a, none) p = Softmax(b) y = MatMul(p, v)"
+    ),
+    "attention of one product": attention(
+        "float[2,7,96] x",
+        "q0, k0, v0 = Split<axis=2, num_outputs=3>(x) q1 = Reshape(q0, rows)"
+        " k1 = Reshape(k0, rows) v1 = Reshape(v0, rows) q = Transpose<perm=[0,2,1,3]>(q1)"
+        " k = Transpose<perm=[0,2,3,1]>(k1) v = Transpose<perm=[0,2,1,3]>(v1) a = MatMul(q, k)"
+        f" p = Softmax(a) o = MatMul(p, v) {BACK}",
+    ),
+    "attention of grouped queries": attention(
+        "float[2,7,4,16] q0, float[2,9,2,16] k0, float[2,9,2,16] v0",
+        "q = Transpose<perm=[0,2,1,3]>(q0) k1 = Transpose<perm=[0,2,1,3]>(k0)"
+        " k2 = Unsqueeze(k1, l2) k3 = Expand(k2, grouped) k4 = Reshape(k3, heads)"
+        " k = Transpose<perm=[0,1,3,2]>(k4) v1 = Transpose<perm=[0,2,1,3]>(v0)"
+        " v2 = Unsqueeze(v1, l2) v3 = Expand(v2, grouped) v = Reshape(v3, heads)"
+        f" a = MatMul(q, k) p = Softmax(a) o = MatMul(p, v) {BACK}",
+    ),
+    "attention with values first": attention(
+        "float[2,4,16,7] q0, float[2,4,16,9] k, float[2,4,8,9] v",
+        "q = Transpose<perm=[0,1,3,2]>(q0) a = MatMul(q, k) p = Softmax(a)"
+        " t = Transpose<perm=[0,1,3,2]>(p) y = MatMul(v, t)",
+    ),
     "attention in windows": attention(
         PLAIN,
         f"{SHAPES} a = MatMul(q, k) b = Add(a, by_head) c = Reshape(b, n5) d = Add(c, windows)"
@@ -118,6 +153,7 @@ OPERATORS = {
     "Attention": operator(*WHOLE),
     "Attention, scaled and masked": operator(*WHOLE, floats(7, 9), scale=0.3),
     "Attention with a fixed mask": operator(*WHOLE, weights(2, 1, 7, 9)),
+    "Attention with a mask of bools": operator(*WHOLE, Tensor("bool", (7, 9))),
     "causal Attention": operator(*SQUARE, is_causal=1),
     "causal Attention of more keys than queries": operator(*WHOLE, is_causal=1),
     "causal Attention of long heads": operator(*((1, 2, 150, 64),) * 4, is_causal=1),

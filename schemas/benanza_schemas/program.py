@@ -26,7 +26,8 @@ class ProgramStep(msgspec.Struct, frozen=True):
     """One call, for the layers of the model at these positions.
 
     `layer` is the layer with this `fingerprint`; `names` holds the name of the model's value for
-    each of its tensors, in their order. A view has no `choice`: nothing runs.
+    each of its tensors, in their order, empty for a tensor that only the layer has. A view has no
+    `choice`: nothing runs.
     """
 
     positions: tuple[int, ...]

@@ -17,6 +17,7 @@ from benanza_ingest.reading.zoo import zoo_names, zoo_path
 from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_schemas.program import Program, ProgramStep
+from tests.attending_model import attending_model
 from tests.branching_model import branching_model
 
 Values = dict[str, npt.NDArray[Any]]
@@ -50,11 +51,16 @@ def run(step: ProgramStep, values: Mapping[str, npt.NDArray[Any]]) -> Values:
 
 
 @pytest.mark.parametrize("fused", [False, True])
-def test_its_steps_one_after_the_other_compute_what_the_model_does(fused: bool) -> None:
-    content = branching_model()
+@pytest.mark.parametrize(
+    "content", [branching_model(), attending_model()], ids=["branches", "attends"]
+)
+def test_its_steps_one_after_the_other_compute_what_the_model_does(
+    content: bytes, fused: bool
+) -> None:
     model = onnx.load_model_from_string(content)
     values: Values = {w.name: onnx.numpy_helper.to_array(w) for w in model.graph.initializer}
-    values["x"] = np.random.default_rng(2).standard_normal((2, 8, 14, 14), np.float32)
+    shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
+    values["x"] = np.random.default_rng(2).standard_normal(shape, np.float32)
     expected = ort.InferenceSession(content, providers=[CPU.name]).run(["y"], {"x": values["x"]})
     made = program(content, blocks_of(extract(content), fused=fused))
     assert any(len(step.positions) > 1 for step in made.steps) == fused
@@ -93,6 +99,16 @@ def read_before_written(made: Program) -> set[str]:
         early |= {step.names[index] for index in step.layer.inputs()} & (everything - so_far)
         so_far |= {step.names[index] for index in step.layer.outputs}
     return early
+
+
+def test_what_an_attention_moves_has_no_name_in_the_model() -> None:
+    content = attending_model()
+    made = program(content, blocks_of(extract(content), fused=True))
+    (step,) = (step for step in made.steps if "Attention" in step.layer.title())
+    assert step.layer.title().startswith("Reshape+Slice+Transpose+Slice")
+    named = {step.names[index]: index for index in step.layer.inputs() if step.names[index]}
+    assert set(named) == {"b", "m"}
+    assert [step.names[index] for index in step.layer.outputs] == ["t"]
 
 
 def test_a_layer_that_no_block_holds_is_left_out() -> None:

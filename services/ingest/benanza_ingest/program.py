@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import networkx
 
 from benanza_ingest.extract import wired
+from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.wiring import Wiring
 from benanza_ingest.limits import Limits
@@ -27,6 +28,7 @@ def program(
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
+    attentions = {proposal.positions: proposal for proposal in attention.propose(wiring)}
     covered = {position for block in blocks for position in block}
     views = [
         (position,)
@@ -35,7 +37,10 @@ def program(
     ]
     steps = []
     for block in _in_order((*blocks, *views), wiring):
-        named = joiner.named(tuple(sorted(block)))
+        positions = tuple(sorted(block))
+        named = (
+            attentions[positions].named() if positions in attentions else joiner.named(positions)
+        )
         kind = wiring.layers[max(block)].kind
         steps.append(ProgramStep(block, kind, named.fingerprint, named.layer, named.names))
     return Program(tuple(steps), tuple(wiring.graph.outputs))

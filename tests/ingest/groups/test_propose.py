@@ -2,7 +2,9 @@
 
 import pytest
 
-from benanza_ingest.groups import attention, epilogue, shuffle
+from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
+from benanza_ingest.groups import epilogue, shuffle
+from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.layering import costs
 from benanza_schemas.identity import canonical, fingerprint
 from benanza_schemas.layer import OMITTED
@@ -37,15 +39,27 @@ def test_groups_are_convex_and_closed_and_have_every_prefix(name: str) -> None:
             assert "compute" in kinds <= {"compute", *moves}
 
 
+def check_attention(group: ExtractedGroup, members: list[ExtractedLayer]) -> None:
+    """Its layer is ONNX's operator, and has nothing that its members lack."""
+    assert group.layer.title().split("+").count("Attention") == 1
+    assert group.flops == costs.flops(group.layer) <= sum(member.flops for member in members)
+    assert group.bytes == costs.moved_bytes(group.layer)
+    assert group.bytes < sum(member.bytes for member in members)
+    assert costs.parameters(group.layer) <= sum(member.parameters for member in members)
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_a_groups_layer_is_that_of_its_members(name: str) -> None:
     model = real(name)
     assert model.groups
     for group in model.groups:
         members = [model.layers[position] for position in group.layers]
-        assert group.layer.title() == "+".join(member.op for member in members)
         assert canonical(group.layer) == group.layer
         assert fingerprint(group.layer) == group.fingerprint
+        if group.rule == attention.RULE:
+            check_attention(group, members)
+            continue
+        assert group.layer.title() == "+".join(member.op for member in members)
         assert group.flops == sum(member.flops for member in members) == costs.flops(group.layer)
         assert group.bytes == costs.moved_bytes(group.layer)
         if group.rule == shuffle.RULE:  # nothing stays inside; what views are told is read

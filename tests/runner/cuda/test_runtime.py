@@ -186,7 +186,15 @@ def test_products_of_bytes_run_on_tensor_cores(cuda: Runtime, name: str) -> None
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
-@pytest.mark.parametrize("name", ["attention as BERT has it", "causal Attention of long heads"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "attention as BERT has it",
+        "attention of one long product",
+        "attention of many grouped queries",
+        "causal Attention of long heads",
+    ],
+)
 def test_attention_is_run_by_cudnn_and_by_a_kernel(
     cuda: Runtime, name: str, precision: Precision
 ) -> None:
@@ -199,6 +207,21 @@ def test_why_cudnn_takes_no_keys_that_lie_transposed(cuda: Runtime) -> None:
     (refused,) = (variant for variant in variants if variant.library == "cudnn-graph")
     assert isinstance(refused, FailedVariant)
     assert "should be 1 for K" in refused.failure
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+@pytest.mark.parametrize(
+    "name",
+    ["attention with a mask of bools", "attention with the lowest number where a mask says so"],
+)
+def test_a_mask_of_bools_is_read_by_a_kernel_alone(
+    cuda: Runtime, name: str, precision: Precision
+) -> None:
+    variants = cuda.measure(LAYERS[name], precision).variants
+    assert {v.library for v in variants if not isinstance(v, FailedVariant)} == {"cupy"}
+    (refused,) = (v for v in variants if v.library == "cudnn-graph")
+    assert isinstance(refused, FailedVariant)
+    assert "the mask has bools" in refused.failure
 
 
 def test_the_same_call_of_another_layer_shares_its_times(cuda: Runtime) -> None:

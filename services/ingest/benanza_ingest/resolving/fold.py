@@ -243,7 +243,10 @@ def _result_elements(op_type: str, arrays: list[Array | None]) -> int:
         match op_type:
             case "ConstantOfShape":
                 return prod(int(size) for size in present[0])
-            case "Expand" | "Tile":
+            case "Expand":
+                wanted = tuple([int(size) for size in present[1]])
+                return prod(np.broadcast_shapes(present[0].shape, wanted))
+            case "Tile":
                 return sizes[0] * prod(abs(int(size)) for size in present[1])
             case "Range":
                 start, limit, delta = (float(a.item()) for a in present)

@@ -263,25 +263,32 @@ def finished(
 
 
 def attention(call: Attention, operands: Mapping[str, Array]) -> Array:
-    def placed(name: str, heads: int, rows: int, columns: int, steps: tuple[int, ...]) -> Array:
-        index = np.zeros((call.batch, heads, rows, columns), int)
+    def placed(
+        name: str, heads: int, rows: int, columns: int, start: int, steps: tuple[int, ...]
+    ) -> Array:
+        index = np.full((call.batch, heads, rows, columns), start)
         for axis, step in enumerate(steps):
             index += step * np.indices(index.shape, sparse=True)[axis]
         shares = call.heads // heads
         found: Array = operands[name].reshape(-1)[index].repeat(shares, axis=1)
         return found
 
-    query = placed("query", call.heads, call.queries, call.size, call.query_steps)
-    key = placed("key", call.key_heads, call.keys, call.size, call.key_steps)
-    value = placed("value", call.value_heads, call.keys, call.width, call.value_steps)
+    query = placed("query", call.heads, call.queries, call.size, call.query_start, call.query_steps)
+    key = placed("key", call.key_heads, call.keys, call.size, call.key_start, call.key_steps)
+    value = placed(
+        "value", call.value_heads, call.keys, call.width, call.value_start, call.value_steps
+    )
     scores = call.scale * np.einsum("bhqd,bhkd->bhqk", query, key)
     if call.mask:
-        scores = scores + operands["mask"].reshape(call.mask)
+        mask = operands["mask"].reshape(call.mask)
+        scores = scores + (np.where(mask, *call.chosen) if call.chosen else mask)
     if call.causal:
         later = np.arange(call.keys) > np.arange(call.queries)[:, None]
         scores = np.where(later, -np.inf, scores)
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    result = powers @ value / powers.sum(axis=-1, keepdims=True)
+    most = scores.max(axis=-1, keepdims=True)
+    powers = np.exp(scores - np.where(np.isneginf(most), 0, most))
+    total = powers.sum(axis=-1, keepdims=True)
+    result = powers @ value / np.where(total, total, 1)
     flat = np.full(prod(call.output), np.nan)
     index = np.zeros(result.shape, int)
     for axis, step in enumerate(call.output_steps):

@@ -15,17 +15,46 @@ def group(text: str, rule: str, opset: int = 21) -> Layer:
 def attention(inputs: str, body: str) -> Layer:
     """A group of `q`, `k`, `v`; masks are `m`, computed, and `w`, `by_head`, …, fixed."""
     fixed = (
-        ' float s = {0.4}, float[1,1,7,9] w = ["location": "w"],'
+        " float none = {-inf}, float low = {-3.4028234663852886e38}, int64[1] l2 = {2},"
+        ' float s = {0.4}, bool[1,1,7,9] seen = ["location": "w"],'
+        ' float[1,1,7,9] w = ["location": "w"],'
         ' float[1,4,7,9] by_head = ["location": "w"], float[1,2,1,7,9] windows = ["location": "w"],'
         ' float[1,1,64,64] square = ["location": "w"]'
     )
     return group(f"g ({inputs}) => (y) <{fixed}> {{ {body} }}", "attention")
 
 
+def of_one_product(tokens: int, size: int) -> Layer:
+    """Queries, keys and values are parts of one value, of four heads of a size."""
+    return attention(
+        f"float[2,{tokens},{12 * size}] x",
+        f"n = Constant<value_ints=[2, {tokens}, 4, {size}]>() q0, k0, v0 ="
+        " Split<axis=2, num_outputs=3>(x) q1 = Reshape(q0, n) k1 = Reshape(k0, n)"
+        " v1 = Reshape(v0, n) q = Transpose<perm=[0,2,1,3]>(q1)"
+        " k = Transpose<perm=[0,2,3,1]>(k1) v = Transpose<perm=[0,2,1,3]>(v1) a = MatMul(q, k)"
+        f" p = Softmax(a) o = MatMul(p, v) {BACK}",
+    )
+
+
+def of_grouped_queries(queries: int, keys: int, size: int) -> Layer:
+    """Four heads of queries and two of keys and values, each of which two heads read."""
+    moved = (
+        "{0}1 = Transpose<perm=[0,2,1,3]>({0}0) {0}2 = Unsqueeze({0}1, l2)"
+        " {0}3 = Expand({0}2, n) {0}4 = Reshape({0}3, m)"
+    )
+    return attention(
+        f"float[2,{queries},4,{size}] q0, float[2,{keys},2,{size}] k0, float[2,{keys},2,{size}] v0",
+        f"n = Constant<value_ints=[2, 2, 2, {keys}, {size}]>()"
+        f" m = Constant<value_ints=[2, 4, {keys}, {size}]>() q = Transpose<perm=[0,2,1,3]>(q0)"
+        f" {moved.format('k')} k = Transpose<perm=[0,1,3,2]>(k4) {moved.format('v')}"
+        f" a = MatMul(q, k) p = Softmax(a) o = MatMul(p, v4) {BACK}",
+    )
+
+
+BACK = "y = Transpose<perm=[0,2,1,3]>(o)"
 PLAIN = "float[2,4,7,16] q, float[2,4,16,9] k, float[2,4,9,8] v"
 NATURAL = "float[2,7,4,16] q0, float[2,9,4,16] k0, float[2,4,9,8] v"
 TURNED = "q = Transpose<perm=[0,2,1,3]>(q0) k = Transpose<perm=[0,2,3,1]>(k0)"
-BACK = "y = Transpose<perm=[0,2,1,3]>(o)"
 SHAPES = "n5 = Constant<value_ints=[1, 2, 4, 7, 9]>() n4 = Constant<value_ints=[2, 4, 7, 9]>()"
 
 GROUPS = {
@@ -69,6 +98,26 @@ GROUPS = {
         "n1 = Constant<value_ints=[4, 9, 16]>() n2 = Constant<value_ints=[1, 4, 16, 9]>()"
         " z = Relu(k0) k1 = Reshape(z, n1) k2 = Transpose<perm=[0,2,1]>(k1) k3 = Reshape(k2, n2)"
         " k = Mul(s, k3) a = MatMul(q, k) p = Softmax(a) y = MatMul(p, v)",
+    ),
+    "attention with a mask of bools": attention(
+        f"{PLAIN}, bool[2,4,7,9] m",
+        "a = MatMul(q, k) b = Where(m, a, none) p = Softmax(b) y = MatMul(p, v)",
+    ),
+    "attention with the lowest number where a mask says so": attention(
+        f"{PLAIN}, bool[2,1,7,9] m",
+        "a = MatMul(q, k) b = Where(m, low, a) p = Softmax(b) y = MatMul(p, v)",
+    ),
+    "attention with a fixed mask of bools": attention(
+        PLAIN, "a = MatMul(q, k) b = Where(seen, a, none) p = Softmax(b) y = MatMul(p, v)"
+    ),
+    "attention of one product": of_one_product(7, 8),
+    "attention of one long product": of_one_product(64, 64),
+    "attention of grouped queries": of_grouped_queries(7, 9, 16),
+    "attention of many grouped queries": of_grouped_queries(64, 64, 64),
+    "attention with values first": attention(
+        "float[2,4,16,7] q0, float[2,4,16,9] k, float[2,4,8,9] v",
+        "q = Transpose<perm=[0,1,3,2]>(q0) a = MatMul(q, k) p = Softmax(a)"
+        " t = Transpose<perm=[0,1,3,2]>(p) y = MatMul(v, t)",
     ),
     "attention in windows": attention(
         PLAIN,
@@ -118,6 +167,7 @@ OPERATORS = {
     "Attention": operator(*WHOLE),
     "Attention, scaled and masked": operator(*WHOLE, floats(7, 9), scale=0.3),
     "Attention with a fixed mask": operator(*WHOLE, weights(2, 1, 7, 9)),
+    "Attention with a mask of bools": operator(*WHOLE, Tensor("bool", (7, 9))),
     "causal Attention": operator(*SQUARE, is_causal=1),
     "causal Attention of more keys than queries": operator(*WHOLE, is_causal=1),
     "causal Attention of long heads": operator(*((1, 2, 150, 64),) * 4, is_causal=1),

@@ -22,6 +22,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program
+from tests.attending_model import attending_model
 from tests.branching_model import branching_model
 from tests.choosing_model import choosing_model
 from tests.dense_model import dense_model
@@ -81,6 +82,20 @@ def test_convolutions_with_what_comes_before_them_are_calls_of_a_program(
     titles = [step.layer.title() for step in program.steps]
     assert sum(title.startswith("BatchNormalization+Relu+Conv") for title in titles) == 3
     check(cuda, program, "fp16", how, tmp_path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+@pytest.mark.parametrize("how", ["in order", "parallel"])
+def test_attention_reads_its_operands_where_a_product_wrote_them(
+    cuda: Runtime, tmp_path: Path, precision: Precision, how: str
+) -> None:
+    """Whatever takes longer, as the softmax alone was not measured."""
+    program = measured_program(cuda, attending_model(), precision, ("Softmax",))
+    (attention,) = (step for step in program.steps if "Attention" in step.layer.title())
+    assert "Softmax" not in [step.layer.title() for step in program.steps]
+    assert attention.names[attention.layer.outputs[0]] in ("o", "t")
+    check(cuda, program, precision, how, tmp_path)
 
 
 def all_waiting(program: Program) -> Program:

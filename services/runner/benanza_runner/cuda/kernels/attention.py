@@ -45,15 +45,23 @@ class AttentionKernels:
         if max(prod(call.output), scores) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
             return
-        query, result = workspace.operand("query"), workspace.result(call.output)
-        mask = workspace.operand("mask") if call.mask else query
+        result = workspace.result(call.output)
+        query, key, value = (
+            workspace.operand(name).array.reshape(-1)[start:]
+            for name, start in (
+                ("query", call.query_start),
+                ("key", call.key_start),
+                ("value", call.value_start),
+            )
+        )
         arguments = (
-            query.array,
-            workspace.operand("key").array,
-            workspace.operand("value").array,
-            mask.array,
+            query,
+            key,
+            value,
+            workspace.operand("mask").array if call.mask else query,
             result.array,
             np.float32(call.scale),
+            *map(np.float32, call.chosen or (0.0, 0.0)),
             *map(np.uint32, (call.heads, call.heads // call.key_heads)),
             *map(np.uint32, (call.heads // call.value_heads, call.queries, call.keys)),
             *map(np.int64, (*call.query_steps, *call.key_steps, *call.value_steps)),
@@ -64,7 +72,8 @@ class AttentionKernels:
             if not fits(call, threads, rows):
                 continue
             offered += 1
-            flags = bool(call.mask), call.causal
+            mask = "" if not call.mask else "bool" if call.chosen else "float"
+            flags = mask, call.causal
             kernel = _kernel(workspace.precision, call.size, call.width, threads, rows, *flags)
             blocks = call.batch * call.heads * -(-call.queries // rows)
             run = launch(kernel, blocks, threads, arguments)
@@ -89,28 +98,34 @@ def mask_steps(call: Attention) -> tuple[int, ...]:
 
 @cache
 def _kernel(
-    precision: Precision, size: int, width: int, threads: int, rows: int, mask: bool, causal: bool
+    precision: Precision, size: int, width: int, threads: int, rows: int, mask: str, causal: bool
 ) -> Any:
     return cupy.RawKernel(source(precision, size, width, threads, rows, mask, causal), "attend")
 
 
 def source(
-    precision: Precision, size: int, width: int, threads: int, rows: int, mask: bool, causal: bool
+    precision: Precision, size: int, width: int, threads: int, rows: int, mask: str, causal: bool
 ) -> str:
-    """The kernel for heads of these sizes."""
+    """The kernel for heads of these sizes, with no mask, one of floats or one of bools."""
     return f"""{PREAMBLE[precision]}
 #define SIZE {size}
 #define WIDTH {width}
 #define THREADS {threads}
 #define ROWS {rows}
 #define COLUMNS {-(-width // threads)}
-#define MASK {int(mask)}
+#define MASK {int(bool(mask))}
+#define CHOSEN {int(mask == "bool")}
 #define CAUSAL {int(causal)}
 {_SOURCE}"""
 
 
 _SOURCE = """
 typedef long long Step;
+#if CHOSEN
+typedef unsigned char M;
+#else
+typedef T M;
+#endif
 #define NONE __int_as_float(0xff800000)
 __shared__ float parts[THREADS / 32];
 __device__ __forceinline__ float over_block(float v, bool largest) {
@@ -126,7 +141,8 @@ __device__ __forceinline__ float over_block(float v, bool largest) {
   return v;
 }
 extern "C" __global__ void attend(const T* __restrict__ query, const T* __restrict__ key,
-    const T* __restrict__ value, const T* __restrict__ mask, T* __restrict__ result, float scale,
+    const T* __restrict__ value, const M* __restrict__ mask, T* __restrict__ result, float scale,
+    float when_true, float when_false,
     unsigned heads, unsigned by_key, unsigned by_value, unsigned queries, unsigned keys,
     Step qb, Step qh, Step qr, Step qc, Step kb, Step kh, Step kr, Step kc,
     Step vb, Step vh, Step vr, Step vc, Step mb, Step mh, Step mr, Step mc,
@@ -170,7 +186,14 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
       const unsigned row = min(first + r, queries - 1);
-      if (MASK && at < keys) score[r] += load(mask[row * mr + at * mc]);
+      if (MASK && at < keys) {
+        const M added = mask[row * mr + at * mc];
+#if CHOSEN
+        score[r] += added ? when_true : when_false;
+#else
+        score[r] += load(added);
+#endif
+      }
       if (at >= keys || (CAUSAL && at > row)) score[r] = NONE;
       const float larger = fmaxf(most[r], over_block(score[r], true));
       // Where nothing was seen yet, there is nothing to make smaller.
@@ -204,7 +227,7 @@ extern "C" __global__ void attend(const T* __restrict__ query, const T* __restri
     for (int c = 0; c < COLUMNS; ++c) {
       const unsigned column = thread + c * THREADS, row = first + r;
       if (column < WIDTH && row < queries)
-        result[row * yr + column * yc] = store(found[r][c] / all);
+        result[row * yr + column * yc] = store(all == 0.0f ? 0.0f : found[r][c] / all);
     }
   }
 }

@@ -40,6 +40,9 @@ TYPES: dict[Precision, Any] = {
 DESELECTED = "Deselecting execution plan"
 """How the error begins that building a plan raises if it has a deselected note."""
 
+ALIGNED_BYTES = 16
+"""What a graph's tensors are aligned to if they don't say otherwise."""
+
 FUSED_BY_CUBLASLT = frozenset(("", "Relu", "GeluTanh"))
 
 MODES = (cudnn.heur_mode.A, cudnn.heur_mode.B, cudnn.heur_mode.FALLBACK)
@@ -145,6 +148,20 @@ class _Graph:
             data_type=TYPES[self._workspace.precision],
             uid=uid,
         )
+
+    def part(
+        self, operand: DeviceTensor, start: int, shape: Sequence[int], strides: Sequence[int]
+    ) -> Any:
+        """The graph's tensor for what begins at this element of an operand.
+
+        Raises `UnsupportedError` where it doesn't begin as the library thinks that tensors do.
+        """
+        offset = start * operand.element_bytes
+        if offset % ALIGNED_BYTES:
+            raise UnsupportedError(
+                f"an operand doesn't begin at a multiple of {ALIGNED_BYTES} bytes"
+            )
+        return self.tensor(operand.pointer + offset, shape, strides)
 
     def scalar(self, number: float) -> Any:
         """A number that the graph owns.
@@ -276,25 +293,25 @@ def _product(workspace: Workspace, call: Product, result: DeviceTensor) -> Build
 
 def _attention(workspace: Workspace, call: Attention) -> Build:
     def build(graph: _Graph, ir: Any) -> Built:
+        if call.chosen:
+            raise UnsupportedError("its attention adds numbers, and the mask has bools")
         queries, keys, batch = call.queries, call.keys, call.batch
-        operands: dict[str, tuple[str, Shape, Shape]] = {
-            "q": ("query", (batch, call.heads, queries, call.size), call.query_steps),
-            "k": ("key", (batch, call.key_heads, keys, call.size), call.key_steps),
-            "v": ("value", (batch, call.value_heads, keys, call.width), call.value_steps),
+        query = (batch, call.heads, queries, call.size), call.query_steps
+        key = (batch, call.key_heads, keys, call.size), call.key_steps
+        value = (batch, call.value_heads, keys, call.width), call.value_steps
+        how: dict[str, Any] = {
+            "q": graph.part(workspace.operand("query"), call.query_start, *query),
+            "k": graph.part(workspace.operand("key"), call.key_start, *key),
+            "v": graph.part(workspace.operand("value"), call.value_start, *value),
         }
         if call.mask:
-            lengths = call.mask
-            packed = tuple(prod(lengths[at + 1 :]) for at in range(len(lengths)))
-            operands["bias"] = "mask", lengths, packed
-        how: dict[str, Any] = {
-            port: graph.tensor(workspace.operand(name).pointer, shape, steps)
-            for port, (name, shape, steps) in operands.items()
-        }
+            packed = tuple(prod(call.mask[at + 1 :]) for at in range(len(call.mask)))
+            how["bias"] = graph.part(workspace.operand("mask"), 0, call.mask, packed)
         if call.causal:
             how["diagonal_alignment"] = cudnn.diagonal_alignment.TOP_LEFT
             how["diagonal_band_right_bound"] = 0
-        value, _ = ir.sdpa(**how, attn_scale=call.scale, generate_stats=False)
-        return value, (batch, call.heads, queries, call.width), call.output_steps
+        result, _ = ir.sdpa(**how, attn_scale=call.scale, generate_stats=False)
+        return result, (batch, call.heads, queries, call.width), call.output_steps
 
     return build
 

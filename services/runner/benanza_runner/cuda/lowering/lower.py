@@ -16,7 +16,6 @@ from benanza_runner.cuda.lowering.poolings import POOLINGS
 from benanza_runner.cuda.lowering.products.attention import (
     is_attention,
     lower_attention,
-    lower_attention_operator,
 )
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
 from benanza_runner.cuda.lowering.products.einsum import lower_einsum
@@ -73,7 +72,6 @@ _CHAINS: dict[str, Lower] = {
 }
 _SINGLE: dict[str, Single] = (
     {
-        "Attention": lower_attention_operator,
         "Einsum": lower_einsum,
         "MatMulInteger": lower_integer_product,
     }
@@ -109,7 +107,6 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
             return Lowered(*lower_merged_product(layer, values))
         return Lowered(*lower_region(layer, values, lower))
     if is_attention(layer):
-        _refuse_integers(layer)
         return Lowered(*lower_attention(layer, values))
     if is_norm_of_sum(layer):
         call, operands = lower_norm_of_sum(layer, values)

@@ -1,0 +1,209 @@
+"""Finds attention in a graph: around each softmax, and where ONNX's own operator stands."""
+
+from collections.abc import Mapping
+from math import prod, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from benanza_ingest.groups.attention.layouts import (
+    Placed,
+    Shape,
+    expanded,
+    reshaped,
+    transposed,
+    whole,
+)
+from benanza_ingest.groups.attention.masks import without_known
+from benanza_ingest.groups.attention.movement import attribute, dtype_of, shape_of
+from benanza_ingest.groups.attention.products import Labels, arranged
+from benanza_ingest.groups.attention.scores import Term, scores, weighted
+from benanza_ingest.groups.wiring import Wiring
+
+NEWEST = 24
+"""The newest version of Attention that has no windows."""
+
+HEADS = ("q_num_heads", "kv_num_heads", "kv_num_heads")
+
+
+class OfProduct(NamedTuple):
+    """Queries, keys or values as an operand of a product, with a label for each of its axes.
+
+    Those `wanted` have these sizes: the axes before the matrices, rows and columns.
+    """
+
+    name: str
+    labels: Labels
+    wanted: Labels
+    shape: Shape
+
+    def seen(self, view: Placed) -> Placed | None:
+        """Where the matrices are, if the value is seen so."""
+        return arranged(view, self.labels, self.wanted, self.shape)
+
+
+class OfOperator(NamedTuple):
+    """The same of ONNX's operator, of this shape by batch, head, row and column.
+
+    With three axes, the last one holds the columns of all heads. Each head is `repeated`.
+    """
+
+    name: str
+    shape: Shape
+    repeated: int
+
+    def seen(self, view: Placed) -> Placed | None:
+        """Where the matrices are, if the value is seen so."""
+        batch, heads, rows, columns = self.shape
+        if len(view.axes) == 3:
+            by_row = reshaped(view, (batch, rows, heads, columns))
+            if by_row is None:
+                return None
+            view = transposed(by_row, (0, 2, 1, 3))
+        axes = list(view.axes)
+        axes[1] += ((self.repeated, 0),) if self.repeated > 1 else ()
+        return Placed(view.offset, tuple(axes))
+
+
+Operand = OfProduct | OfOperator
+
+
+class Match(NamedTuple):
+    """An attention: the layers that compute it, its operands and what is computed of them.
+
+    `lead` are the axes before those of the matrices, the heads last. `result` is the view that the
+    last layer's result is of the values by these axes, query and column. `given` are attributes of
+    ONNX's operator other than `scale`.
+    """
+
+    members: tuple[int, ...]
+    operands: tuple[Operand, ...]
+    lead: Shape
+    scale: float
+    terms: tuple[Term, ...]
+    given: tuple[tuple[str, int | float], ...]
+    result: Placed
+
+
+def find(wiring: Wiring, writers: Mapping[str, int]) -> list[Match]:
+    """All attentions of a graph."""
+    found = []
+    for position, layer in enumerate(wiring.layers):
+        if layer.kind != "compute" or layer.domain:
+            continue
+        match = None
+        if layer.op == "Softmax":
+            match = _written_out(wiring, writers, position)
+        elif layer.op == "Attention":
+            match = _operator(wiring, position)
+        if match is not None:
+            found.append(match)
+    return found
+
+
+def _written_out(wiring: Wiring, writers: Mapping[str, int], softmax: int) -> Match | None:
+    before = scores(wiring, writers, softmax)
+    if before is None:
+        return None
+    after = weighted(wiring, softmax, before.precision)
+    if after is None:
+        return None
+    first, second = before.product, after.product
+    *leading, row, column = first.result
+    key = 0 if column in first.labels[0] else 1
+    if row in first.labels[key] or column in first.labels[1 - key]:
+        return None
+    *later, rows, summed = second.labels[after.weights]
+    if after.swapped:
+        rows, summed = summed, rows
+    theirs = second.labels[1 - after.weights]
+    width = [label for label in theirs if label not in (*later, rows, summed)]
+    if summed != second.summed or rows in theirs or len(width) != 1:
+        return None
+    wanted = (*later, rows, *width)
+    if set(second.result) != set(wanted):
+        return None
+    sizes, last = first.sizes(wiring), second.sizes(wiring)
+    lead, after_lead = (
+        tuple([found[label] for label in labels])
+        for found, labels in ((sizes, leading), (last, later))
+    )
+    value = second.operands[1 - after.weights]
+    names = first.operands[1 - key], first.operands[key], value
+    repeats = prod(shape_of(wiring, second.operands[after.weights])) != prod(
+        (*after_lead, sizes[row], sizes[column])
+    )
+    if repeats or prod(lead) != prod(after_lead) or 0 in (*sizes.values(), *last.values()):
+        return None
+    if not _same_type(wiring, names):
+        return None
+    operands = []
+    for name, labels, outer, matrix, shape in (
+        (names[0], first.labels[1 - key], leading, (row, first.summed), sizes),
+        (names[1], first.labels[key], leading, (column, first.summed), sizes),
+        (names[2], theirs, later, (summed, *width), last),
+    ):
+        axes = (*outer, *matrix)
+        operands.append(OfProduct(name, labels, axes, tuple([shape[label] for label in axes])))
+    terms, causal = without_known(
+        wiring, before.terms, (sizes[row], sizes[column]), dtype_of(wiring, names[0])
+    )
+    given: dict[str, int | float] = {"is_causal": 1} if causal else {}
+    if before.precision:
+        given["softmax_precision"] = before.precision
+    made = whole((*after_lead, sizes[row], last[width[0]]))
+    return Match(
+        before.members + after.members,
+        tuple(operands),
+        lead,
+        before.scale,
+        terms,
+        tuple(given.items()),
+        transposed(made, tuple([wanted.index(label) for label in second.result])),
+    )
+
+
+def _operator(wiring: Wiring, position: int) -> Match | None:
+    """ONNX's operator, without a cache and what else libraries lack."""
+    layer, node = wiring.layers[position], wiring.node(position)
+    assert layer.layer is not None, "compute layers are known"
+    if any(node.inputs[4:]) or any(node.outputs[1:]) or attribute(wiring, position, "softcap"):
+        return None
+    if layer.layer.operators[0].version > NEWEST:
+        return None
+    counts = [attribute(wiring, position, name) for name in HEADS]
+    shapes = [shape_of(wiring, name) for name in node.inputs[:3]]
+    for at, (count, shape) in enumerate(zip(counts, shapes, strict=True)):
+        if len(shape) == 3:
+            assert isinstance(count, int), "ONNX wants the heads where there are three axes"
+            shapes[at] = shape[0], count, shape[1], shape[2] // count
+    (batch, heads, queries, size), (*_, keys, width) = shapes[0], shapes[2]
+    operands = [
+        OfOperator(name, shape, heads // shape[1])
+        for name, shape in zip(node.inputs, shapes, strict=False)
+    ]
+    terms: tuple[Term, ...] = ()
+    for mask in filter(None, node.inputs[3:4]):
+        shape, chosen = shape_of(wiring, mask), dtype_of(wiring, mask) == "bool"
+        if shape[-1] not in (1, keys) or not (chosen or _same_type(wiring, (mask, node.inputs[0]))):
+            return None
+        view = expanded(whole(shape), (batch, heads, queries, keys))
+        terms = (Term(mask, view, (None, -np.inf) if chosen else ()),)
+    given: dict[str, int | float] = {}
+    for name in ("is_causal", "softmax_precision"):
+        value = attribute(wiring, position, name)
+        given |= {name: value} if isinstance(value, int) and value else {}
+    scale = attribute(wiring, position, "scale")
+    scale = scale if isinstance(scale, float) else 1 / sqrt(size)
+    made: Placed | None = whole((batch, heads, queries, width))
+    if len(shape_of(wiring, node.outputs[0])) == 3 and made is not None:
+        made = reshaped(transposed(made, (0, 2, 1, 3)), (batch, queries, heads * width))
+    if made is None or not _same_type(wiring, node.inputs[:3]):
+        return None
+    return Match(
+        (position,), tuple(operands), (batch, heads), scale, terms, tuple(given.items()), made
+    )
+
+
+def _same_type(wiring: Wiring, names: tuple[str, ...]) -> bool:
+    return len({dtype_of(wiring, name) for name in names}) == 1

@@ -1,0 +1,293 @@
+"""Groups of attention: each alone, and with what moves its operands and its result.
+
+Libraries read queries, keys and values with any strides, and write the result so. So there are
+further groups with the layers before that only move elements or scale them, and with a Transpose
+of the result.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+from benanza_ingest.groups.attention.find import Match, find
+from benanza_ingest.groups.attention.heads import by_head
+from benanza_ingest.groups.attention.layouts import Placed, inverse, whole
+from benanza_ingest.groups.attention.movement import dtype_of, may_move, moved, shape_of
+from benanza_ingest.groups.attention.normal_form import Form, Function, normal_form
+from benanza_ingest.groups.attention.scores import factor
+from benanza_ingest.groups.joining import Named
+from benanza_ingest.groups.wiring import Wiring
+from benanza_schemas.identity import fingerprint
+from benanza_schemas.layer import Tensor
+
+RULE = "attention"
+
+LONGEST = 16
+"""The most layers that move one operand."""
+
+SCALED = (0, 1)
+"""The operands that may be scaled, queries and keys: that is a scale of the scores."""
+
+
+class Proposal(NamedTuple):
+    """Layers at these positions as one attention.
+
+    `names` holds the model's name for each tensor of the form, empty for those the model lacks.
+    """
+
+    positions: tuple[int, ...]
+    form: Form
+    names: tuple[str, ...]
+
+    def named(self) -> Named:
+        """The layer, not canonical, with these names."""
+        return Named(self.form.layer, self.names, fingerprint(self.form.layer))
+
+
+class _Step(NamedTuple):
+    """A layer that makes `result` of `source`, by moving it or by a scale."""
+
+    position: int
+    source: str
+    result: str
+    scale: float | None
+
+
+def propose(wiring: Wiring) -> list[Proposal]:
+    """Each group once, its layers in the order in which they run."""
+    writers = {
+        name: position
+        for position, node in enumerate(wiring.graph.nodes)
+        for name in node.outputs
+        if name
+    }
+    proposals: dict[tuple[int, ...], Proposal] = {}
+    forms: dict[object, Form | None] = {}
+    for found in find(wiring, writers):
+        paths = [
+            _path(wiring, writers, operand.name, scaled=at in SCALED)
+            for at, operand in enumerate(found.operands)
+        ]
+        alone = [_first_of_last_scales(wiring, path) for path in paths]
+        masks = {writers[term.name] for term in found.terms if term.name in writers}
+        tails = _tails(wiring, found)
+        for starts in (alone, [0] * len(paths)):
+            read = _in_place(wiring, found, paths, starts, masks)
+            if read is None:
+                continue
+            for tail in tails:
+                proposal = _proposal(wiring, forms, found, read, tail)
+                if proposal is not None and len(proposal.positions) > 1:
+                    proposals.setdefault(proposal.positions, proposal)
+    return list(proposals.values())
+
+
+def _path(
+    wiring: Wiring, writers: Mapping[str, int], name: str, *, scaled: bool
+) -> tuple[_Step, ...]:
+    """The layers that move or scale a value on its way to an operand."""
+    steps: list[_Step] = []
+    while name in writers and len(steps) < LONGEST:
+        position = writers[name]
+        found = factor(wiring, position) if scaled else None
+        if found is not None:
+            steps.append(_Step(position, found[0], name, found[1]))
+        elif may_move(wiring, position):
+            steps.append(_Step(position, wiring.node(position).inputs[0], name, None))
+        else:
+            break
+        name = steps[-1].source
+    return tuple(reversed(steps))
+
+
+def _first_of_last_scales(wiring: Wiring, path: Sequence[_Step]) -> int:
+    """Where the scales begin that are right before a product, but for views."""
+    first = len(path)
+    for at in range(len(path) - 1, -1, -1):
+        if path[at].scale is not None:
+            first = at
+        elif wiring.layers[path[at].position].kind != "view":
+            break
+    return first
+
+
+class _Tail(NamedTuple):
+    """The layers after an attention, and where they put its result within theirs."""
+
+    positions: tuple[int, ...]
+    result: str
+    placed: Placed
+
+
+def _tails(wiring: Wiring, found: Match) -> list[_Tail]:
+    """No layers, and those up to a Transpose of the result; none but views are between."""
+    shape = prod(found.lead), found.operands[0].shape[-2], found.operands[2].shape[-1]
+    at, seen, tail = found.members[-1], found.result, tuple[int, ...]()
+    tails: list[_Tail] = []
+    while True:
+        result = wiring.node(at).outputs[0]
+        placed = inverse(seen, shape)
+        layer = wiring.layers[at]
+        turns = layer.op == "Transpose" and layer.kind != "view"
+        if placed is not None and (turns or not tail):
+            tails.append(_Tail(tail, result, placed))
+        follower = wiring.only_reader(at)
+        if turns or follower is None or not may_move(wiring, follower):
+            return tails
+        layer = wiring.layers[follower]
+        if layer.kind != "view" and layer.op != "Transpose":
+            return tails
+        after = moved(wiring, follower, wiring.node(follower).outputs[0], seen)
+        if after is None:
+            return tails
+        at, seen, tail = follower, after, (*tail, follower)
+
+
+class _Read(NamedTuple):
+    """What is read in place: the layers before the operands, their sources and the scale.
+
+    `views` are those of the operands within their sources, and of the masks.
+    """
+
+    positions: frozenset[int]
+    sources: tuple[str, ...]
+    scale: float
+    views: tuple[Placed, ...]
+
+
+def _in_place(
+    wiring: Wiring,
+    found: Match,
+    paths: Sequence[Sequence[_Step]],
+    starts: Sequence[int],
+    masks: set[int],
+) -> _Read | None:
+    """The operands as they are read where the paths start, or later where that can't be.
+
+    None if not even the operands as they come have each head in its place.
+    """
+    added = tuple([term.view for term in found.terms if term.name])
+    for kept in ((0, 1, 2), (1, 2), (0, 2), (0, 1), ()):
+        wanted = [at if n in kept else len(paths[n]) for n, at in enumerate(starts)]
+        chosen, views = _closed(wiring, found, paths, wanted, masks)
+        if by_head((*views, *added), found.lead) is not None:
+            break
+    else:
+        return None
+    rest = [path[at:] for path, at in zip(paths, chosen, strict=True)]
+    steps = [step for path in rest for step in path]
+    return _Read(
+        frozenset(step.position for step in steps),
+        tuple(
+            path[0].source if path else operand.name
+            for path, operand in zip(rest, found.operands, strict=True)
+        ),
+        found.scale * prod(step.scale for step in steps if step.scale is not None),
+        (*views, *added),
+    )
+
+
+def _proposal(
+    wiring: Wiring, forms: dict[object, Form | None], found: Match, read: _Read, tail: _Tail
+) -> Proposal | None:
+    """The group of an attention with what is read in place and what follows, if there is one."""
+    heads = by_head((*read.views, tail.placed), found.lead)
+    if heads is None:
+        return None
+    sources = *read.sources, *(term.name for term in found.terms if term.name)
+    names = tuple(dict.fromkeys(sources))
+    terms = tuple([term._replace(name=term.name and "mask") for term in found.terms])
+    asked = (
+        Function(read.scale, terms, found.given),
+        tuple([_tensor(wiring, name) for name in names]),
+        tuple([names.index(name) for name in sources]),
+        heads,
+        _tensor(wiring, tail.result),
+    )
+    if asked not in forms:
+        forms[asked] = normal_form(*asked)
+    form = forms[asked]
+    if form is None:
+        return None
+    known = [*names, *("",) * (len(form.layer.tensors) - len(names))]
+    known[form.written] = tail.result
+    positions = sorted({*found.members, *tail.positions, *read.positions})
+    return Proposal(tuple(positions), form, tuple(known))
+
+
+def _closed(
+    wiring: Wiring,
+    found: Match,
+    paths: Sequence[Sequence[_Step]],
+    starts: Sequence[int],
+    masks: set[int],
+) -> tuple[list[int], list[Placed]]:
+    """The starts from which on only the group reads the results, and strides say where they are.
+
+    No layer is on one path from its start on that is before the start of another one, or that
+    writes one of the masks.
+    """
+    chosen = list(starts)
+    while True:
+        while _advance(wiring, found, paths, chosen, masks):
+            pass
+        views: list[Placed] = []
+        for number, (path, operand) in enumerate(zip(paths, found.operands, strict=True)):
+            rest = path[chosen[number] :]
+            view = _followed(wiring, rest, rest[0].source if rest else operand.name)
+            seen = None if view is None else operand.seen(view)
+            if seen is None:
+                chosen[number] += 1
+                break
+            views.append(seen)
+        else:
+            return chosen, views
+
+
+def _advance(
+    wiring: Wiring,
+    found: Match,
+    paths: Sequence[Sequence[_Step]],
+    chosen: list[int],
+    masks: set[int],
+) -> bool:
+    """Moves the starts behind what can't be in the group; whether it moved any."""
+    before, outside, members = tuple(chosen), set(masks), set(found.members)
+    for path, start in zip(paths, chosen, strict=True):
+        outside.update([step.position for step in path[:start]])
+        members.update([step.position for step in path[start:]])
+    closed = {
+        position
+        for position in members - outside
+        if all(members.issuperset(readers) for readers in _readers(wiring, position))
+    }
+    for number, path in enumerate(paths):
+        at = len(path)
+        while at > chosen[number] and path[at - 1].position in closed:
+            at -= 1
+        # Views at the start take no time, and don't belong to the group.
+        while at < len(path) and path[at].scale is None and _is_view(wiring, path[at].position):
+            at += 1
+        chosen[number] = at
+    return tuple(chosen) != before
+
+
+def _is_view(wiring: Wiring, position: int) -> bool:
+    return wiring.layers[position].kind == "view"
+
+
+def _readers(wiring: Wiring, position: int) -> list[list[int]]:
+    return [wiring.readers.get(name, []) for name in wiring.node(position).outputs]
+
+
+def _followed(wiring: Wiring, steps: Sequence[_Step], source: str) -> Placed | None:
+    view: Placed | None = whole(shape_of(wiring, source))
+    for step in steps:
+        if view is not None and step.scale is None:
+            view = moved(wiring, step.position, step.result, view)
+    return view
+
+
+def _tensor(wiring: Wiring, name: str) -> Tensor:
+    constant = name in wiring.graph.constants
+    return Tensor(dtype_of(wiring, name), shape_of(wiring, name), constant)

@@ -1,0 +1,92 @@
+"""The mask of an attention: numbers that are added to the scores, or bools that choose one."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.elements import FLOATS
+from benanza_runner.cuda.lowering.strided import VIEWS
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import Layer, Operator
+
+HIDES = (0.0, float("-inf"))
+"""What is added to a score where ONNX's mask of bools is True, and where it is False."""
+
+COMPUTED: dict[str, Callable[..., Any]] = {"Add": np.add, "Mul": np.multiply, "Where": np.where}
+
+
+class Mask(NamedTuple):
+    """No mask, or its elements, its shape by batch, head, query and key, and whether it is fixed.
+
+    If its elements are bools, `chosen` are the numbers for True and for False.
+    """
+
+    values: Array | None = None
+    shape: Shape = ()
+    fixed: bool = True
+    chosen: tuple[float, ...] = ()
+
+
+def mask_of(layer: Layer, values: Mapping[int, Array], index: int, whole: Shape) -> Mask:
+    """The mask that is this tensor, for scores of this shape. Raises `UnsupportedError`."""
+    if any(
+        size not in (1, full)
+        for size, full in zip(_by_head(layer.tensors[index].shape), whole, strict=True)
+    ):
+        raise UnsupportedError("an Attention whose mask lacks keys is not supported yet")
+    writers = {result: operator for operator in layer.operators for result in operator.outputs}
+    fixed = _fixed(layer, values, writers, index)
+    if fixed is not None:
+        if fixed.dtype == np.bool_:
+            fixed = np.where(fixed, *HIDES)
+        return Mask(np.ascontiguousarray(fixed, np.float32), _by_head(fixed.shape))
+    chosen: tuple[float, ...] = HIDES if layer.tensors[index].dtype == "bool" else ()
+    shape = _by_head(layer.tensors[index].shape)
+    while index in writers:
+        operator = writers[index]
+        index = operator.inputs[0]
+        if operator.op_type == "Expand":
+            shape = _by_head(layer.tensors[index].shape)
+        elif operator.op_type == "Where" and not chosen:
+            numbers = [_fixed(layer, values, writers, each) for each in operator.inputs[1:]]
+            if any(number is None or number.size != 1 for number in numbers):
+                raise UnsupportedError("an Attention with a mask that two others make up")
+            chosen = tuple(float(np.ravel(number)[0]) for number in numbers if number is not None)
+        elif operator.op_type not in VIEWS:
+            raise UnsupportedError("an Attention whose mask is computed within the group")
+    dtype = layer.tensors[index].dtype
+    if dtype not in FLOATS and not (chosen and dtype == "bool"):
+        raise UnsupportedError(f"an Attention whose mask is {dtype} is not supported yet")
+    return Mask(values[index], shape, layer.tensors[index].constant, chosen)
+
+
+def _by_head(shape: Shape) -> Shape:
+    return (1,) * (4 - len(shape)) + shape
+
+
+def _fixed(
+    layer: Layer, values: Mapping[int, Array], writers: Mapping[int, Operator], index: int
+) -> Array | None:
+    """The elements of a tensor that follows from weights alone, None of one that doesn't.
+
+    They are not repeated where an Expand does so.
+    """
+    operator = writers.get(index)
+    if operator is None:
+        return values[index] if layer.tensors[index].constant else None
+    inputs = [_fixed(layer, values, writers, each) for each in operator.inputs]
+    present = [each for each in inputs if each is not None]
+    if len(present) < len(inputs):
+        return None
+    if operator.op_type == "Expand":
+        return present[0]
+    if operator.op_type in VIEWS:
+        return present[0].reshape(layer.tensors[index].shape)
+    compute = COMPUTED.get(operator.op_type)
+    if compute is None:
+        return None
+    found: Array = compute(*present)
+    return found

@@ -1,0 +1,122 @@
+"""Where the elements of a tensor are in another one, after operators that only move them.
+
+NumPy knows: its arrays see the same memory with other strides. The arrays here are of bytes, whose
+elements mean nothing, so that strides count elements.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.lowering.attributes import integer, integers
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import OMITTED, Layer, Operator
+
+VIEWS = frozenset("Flatten Identity Reshape Squeeze Unsqueeze".split())
+
+
+class Strided(NamedTuple):
+    """A tensor within `source`, an input of the layer: its first element is the one at `start`."""
+
+    source: int
+    start: int
+    array: Array
+
+
+def contiguous(shape: Shape) -> Array:
+    """An array of bytes, so that its strides count elements."""
+    return np.empty(shape, np.int8)
+
+
+def strided(layer: Layer, index: int) -> Strided:
+    """Where a tensor of a layer is within one of the layer's inputs.
+
+    Raises `UnsupportedError` if an operator computes it, or if strides don't say where it is.
+    """
+    writers = {result: operator for operator in layer.operators for result in operator.outputs}
+    moves: list[tuple[Operator, int]] = []
+    while index in writers:
+        moves.append((writers[index], index))
+        index = writers[index].inputs[0]
+    whole = found = contiguous(layer.tensors[index].shape)
+    for operator, result in reversed(moves):
+        found = seen(layer, operator, result, found)
+    return Strided(index, _address(found) - _address(whole), found)
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def seen(layer: Layer, operator: Operator, result: int, array: Array) -> Array:
+    """The same memory as the operator's result, if its first input is this array.
+
+    Raises `UnsupportedError` as `strided` does.
+    """
+    shape = layer.tensors[result].shape
+    match operator.op_type:
+        case name if name in VIEWS:
+            return reshaped(array, shape)
+        case "Transpose":
+            return array.transpose(integers(operator, "perm", tuple(reversed(range(array.ndim)))))
+        case "Expand":
+            return np.broadcast_to(array, shape)
+        case "Split":
+            axis = integer(operator, "axis", 0) % array.ndim
+            before = operator.outputs[: operator.outputs.index(result)]
+            start = sum(layer.tensors[other].shape[axis] for other in before if other != OMITTED)
+            if OMITTED not in before:
+                return _part(array, axis, slice(start, start + shape[axis]))
+        case "Slice":
+            starts, ends, axes, steps = (known(layer, operator, at) for at in range(1, 5))
+            for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
+                step = steps[at] if steps else 1
+                if step < 1:
+                    raise UnsupportedError("a Slice that goes backwards is not read in place")
+                axis = (axes[at] if axes else at) % array.ndim
+                array = _part(array, axis, slice(start, end, step))
+            return array
+        case "Gather":
+            axis = integer(operator, "axis", 0) % array.ndim
+            if layer.tensors[operator.inputs[1]].shape == ():
+                place = known(layer, operator, 1)[0] % array.shape[axis]
+                return _part(array, axis, slice(place, place + 1)).squeeze(axis)
+    raise UnsupportedError(f"{operator.op_type} is not read in place")
+
+
+def _part(array: Array, axis: int, part: slice) -> Array:
+    found: Array = array[(*(slice(None),) * axis, part)]
+    return found
+
+
+def known(layer: Layer, operator: Operator, slot: int) -> list[int]:
+    """The whole numbers that an operator reads as an input, none if it is left out.
+
+    Raises `UnsupportedError` if the layer doesn't hold them.
+    """
+    if slot >= len(operator.inputs) or operator.inputs[slot] == OMITTED:
+        return []
+    tensor = layer.tensors[operator.inputs[slot]]
+    if tensor.value is None:
+        raise UnsupportedError(f"{operator.op_type} by numbers that aren't known")
+    return [int(number) for number in np.frombuffer(tensor.value, tensor.dtype)]
+
+
+def reshaped(array: Array, shape: Shape) -> Array:
+    """The same memory in another shape. Raises `UnsupportedError` if that would be a copy."""
+    found = array.reshape(shape)
+    if array.size and not np.may_share_memory(found, array):
+        raise UnsupportedError("axes that are not contiguous in memory are joined")
+    return found
+
+
+def steps(array: Array) -> Shape:
+    """The stride of each axis in elements; on an axis of one, the size of all that follows."""
+    found: list[int] = []
+    over = 1
+    for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        found.append(over if size == 1 else stride)
+        over = found[-1] * size
+    return tuple(reversed(found))

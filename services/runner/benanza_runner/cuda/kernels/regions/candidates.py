@@ -33,8 +33,8 @@ MANY = 1 << 18
 
 ACROSS = (Threads(8, 32, across=True), Threads(16, 32, across=True), Threads(32, 32, across=True))
 LEAST_LANES, MOST_LANES = 8, 1024
-MOST_TURNS = 16
-"""Elements of a row, in packs, that a thread should have at most."""
+FEWER = 8
+"""A row has so many threads as it has packs, or up to so many times fewer."""
 
 WARP = 32
 BLOCK = 128
@@ -64,11 +64,16 @@ class RegionKernels:
 
 
 def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
-    """Name and order of axes of feature maps' layouts; one without a name if there are none."""
-    outside = [value for value in call.values if isinstance(value, Given)]
-    shapes = [value.shape for value in (*outside, *(call.values[each] for each in call.outputs))]
-    ranks = [len(s) for s in shapes if len(s) in FEATURE_MAP_RANKS and depends_on_layout(s)]
-    return list(workspace.layouts(max(ranks))) if ranks else [("", ())]
+    """Name and order of axes of feature maps' layouts, if all that is read and written is maps of
+    one shape; else ONNX's own.
+    """
+    shapes = [value.shape for value in call.values if isinstance(value, Given)]
+    shapes += [call.values[each].shape for each in call.outputs]
+    maps = {s for s in shapes if len(s) in FEATURE_MAP_RANKS and depends_on_layout(s)}
+    if len(maps) == 1:
+        return list(workspace.layouts(len(maps.pop())))
+    result = call.values[call.outputs[0]].shape
+    return [(workspace.natural_layout(result), ())]
 
 
 def _candidates(
@@ -118,7 +123,7 @@ def _threads(source: KernelSource) -> Iterator[Threads]:
             yield from POINTWISE_OF_MANY
         return
     enough = 1 << (packs - 1).bit_length()
-    least = max(LEAST_LANES, min(enough, MOST_LANES) // MOST_TURNS)
+    least = max(LEAST_LANES, min(enough, MOST_LANES) // FEWER)
     lanes = max(LEAST_LANES, min(enough, MOST_LANES))
     while lanes >= least:
         # Threads of several warps wait for each other, so they have a block of their own.

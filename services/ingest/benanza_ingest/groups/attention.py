@@ -20,9 +20,6 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
 
     Each group is a chain: only the next layer reads the result of a layer.
     """
-    writers = {
-        name: position for position, node in enumerate(wiring.graph.nodes) for name in node.outputs
-    }
     groups: list[tuple[int, ...]] = []
     for start, layer in enumerate(wiring.layers):
         if not _is_compute(layer, "MatMul") or not _has_matrices(wiring, start):
@@ -30,7 +27,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
         chain = _chain(wiring, start)
         if chain is None:
             continue
-        keys = _before(wiring, writers, start)
+        keys = _before(wiring, start)
         follower = wiring.only_reader(chain[-1])
         after: tuple[int, ...] = ()
         if follower is not None and _is_transpose(wiring.layers[follower]):
@@ -66,12 +63,12 @@ def _chain(wiring: Wiring, start: int) -> tuple[int, ...] | None:
     return None
 
 
-def _before(wiring: Wiring, writers: dict[str, int], product: int) -> tuple[int, ...]:
+def _before(wiring: Wiring, product: int) -> tuple[int, ...]:
     """The layers before a product's keys that only scale them or change their shape or axes."""
     found: list[int] = []
     name = wiring.node(product).inputs[1]
-    while name in writers:
-        position = writers[name]
+    while name in wiring.writers:
+        position = wiring.writers[name]
         layer, given = wiring.layers[position], wiring.node(position).inputs
         if wiring.only_reader(position) is None:
             break

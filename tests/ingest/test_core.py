@@ -59,6 +59,7 @@ def test_a_model_is_told_with_its_layers_summarised() -> None:
     assert [(g.rule, g.layers) for g in model.groups] == [
         ("epilogue", (0, 1)),
         ("epilogue", (2, 3)),
+        ("region", (3, 4, 5)),
     ]
     conv = model.summaries[model.layers[0].summary]
     assert (conv.kind, conv.flops, conv.parameters) == ("compute", 2 * 256 * 36, 144)
@@ -75,6 +76,7 @@ def test_each_distinct_layer_and_group_that_can_be_benchmarked_is_seen_once() ->
         ("Relu", ""),
         ("Concat", ""),
         ("Conv+Relu", "epilogue"),
+        ("Relu+Reshape+Concat", "region"),
     ]
     for event in seen:
         assert event.model_id == model.model_id
@@ -149,8 +151,8 @@ def test_several_batch_sizes_are_several_models() -> None:
     models, seen = events_of(content(TEXT), batch_sizes=(1, 2, 8))
     assert [model.batch for model in models] == [1, 2, 8]
     assert len({model.model_id for model in models}) == 3
-    assert len(seen) == 3 * 4
-    assert len({event.fingerprint for event in seen}) == 3 * 4
+    assert len(seen) == 3 * 5
+    assert len({event.fingerprint for event in seen}) == 3 * 5
     for model in models:
         conv = model.summaries[model.layers[0].summary]
         assert conv.flops == model.batch * 2 * 256 * 36

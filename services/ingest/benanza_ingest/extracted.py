@@ -30,9 +30,10 @@ class ExtractedLayer(msgspec.Struct, frozen=True):
 
 
 class ExtractedGroup(msgspec.Struct, frozen=True):
-    """Layers of a model, by position, that a library may run as one call, by this rule.
+    """Layers of a model, by position, that one call may run, by this rule.
 
-    `layer` is canonical. `flops` and `bytes` are those of the group as one call.
+    They are convex, and may have several results. `layer` is canonical. `flops` and `bytes` are
+    those of the group as one call.
     """
 
     rule: str

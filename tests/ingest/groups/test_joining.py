@@ -10,7 +10,7 @@ from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import opset_imports, parse
 from benanza_ingest.resolving.bind import bind
 from benanza_ingest.resolving.resolve import resolve
-from benanza_schemas.identity import canonical, fingerprint
+from benanza_schemas.identity import LayerError, canonical, fingerprint
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
 from tests.ingest.onnx_text import content
 from tests.ingest.real_models import ALL
@@ -53,7 +53,13 @@ def plainly_joined(wiring: Wiring, positions: tuple[int, ...]) -> Layer:
         )
         for operator, read, written in members
     ]
-    outputs = tuple(place for place in operators[-1].outputs if place != OMITTED)
+    inside = set(positions)
+    outputs = tuple(
+        places[name]
+        for position in positions
+        for name in wiring.node(position).outputs
+        if name and not inside.issuperset(wiring.readers[name])
+    )
     return Layer(tuple(tensors.values()), tuple(operators), outputs)
 
 
@@ -117,3 +123,43 @@ def test_layers_that_are_alike_are_joined_once() -> None:
     )
     joiner = Joiner(wiring)
     assert joiner.join((0, 1)) is joiner.join((2, 3))
+
+
+def test_each_value_that_is_read_outside_is_a_result() -> None:
+    text = "g (float[2,3] x) => ({}) {{ a = Relu(x) b = Neg(a) c = Exp(b) d = Sqrt(b) }}"
+    for out, count in (("c, d", 2), ("c, d, b", 3), ("a, c, d", 3)):
+        wiring = wired(content(text.format(out)))
+        check_joined(wiring, (0, 1, 2, 3), Joiner(wiring))
+        assert len(Joiner(wiring).join((0, 1, 2, 3)).layer.outputs) == count
+    part = Joiner(wired(content(text.format("c, d")))).join((0, 1))
+    assert [part.layer.operators[-1].outputs] == [part.layer.outputs]
+
+
+def test_a_result_more_is_another_layer() -> None:
+    text = "g (float[2,3] x) => ({}) {{ a = Relu(x) b = Neg(a) }}"
+    one, both = (Joiner(wired(content(text.format(out)))).join((0, 1)) for out in ("b", "a, b"))
+    assert one.fingerprint != both.fingerprint
+    assert both.bytes - one.bytes == 4 * 6
+
+
+def test_results_in_another_order_are_the_same_layer() -> None:
+    text = "g (float[2,3] x) => (c, d) {{ a = Relu(x) {} }}"
+    orders = ("c = Exp(a) d = Sqrt(a)", "d = Sqrt(a) c = Exp(a)")
+    one, other = (Joiner(wired(content(text.format(o)))).join((0, 1, 2)) for o in orders)
+    assert one.fingerprint == other.fingerprint
+
+
+def test_names_go_with_several_results() -> None:
+    wiring = wired(content("g (float[2,3] x) => (c, d) { a = Relu(x) c = Exp(a) d = Sqrt(a) }"))
+    named = Joiner(wiring).named((0, 1, 2))
+    assert [named.names[place] for place in named.layer.outputs] == ["c", "d"]
+    assert named.fingerprint == fingerprint(named.layer)
+
+
+def test_too_many_results_that_look_the_same_are_an_error() -> None:
+    body = " ".join(f"y{n} = MatMul(x, w{n})" for n in range(8))
+    outs = ", ".join(f"y{n}" for n in range(8))
+    weights = ", ".join(f'float[3,3] w{n} = ["location": "w"]' for n in range(8))
+    wiring = wired(content(f"g (float[2,3] x) => ({outs}) <{weights}> {{ {body} }}"))
+    with pytest.raises(LayerError, match="look the same"):
+        Joiner(wiring).join(tuple(range(8)))

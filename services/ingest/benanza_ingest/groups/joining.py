@@ -1,6 +1,7 @@
 """Joins layers of a model into one layer of several operators."""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,11 +27,18 @@ class Named(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-class _Part(msgspec.Struct, frozen=True, eq=False):
-    """Operators with their tensors, in the order in which the operators name them."""
+_Member = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""A layer's fingerprint, and the names of what it reads and writes."""
 
-    tensors: tuple[Tensor, ...]
-    operators: tuple[Operator, ...]
+
+class _Wired(NamedTuple):
+    """Layers by fingerprint, with the places of what each reads and writes, and their results.
+
+    Places count the values from 0, in the order in which the layers name them.
+    """
+
+    layers: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
+    results: tuple[int, ...]
 
 
 class Joiner:
@@ -38,84 +46,86 @@ class Joiner:
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        # By the positions of layers: their part, and the places of values in it.
-        self._grown: dict[tuple[int, ...], tuple[_Part, dict[str, int]]] = {
-            (): (_Part((), ()), {"": OMITTED})
-        }
-        self._parts: dict[object, _Part] = {}
-        self._joined: dict[_Part, Joined] = {}
+        self._members: dict[int, _Member] = {}
+        self._joined: dict[_Wired, Joined] = {}
 
     def join(self, positions: tuple[int, ...]) -> Joined:
-        """Joins the layers at these positions, which are in topological order."""
-        part, _ = self._grow(positions)
-        joined = self._joined.get(part)
+        """Joins the layers at these positions, which are in topological order.
+
+        Raises `LayerError` if too many of their results look the same, as `canonical` does.
+        """
+        wired, _ = self._wired(positions)
+        joined = self._joined.get(wired)
         if joined is None:
-            layer = _layer(part)
+            layer = self._layer(positions, wired)
+            if len(layer.outputs) > 1 or not _is_chain(layer):
+                layer = canonical(layer)
             joined = Joined(layer, fingerprint_of_canonical(layer), costs.moved_bytes(layer))
-            self._joined[part] = joined
+            self._joined[wired] = joined
         return joined
 
     def named(self, positions: tuple[int, ...]) -> Named:
         """Joins these layers, with the names that their tensors have in the model."""
-        part, places = self._grow(positions)
-        outputs = tuple([place for place in part.operators[-1].outputs if place != OMITTED])
-        names = {place: name for name, place in places.items()}
-        return Named(
-            Layer(part.tensors, part.operators, outputs),
-            tuple([names[place] for place in range(len(part.tensors))]),
-            self.join(positions).fingerprint,
-        )
+        wired, places = self._wired(positions)
+        layer = self._layer(positions, wired)
+        return Named(layer, tuple(places)[1:], self.join(positions).fingerprint)
 
-    def _grow(self, positions: tuple[int, ...]) -> tuple[_Part, dict[str, int]]:
-        grown = self._grown.get(positions)
-        if grown is None:
-            # Rules often propose a former group with one more layer.
-            before, places = self._grow(positions[:-1])
-            node, extracted = self._wiring.node(positions[-1]), self._wiring.layers[positions[-1]]
-            assert extracted.layer is not None, "rules leave skipped layers out"
-            operator = extracted.layer.operators[0]
-            places = places.copy()
-            # A layer doesn't have the omitted ones at the end.
-            inputs = node.inputs[: len(operator.inputs)]
-            outputs = node.outputs[: len(operator.outputs)]
+    def _wired(self, positions: tuple[int, ...]) -> tuple[_Wired, dict[str, int]]:
+        """The layers with their places, and the places of values by name."""
+        # The omitted value is the first one here, so that the first real one has place 0.
+        places = {"": OMITTED}
+        layers = []
+        for position in positions:
+            member = self._members.get(position)
+            if member is None:
+                member = self._members[position] = self._member(position)
+            fingerprint, inputs, outputs = member
             read = tuple([places.setdefault(name, len(places) - 1) for name in inputs])
             written = tuple([places.setdefault(name, len(places) - 1) for name in outputs])
-            alike = (before, extracted.fingerprint, read, written)
-            part = self._parts.get(alike)
-            if part is None:
-                part = self._parts[alike] = _extended(before, extracted.layer, read, written)
-            grown = self._grown[positions] = part, places
-        return grown
+            layers.append((fingerprint, read, written))
+        results = tuple([places[name] for name in self._wiring.results(positions)])
+        return _Wired(tuple(layers), results), places
+
+    def _member(self, position: int) -> _Member:
+        node, extracted = self._wiring.graph.nodes[position], self._wiring.layers[position]
+        assert extracted.layer is not None, "rules leave skipped layers out"
+        operator = extracted.layer.operators[0]
+        # A layer doesn't have the omitted ones at the end.
+        inputs, outputs = len(operator.inputs), len(operator.outputs)
+        return extracted.fingerprint, node.inputs[:inputs], node.outputs[:outputs]
+
+    def _layer(self, positions: tuple[int, ...], wired: _Wired) -> Layer:
+        tensors: list[Tensor] = []
+        operators: list[Operator] = []
+        for position, (_, read, written) in zip(positions, wired.layers, strict=True):
+            layer = self._wiring.layers[position].layer
+            assert layer is not None, "rules leave skipped layers out"
+            operator = layer.operators[0]
+            own = operator.inputs + operator.outputs
+            for place, index in zip(read + written, own, strict=True):
+                if place == len(tensors):
+                    tensors.append(layer.tensors[index])
+                elif place != OMITTED and layer.tensors[index].value is not None:
+                    # The elements decide what this operator does, if not what an earlier one did.
+                    tensors[place] = layer.tensors[index]
+            operators.append(
+                Operator(
+                    operator.op_type,
+                    operator.domain,
+                    operator.version,
+                    operator.attributes,
+                    read,
+                    written,
+                )
+            )
+        return Layer(tuple(tensors), tuple(operators), wired.results)
 
 
-def _extended(part: _Part, layer: Layer, read: tuple[int, ...], written: tuple[int, ...]) -> _Part:
-    """The part with one more layer, whose operator reads and writes at these places."""
-    operator = layer.operators[0]
-    tensors = list(part.tensors)
-    own = operator.inputs + operator.outputs
-    for place, index in zip(read + written, own, strict=True):
-        if place == len(tensors):
-            tensors.append(layer.tensors[index])
-        elif place != OMITTED and layer.tensors[index].value is not None:
-            # The elements decide what this operator does, though not what an earlier one did.
-            tensors[place] = layer.tensors[index]
-    rewired = Operator(
-        operator.op_type, operator.domain, operator.version, operator.attributes, read, written
-    )
-    return _Part(tuple(tensors), (*part.operators, rewired))
-
-
-def _layer(part: _Part) -> Layer:
-    outputs = tuple([place for place in part.operators[-1].outputs if place != OMITTED])
-    layer = Layer(part.tensors, part.operators, outputs)
-    return layer if len(outputs) == 1 and _is_chain(part.operators) else canonical(layer)
-
-
-def _is_chain(operators: tuple[Operator, ...]) -> bool:
+def _is_chain(layer: Layer) -> bool:
     """Whether each operator reads the result of the one before it. Then there is only one order of
     the operators, and it is canonical.
     """
-    for before, after in pairwise(operators):
+    for before, after in pairwise(layer.operators):
         if len(before.outputs) != 1 or before.outputs[0] not in after.inputs:
             return False
-    return True
+    return layer.outputs == layer.operators[-1].outputs

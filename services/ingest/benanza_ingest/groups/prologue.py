@@ -18,24 +18,22 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     Each has the whole prologue of a convolution, and as much of its epilogue as fits. There is one
     group per convolution, since a kernel with a prologue takes a second to compile.
     """
-    writers = {
-        name: position for position, node in enumerate(wiring.graph.nodes) for name in node.outputs
-    }
     groups: list[tuple[int, ...]] = []
     for start, layer in enumerate(wiring.layers):
         if layer.op != "Conv" or layer.domain or layer.kind != "compute":
             continue
-        before = _before(wiring, writers, start)
+        before = _before(wiring, start)
         if before:
             chains = ((start,), *prefixes(wiring, start))
             groups.append(max((before + c for c in chains if len(before + c) <= LONGEST), key=len))
     return groups
 
 
-def _before(wiring: Wiring, writers: dict[str, int], start: int) -> tuple[int, ...]:
+def _before(wiring: Wiring, start: int) -> tuple[int, ...]:
     """The prologue of a convolution: scales and shifts by channel, then at most one Relu."""
     found: list[int] = []
     name = wiring.node(start).inputs[0]
+    writers = wiring.writers
     while name in writers and wiring.only_reader(writers[name]) is not None:
         position = writers[name]
         layer = wiring.layers[position]

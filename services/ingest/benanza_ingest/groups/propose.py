@@ -1,40 +1,51 @@
 """Runs all rules and turns the positions that they propose into layers of several operators."""
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from benanza_ingest.extracted import ExtractedGroup
-from benanza_ingest.groups import elementwise, epilogue, norms, prologue, shuffle
+from benanza_ingest.groups import epilogue, merged, prologue, regions, shuffle
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.attention.normal_form import Form
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.wiring import Wiring
 from benanza_ingest.layering import costs
-from benanza_schemas.identity import canonical, fingerprint_of_canonical
-
-_RULES = (
-    (epilogue.RULE, epilogue.propose),
-    (elementwise.RULE, elementwise.propose),
-    (norms.RULE, norms.propose),
-    (prologue.RULE, prologue.propose),
-    (shuffle.RULE, shuffle.propose),
-)
+from benanza_schemas.identity import LayerError, canonical, fingerprint_of_canonical
 
 
 def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     """The groups of all rules, each set of layers once."""
+    epilogues = epilogue.propose(wiring)
+    proposed = (
+        (epilogue.RULE, epilogues),
+        (prologue.RULE, prologue.propose(wiring)),
+        (shuffle.RULE, shuffle.propose(wiring)),
+        (merged.RULE, merged.propose(wiring)),
+        (regions.RULE, regions.propose(wiring, epilogues)),
+    )
     joiner = Joiner(wiring)
     groups: dict[tuple[int, ...], ExtractedGroup] = {}
-    for rule, propose in _RULES:
-        for positions in propose(wiring):
+    for rule, found in proposed:
+        for positions in found:
             if positions in groups:
                 continue
-            joined = joiner.join(positions)
+            try:
+                joined = joiner.join(positions)
+            except LayerError:  # too many results look the same
+                continue
             flops = sum([wiring.layers[position].flops for position in positions])
             groups[positions] = ExtractedGroup(
                 rule, positions, joined.layer, joined.fingerprint, flops, joined.bytes
             )
+    groups.update([(group.layers, group) for group in _attentions(attention.propose(wiring))])
+    return tuple(groups.values())
+
+
+def _attentions(proposals: Iterable[attention.Proposal]) -> Iterable[ExtractedGroup]:
+    """The groups of attention, whose layers are not the model's own operators."""
     forms: dict[Form, ExtractedGroup] = {}
-    for proposal in attention.propose(wiring):
+    for proposal in proposals:
         form = proposal.form
         if form not in forms:
             layer = canonical(form.layer)
@@ -46,5 +57,4 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
                 costs.flops(layer),
                 costs.moved_bytes(layer),
             )
-        groups[proposal.positions] = replace(forms[form], layers=proposal.positions)
-    return tuple(groups.values())
+        yield replace(forms[form], layers=proposal.positions)

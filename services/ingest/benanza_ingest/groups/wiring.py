@@ -1,5 +1,6 @@
 """The writers and the readers of a graph's values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benanza_ingest.extracted import ExtractedLayer
@@ -14,12 +15,14 @@ class Wiring:
 
     `readers` holds for each value the positions of the layers that read it, repeated if a layer
     reads it several times. A value that the model returns has the additional reader `OUTSIDE`.
-    `edges` lead from the position of a layer to that of a reader, sorted, each pair once.
+    `writers` holds for each value the position of the layer that writes it. `edges` lead from the
+    position of a layer to that of a reader, sorted, each pair once.
     """
 
     graph: Graph
     layers: tuple[ExtractedLayer, ...]
     readers: dict[str, list[int]]
+    writers: dict[str, int]
     edges: tuple[tuple[int, int], ...]
 
     def node(self, position: int) -> Node:
@@ -31,21 +34,31 @@ class Wiring:
         readers = [r for name in self.node(position).outputs for r in self.readers.get(name, ())]
         return readers[0] if len(readers) == 1 and readers[0] != OUTSIDE else None
 
+    def results(self, positions: Sequence[int]) -> list[str]:
+        """The values that these layers write and that others read, or the model returns."""
+        members = set(positions)
+        return [
+            name
+            for position in positions
+            for name in self.graph.nodes[position].outputs
+            if name and not members.issuperset(self.readers[name])
+        ]
+
 
 def wire(graph: Graph, layers: tuple[ExtractedLayer, ...]) -> Wiring:
     """Finds the writers and readers of all values, for the layers of a graph's nodes."""
-    writer: dict[str, int] = {}
+    writers: dict[str, int] = {}
     readers: dict[str, list[int]] = {}
     edges: set[tuple[int, int]] = set()
     for position, node in enumerate(graph.nodes):
         for name in (*node.inputs, *node.captured):
-            if name in writer:
+            if name in writers:
                 readers[name].append(position)
-                edges.add((writer[name], position))
+                edges.add((writers[name], position))
         for name in node.outputs:
             if name:
-                writer[name] = position
+                writers[name] = position
                 readers[name] = []
     for name in graph.outputs:
         readers.setdefault(name, []).append(OUTSIDE)
-    return Wiring(graph, layers, readers, tuple(sorted(edges)))
+    return Wiring(graph, layers, readers, writers, tuple(sorted(edges)))

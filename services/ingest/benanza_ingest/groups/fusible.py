@@ -1,0 +1,195 @@
+"""What one generated kernel can compute by index arithmetic: the operators that regions consist of.
+
+Each element of an element-wise operator's result follows from one element of each input, each
+element of a movement's result is one element of an input, and each element of a reduction's result
+follows from one row of its first input.
+"""
+
+from enum import Enum
+from math import prod
+
+import msgspec
+import numpy as np
+
+from benanza_ingest.extracted import ExtractedLayer
+from benanza_ingest.groups.rows import Rows, rows_of
+from benanza_schemas.layer import OMITTED, Kind, Layer, Operator
+
+
+class Role(Enum):
+    """What a layer does in a region."""
+
+    VIEW = "view"
+    ELEMENTWISE = "element-wise"
+    MOVEMENT = "movement"
+    REDUCTION = "reduction"
+
+
+ELEMENTWISE = frozenset(
+    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BatchNormalization BitwiseAnd BitwiseNot "
+    "BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Cos Cosh DequantizeLinear Div Elu Equal Erf "
+    "Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less "
+    "LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow QuantizeLinear Reciprocal Relu "
+    "Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh "
+    "ThresholdedRelu Where Xor".split()
+)
+
+OF_FIRST = frozenset("BatchNormalization CastLike DequantizeLinear QuantizeLinear".split())
+"""Element-wise operators whose other inputs aren't broadcast in NumPy's way."""
+
+MOVEMENT = frozenset(
+    "Concat DepthToSpace Expand Gather Pad Slice SpaceToDepth Split Tile Transpose Trilu".split()
+)
+
+_RESHAPING = frozenset("Dropout Flatten Identity Reshape Squeeze Unsqueeze".split())
+_VIEWS = ELEMENTWISE | MOVEMENT | _RESHAPING
+
+DECIDED_BY = {
+    "Expand": (1,),
+    "Gather": (1,),
+    "Pad": (1, 3),
+    "Slice": (1, 2, 3, 4),
+    "Split": (1,),
+    "Tile": (1,),
+    "Trilu": (1,),
+}
+"""Inputs of movements that have to be constant: else it isn't known which elements are read."""
+
+_REDUCTIONS = frozenset(
+    "GroupNormalization InstanceNormalization LayerNormalization LogSoftmax LpNormalization "
+    "RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean "
+    "ReduceMin ReduceProd ReduceSum ReduceSumSquare Softmax".split()
+)
+
+
+class Fusible(msgspec.Struct, frozen=True):
+    """A layer that a region may contain.
+
+    `data` are the slots of inputs that are read element by element; others decide shapes and axes.
+    `size` is the number of elements of the largest result. `reduction` is the number of rows and
+    their length, None for others; `reads` are the rows of its first input, `writes` those of its
+    result.
+    """
+
+    role: Role
+    operator: Operator
+    data: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    size: int
+    reduction: tuple[int, int] | None = None
+    reads: Rows = ()
+    writes: Rows = ()
+
+
+def fusible(extracted: ExtractedLayer) -> Fusible | None:
+    """What a layer does in a region; None if it can't be in one."""
+    layer = extracted.layer
+    if layer is None or extracted.domain:
+        return None
+    operator = layer.operators[0]
+    shapes = tuple([() if i == OMITTED else layer.tensors[i].shape for i in operator.outputs])
+    role = _role(extracted.kind, layer, operator)
+    if role is None or 0 in map(prod, shapes):
+        return None
+    data = tuple([slot for slot, i in enumerate(operator.inputs) if _is_data(layer, i)])
+    found = Fusible(role, operator, data, shapes, max(map(prod, shapes)))
+    return _with_rows(found, layer) if role is Role.REDUCTION else found
+
+
+def attribute(operator: Operator, name: str) -> object:
+    """An attribute's value; None if the operator doesn't have it."""
+    return next((a.value for a in operator.attributes if a.name == name), None)
+
+
+def axes_of(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | None:
+    """The axes in an attribute of that name or in the input at this slot; None if there are none
+    that are known.
+    """
+    given = attribute(operator, "axes")
+    if isinstance(given, tuple):
+        return tuple([axis for axis in given if isinstance(axis, int)])
+    if slot < len(operator.inputs) and operator.inputs[slot] != OMITTED:
+        tensor = layer.tensors[operator.inputs[slot]]
+        if tensor.value is not None and tensor.dtype == "int64":
+            return tuple(np.frombuffer(tensor.value, dtype="<i8").tolist())
+    return None
+
+
+def _role(kind: Kind, layer: Layer, operator: Operator) -> Role | None:
+    op, one_result = operator.op_type, len(operator.outputs) == 1
+    if kind == "view":
+        return Role.VIEW if op in _VIEWS else None
+    if op in ELEMENTWISE and one_result:
+        return Role.ELEMENTWISE
+    if op in MOVEMENT and _is_decided(layer, operator):
+        return Role.MOVEMENT
+    return Role.REDUCTION if op in _REDUCTIONS and one_result else None
+
+
+def _is_data(layer: Layer, index: int) -> bool:
+    return index != OMITTED and layer.tensors[index].value is None
+
+
+def _is_decided(layer: Layer, operator: Operator) -> bool:
+    """Whether all that a movement depends on but the data is known."""
+    if operator.op_type == "Pad" and attribute(operator, "mode") not in ("constant", None):
+        return False
+    if operator.op_type == "Gather" and layer.tensors[operator.inputs[0]].constant:
+        return False
+    slots = DECIDED_BY.get(operator.op_type, ())
+    given = (i for slot, i in enumerate(operator.inputs) if slot in slots and i != OMITTED)
+    return all(layer.tensors[index].constant for index in given)
+
+
+def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
+    """A reduction with its rows; None if they aren't known."""
+    operator = found.operator
+    shape = layer.tensors[operator.inputs[0]].shape
+    axes = _reduced(layer, operator, shape)
+    if not axes or 0 in shape:
+        return None
+    reads = rows_of(shape, axes)
+    length = prod([shape[axis] for axis in axes])
+    if operator.op_type == "GroupNormalization":
+        groups = attribute(operator, "num_groups")
+        if not isinstance(groups, int) or groups < 1 or shape[1] % groups:
+            return None
+        split = (shape[0], groups, shape[1] // groups, *shape[2:])
+        batch, group, channel, *space = rows_of(split, frozenset(range(2, len(split))))
+        reads, length = (batch, group + channel, *space), prod(split[2:])
+    writes = reads
+    if operator.op_type.startswith("Reduce"):
+        if attribute(operator, "keepdims") == 0:
+            writes = tuple([digits for axis, digits in enumerate(reads) if axis not in axes])
+        else:
+            writes = tuple([() if axis in axes else d for axis, d in enumerate(reads)])
+    rows = (prod(shape) // length, length)
+    return msgspec.structs.replace(found, reduction=rows, reads=reads, writes=writes)
+
+
+def _reduced(layer: Layer, operator: Operator, shape: tuple[int, ...]) -> frozenset[int]:
+    """The axes of a reduction's rows; none if they aren't known."""
+    rank = len(shape)
+    if rank == 0:
+        return frozenset()
+    match operator.op_type:
+        case "InstanceNormalization" | "GroupNormalization":
+            return frozenset(range(2, rank))
+        case "LayerNormalization" | "RMSNormalization":
+            return frozenset(range(_axis(operator, -1, rank), rank))
+        case "Softmax" | "LogSoftmax" if operator.version < 13:
+            return frozenset(range(_axis(operator, 1, rank), rank))
+        case "Softmax" | "LogSoftmax" | "LpNormalization":
+            return frozenset((_axis(operator, -1, rank),))
+    axes = axes_of(layer, operator, 1)
+    if axes is None and len(operator.inputs) > 1 and operator.inputs[1] != OMITTED:
+        return frozenset()
+    if not axes:
+        nothing = attribute(operator, "noop_with_empty_axes") == 1
+        return frozenset() if nothing else frozenset(range(rank))
+    return frozenset([axis % rank for axis in axes])
+
+
+def _axis(operator: Operator, default: int, rank: int) -> int:
+    axis = attribute(operator, "axis")
+    return (axis if isinstance(axis, int) else default) % rank

@@ -1,0 +1,93 @@
+"""The fusible layers of a model, and which sets of them one kernel can run."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from math import factorial, prod
+
+from benanza_ingest.groups.fusible import Fusible, Role, fusible
+from benanza_ingest.groups.rows import Rows
+from benanza_ingest.groups.wiring import Wiring
+
+MOST_LAYERS = 64
+MOST_RESULTS = 8
+MOST_INPUTS = 24
+MOST_ORDERS = 24
+"""Identity tries all orders of results that look the same."""
+
+
+class FusibleGraph:
+    """The fusible layers of a model by position, and which of them are views.
+
+    `before` holds for each layer the fusible layers whose results it reads, ascending. `rows` holds
+    the rows of values that depend on a reduction in their region.
+    """
+
+    def __init__(self, wiring: Wiring) -> None:
+        self.wiring = wiring
+        known: dict[str, Fusible | None] = {"": None}
+        self.layers: dict[int, Fusible] = {}
+        for position, layer in enumerate(wiring.layers):
+            if layer.fingerprint not in known:
+                known[layer.fingerprint] = fusible(layer)
+            found = known[layer.fingerprint]
+            if found is not None:
+                self.layers[position] = found
+        self.views = {at for at, layer in self.layers.items() if layer.role is Role.VIEW}
+        self.before: list[list[int]] = [[] for _ in wiring.layers]
+        for source, target in wiring.edges:
+            if source in self.layers:
+                self.before[target].append(source)
+        self.rows: dict[str, Rows] = {}
+
+    def weight(self, positions: Iterable[int]) -> int:
+        """The number of layers that aren't views."""
+        return sum([position not in self.views for position in positions])
+
+    def reads(self, positions: Collection[int]) -> set[str]:
+        """The values that these layers read from outside, without those that decide shapes."""
+        nodes, layers = self.wiring.graph.nodes, self.layers
+        found = {nodes[at].inputs[slot] for at in positions for slot in layers[at].data}
+        return found.difference(*[nodes[position].outputs for position in positions])
+
+    def ill_placed(self, positions: Sequence[int], results: Iterable[str]) -> list[int]:
+        """The layers whose results don't fit the rows of the reductions among these layers.
+
+        A kernel goes from row to row, so each result has an element for each of the rows'.
+        """
+        shapes = self._reductions(positions)
+        found = []
+        for name in results if shapes else ():
+            position, slot = self._writer(name)
+            size = prod(self.layers[position].shapes[slot])
+            if name not in self.rows and any(size != prod(shape) for shape in shapes):
+                found.append(position)
+        return found
+
+    def is_runnable(self, positions: Sequence[int]) -> bool:
+        """Whether one kernel can run these layers, which are convex."""
+        results = self.wiring.results(positions)
+        if len(positions) > MOST_LAYERS or len(results) > MOST_RESULTS:
+            return False
+        if factorial(len(results)) > MOST_ORDERS and self._orders(results) > MOST_ORDERS:
+            return False
+        if len(self._reductions(positions)) > 1 or self.ill_placed(positions, results):
+            return False
+        return len(self.reads(positions)) <= MOST_INPUTS
+
+    def _reductions(self, positions: Iterable[int]) -> set[tuple[int, int]]:
+        """The number of rows and their length, of each kind of reduction among these layers."""
+        found = {self.layers[position].reduction for position in positions}
+        return {shape for shape in found if shape is not None}
+
+    def _orders(self, results: Iterable[str]) -> int:
+        """At least the number of orders of results that may look the same."""
+        looks: Counter[tuple[str, int]] = Counter()
+        for name in results:
+            position, slot = self._writer(name)
+            looks[self.wiring.layers[position].fingerprint, slot] += 1
+        return prod(map(factorial, looks.values()))
+
+    def _writer(self, name: str) -> tuple[int, int]:
+        """The layer that writes a value, and which of its results it is."""
+        position = self.wiring.writers[name]
+        return position, self.wiring.graph.nodes[position].outputs.index(name)

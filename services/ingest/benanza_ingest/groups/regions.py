@@ -1,0 +1,121 @@
+"""Regions: convex parts of the graph that one generated kernel can compute by index arithmetic.
+
+Other calls may take the ends of a region: a product computes what follows it in its epilogue,
+attention reads its operands in place, and a kernel may be faster if it doesn't move as well as
+reduce. So there are further regions without these ends.
+"""
+
+from collections.abc import Iterable, Set
+
+from benanza_ingest.groups.fusible import Role
+from benanza_ingest.groups.fusible_graph import FusibleGraph
+from benanza_ingest.groups.partition import Positions, partition
+from benanza_ingest.groups.wiring import Wiring
+
+RULE = "region"
+
+IN_PLACE = frozenset("Expand Gather Slice Split Transpose".split())
+"""Movements of operands that attention reads where they are."""
+
+
+def propose(wiring: Wiring, epilogues: Iterable[Positions]) -> list[Positions]:
+    """Positions of the layers of each region, ascending.
+
+    `epilogues` are products with what libraries compute in their epilogues.
+    """
+    graph = FusibleGraph(wiring)
+    chains: dict[int, list[Positions]] = {}
+    for chain in epilogues:
+        chains.setdefault(chain[0], []).append(chain)
+    behind: dict[int, list[list[Positions]]] = {}
+    for found in chains.values():
+        behind.setdefault(found[0][1], []).append(found)
+    without = graph.views | _computed_by_convolutions(wiring, chains.values())
+    proposed: dict[Positions, None] = {}
+    for parts in partition(graph, without):
+        whole = tuple(sorted([position for part in parts for position in part]))
+        for positions in dict.fromkeys((whole, *parts)):
+            if graph.weight(positions) > 1:
+                for part in _without_ends(graph, positions, behind):
+                    if not without.issuperset(part) and graph.is_runnable(part):
+                        proposed[part] = None
+    return list(proposed)
+
+
+def _computed_by_convolutions(wiring: Wiring, products: Iterable[list[Positions]]) -> set[int]:
+    """The layers in epilogues of convolutions, which libraries compute well.
+
+    Activations that are written out are not among them.
+    """
+    found: set[int] = set()
+    for chains in products:
+        product, *followers = chains[-1]
+        if wiring.layers[product].op == "Conv" and len(followers) == len(chains):
+            found.update(followers)
+    return found
+
+
+def _without_ends(
+    graph: FusibleGraph, positions: Positions, behind: dict[int, list[list[Positions]]]
+) -> list[Positions]:
+    """A region, and what is left of it without its ends, as far as that is several layers.
+
+    `behind` holds the epilogues of each product by the first layer behind the product.
+    """
+    inside = frozenset(positions)
+    chains = [found for position in positions for found in behind.get(position, ())]
+    shortest = {at for found in chains for at in found[0][1:]}
+    longest = {at for found in chains for at in found[-1][1:]}
+    moving = {at for at in positions if graph.layers[at].role in (Role.VIEW, Role.MOVEMENT)}
+    in_place = {at for at in moving if _is_in_place(graph, at)}
+    unreduced = {at for at in positions if graph.layers[at].reduction is None}
+    before = (set[int](), shortest, longest, longest | moving, unreduced)
+    heads = dict.fromkeys([_head(graph, positions, ends) for ends in before])
+    tails = dict.fromkeys([_tail(graph, positions, ends) for ends in (set(), in_place, moving)])
+    tails[inside - _head(graph, positions, unreduced)] = None
+    parts = dict.fromkeys([inside - head - tail for head in heads for tail in tails])
+    trimmed = dict.fromkeys([_without_views(graph, part) for part in parts])
+    return [part for part in trimmed if graph.weight(part) > 1]
+
+
+def _is_in_place(graph: FusibleGraph, position: int) -> bool:
+    return position in graph.views or graph.layers[position].operator.op_type in IN_PLACE
+
+
+def _head(graph: FusibleGraph, positions: Positions, wanted: set[int]) -> frozenset[int]:
+    """Those of the wanted layers that read from no other layer of the region; no views alone."""
+    found, others = set[int](), set(positions)
+    for position in positions if wanted else ():
+        if position in wanted and others.isdisjoint(graph.before[position]):
+            found.add(position)
+            others.remove(position)
+    return frozenset(found if graph.weight(found) else ())
+
+
+def _tail(graph: FusibleGraph, positions: Positions, wanted: set[int]) -> frozenset[int]:
+    """Those of the wanted layers that no other layer of the region reads; no views alone."""
+    found, read = set[int](), set[int]()
+    for position in reversed(positions) if wanted else ():
+        if position in wanted and position not in read:
+            found.add(position)
+        else:
+            read.update(graph.before[position])
+    return frozenset(found if graph.weight(found) else ())
+
+
+def _without_views(graph: FusibleGraph, positions: Set[int]) -> Positions:
+    """The layers without views at the ends, which take no time.
+
+    A view of a value that another layer reads as it is stays, since it is read only once.
+    """
+    wiring, left = graph.wiring, set(positions)
+    for position in sorted(positions):
+        if position in graph.views and left.isdisjoint(graph.before[position]):
+            left.remove(position)
+            if wiring.graph.nodes[position].inputs[0] in graph.reads(left):
+                left.add(position)
+    for position in sorted(left, reverse=True):
+        names = filter(None, wiring.graph.nodes[position].outputs)
+        if position in graph.views and all(left.isdisjoint(wiring.readers[n]) for n in names):
+            left.remove(position)
+    return tuple(sorted(left))

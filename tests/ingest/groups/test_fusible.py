@@ -1,0 +1,115 @@
+"""Which layers may be in a region, and the rows of reductions."""
+
+import pytest
+
+from benanza_ingest.groups.fusible import Fusible, Role, fusible
+from benanza_ingest.groups.rows import rows_of
+from tests.ingest.onnx_text import extracted
+
+HEAD = (
+    "g (float[2,6,4,8] x, float[2,6,4,8] z, int64[3] places, int64[2] pads, bool[4,8] mask)"
+    " => (y) <float[6] k = [\"location\": \"w\"], float[8] s = [\"location\": \"w\"],"
+    " float[9,8] table = [\"location\": \"w\"], int64[1] last = {{-1}}, int64[2] fixed = {{3, 0}},"
+    " int64[2] two = {{1, 3}}, int64[0] none = {{}}, float[3] g = [\"location\": \"w\"]> {{ {} }}"
+)  # fmt: skip
+
+
+def only(body: str, opset: int = 23) -> Fusible | None:
+    return fusible(extracted(HEAD.format(body), opset).layers[-1])
+
+
+@pytest.mark.parametrize(
+    ("body", "role"),
+    [
+        ("y = Add(x, z)", Role.ELEMENTWISE),
+        ("y = Where(mask, x, z)", Role.ELEMENTWISE),
+        ("y = Cast<to = 10>(x)", Role.ELEMENTWISE),
+        ("y = BatchNormalization(x, k, k, k, k)", Role.ELEMENTWISE),
+        ("y = Transpose<perm = [0, 2, 1, 3]>(x)", Role.MOVEMENT),
+        ("y = Gather<axis = 1>(x, fixed)", Role.MOVEMENT),
+        ("y = Concat<axis = 1>(x, z)", Role.MOVEMENT),
+        ("y = Reshape(x, last)", Role.VIEW),
+        ("y = Transpose<perm = [0, 1, 2, 3]>(x)", Role.VIEW),
+        ("y = Softmax(x)", Role.REDUCTION),
+        ("y = LayerNormalization(x, s)", Role.REDUCTION),
+    ],
+)
+def test_what_may_be_in_a_region(body: str, role: Role) -> None:
+    found = only(body)
+    assert found is not None
+    assert found.role is role
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = MatMul(x, z)",
+        "y = Gather<axis = 1>(x, places)",  # which elements isn't known
+        "y = Gather(table, places)",
+        "y = Pad(mask, pads, , last)",
+        'y = Pad<mode = "reflect">(mask, pads)',
+        "n, mean = LayerNormalization(x, s) y = Add(n, mean)",
+        "y = CumSum(x, last)",
+        "y = ArgMax(x)",
+        "y = NonZero(x)",
+        "y = GlobalAveragePool(x)",
+    ],
+)
+def test_what_may_not(body: str) -> None:
+    layers = extracted(HEAD.format(body), 23).layers
+    assert fusible(layers[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "inner", "opset"),
+    [
+        ("y = Softmax(x)", {3}, 23),
+        ("y = Softmax<axis = 2>(x)", {2, 3}, 11),
+        ("y = Softmax(x)", {1, 2, 3}, 11),
+        ("y = LpNormalization<axis = 1>(x)", {1}, 23),
+        ("y = LayerNormalization<axis = 2>(x, z)", {2, 3}, 23),
+        ("y = RMSNormalization(x, s)", {3}, 23),
+        ("y = InstanceNormalization(x, k, k)", {2, 3}, 23),
+        ("y = ReduceMean(x, two)", {1, 3}, 23),
+        ("y = ReduceMean(x, none)", {0, 1, 2, 3}, 23),
+        ("y = ReduceMean<axes = [-1]>(x)", {3}, 13),
+        ("y = ReduceMean(x)", {0, 1, 2, 3}, 13),
+    ],
+)
+def test_the_rows_of_a_reduction(body: str, inner: set[int], opset: int) -> None:
+    found = only(body, opset)
+    assert found is not None
+    assert found.reads == rows_of((2, 6, 4, 8), frozenset(inner))
+    sizes = dict(enumerate((2, 6, 4, 8)))
+    count = length = 1
+    for axis, size in sizes.items():
+        count, length = (count, length * size) if axis in inner else (count * size, length)
+    assert found.reduction == (count, length)
+
+
+def test_the_rows_that_a_reduction_writes() -> None:
+    kept, dropped = only("y = ReduceMax(x, last)"), only("y = ReduceMax<keepdims = 0>(x, last)")
+    assert kept is not None
+    assert dropped is not None
+    assert kept.writes == rows_of((2, 6, 4, 1), frozenset((3,)))
+    assert dropped.writes == rows_of((2, 6, 4), frozenset())
+
+
+def test_the_rows_of_groups_of_channels() -> None:
+    text = HEAD.format("y = GroupNormalization<num_groups = 3>(x, k, k)")
+    typed = text.replace("(y)", "(float[2,6,4,8] y)")  # onnx doesn't infer it
+    found = fusible(extracted(typed, 23).layers[-1])
+    assert found is not None
+    assert found.reduction == (6, 64)
+    assert found.reads == (((2, 3),), ((3, 1), (2, 0)), ((4, 0),), ((8, 0),))
+
+
+def test_a_reduction_over_unknown_axes() -> None:
+    assert only("y = ReduceSum(x, places)") is None
+    assert only("y = ReduceSum<noop_with_empty_axes = 1>(x)") is None
+
+
+def test_what_is_read_element_by_element() -> None:
+    found = only("y = Reshape(x, last)")
+    assert found is not None
+    assert found.data == (0,)

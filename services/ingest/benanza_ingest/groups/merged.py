@@ -1,7 +1,7 @@
 """Products of one operand by several constants, such as queries, keys and values, as one call.
 
-The constants side by side are one operand, so that a library multiplies once; each product is a
-part of the result. The same holds for convolutions of one geometry, and with a bias added to each.
+Constants of one shape are a batch, with which a library multiplies once; each product is a result
+of its own. The same holds with a bias added to each.
 """
 
 from collections import Counter, defaultdict
@@ -39,7 +39,7 @@ def _look(wiring: Wiring, position: int, layer: ExtractedLayer) -> object:
     """What a product has to have in common with another; None if it can't be merged."""
     if layer.layer is None or layer.domain or layer.kind != "compute":
         return None
-    if layer.op not in ("Conv", "Gemm", "MatMul"):
+    if layer.op not in ("Gemm", "MatMul"):
         return None
     names, operator, constants = (
         wiring.node(position).inputs,
@@ -50,15 +50,9 @@ def _look(wiring: Wiring, position: int, layer: ExtractedLayer) -> object:
         return None
     weight = layer.layer.tensors[operator.inputs[1]]
     given = sum(index != OMITTED for index in operator.inputs)
-    if layer.op == "Conv":
-        if any(a.name == "group" and a.value != 1 for a in operator.attributes):
-            return None
-        kept: tuple[int, ...] = weight.shape[1:]
-    elif len(weight.shape) != 2:
+    if len(weight.shape) != 2:
         return None
-    else:
-        kept = ()
-    return layer.op, names[0], operator.attributes, weight.dtype, kept, given
+    return layer.op, names[0], operator.attributes, weight.dtype, weight.shape, given
 
 
 def _chunks(wiring: Wiring, products: Sequence[int]) -> Iterator[list[int]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from statistics import median
 
+import msgspec
 import networkx
 from rich.console import Console
 from rich.table import Table
@@ -51,14 +52,21 @@ SHARING = 5
 
 SMALL = 20
 LARGE = 10_000
+LONGEST = 4
+"""The layers of the longest group where groups overlap all along a model."""
+
 REPEATS = 31
 
 
 def main() -> None:
-    """Prints two tables: the cost by the number of models, and that of one large model."""
+    """Prints the cost by the number of models, and that of one large model: with groups that
+    overlap within small blocks, and with groups that overlap all along the model.
+    """
     console = Console()
     console.print(_by_number_of_models())
-    console.print(_large_model())
+    model = _residual_model(0, LARGE, "large")
+    console.print(_large_model(model))
+    console.print(_large_model(msgspec.structs.replace(model, groups=_everywhere(LARGE, "large"))))
 
 
 def _by_number_of_models() -> Table:
@@ -78,9 +86,8 @@ def _by_number_of_models() -> Table:
     return table
 
 
-def _large_model() -> Table:
+def _large_model(model: ModelIngested) -> Table:
     """Layers all different and all measured, and all in groups that are measured as well."""
-    model = _residual_model(0, LARGE, "large")
     table = Table(title=f"A model of {LARGE:,} layers and {len(model.groups):,} groups, all known")
     for column in ("", "bounds moved", "ms", "ratio to networkx"):
         table.add_column(column, justify="right")
@@ -175,16 +182,30 @@ def _residual_model(index: int, layers: int, weights: str) -> ModelIngested:
         layers=tuple(LayerUse(n, "") for n in range(layers)),
         edges=tuple(edges),
         groups=tuple(
-            Group(
-                fingerprint=_fingerprint(weights, first, count),
-                rule="conv",
-                layers=tuple(range(first, first + count)),
-                flops=10**6 * count,
-                bytes=10**5,
-            )
+            _group(weights, first, count)
             for first in range(0, layers - size + 1, size)
             for count in range(2, size)
         ),
+    )
+
+
+def _everywhere(layers: int, weights: str) -> tuple[Group, ...]:
+    """All groups of successive layers, which have several results where the model branches."""
+    return tuple(
+        _group(weights, first, count)
+        for first in range(layers)
+        for count in range(2, LONGEST + 1)
+        if first + count <= layers
+    )
+
+
+def _group(weights: str, first: int, count: int) -> Group:
+    return Group(
+        fingerprint=_fingerprint(weights, first, count),
+        rule="conv",
+        layers=tuple(range(first, first + count)),
+        flops=10**6 * count,
+        bytes=10**5,
     )
 
 

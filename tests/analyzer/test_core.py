@@ -13,7 +13,7 @@ from benanza_analyzer import blocks, core
 from benanza_analyzer.bound import lower_bound
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.measurements import NOT_MEASURED
-from benanza_analyzer.models.cover import Choice
+from benanza_analyzer.models.cover import ComponentCover
 from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_schemas import codec
 from benanza_schemas.events import BoundUpdated, LayerMeasured, Missing, ModelIngested, event_id
@@ -327,7 +327,7 @@ def test_a_cover_that_is_not_proven_to_be_the_cheapest_is_logged_once(
     analyzer = Analyzer()
     handle_all(analyzer, [CHAIN, measured("b", variant(2.0))])
     assert caplog.messages == []
-    monkeypatch.setattr(blocks, "cheapest_groups", lambda shape, times_us: Choice((), 2.5))
+    monkeypatch.setattr(blocks, "cheapest_groups", lambda shape, times_us: ComponentCover((), 2.5))
     handle_all(analyzer, [measured("a", variant(3.0)), measured("c", variant(1.0))])
     assert [message.split(" is not proven")[0] for message in caplog.messages] == [
         f"the bound of model {CHAIN.model_id} at fp32 under {accounting}, with fusion,"

@@ -93,11 +93,12 @@ def _apart(counted: Counted, times: Sequence[float]) -> tuple[list[_Group], dict
     gaps = {}
     for index, (shape, blocks, places) in enumerate(counted.components):
         chosen, gap_us = cheapest_groups(shape, tuple(times[blocks]))
-        if gap_us:
-            gaps.update({(index, at): gap_us for at in range(len(places))})
+        at_places = [((index, at), groups) for at, groups in enumerate(places)]
         for group in chosen:
             block = blocks.start + shape.size + group
-            found += [_Group((index, at), each[group], block) for at, each in enumerate(places)]
+            found += [_Group(place, groups[group], block) for place, groups in at_places]
+        if gap_us:
+            gaps.update({place: gap_us for place, _ in at_places})
     return found, gaps
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.models import cover, packing
-from benanza_analyzer.models.cover import Choice, cheapest_groups, component_shape
+from benanza_analyzer.models.cover import ComponentCover, cheapest_groups, component_shape
 from tests.examples import examples
 
 Groups = tuple[tuple[int, ...], ...]
@@ -181,8 +181,8 @@ def test_what_the_search_leaves_open_is_said() -> None:
 
 def test_a_layer_without_a_time_is_covered_by_its_group() -> None:
     pair = component_shape(2, ((0, 1),))
-    assert cheapest_groups(pair, (1.0, math.inf, 100.0)) == Choice((0,), 0.0)
-    assert cheapest_groups(pair, (1.0, math.inf, math.inf)) == Choice((), 0.0)
+    assert cheapest_groups(pair, (1.0, math.inf, 100.0)) == ComponentCover((0,), 0.0)
+    assert cheapest_groups(pair, (1.0, math.inf, math.inf)) == ComponentCover((), 0.0)
 
 
 def test_fewer_missing_layers_come_before_less_time() -> None:

@@ -50,7 +50,7 @@ Traces = tuple[tuple[int, tuple[int, ...]], ...]
 """How each set of a table came about: from which set of the table before, with which groups."""
 
 
-class Choice(NamedTuple):
+class ComponentCover(NamedTuple):
     """The groups in a cover, as indices; all other layers are blocks of their own.
 
     `gap_us` is how much time a cheaper cover could save at most: zero if there is none, infinite
@@ -178,7 +178,7 @@ def _borders(count: int, options: Sequence[tuple[int, ...]]) -> list[int]:
     return borders
 
 
-def cheapest_groups(shape: ComponentShape, times_us: tuple[float, ...]) -> Choice:
+def cheapest_groups(shape: ComponentShape, times_us: tuple[float, ...]) -> ComponentCover:
     """The cheapest cover of the component.
 
     `times_us` holds the time of each block of the shape in microseconds: zero for a layer that
@@ -191,7 +191,7 @@ def cheapest_groups(shape: ComponentShape, times_us: tuple[float, ...]) -> Choic
     return find(shape, times_us)
 
 
-def _cheapest(shape: ComponentShape, times_us: tuple[float, ...]) -> Choice:
+def _cheapest(shape: ComponentShape, times_us: tuple[float, ...]) -> ComponentCover:
     times = (*times_us, 0.0)
     table: Table = ((0, 0),)
     passed = []
@@ -207,7 +207,7 @@ def _cheapest(shape: ComponentShape, times_us: tuple[float, ...]) -> Choice:
     gap_us = 0.0
     if not all(each.complete for each in passed):
         found, gap_us = _packed(shape, times, tuple(found))
-    return Choice(tuple([shape.options[option][1] for option in found]), gap_us)
+    return ComponentCover(tuple([shape.options[option][1] for option in found]), gap_us)
 
 
 # A measurement changes few of a model's components; the others are looked up here.

@@ -1,4 +1,4 @@
-"""Finds attention in a graph: around each softmax, and where ONNX's own operator stands."""
+"""Finds attention around a softmax, and where ONNX's own operator stands."""
 
 from collections.abc import Mapping
 from math import prod, sqrt
@@ -85,20 +85,21 @@ class Match(NamedTuple):
     result: Placed
 
 
-def find(wiring: Wiring, writers: Mapping[str, int]) -> list[Match]:
-    """All attentions of a graph."""
-    found = []
-    for position, layer in enumerate(wiring.layers):
-        if layer.kind != "compute" or layer.domain:
-            continue
-        match = None
-        if layer.op == "Softmax":
-            match = _written_out(wiring, writers, position)
-        elif layer.op == "Attention":
-            match = _operator(wiring, position)
-        if match is not None:
-            found.append(match)
-    return found
+def find(wiring: Wiring, writers: Mapping[str, int], position: int) -> Match | None:
+    """The attention whose softmax, or whose operator, the layer at a position is."""
+    layer = wiring.layers[position]
+    if layer.kind != "compute" or layer.domain:
+        return None
+    match = None
+    if layer.op == "Softmax":
+        match = _written_out(wiring, writers, position)
+    elif layer.op == "Attention":
+        match = _operator(wiring, position)
+    if match is None:
+        return None
+    # A file can say something else of the result than its operators do.
+    said = shape_of(wiring, wiring.node(match.members[-1]).outputs[0])
+    return match if match.result.shape() == said else None
 
 
 def _written_out(wiring: Wiring, writers: Mapping[str, int], softmax: int) -> Match | None:
@@ -175,7 +176,8 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
     shapes = [shape_of(wiring, name) for name in node.inputs[:3]]
     for at, (count, shape) in enumerate(zip(counts, shapes, strict=True)):
         if len(shape) == 3:
-            assert isinstance(count, int), "ONNX wants the heads where there are three axes"
+            if not isinstance(count, int):
+                return None
             shapes[at] = shape[0], count, shape[1], shape[2] // count
     (batch, heads, queries, size), (*_, keys, width) = shapes[0], shapes[2]
     operands = [

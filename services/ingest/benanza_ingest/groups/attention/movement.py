@@ -50,8 +50,14 @@ def may_move(wiring: Wiring, position: int) -> bool:
 def moved(wiring: Wiring, position: int, result: str, view: Placed) -> Placed | None:
     """Where the elements of a result are, after a layer for which `may_move` holds.
 
-    `view` says where its input's are. None if strides don't say it.
+    `view` says where its input's are. None if strides don't say it, or if a file says something
+    else of the result than the layer does.
     """
+    found = _moved(wiring, position, result, view)
+    return found if found is None or found.shape() == shape_of(wiring, result) else None
+
+
+def _moved(wiring: Wiring, position: int, result: str, view: Placed) -> Placed | None:
     layer, node = wiring.layers[position], wiring.node(position)
     shape = shape_of(wiring, result)
     if layer.kind == "view":

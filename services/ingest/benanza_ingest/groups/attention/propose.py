@@ -5,7 +5,7 @@ further groups with the layers before that only move elements or scale them, and
 of the result.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -63,23 +63,33 @@ def propose(wiring: Wiring) -> list[Proposal]:
     }
     proposals: dict[tuple[int, ...], Proposal] = {}
     forms: dict[object, Form | None] = {}
-    for found in find(wiring, writers):
-        paths = [
-            _path(wiring, writers, operand.name, scaled=at in SCALED)
-            for at, operand in enumerate(found.operands)
-        ]
-        alone = [_first_of_last_scales(wiring, path) for path in paths]
-        masks = {writers[term.name] for term in found.terms if term.name in writers}
-        tails = _tails(wiring, found)
-        for starts in (alone, [0] * len(paths)):
-            read = _in_place(wiring, found, paths, starts, masks)
-            if read is None:
-                continue
-            for tail in tails:
-                proposal = _proposal(wiring, forms, found, read, tail)
-                if proposal is not None and len(proposal.positions) > 1:
-                    proposals.setdefault(proposal.positions, proposal)
+    for position in range(len(wiring.layers)):
+        try:
+            found = find(wiring, writers, position)
+            for proposal in _proposals(wiring, writers, forms, found) if found else ():
+                proposals.setdefault(proposal.positions, proposal)
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            # A file can contradict an operator's definition in too many ways to list.
+            continue
     return list(proposals.values())
+
+
+def _proposals(
+    wiring: Wiring, writers: Mapping[str, int], forms: dict[object, Form | None], found: Match
+) -> Iterator[Proposal]:
+    paths = [
+        _path(wiring, writers, operand.name, scaled=at in SCALED)
+        for at, operand in enumerate(found.operands)
+    ]
+    alone = [_first_of_last_scales(wiring, path) for path in paths]
+    masks = {writers[term.name] for term in found.terms if term.name in writers}
+    tails = _tails(wiring, found)
+    for starts in (alone, [0] * len(paths)):
+        read = _in_place(wiring, found, paths, starts, masks)
+        for tail in tails:
+            proposal = None if read is None else _proposal(wiring, forms, found, read, tail)
+            if proposal is not None and len(proposal.positions) > 1:
+                yield proposal
 
 
 def _path(

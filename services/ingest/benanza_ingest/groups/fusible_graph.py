@@ -16,7 +16,7 @@ MOST_ORDERS = 24
 
 
 class FusibleGraph:
-    """The fusible layers of a model by position, and which of them are views.
+    """The fusible layers of a model by position; which of them are views, or move at most.
 
     `before` holds for each layer the fusible layers whose results it reads, ascending. `rows` holds
     the rows of values that depend on a reduction in their region.
@@ -33,6 +33,8 @@ class FusibleGraph:
             if found is not None:
                 self.layers[position] = found
         self.views = {at for at, layer in self.layers.items() if layer.role is Role.VIEW}
+        moving = (Role.VIEW, Role.MOVEMENT)
+        self.moving = {at for at, layer in self.layers.items() if layer.role in moving}
         self.before: list[list[int]] = [[] for _ in wiring.layers]
         for source, target in wiring.edges:
             if source in self.layers:
@@ -54,8 +56,8 @@ class FusibleGraph:
 
         A kernel goes from row to row, so each result has an element for each of the rows'.
         """
-        shapes = self._reductions(positions)
         found = []
+        shapes = self._reductions(positions)
         for name in results if shapes else ():
             position, slot = self._writer(name)
             size = prod(self.layers[position].shapes[slot])

@@ -8,22 +8,24 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from math import factorial, prod
 
-from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.groups.epilogue import step
 from benanza_ingest.groups.fusible_graph import MOST_ORDERS, MOST_RESULTS
 from benanza_ingest.groups.wiring import Wiring
-from benanza_schemas.layer import OMITTED
+from benanza_schemas.layer import OMITTED, Layer
 
 RULE = "merged"
+
+_PRODUCTS = frozenset(("Gemm", "MatMul"))
 
 
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the products of one operand, and of those with the sum behind each."""
     siblings: dict[object, list[int]] = defaultdict(list)
     for position, layer in enumerate(wiring.layers):
-        look = _look(wiring, position, layer)
-        if look is not None:
-            siblings[look].append(position)
+        if layer.op in _PRODUCTS and layer.layer is not None and not layer.domain:
+            look = _look(wiring, position, layer.layer)
+            if look is not None:
+                siblings[look].append(position)
     groups: list[tuple[int, ...]] = []
     for products in siblings.values():
         for group in _chunks(wiring, products):
@@ -35,24 +37,18 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     return groups
 
 
-def _look(wiring: Wiring, position: int, layer: ExtractedLayer) -> object:
+def _look(wiring: Wiring, position: int, layer: Layer) -> object:
     """What a product has to have in common with another; None if it can't be merged."""
-    if layer.layer is None or layer.domain or layer.kind != "compute":
+    constants = wiring.graph.constants
+    first, *others = wiring.node(position).inputs
+    if first in constants or any(name and name not in constants for name in others):
         return None
-    if layer.op not in ("Gemm", "MatMul"):
-        return None
-    names, operator, constants = (
-        wiring.node(position).inputs,
-        layer.layer.operators[0],
-        wiring.graph.constants,
-    )
-    if names[0] in constants or any(name and name not in constants for name in names[1:]):
-        return None
-    weight = layer.layer.tensors[operator.inputs[1]]
-    given = sum(index != OMITTED for index in operator.inputs)
+    operator = layer.operators[0]
+    weight = layer.tensors[operator.inputs[1]]
     if len(weight.shape) != 2:
         return None
-    return layer.op, names[0], operator.attributes, weight.dtype, weight.shape, given
+    has_bias = len(operator.inputs) > 2 and operator.inputs[2] != OMITTED
+    return operator.op_type, first, operator.attributes, weight.dtype, weight.shape, has_bias
 
 
 def _chunks(wiring: Wiring, products: Sequence[int]) -> Iterator[list[int]]:

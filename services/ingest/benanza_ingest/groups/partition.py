@@ -80,10 +80,10 @@ def _flows(
     `near` are the layers before it in its region, `shape` is that of the region's rows.
     """
     wiring, fusible = graph.wiring, graph.layers[at]
-    layer, node = wiring.layers[at].layer, wiring.graph.nodes[at]
-    assert layer is not None, "fusible layers are known"
     if shape is None and fusible.reduction is None:
         return True
+    layer, node = wiring.layers[at].layer, wiring.graph.nodes[at]
+    assert layer is not None, "fusible layers are known"
     given = [graph.rows.get(n) if wiring.writers.get(n) in near else None for n in node.inputs]
     try:
         found = rows_after(layer, fusible, given, at)

@@ -7,7 +7,6 @@ reduce. So there are further regions without these ends.
 
 from collections.abc import Iterable, Set
 
-from benanza_ingest.groups.fusible import Role
 from benanza_ingest.groups.fusible_graph import FusibleGraph
 from benanza_ingest.groups.partition import Positions, partition
 from benanza_ingest.groups.wiring import Wiring
@@ -64,15 +63,20 @@ def _without_ends(
     """
     inside = frozenset(positions)
     chains = [found for position in positions for found in behind.get(position, ())]
-    shortest = {at for found in chains for at in found[0][1:]}
-    longest = {at for found in chains for at in found[-1][1:]}
-    moving = {at for at in positions if graph.layers[at].role in (Role.VIEW, Role.MOVEMENT)}
-    in_place = {at for at in moving if _is_in_place(graph, at)}
-    unreduced = {at for at in positions if graph.layers[at].reduction is None}
-    before = (set[int](), shortest, longest, longest | moving, unreduced)
-    heads = dict.fromkeys([_head(graph, positions, ends) for ends in before])
-    tails = dict.fromkeys([_tail(graph, positions, ends) for ends in (set(), in_place, moving)])
-    tails[inside - _head(graph, positions, unreduced)] = None
+    shortest = frozenset([at for found in chains for at in found[0][1:]])
+    longest = frozenset([at for found in chains for at in found[-1][1:]])
+    moving = inside.intersection(graph.moving)
+    in_place = frozenset([at for at in moving if _is_in_place(graph, at)])
+    unreduced = frozenset([at for at in positions if graph.layers[at].reduction is None])
+    heads, tails = {frozenset[int](): None}, {frozenset[int](): None}
+    for ends in dict.fromkeys((shortest, longest, longest | moving, unreduced)):
+        if ends and ends != inside:
+            heads[_head(graph, positions, ends)] = None
+    for ends in dict.fromkeys((in_place, moving)):
+        if ends and ends != inside:
+            tails[_tail(graph, positions, ends)] = None
+    if unreduced != inside:
+        tails[inside - _head(graph, positions, unreduced)] = None
     parts = dict.fromkeys([inside - head - tail for head in heads for tail in tails])
     trimmed = dict.fromkeys([_without_views(graph, part) for part in parts])
     return [part for part in trimmed if graph.weight(part) > 1]
@@ -82,20 +86,20 @@ def _is_in_place(graph: FusibleGraph, position: int) -> bool:
     return position in graph.views or graph.layers[position].operator.op_type in IN_PLACE
 
 
-def _head(graph: FusibleGraph, positions: Positions, wanted: set[int]) -> frozenset[int]:
+def _head(graph: FusibleGraph, positions: Positions, wanted: Set[int]) -> frozenset[int]:
     """Those of the wanted layers that read from no other layer of the region; no views alone."""
     found, others = set[int](), set(positions)
-    for position in positions if wanted else ():
+    for position in positions:
         if position in wanted and others.isdisjoint(graph.before[position]):
             found.add(position)
             others.remove(position)
     return frozenset(found if graph.weight(found) else ())
 
 
-def _tail(graph: FusibleGraph, positions: Positions, wanted: set[int]) -> frozenset[int]:
+def _tail(graph: FusibleGraph, positions: Positions, wanted: Set[int]) -> frozenset[int]:
     """Those of the wanted layers that no other layer of the region reads; no views alone."""
     found, read = set[int](), set[int]()
-    for position in reversed(positions) if wanted else ():
+    for position in reversed(positions):
         if position in wanted and position not in read:
             found.add(position)
         else:
@@ -109,13 +113,13 @@ def _without_views(graph: FusibleGraph, positions: Set[int]) -> Positions:
     A view of a value that another layer reads as it is stays, since it is read only once.
     """
     wiring, left = graph.wiring, set(positions)
-    for position in sorted(positions):
-        if position in graph.views and left.isdisjoint(graph.before[position]):
+    for position in sorted(graph.views.intersection(positions)):
+        if left.isdisjoint(graph.before[position]):
             left.remove(position)
             if wiring.graph.nodes[position].inputs[0] in graph.reads(left):
                 left.add(position)
-    for position in sorted(left, reverse=True):
+    for position in sorted(graph.views.intersection(left), reverse=True):
         names = filter(None, wiring.graph.nodes[position].outputs)
-        if position in graph.views and all(left.isdisjoint(wiring.readers[n]) for n in names):
+        if all(left.isdisjoint(wiring.readers[name]) for name in names):
             left.remove(position)
     return tuple(sorted(left))

@@ -180,18 +180,18 @@ SUMS = {
     "layer norm of a sum": group(
         'g (float[3,5,12] x, float[3,5,12] z) => (y) <float[12] s = ["location": "w"],'
         ' float[12] b = ["location": "w"]> { a = Add(x, z) y = LayerNormalization(a, s, b) }',
-        "norm",
+        "region",
     ),
     "rms norm of a sum": group(
         'g (float[3,1500] x, float[3,1500] z) => (y) <float[1500] s = ["location": "w"]>'
         "{ a = Add(x, z) y = RMSNormalization(a, s) }",
-        "norm",
+        "region",
         opset=23,
     ),
     "layer norm of twice the same": group(
         'g (float[3,5,12] x) => (y) <float[5,12] s = ["location": "w"]>'
         "{ a = Add(x, x) y = LayerNormalization<axis=1>(a, s) }",
-        "norm",
+        "region",
     ),
 }
 

@@ -46,7 +46,7 @@ class Reshaped(_Value, frozen=True):
     input: int
 
 
-class Strided(_Value, frozen=True):
+class Reindexed(_Value, frozen=True):
     """The element of `input` whose index on each of its axes is `start + step · i`.
 
     `i` is the index on the axis of the result that is named; there is none (-1) where the index is
@@ -115,7 +115,7 @@ RegionValue = (
     | AxisIndex
     | Pointwise
     | Reshaped
-    | Strided
+    | Reindexed
     | Concatenated
     | Rolled
     | Padded

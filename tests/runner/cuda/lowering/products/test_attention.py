@@ -5,6 +5,7 @@ import pytest
 
 from benanza_runner.cuda.calls import Attention, RowNormalisation
 from benanza_runner.cuda.lowering.lower import lower, reads
+from benanza_runner.cuda.lowering.norms import is_norm_of_sum
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator, Tensor
@@ -59,7 +60,7 @@ def test_a_model_exported_otherwise_has_the_same_calls(name: str) -> None:
 def test_a_sum_with_its_norm_is_one_call() -> None:
     """One adds two results; the first of the model adds places, which are weights."""
     fixed = []
-    for layer in groups("transformers-bert", "norm"):
+    for layer in filter(is_norm_of_sum, groups("transformers-bert", "region")):
         call, operands, constants = lower(layer, random_inputs(layer, "fp16"))
         assert isinstance(call, RowNormalisation)
         assert call.residual

@@ -17,9 +17,9 @@ from benanza_runner.cuda.calls.region import (
     Pointwise,
     Reduced,
     Region,
+    Reindexed,
     Reshaped,
     Rolled,
-    Strided,
 )
 from benanza_runner.cuda.elements import IN_MEMORY, variable
 from benanza_runner.cuda.kernels.regions.body import (
@@ -80,7 +80,7 @@ class Elements:
                 inputs = self._region.values[found.input]
                 index = flattened(at, found.shape)
                 return self.element(found.input, unflattened(index, inputs.shape), body, reduce)
-            case Strided():
+            case Reindexed():
                 moved = tuple(
                     number(start) if axis < 0 else total((at[axis], step), constant=start)
                     for axis, start, step in zip(found.axes, found.starts, found.steps, strict=True)

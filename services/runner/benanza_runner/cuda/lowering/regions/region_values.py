@@ -15,9 +15,9 @@ from benanza_runner.cuda.calls.region import (
     Pointwise,
     Reduced,
     RegionValue,
+    Reindexed,
     Reshaped,
     Rolled,
-    Strided,
 )
 
 
@@ -112,9 +112,9 @@ class RegionValues:
     def _rolled(self, numbers: Sequence[int], axis: int, shape: Shape) -> Rolled | None:
         """Two parts of a value, the second first, as that value rolled; None if they are not."""
         parts = [self.values[each] for each in numbers]
-        if len(parts) != 2 or not all(isinstance(part, Strided) for part in parts):
+        if len(parts) != 2 or not all(isinstance(part, Reindexed) for part in parts):
             return None
-        first, second = (part for part in parts if isinstance(part, Strided))
+        first, second = (part for part in parts if isinstance(part, Reindexed))
         shift = first.starts[axis] if axis < len(first.starts) else 0
         starts = tuple(shift if at == axis else 0 for at in range(len(shape)))
         alike = (
@@ -157,7 +157,7 @@ class RegionValues:
         steps: tuple[int, ...] = (),
     ) -> int:
         starts, steps = starts or (0,) * len(axes), steps or (1,) * len(axes)
-        return self._add(Strided(shape, self.element(number), number, axes, starts, steps))
+        return self._add(Reindexed(shape, self.element(number), number, axes, starts, steps))
 
     def _add(self, value: RegionValue) -> int:
         if value not in self._numbers:

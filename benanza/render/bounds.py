@@ -179,12 +179,15 @@ def _above(bound: ModelBound, systems: SystemNames) -> list[str]:
 
 def _slowed(bound: ModelBound, systems: SystemNames) -> list[str]:
     """What may make a bound too high."""
-    if not bound.slowed.calls:
+    slowed = bound.slowed
+    if not slowed.calls:
         return []
-    calls = plural(bound.slowed.calls, "call")
+    more = len(slowed.layers) - LAYERS_SHOWN
+    which = ", ".join(slowed.layers[:LAYERS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
     line = (
-        f"{_which(bound, systems)}: {calls} {'was' if bound.slowed.calls == 1 else 'were'} timed "
-        f"while the device was slowed down ({', '.join(bound.slowed.by)}), and may take less"
+        f"{_which(bound, systems)}: {plural(slowed.calls, 'call')} "
+        f"{'was' if slowed.calls == 1 else 'were'} timed while the device was slowed down "
+        f"({', '.join(slowed.by)}), and may take less{which and f': {which}'}"
     )
     return [printable(line)]
 

@@ -29,12 +29,13 @@ class Coverage(Document, frozen=True, kw_only=True):
 
 
 class Slowed(Document, frozen=True, kw_only=True):
-    """How many of a bound's calls have their best time from a device that was slowed down, and by
-    what, such as its power limit. On a device at its full speed they may take less time.
+    """How many of a bound's calls were timed only while the device was slowed down, by what, such
+    as its power limit or other programs, and the titles of their layers. They may take less.
     """
 
     calls: int
     by: tuple[str, ...]
+    layers: tuple[str, ...]
 
 
 class ModelBound(Document, frozen=True, kw_only=True):

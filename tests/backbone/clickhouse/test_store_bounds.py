@@ -142,19 +142,22 @@ def test_a_bound_says_which_calls_were_timed_on_a_device_that_was_slowed_down(
         {"cover": [CONV_ID, RELU_ID, RELU_ID]}
     ]
     (found,) = store.bounds()
-    assert found.slowed == Slowed(calls=2, by=("power",))
+    assert found.slowed == Slowed(calls=2, by=("power",), layers=("Relu",))
     (before,) = store.bounds(at=after(1.5))
-    assert before.slowed == Slowed(calls=0, by=())
+    assert before.slowed == Slowed(calls=0, by=(), layers=())
     conv = measured(CONV_ID, variant("gemm", 10.0), at=3)
     hot = {"stable": "no", "slowed_by": "heat, power"}
     store.insert([msgspec.structs.replace(conv, environment=hot)])
     (found,) = store.bounds()
-    assert found.slowed == Slowed(calls=3, by=("heat", "power"))
+    assert found.slowed == Slowed(calls=3, by=("heat", "power"), layers=("Conv", "Relu"))
+    store.insert([measured(CONV_ID, variant("gemm", 10.1), at=3.5)])
+    (found,) = store.bounds()
+    assert found.slowed == Slowed(calls=2, by=("power",), layers=("Relu",))
     store.insert([measured(CONV_ID, variant("gemm", 9.0), at=4)])
     fastest = variant("better", 1.0)
     store.insert([measured(RELU_ID, fastest, at=4)])
     (found,) = store.bounds()
-    assert found.slowed == Slowed(calls=0, by=())
+    assert found.slowed == Slowed(calls=0, by=(), layers=())
 
 
 def test_history_says_what_moved_a_bound(store: Store) -> None:

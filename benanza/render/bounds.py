@@ -87,6 +87,7 @@ def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType
     parts += [Text(line) for bound in partial for line in _missing(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _above(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _slowed(bound, systems)]
+    parts += [Text(line) for bound in bounds for line in _beaten(bound, systems)]
     if any(len(bound.coverage.missing) > LAYERS_SHOWN for bound in partial):
         parts.append(Text("--format json names all missing layers"))
     return parts
@@ -188,6 +189,18 @@ def _slowed(bound: ModelBound, systems: SystemNames) -> list[str]:
         f"{_which(bound, systems)}: {plural(slowed.calls, 'call')} "
         f"{'was' if slowed.calls == 1 else 'were'} timed while the device was slowed down "
         f"({', '.join(slowed.by)}), and may take less{which and f': {which}'}"
+    )
+    return [printable(line)]
+
+
+def _beaten(bound: ModelBound, systems: SystemNames) -> list[str]:
+    """A bound that a run is below is none."""
+    if not bound.beaten_by:
+        return []
+    run = bound.beaten_by[0]
+    line = (
+        f"{_which(bound, systems)}: the bound is wrong: the model ran in {run.run_us:,.1f} µs "
+        f"({run.run_as})"
     )
     return [printable(line)]
 

@@ -82,6 +82,7 @@ BOUND = record(
                 "layers": {"type": "array", "items": TEXT},
             }
         ),
+        "beaten_by": {"type": "array", "items": record({"run_as": TEXT, "run_us": TIME})},
         "critical_path": {"type": "array", "items": {"type": "string"}},
     }
 )

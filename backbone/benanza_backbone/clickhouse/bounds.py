@@ -38,6 +38,13 @@ class Slowed(Document, frozen=True, kw_only=True):
     layers: tuple[str, ...]
 
 
+class FasterRun(Document, frozen=True, kw_only=True):
+    """A run of a model that took less than its bound, and how it was run."""
+
+    run_as: str
+    run_us: float
+
+
 class ModelBound(Document, frozen=True, kw_only=True):
     """How fast a model could run on a system, by the times of its layers.
 
@@ -47,6 +54,7 @@ class ModelBound(Document, frozen=True, kw_only=True):
     or, without one, the CPU; `runtime` is what measured the layers; `system_id` stands for these
     with all their versions. `layout` is that of the feature maps, empty where it makes no
     difference. `layers` counts the model's layers, `unique_layers` those that differ.
+    `beaten_by` holds runs that are below the bound, fastest first; a bound with any is wrong.
     `critical_path` holds names of layers.
     """
 
@@ -72,6 +80,7 @@ class ModelBound(Document, frozen=True, kw_only=True):
     unique_layers: int
     coverage: Coverage
     slowed: Slowed
+    beaten_by: tuple[FasterRun, ...]
     critical_path: tuple[str, ...]
 
 

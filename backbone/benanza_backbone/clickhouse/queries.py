@@ -62,7 +62,17 @@ WITH
             mapFromArrays(groupArray(event_id), groupArray(by_reasons)),
             mapFromArrays(groupArray(event_id), groupArray(titles)))
         FROM slowed_calls_of
-    ) AS slowed_of
+    ) AS slowed_of,
+    (
+        SELECT mapFromArrays(groupArray(bound_id), groupArray(runs))
+        FROM
+        (
+            SELECT bound_id, arraySort(run -> run.2, groupUniqArray((run_as, run_us))) AS runs
+            FROM beaten_bounds
+            WHERE measured_at <= {at:DateTime64(6, 'UTC')}
+            GROUP BY bound_id
+        )
+    ) AS beaten_by_of
 SELECT
     bound.* EXCEPT (measured, free, not_counted, missing, cover) REPLACE
     (
@@ -88,7 +98,8 @@ SELECT
             slowed_of.2[bound.event_id],
             arrayFilter(title -> title != '', slowed_of.3[bound.event_id])
         ),
-        'Tuple(calls UInt64, by Array(String), layers Array(String))') AS slowed
+        'Tuple(calls UInt64, by Array(String), layers Array(String))') AS slowed,
+    CAST(beaten_by_of[bound.event_id], 'Array(Tuple(run_as String, run_us Float64))') AS beaten_by
 FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
 LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
 WHERE empty({models:Array(String)})
@@ -220,6 +231,12 @@ SELECT service, topic, count() AS letters
 FROM current_dead_letters
 WHERE state = 'open'
 GROUP BY service, topic
+"""
+
+BEATEN_BOUNDS = """
+SELECT precision, uniqExact(bound_id) AS bounds
+FROM beaten_bounds
+GROUP BY precision
 """
 
 MODELS_INGESTED = """

@@ -30,7 +30,7 @@ class RunRequest:
     """Models, what to bind in them, and which bounds to find with which runtime.
 
     `batch_sizes` empty means: each model's own, and 1 where it leaves that open. `dims` binds
-    named dimensions.
+    named dimensions. `again` means: measure all their layers anew.
     """
 
     models: tuple[str, ...]
@@ -38,3 +38,4 @@ class RunRequest:
     dims: Mapping[str, int] = field(default_factory=dict)
     policy: BoundPolicy = field(default_factory=BoundPolicy)
     runtime: RuntimeChoice = "auto"
+    again: bool = False

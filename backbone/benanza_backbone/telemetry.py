@@ -70,6 +70,12 @@ DEAD_LETTERS_OPEN = Gauge(
     ["service", "topic"],
     registry=REGISTRY,
 )
+BOUNDS_BEATEN = Gauge(
+    "benanza_bounds_beaten",
+    "Bounds that a run of their model is below, which are wrong, as the store knows them",
+    ["precision"],
+    registry=REGISTRY,
+)
 LAYERS = Counter(
     "benanza_layers",
     "Layers seen in models: new ones become jobs, known ones don't",

@@ -1,8 +1,6 @@
 """`retry`: layers that failed are measured again."""
 
-from collections.abc import Collection, Sequence
-
-import msgspec
+from collections.abc import Collection
 
 from benanza.installation.configured import configured_log, known_store
 from benanza.results.operating import RetriedLayers
@@ -10,8 +8,9 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
+from benanza_runner.measured_layers import asked_again
 from benanza_schemas.codec import decode
-from benanza_schemas.events import BenchmarkRequested, event_id
+from benanza_schemas.events import BenchmarkRequested
 from benanza_schemas.topics import JOBS
 
 AT_ONCE = 1_000
@@ -34,8 +33,8 @@ def retry_failed(settings: Settings, *, system_id: str = "", reason: str = "") -
             )
         failed = store.failed_layers(system_id, reason)
     with configured_log(settings) as log:
-        jobs, there = _jobs(log, failed)
-        asked = [again(jobs[fingerprint], failed[fingerprint]) for fingerprint in jobs]
+        jobs, there = jobs_of(log, failed)
+        asked = [asked_again(jobs[fingerprint], failed[fingerprint]) for fingerprint in jobs]
         new = [job for job in asked if job.event_id not in there]
         for start in range(0, len(new), AT_ONCE):
             log.append([as_message(job) for job in new[start : start + AT_ONCE]])
@@ -44,7 +43,7 @@ def retry_failed(settings: Settings, *, system_id: str = "", reason: str = "") -
     )
 
 
-def _jobs(
+def jobs_of(
     log: EventLog, fingerprints: Collection[str]
 ) -> tuple[dict[str, BenchmarkRequested], set[str]]:
     """A job of each of these layers that has one, and the ids of all of them."""
@@ -57,9 +56,3 @@ def _jobs(
             found.setdefault(job.fingerprint, job)
             there.add(job.event_id)
     return found, there
-
-
-def again(job: BenchmarkRequested, results: Sequence[str]) -> BenchmarkRequested:
-    """The job that asks for a layer again after these results of it, which failed."""
-    identity = event_id("BenchmarkRequested", job.fingerprint, *results)
-    return msgspec.structs.replace(job, event_id=identity, after=tuple(results))

@@ -87,6 +87,7 @@ def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType
     parts += [Text(line) for bound in partial for line in _missing(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _above(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _slowed(bound, systems)]
+    parts += [Text(line) for bound in bounds for line in _beaten(bound, systems)]
     if any(len(bound.coverage.missing) > LAYERS_SHOWN for bound in partial):
         parts.append(Text("--format json names all missing layers"))
     return parts
@@ -179,12 +180,27 @@ def _above(bound: ModelBound, systems: SystemNames) -> list[str]:
 
 def _slowed(bound: ModelBound, systems: SystemNames) -> list[str]:
     """What may make a bound too high."""
-    if not bound.slowed.calls:
+    slowed = bound.slowed
+    if not slowed.calls:
         return []
-    calls = plural(bound.slowed.calls, "call")
+    more = len(slowed.layers) - LAYERS_SHOWN
+    which = ", ".join(slowed.layers[:LAYERS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
     line = (
-        f"{_which(bound, systems)}: {calls} {'was' if bound.slowed.calls == 1 else 'were'} timed "
-        f"while the device was slowed down ({', '.join(bound.slowed.by)}), and may take less"
+        f"{_which(bound, systems)}: {plural(slowed.calls, 'call')} "
+        f"{'was' if slowed.calls == 1 else 'were'} timed while the device was slowed down "
+        f"({', '.join(slowed.by)}), and may take less{which and f': {which}'}"
+    )
+    return [printable(line)]
+
+
+def _beaten(bound: ModelBound, systems: SystemNames) -> list[str]:
+    """A bound that a run is below is none."""
+    if not bound.beaten_by:
+        return []
+    run = bound.beaten_by[0]
+    line = (
+        f"{_which(bound, systems)}: the bound is wrong: the model ran in {run.run_us:,.1f} µs "
+        f"({run.run_as})"
     )
     return [printable(line)]
 

@@ -25,10 +25,13 @@ def count_layers(
     system_id: str,
     precisions: Sequence[Precision],
     run_began: Mapping[Partition, int],
+    *,
+    again: bool = False,
 ) -> LayerCounts:
     """The layers of these models by what is known of them on this system.
 
-    `run_began` are the end offsets of the results from when the run began.
+    `run_began` are the end offsets of the results from when the run began. If it measured layers
+    `again`, those that it measured are benchmarked and not known.
     """
     layers = [fingerprint for model in models for fingerprint in benchmarked_layers(model)]
     keys = {fingerprint.encode() for fingerprint in layers}
@@ -43,6 +46,8 @@ def count_layers(
             old = record.offset < run_began[record.partition]
             what = (known if old else now) if is_timed(event) else failed
             what.add((event.fingerprint, event.precision))
+    if again:
+        known -= now
     return LayerCounts(
         total=len(layers) * len(precisions),
         unique=len(keys) * len(precisions),

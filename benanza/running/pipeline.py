@@ -4,7 +4,7 @@ Each stage is a step with an offset of its own, and the ids of its events follow
 So a run may be stopped at any point, and the next one goes on from there.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 from benanza.errors import about_model
@@ -12,6 +12,7 @@ from benanza.installation.embedded import analyze, drain, fill, opened_log
 from benanza.publishing.asked_models import AskedModel, asked_models
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.bounds import FailedModel, LowerBounds
+from benanza.running.again import ask_again, becomes_quiet
 from benanza.running.counting import benchmarked_layers, count_layers
 from benanza.running.progress import RunProgress, Silent
 from benanza.running.stopwatch import Stopwatch
@@ -37,14 +38,21 @@ from benanza_schemas.consumer_groups import runner_group
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, ModelIngested
 from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, JOBS, RESULTS
 
+ROUNDS = 2
+"""How often layers are timed again that were timed while the machine was busy."""
+
 
 def run(
     request: RunRequest,
     settings: Settings,
     progress: RunProgress | None = None,
     fetch: Fetch = fetch,
+    is_quiet: Callable[[], bool] = becomes_quiet,
 ) -> LowerBounds:
     """The lower bounds of the models asked for. Benchmarks those of their layers that have no time.
+
+    Layers that were timed on a busy machine are timed again at the end of a precision if `is_quiet`
+    says, perhaps after a while, that it is no longer.
 
     A model that can't be fetched, ingested or analyzed is among the `errors` of the result,
     and the others go on. Layers of other models in the folder are not benchmarked. `fetch` reads
@@ -69,12 +77,17 @@ def run(
         bounds: list[ModelBound] = []
         system_id = ""
         if models:
-            system_id = _benchmark(request, models, log, runtime, watch, progress)
+            if request.again:
+                ask_again(log, models, runtime.system().system_id, request.policy.precisions)
+            system_id = _benchmark(request, models, log, runtime, watch, progress, is_quiet)
             with watch.stage("store"), Store.open(settings.clickhouse) as store:
                 progress.stage("storing", 1)
                 fill(store, log)
                 bounds = _bounds(request.policy, store, models, system_id)
-        layers = count_layers(log, models, system_id, request.policy.precisions, results_before)
+        precisions = request.policy.precisions
+        layers = count_layers(
+            log, models, system_id, precisions, results_before, again=request.again
+        )
         return LowerBounds(
             bounds=tuple(bounds),
             layers=layers,
@@ -119,6 +132,7 @@ def _benchmark(
     runtime: Runtime,
     watch: Stopwatch,
     progress: RunProgress,
+    is_quiet: Callable[[], bool],
 ) -> str:
     """Does the models' jobs, and updates the bounds after each. Returns the id of this system."""
     system_id = runtime.system().system_id
@@ -131,7 +145,6 @@ def _benchmark(
     with analyzer:
         for precision in request.policy.precisions:
             benchmarks = Benchmarks(log, runtime, precision, now)
-            jobs = _jobs(log, models, benchmarks)
             processor = Processor(
                 runner_group(system_id, precision).name,
                 BenchmarkRequested,
@@ -139,14 +152,22 @@ def _benchmark(
                 now,
                 BENCHMARK_STOPS_ON,
             )
-            progress.stage(f"benchmarking layers, {precision}", len(jobs))
-            for job in jobs:
-                with watch.stage("benchmark"):
-                    log.append(processor.process(job))
-                    processor.check()
-                with watch.stage("analyze"):
-                    drain(analyzer)
-                progress.advance()
+            what = "benchmarking layers"
+            for left in reversed(range(1 + ROUNDS)):
+                jobs = _jobs(log, models, benchmarks)
+                progress.stage(f"{what}, {precision}", len(jobs))
+                for job in jobs:
+                    with watch.stage("benchmark"):
+                        log.append(processor.process(job))
+                        processor.check()
+                    with watch.stage("analyze"):
+                        drain(analyzer)
+                    progress.advance()
+                doubtful = benchmarks.doubtful()
+                if not left or not doubtful or not is_quiet():
+                    break
+                log.append([as_message(job) for job in doubtful])
+                what = "again, since the machine was busy"
         with watch.stage("analyze"):
             analyze(analyzer)
     return system_id

@@ -161,8 +161,8 @@ class LayerKnown(Event, frozen=True, kw_only=True):
 class BenchmarkRequested(Event, frozen=True, kw_only=True):
     """A layer is to be benchmarked; published once per layer. Topic `jobs`, key `fingerprint`.
 
-    With `after`, ids of failed `LayerMeasured`, the layer is to be benchmarked again, by the
-    systems on which all its failures are among these; other systems ignore the event.
+    With `after`, ids of `LayerMeasured`, the layer is to be benchmarked again, by the systems on
+    which all its results are among these; other systems ignore the event.
     """
 
     fingerprint: Hash

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -15,14 +16,16 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.event_log import EventLog, Message
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
-from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
+from benanza_backbone.telemetry import BOUNDS_BEATEN, DEAD_LETTERS_OPEN
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step
 from benanza_runner.step import runner_step
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
 from benanza_schemas.events import DeadLetter, DeadLetterSettled, event_id
+from benanza_schemas.layer import Precision
 from benanza_schemas.topics import DEAD_LETTERS, MODELS
+from tests.backbone.sample_events import MODEL, WITNESSED, bound
 from tests.runner.fake_runtime import FakeRuntime
 from tests.steps import clock, ingested, written
 
@@ -145,6 +148,19 @@ def test_open_dead_letters_are_shown_until_they_are_settled(log: EventLog, tmp_p
         drain(step)
         step.check()
         assert shown() == {}
+
+
+def test_bounds_that_a_run_is_below_are_shown(log: EventLog, tmp_path: Path) -> None:
+    for at, us, beaten in ((4, 20.0, 1.0), (5, 16.0, 0.0)):
+        cause = event_id("a cause", str(us))
+        found = bound(cause=cause, at=at, sequential_us=us, fusion=True)
+        log.append([as_message(event) for event in (MODEL, WITNESSED, found)])
+        with Store.open(f"chdb://{tmp_path}/store") as store, sink_step(log, store, clock) as step:
+            drain(step)
+            step.check()
+        (metric,) = BOUNDS_BEATEN.collect()
+        by_precision = {s.labels["precision"]: s.value for s in metric.samples}
+        assert by_precision == dict.fromkeys(get_args(Precision), 0.0) | {"fp32": beaten}
 
 
 def shown() -> dict[tuple[str, str], float]:

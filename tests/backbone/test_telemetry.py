@@ -18,6 +18,7 @@ INTERFACE = {
     "process_duration_seconds": ("histogram", {"service"}),
     "dead_letters": ("counter", {"topic", "reason"}),
     "dead_letters_open": ("gauge", {"service", "topic"}),
+    "bounds_beaten": ("gauge", {"precision"}),
     "layers": ("counter", {"outcome"}),
     "jobs": ("counter", {"outcome"}),
     "benchmark_duration_seconds": ("histogram", set()),

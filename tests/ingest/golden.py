@@ -43,7 +43,7 @@ AT_ANOTHER_BATCH_SIZE = (
     "timm-vit_tiny_patch16_224",
     "torchvision-deeplabv3_mobilenet_v3_large",
 )
-"""Where the last two contradict their own shapes, so that layers are skipped."""
+"""The last two hold their own batch size in constants, which ingest mends."""
 
 UNRESOLVED = """
 g (float[N,width,8] x, float[4,5] w, string[3] words, bool flag, seq(float[2]) parts)

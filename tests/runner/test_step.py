@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benanza.installation.embedded import drain
@@ -11,13 +12,13 @@ from benanza_backbone.event_log.event_log import EventLog, Record
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_dedupe.step import dedupe_step
 from benanza_runner.core import Runner
+from benanza_runner.measuring.busy import OTHERS
 from benanza_runner.runtime import Outcome
-from benanza_runner.step import runner_step
-from benanza_schemas.events import (
-    BenchmarkRequested,
-)
+from benanza_runner.step import Benchmarks, runner_step
+from benanza_schemas.events import BenchmarkRequested, LayerMeasured
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.topics import DEAD_LETTERS, JOBS, RESULTS
+from tests.backbone.sample_events import REQUESTED
 from tests.runner.fake_runtime import FakeRuntime
 from tests.steps import append, clock, ingested, written
 
@@ -55,6 +56,52 @@ def test_a_job_that_comes_twice_is_run_once(log: EventLog) -> None:
         drain(step)
     assert len(runtime.measured) == len(jobs)
     assert len(written(log, RESULTS)) == len(jobs)
+
+
+class BusyRuntime(CountingRuntime):
+    """On a machine that is busy for so many measurements."""
+
+    def __init__(self, busy: int, reason: str = OTHERS) -> None:
+        super().__init__()
+        self._busy = busy
+        self._reason = reason
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        outcome = super().measure(layer, precision)
+        if len(self.measured) > self._busy:
+            return outcome
+        said = {"stable": "no", "slowed_by": f"power, {self._reason}"}
+        return msgspec.structs.replace(outcome, environment=said)
+
+
+def test_layers_that_were_timed_on_a_busy_machine_are_asked_for_again(log: EventLog) -> None:
+    runtime = BusyRuntime(busy=3)
+    benchmarks = Benchmarks(log, runtime, "fp32", clock)
+    job = REQUESTED[0]
+    append(log, *benchmarks.handle(job))
+    (again,) = benchmarks.doubtful()
+    assert again.fingerprint == job.fingerprint
+    assert again.after == tuple(result.event_id for result in results(log))
+    assert again.event_id != job.event_id
+    append(log, *benchmarks.handle(again))
+    (third,) = benchmarks.doubtful()
+    assert third.after == tuple(result.event_id for result in results(log))
+    assert benchmarks.handle(again) == []
+    append(log, *benchmarks.handle(third))
+    append(log, *benchmarks.handle(benchmarks.doubtful()[0]))
+    assert benchmarks.doubtful() == []
+    assert len(runtime.measured) == len({result.event_id for result in results(log)}) == 4
+
+
+def test_a_limit_of_power_is_no_reason_to_ask_again(log: EventLog) -> None:
+    """It would be the same the next time."""
+    benchmarks = Benchmarks(log, BusyRuntime(busy=1, reason="heat"), "fp32", clock)
+    benchmarks.handle(REQUESTED[0])
+    assert benchmarks.doubtful() == []
+
+
+def results(log: EventLog) -> list[LayerMeasured]:
+    return [event for event in written(log, RESULTS) if isinstance(event, LayerMeasured)]
 
 
 def test_what_another_runner_of_the_system_has_measured_meanwhile_is_not_run(

@@ -29,12 +29,20 @@ class Coverage(Document, frozen=True, kw_only=True):
 
 
 class Slowed(Document, frozen=True, kw_only=True):
-    """How many of a bound's calls have their best time from a device that was slowed down, and by
-    what, such as its power limit. On a device at its full speed they may take less time.
+    """How many of a bound's calls were timed only while the device was slowed down, by what, such
+    as its power limit or other programs, and the titles of their layers. They may take less.
     """
 
     calls: int
     by: tuple[str, ...]
+    layers: tuple[str, ...]
+
+
+class FasterRun(Document, frozen=True, kw_only=True):
+    """A run of a model that took less than its bound, and how it was run."""
+
+    run_as: str
+    run_us: float
 
 
 class ModelBound(Document, frozen=True, kw_only=True):
@@ -46,6 +54,7 @@ class ModelBound(Document, frozen=True, kw_only=True):
     or, without one, the CPU; `runtime` is what measured the layers; `system_id` stands for these
     with all their versions. `layout` is that of the feature maps, empty where it makes no
     difference. `layers` counts the model's layers, `unique_layers` those that differ.
+    `beaten_by` holds runs that are below the bound, fastest first; a bound with any is wrong.
     `critical_path` holds names of layers.
     """
 
@@ -71,6 +80,7 @@ class ModelBound(Document, frozen=True, kw_only=True):
     unique_layers: int
     coverage: Coverage
     slowed: Slowed
+    beaten_by: tuple[FasterRun, ...]
     critical_path: tuple[str, ...]
 
 

@@ -34,14 +34,17 @@ WITH
           AND measured_at <= {at:DateTime64(6, 'UTC')}
           AND fingerprint IN (SELECT fingerprint FROM measurements WHERE slowed_by != '')
         GROUP BY fingerprint, system_id, precision
+        -- An undisturbed time that is about the same says that the best was not slowed down.
         HAVING reasons != ''
+           AND ifNull(minIf(median_us, slowed_by = ''), inf) > 1.02 * min(median_us)
     ),
     slowed_calls_of AS
     (
         SELECT
             event_id,
             count() AS calls,
-            arraySort(groupUniqArrayArray(splitByString(', ', reasons))) AS by_reasons
+            arraySort(groupUniqArrayArray(splitByString(', ', reasons))) AS by_reasons,
+            arraySort(groupUniqArray(title)) AS titles
         FROM
         (
             SELECT event_id, system_id, precision, arrayJoin(cover) AS fingerprint
@@ -49,15 +52,27 @@ WITH
             WHERE model_id IN chosen
         ) AS used
         INNER JOIN slowed_layers USING (fingerprint, system_id, precision)
+        LEFT JOIN (SELECT fingerprint, title FROM layers FINAL) AS layers USING (fingerprint)
         GROUP BY event_id
     ),
     -- Maps instead of a second join, which would rename all columns of the first.
     (
         SELECT (
             mapFromArrays(groupArray(event_id), groupArray(calls)),
-            mapFromArrays(groupArray(event_id), groupArray(by_reasons)))
+            mapFromArrays(groupArray(event_id), groupArray(by_reasons)),
+            mapFromArrays(groupArray(event_id), groupArray(titles)))
         FROM slowed_calls_of
-    ) AS slowed_of
+    ) AS slowed_of,
+    (
+        SELECT mapFromArrays(groupArray(bound_id), groupArray(runs))
+        FROM
+        (
+            SELECT bound_id, arraySort(run -> run.2, groupUniqArray((run_as, run_us))) AS runs
+            FROM beaten_bounds
+            WHERE measured_at <= {at:DateTime64(6, 'UTC')}
+            GROUP BY bound_id
+        )
+    ) AS beaten_by_of
 SELECT
     bound.* EXCEPT (measured, free, not_counted, missing, cover) REPLACE
     (
@@ -78,8 +93,13 @@ SELECT
             measured UInt64, free UInt64, not_counted UInt64,
             missing Array(Tuple(name String, op String, reason String)))') AS coverage,
     CAST(
-        (slowed_of.1[bound.event_id], slowed_of.2[bound.event_id]),
-        'Tuple(calls UInt64, by Array(String))') AS slowed
+        (
+            slowed_of.1[bound.event_id],
+            slowed_of.2[bound.event_id],
+            arrayFilter(title -> title != '', slowed_of.3[bound.event_id])
+        ),
+        'Tuple(calls UInt64, by Array(String), layers Array(String))') AS slowed,
+    CAST(beaten_by_of[bound.event_id], 'Array(Tuple(run_as String, run_us Float64))') AS beaten_by
 FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
 LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
 WHERE empty({models:Array(String)})
@@ -211,6 +231,12 @@ SELECT service, topic, count() AS letters
 FROM current_dead_letters
 WHERE state = 'open'
 GROUP BY service, topic
+"""
+
+BEATEN_BOUNDS = """
+SELECT precision, uniqExact(bound_id) AS bounds
+FROM beaten_bounds
+GROUP BY precision
 """
 
 MODELS_INGESTED = """

@@ -16,6 +16,7 @@ from benanza_backbone.clickhouse.connection import Address, connected, errors_me
 from benanza_backbone.clickhouse.migration_lock import migration_lock
 from benanza_backbone.clickhouse.migrations import lacking, migrate, shipped
 from benanza_backbone.clickhouse.queries import (
+    BEATEN_BOUNDS,
     BOUND_VERSIONS,
     BOUNDS,
     FAILED_LAYERS,
@@ -141,6 +142,10 @@ class Store(Closing):
         """The number of open dead letters, by consumer group and topic."""
         found = self.query(OPEN_DEAD_LETTERS)
         return {(row["service"], row["topic"]): row["letters"] for row in found}
+
+    def beaten_bounds(self) -> dict[str, int]:
+        """The number of bounds that a run of their model is below, by precision."""
+        return {row["precision"]: row["bounds"] for row in self.query(BEATEN_BOUNDS)}
 
     def offsets(self, group: str) -> dict[Partition, int]:
         """The offsets that `set_offsets` stored last for a consumer group, by partition."""

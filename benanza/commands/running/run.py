@@ -39,6 +39,11 @@ from benanza_schemas.layer import Accounting, Precision
     help="What measures the layers; auto takes the best that works here.",
     show_default=True,
 )
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Measure the models' layers anew here; the best of a layer's times counts.",
+)
 @data_option
 @format_option
 @click.pass_context
@@ -52,6 +57,7 @@ def run(
     fusion: bool,
     accounting: Accounting,
     runtime: RuntimeChoice,
+    again: bool,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -60,10 +66,14 @@ def run(
     Benchmarks those layers of the models that were never measured here before, and keeps the
     measurements. What an interrupted run has measured is kept as well.
 
+    Layers that were timed while the machine was busy are timed again at the end, if it is quiet by
+    then. The bounds say which could not be.
+
     \b
     Examples:
       benanza run resnet50.onnx
       benanza run zoo:squeezenet zoo:alexnet --batch 1,8
+      benanza run resnet50.onnx --again
       benanza run bert.onnx --dim sequence=128 --fusion off --format json
     """
     from benanza.running.pipeline import run as run_pipeline
@@ -74,6 +84,7 @@ def run(
         dims=dict(dims),
         policy=BoundPolicy(precisions, fusion, accounting),
         runtime=runtime,
+        again=again,
     )
     with TerminalProgress(sys.stderr) as progress:
         found = run_pipeline(request, settings_of(data), progress)

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import get_args
 
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import EventLog, Partition
 from benanza_backbone.service.step import Offsets, Step
-from benanza_backbone.telemetry import DEAD_LETTERS_OPEN
+from benanza_backbone.telemetry import BOUNDS_BEATEN, DEAD_LETTERS_OPEN
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK, service_of
 from benanza_schemas.events import (
     AnyEvent,
@@ -20,6 +21,7 @@ from benanza_schemas.events import (
     ModelWitnessed,
     SystemMeasured,
 )
+from benanza_schemas.layer import Precision
 
 
 def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
@@ -27,8 +29,8 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
 
     The store remembers up to which offsets it was filled. So a store that is new, or was restored
     from a copy, gets what it lacks; and one that is ahead of the group's committed offsets gets
-    some events again, which does no harm. `check` asks the store which dead letters are open, for
-    the metric.
+    some events again, which does no harm. `check` asks the store which dead letters are open and
+    which bounds are wrong, for the metrics.
     """
     group, topics = CONSUMER_GROUPS[SINK]
     batch: list[AnyEvent] = []
@@ -63,11 +65,19 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
         clock,
         recover=recover,
         flush=flush,
-        probe=lambda: _show(store.open_dead_letters()),
+        probe=lambda: _show(store),
     )
 
 
-def _show(dead_letters: Mapping[tuple[str, str], int]) -> None:
+def _show(store: Store) -> None:
+    """Updates the metrics of what somebody should look at."""
+    _show_dead_letters(store.open_dead_letters())
+    beaten = store.beaten_bounds()
+    for precision in get_args(Precision):
+        BOUNDS_BEATEN.labels(precision).set(beaten.get(precision, 0))
+
+
+def _show_dead_letters(dead_letters: Mapping[tuple[str, str], int]) -> None:
     """Updates the metric. No sample that stays is removed in between: its alert would restart."""
     found: Counter[tuple[str, str]] = Counter()
     for (group, topic), letters in dead_letters.items():

@@ -1,22 +1,24 @@
 """Which layers a system has measured before: a job that comes twice is done once.
 
-A layer that failed may get another job, which asks for it again (`benanza retry`). A layer that has
-a time needs none.
+A layer may get another job, which asks for it again: because it failed (`benanza retry`), because
+the machine was busy, or because somebody wants it so (`benanza run --again`).
 """
+
+from collections.abc import Sequence
+
+import msgspec
 
 from benanza_backbone.event_log.event_log import READ_AT_ONCE, EventLog, Record
 from benanza_schemas.codec import DecodeError, decode
-from benanza_schemas.events import BenchmarkRequested, LayerMeasured
+from benanza_schemas.events import BenchmarkRequested, LayerMeasured, event_id
 from benanza_schemas.layer import Precision
-from benanza_schemas.times import is_timed
 from benanza_schemas.topics import RESULTS
 
 
 class MeasuredLayers:
     """Which jobs one system has done at a precision.
 
-    Holds the fingerprints of the layers that have a time, and of those that failed with the ids of
-    their results.
+    Holds the ids of all results of each layer.
     """
 
     def __init__(self, log: EventLog, system_id: str, precision: Precision) -> None:
@@ -24,8 +26,7 @@ class MeasuredLayers:
         self._system_id = system_id
         self._precision = precision
         self._offsets = dict.fromkeys(log.end_offsets(RESULTS), 0)
-        self._timed: set[str] = set()
-        self._failed: dict[str, set[str]] = {}
+        self._results: dict[str, tuple[str, ...]] = {}
 
     def catch_up(self) -> None:
         """Reads the results that came since the last call, from any runner of the system.
@@ -40,15 +41,17 @@ class MeasuredLayers:
 
     def add(self, result: LayerMeasured) -> None:
         """Takes in a result that is measured now, and in the log with the next commit."""
-        if is_timed(result):
-            self._timed.add(result.fingerprint)
-        else:
-            self._failed.setdefault(result.fingerprint, set()).add(result.event_id)
+        known = self._results.get(result.fingerprint, ())
+        if result.event_id not in known:
+            self._results[result.fingerprint] = (*known, result.event_id)
+
+    def results_of(self, fingerprint: str) -> tuple[str, ...]:
+        """The ids of the layer's results here, in the order in which they were found."""
+        return self._results.get(fingerprint, ())
 
     def has_done(self, job: BenchmarkRequested) -> bool:
-        """Whether the layer has a time, or failed here in a way that the job doesn't know of."""
-        failures = self._failed.get(job.fingerprint, set())
-        return job.fingerprint in self._timed or not failures <= set(job.after)
+        """Whether the layer has a result here that the job doesn't know of."""
+        return not set(self.results_of(job.fingerprint)) <= set(job.after)
 
     def _take(self, record: Record) -> None:
         # Most results of a large installation are of other systems, and decoding takes longest.
@@ -64,3 +67,9 @@ class MeasuredLayers:
             and event.precision == self._precision
         ):
             self.add(event)
+
+
+def asked_again(job: BenchmarkRequested, results: Sequence[str]) -> BenchmarkRequested:
+    """The job that asks for a layer again after these results of it."""
+    identity = event_id("BenchmarkRequested", job.fingerprint, *results)
+    return msgspec.structs.replace(job, event_id=identity, after=tuple(results))

@@ -8,7 +8,8 @@ from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.service.step import Step
 from benanza_backbone.telemetry import BENCHMARK_DURATION, JOBS
 from benanza_runner.core import Runner
-from benanza_runner.measured_layers import MeasuredLayers
+from benanza_runner.measured_layers import MeasuredLayers, asked_again
+from benanza_runner.measuring.busy import BUSY
 from benanza_runner.runtime import Runtime
 from benanza_schemas.consumer_groups import runner_group
 from benanza_schemas.events import BenchmarkRequested, LayerMeasured
@@ -40,8 +41,8 @@ BENCHMARK_STOPS_ON = (BenanzaError,)
 class Benchmarks:
     """Measures jobs on one system at one precision, each layer once.
 
-    A layer that the system has measured before is not measured again, unless it failed and another
-    job asks for it. Raises `BenanzaError` if the log can't be reached.
+    A layer that the system has measured before is not measured again, unless another job asks for
+    it. Raises `BenanzaError` if the log can't be reached.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Benchmarks:
         self._runner = Runner(runtime, [precision], clock)
         self._measured = MeasuredLayers(log, self._runner.system.system_id, precision)
         self._device = device or nullcontext()
+        self._doubtful: dict[str, BenchmarkRequested] = {}
 
     def wait(self, job: BenchmarkRequested) -> bool:
         """Whether the job is still to be done."""
@@ -70,6 +72,23 @@ class Benchmarks:
             results = self._runner.handle(job)
         for result in results:
             self._measured.add(result)
+            if was_busy(result):
+                self._doubtful[job.fingerprint] = job
+            else:
+                self._doubtful.pop(job.fingerprint, None)
             timed = any(variant.samples_us for variant in result.variants)
             JOBS.labels("measured" if timed else "failed").inc()
         return results
+
+    def doubtful(self) -> list[BenchmarkRequested]:
+        """Jobs that ask again for the layers whose last times are from a busy machine."""
+        return [
+            asked_again(job, self._measured.results_of(fingerprint))
+            for fingerprint, job in self._doubtful.items()
+        ]
+
+
+def was_busy(result: LayerMeasured) -> bool:
+    """Whether the machine was busy with something else when these times were taken."""
+    said = result.environment
+    return said.get("stable") == "no" and not BUSY.isdisjoint(said.get("slowed_by", "").split(", "))

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.integration
 
 CHECKSUMS = {
     "0001_baseline.sql": "338434275f3099823f0885fd74c2b5ae6cf961a20e8aad36bc1b26bdc68f39b7",
+    "0002_beaten_bounds.sql": "f38e4ce1c1d0d390a74c495d8dda9a25d93ccc4c21790ca163eb27eb3c90fdb6",
 }
 """SHA-256 of each migration as it was released."""
 
@@ -145,6 +146,7 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
         "current_bounds",
         "best_measurements",
         "layer_reuse",
+        "beaten_bounds",
         "sink_offsets",
         "schema_migrations",
     }

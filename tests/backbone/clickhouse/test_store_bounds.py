@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import msgspec
 
-from benanza_backbone.clickhouse.bounds import Coverage, MissingLayer, Slowed
+from benanza_backbone.clickhouse.bounds import Coverage, FasterRun, MissingLayer, Slowed
 from benanza_backbone.clickhouse.store import Store
-from benanza_schemas.events import event_id
+from benanza_schemas.events import Witnessed, event_id
 from tests.backbone.sample_events import (
     BOUNDS,
     CONV_ID,
@@ -19,6 +19,7 @@ from tests.backbone.sample_events import (
     SYSTEM,
     SYSTEM_MEASURED,
     UNKNOWN,
+    WITNESSED,
     after,
     bound,
     measured,
@@ -142,19 +143,61 @@ def test_a_bound_says_which_calls_were_timed_on_a_device_that_was_slowed_down(
         {"cover": [CONV_ID, RELU_ID, RELU_ID]}
     ]
     (found,) = store.bounds()
-    assert found.slowed == Slowed(calls=2, by=("power",))
+    assert found.slowed == Slowed(calls=2, by=("power",), layers=("Relu",))
     (before,) = store.bounds(at=after(1.5))
-    assert before.slowed == Slowed(calls=0, by=())
+    assert before.slowed == Slowed(calls=0, by=(), layers=())
     conv = measured(CONV_ID, variant("gemm", 10.0), at=3)
     hot = {"stable": "no", "slowed_by": "heat, power"}
     store.insert([msgspec.structs.replace(conv, environment=hot)])
     (found,) = store.bounds()
-    assert found.slowed == Slowed(calls=3, by=("heat", "power"))
+    assert found.slowed == Slowed(calls=3, by=("heat", "power"), layers=("Conv", "Relu"))
+    store.insert([measured(CONV_ID, variant("gemm", 10.1), at=3.5)])
+    (found,) = store.bounds()
+    assert found.slowed == Slowed(calls=2, by=("power",), layers=("Relu",))
     store.insert([measured(CONV_ID, variant("gemm", 9.0), at=4)])
     fastest = variant("better", 1.0)
     store.insert([measured(RELU_ID, fastest, at=4)])
     (found,) = store.bounds()
-    assert found.slowed == Slowed(calls=0, by=())
+    assert found.slowed == Slowed(calls=0, by=(), layers=())
+
+
+def test_a_bound_that_a_run_is_below_is_named_until_it_is_lower(store: Store) -> None:
+    higher, lower = (
+        bound(cause=event_id("a cause", str(us)), at=at, sequential_us=us, fusion=True)
+        for us, at in ((20.0, 4), (16.6, 6))
+    )
+    store.insert([*EVERY_KIND, higher])
+    parallel = msgspec.structs.replace(
+        WITNESSED,
+        event_id=event_id("ModelWitnessed", "on streams"),
+        witnessed_at=after(5),
+        sequential=Witnessed(21.0, 0.1, (21.0,)),
+        read_ahead=Witnessed(19.9, 0.1, (19.9,)),
+        parallel=Witnessed(15.0, 0.1, (15.0,)),
+    )
+    failed = msgspec.structs.replace(
+        WITNESSED, event_id=event_id("ModelWitnessed", "failed"), sequential=None, failure="why"
+    )
+    store.insert([parallel, parallel, failed])
+    without, fused = store.bounds()
+    assert without.beaten_by == ()
+    assert fused.beaten_by == (
+        FasterRun(run_as="on several streams", run_us=15.0),
+        FasterRun(run_as="one call after the other", run_us=16.5),
+    )
+    assert store.beaten_bounds() == {"fp32": 1}
+    (_, before) = store.bounds(at=after(4))
+    assert [run.run_us for run in before.beaten_by] == [16.5]
+    assert store.query(
+        "SELECT model, system, bound_us, run_id FROM beaten_bounds WHERE run_us > 16"
+    )
+    store.insert([lower])
+    (_, fused) = store.bounds()
+    assert [run.run_us for run in fused.beaten_by] == [15.0]
+    store.insert([msgspec.structs.replace(lower, parallel_us=15.1, computed_at=after(7))])
+    (_, fused) = store.bounds()
+    assert fused.beaten_by == ()
+    assert store.beaten_bounds() == {}
 
 
 def test_history_says_what_moved_a_bound(store: Store) -> None:

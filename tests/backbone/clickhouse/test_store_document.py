@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from benanza_backbone.clickhouse.store import Store
-from benanza_schemas.events import BenchmarkRequested, Ceiling, event_id
+from benanza_schemas.events import BenchmarkRequested, Ceiling, Witnessed, event_id
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer
 from tests.backbone.sample_events import (
@@ -60,7 +60,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         cover=(CONV_ID, PAIR_ID),
     )
     with Store.open(f"chdb://{tmp_path_factory.mktemp('store')}") as store:
-        store.insert([each for each in EVERY_KIND if each is not MODEL])
+        store.insert([each for each in EVERY_KIND if each not in (MODEL, WITNESSED)])
+        faster = Witnessed(14.0, 0.25, (14.0,))
+        store.insert([msgspec.structs.replace(WITNESSED, read_ahead=faster)])
         store.insert([msgspec.structs.replace(MODEL, name="resnet50")])
         store.insert([msgspec.structs.replace(each, computed_at=after(60)) for each in BOUNDS])
         ceilings = (SYSTEM_MEASURED.ceilings[0], SLOW)
@@ -104,6 +106,13 @@ def test_after_a_replay_a_witness_stands_once_beside_the_bound_that_it_ran(store
         BOUNDS[-1].sequential_us,
         WITNESSED.sequential.median_us,
     )
+
+
+def test_a_bound_that_a_run_is_below_is_found(store: Store) -> None:
+    """With groups, that is. The run with prefetched weights took 14 µs."""
+    (row,) = store.query(dict(EXAMPLES)["Which bounds are wrong?"])
+    assert (row["model"], row["run_as"]) == ("resnet50", "with weights prefetched")
+    assert (row["run_us"], row["bound_us"], row["of_the_bound"]) == (14.0, 14.25, 0.98)
 
 
 def test_a_models_time_goes_into_what_its_bound_adds_up(store: Store) -> None:

@@ -6,12 +6,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from benanza.render.bounds import print_bounds, print_lower_bounds
+from benanza.render.bounds import LAYERS_SHOWN, print_bounds, print_lower_bounds
 from benanza.render.notebook import show_tables
 from benanza.render.table import console
 from benanza.results.bounds import Bounds, LayerCounts, LowerBounds
 from benanza_analyzer.measurements import NOT_MEASURED
-from benanza_backbone.clickhouse.bounds import Coverage, MissingLayer, ModelBound, Slowed
+from benanza_backbone.clickhouse.bounds import (
+    Coverage,
+    FasterRun,
+    MissingLayer,
+    ModelBound,
+    Slowed,
+)
 
 BOUND = ModelBound(
     model="alexnet",
@@ -35,7 +41,8 @@ BOUND = ModelBound(
     layers=24,
     unique_layers=20,
     coverage=Coverage(measured=22, free=2, not_counted=0, missing=()),
-    slowed=Slowed(calls=0, by=()),
+    slowed=Slowed(calls=0, by=(), layers=()),
+    beaten_by=(),
     critical_path=("conv1",),
 )
 
@@ -149,12 +156,26 @@ def test_a_roofline_above_the_bound_is_explained() -> None:
 
 
 def test_a_bound_of_a_device_that_was_slowed_down_says_so() -> None:
-    assert lines(but(slowed=Slowed(calls=2, by=("heat", "power"))))[3:] == [
+    slowed = Slowed(calls=2, by=("heat", "power"), layers=("Conv", "Relu"))
+    assert lines(but(slowed=slowed))[3:] == [
         "alexnet, batch 8, fp32: 2 calls were timed while the device was slowed down "
-        "(heat, power), and may take less"
+        "(heat, power), and may take less: Conv, Relu"
     ]
-    (line,) = lines(but(slowed=Slowed(calls=1, by=("power",))))[3:]
+    many = Slowed(calls=1, by=("power",), layers=tuple(f"layer{at}" for at in range(9)))
+    (line,) = lines(but(slowed=many))[3:]
     assert "1 call was timed" in line
+    assert line.endswith(f"layer{LAYERS_SHOWN - 1} and {9 - LAYERS_SHOWN} more")
+
+
+def test_a_bound_that_a_run_is_below_is_wrong() -> None:
+    runs = (
+        FasterRun(run_as="with weights prefetched", run_us=1234.56),
+        FasterRun(run_as="one call after the other", run_us=1300.0),
+    )
+    assert lines(but(beaten_by=runs))[3:] == [
+        "alexnet, batch 8, fp32: the bound is wrong: the model ran in 1,234.6 µs "
+        "(with weights prefetched)"
+    ]
 
 
 def test_of_several_systems_it_is_said_which_lacks_layers() -> None:

@@ -9,3 +9,9 @@ def test_what_takes_longer_than_at_the_start_is_told_from_noise() -> None:
     assert canary.last_us == 10.0
     seen = [(canary.check(), canary.last_us) for _ in range(4)]
     assert seen == [(False, 10.7), (True, 13.0), (False, 9.0), (True, 10.9)]
+
+
+def test_how_much_is_noise_may_be_said() -> None:
+    times = iter([10.0, 19.0, 21.0])
+    canary = Canary(lambda: next(times), tolerance=1.0)
+    assert [canary.check(), canary.check()] == [False, True]

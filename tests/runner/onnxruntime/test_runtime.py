@@ -5,8 +5,11 @@ another program may hold the processor during any of them.
 """
 
 import json
+import os
 import re
 import statistics
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
+from benanza_runner.measuring.busy import OTHERS, Load
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnxruntime.runtime import OnnxRuntime
 from benanza_runner.onnxruntime.session import CPU, Session, session_options
@@ -267,3 +271,54 @@ def test_no_layer_is_faster_than_the_ceilings(runtime: OnnxRuntime) -> None:
         ceilings=tuple(ceilings.values()),
     )
     assert decode(encode(described)) == described
+
+
+class MadeUpLoad:
+    """The counters of a machine on which others have so much of all processors."""
+
+    def __init__(self, others: float) -> None:
+        self.others = others
+        self._at_s = 0.0
+
+    def __call__(self) -> Load:
+        self._at_s += 1.0
+        return Load(self._at_s, 2, 2 * self.others * self._at_s, 0.0, 0.0, {})
+
+
+def test_what_was_timed_on_a_busy_machine_says_so() -> None:
+    load = MadeUpLoad(0.5)
+    runtime = OnnxRuntime(threads=1, load=load)
+    seen = runtime.measure(relu(64), "fp32").environment
+    assert seen["stable"] == "no"
+    assert OTHERS in seen["slowed_by"].split(", ")
+    assert seen["busy_share"] == "0.50"
+    load.others = 0.0
+    seen = runtime.measure(relu(64), "fp32").environment
+    assert OTHERS not in seen["slowed_by"]
+    assert seen["busy_share"] == "0.00"
+    assert (seen["stable"] == "no") == bool(seen["slowed_by"])
+
+
+SPIN = "import sys; sys.stdout.write('.'); sys.stdout.flush()\nwhile True: pass"
+
+
+@pytest.mark.alone
+def test_programs_that_take_all_cores_are_seen() -> None:
+    """Real ones. Whether the machine is quiet without them is not for this test to say."""
+    runtime = OnnxRuntime()
+    cores = os.cpu_count() or 1
+    started = [
+        subprocess.Popen([sys.executable, "-c", SPIN], stdout=subprocess.PIPE)
+        for _ in range(cores)
+    ]  # fmt: skip
+    try:
+        for process in started:
+            assert process.stdout is not None
+            process.stdout.read(1)
+        seen = [runtime.measure(gemm(64, 64, 64), "fp32").environment for _ in range(3)]
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+    assert all(environment["stable"] == "no" for environment in seen)
+    assert all(OTHERS in environment["slowed_by"].split(", ") for environment in seen)

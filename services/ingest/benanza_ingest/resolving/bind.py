@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
@@ -20,18 +21,26 @@ class Binding:
     """The numbers that were bound. `dims` holds the named dimensions other than the batch,
     `inputs` the model's inputs without weights.
 
-    `former_batch` is the model's fixed batch size if another one replaced it, else None. If it was
-    replaced, the shapes that the model declares are no longer valid.
+    `asked` says that a number was given for an open dimension. `own` is the model at its own fixed
+    batch size if another one replaced it; then the shapes that the model declares aren't valid.
     """
 
     batch: int
     dims: dict[str, int]
-    former_batch: int | None
     inputs: list[ValueInfoProto]
+    asked: bool = False
+    own: "OwnModel | None" = None
 
     def open_names(self) -> list[str]:
         """The names of the dimensions that were not bound."""
         return _open_names(self.inputs)
+
+
+class OwnModel(NamedTuple):
+    """A model at its own batch size, and what was bound in it."""
+
+    model: ModelProto
+    binding: Binding
 
 
 def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Binding:
@@ -48,7 +57,7 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     check_text(names)
     _check(names, batch, dims)
     numbers = dict(dims)
-    former = None
+    own = None
     batch_name = _batch_name(inputs, names)
     if batch_name is not None:
         if batch is not None and numbers.get(batch_name, batch) != batch:
@@ -63,7 +72,11 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
         present = first.dim_value if first is not None and first.dim_value > 0 else 1
         chosen = batch or present
         if chosen != present:
-            former = present
+            if first is None or first.dim_value != present:
+                raise ModelError(f"the model has no batch that could be {chosen}; give none")
+            former = ModelProto()
+            former.CopyFrom(model)
+            own = OwnModel(former, bind(former, None, dims))
             for value in inputs:
                 if _dims(value) and _dims(value)[0].dim_value == present:
                     _dims(value)[0].dim_value = chosen
@@ -71,8 +84,9 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
         _substitute(model, numbers)
     if chosen > MAX_DIMENSION:
         raise ModelError(f"the model has a batch size of {chosen}; give another by --batch")
+    asked = bool(numbers) and (batch is not None or bool(dims))
     others = {name: number for name, number in sorted(numbers.items()) if name != batch_name}
-    return Binding(batch=chosen, dims=others, former_batch=former, inputs=inputs)
+    return Binding(chosen, others, inputs, asked, own)
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:

@@ -224,9 +224,7 @@ class Causes:
         if said is None:
             return None
         mend = "export the model again"
-        if self._binding.former_batch is not None:
-            mend = f"take the model's own batch size, {self._binding.former_batch}, or {mend}"
-        elif self._binding.dims:
+        if self._binding.dims:
             mend = f"give --dim another number, or {mend}"
         return Cause(f"onnx says of {_title(node)}: {said}; {mend}")
 

@@ -56,6 +56,19 @@ class Constants:
         self._names.add(name)
         self.type_of(name)
 
+    def add_repeated(self, name: str, source: str, axis: int, times: int) -> None:
+        """Adds a static value that repeats another, of a known type, along an axis."""
+        known, value = self.type_of(source), self.value(source)
+        assert known is not None, "what is repeated has a type"
+        if value is not None and value.size * times <= MAX_ELEMENTS:
+            self.add_array(name, np.concatenate([value] * times, axis))
+            return
+        sizes = known.dims()
+        repeated = (*sizes[:axis], sizes[axis] * times, *sizes[axis + 1 :])
+        self._types[name] = TensorType(known.dtype, repeated, resolved=True)
+        self._values[name] = None
+        self._names.add(name)
+
     def type_of(self, name: str) -> TensorType | None:
         """The type of a value; from its elements if shape inference didn't find it."""
         if self._is_open(name) and name in self:

@@ -4,9 +4,6 @@ The pass takes constants out, resolves known sequences and conditions, and infer
 with the constants that are known by then.
 """
 
-from math import prod
-
-import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, shape_inference
 
@@ -21,7 +18,9 @@ from benanza_ingest.resolving import sequences
 from benanza_ingest.resolving.bind import Binding
 from benanza_ingest.resolving.branches import with_own_names
 from benanza_ingest.resolving.causes import Causes
+from benanza_ingest.resolving.contradictions import Contradictions
 from benanza_ingest.resolving.fold import Constants
+from benanza_ingest.resolving.follow import BatchFollower
 from benanza_ingest.resolving.graph import (
     CONTROL_FLOW,
     Graph,
@@ -54,13 +53,15 @@ def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
     nodes = in_topological_order(model.graph)
     check_nodes(nodes, opset_imports(model), limits)
     types = Types()
-    if binding.former_batch is None:
+    own = None
+    if binding.own is None:
         inferred = _inferred(model).graph
         types.add_values(inferred.value_info)
         types.add_values(inferred.output)
-    # Otherwise the shapes that the model declares are those of another batch size.
+    else:  # the shapes that the model declares are those of its own batch size
+        own = resolve(binding.own.model, binding.own.binding, limits)
     types.add_values(binding.inputs)
-    return _Resolver(model, types, binding, limits).run(nodes)
+    return _Resolver(model, types, binding, limits, own).run(nodes)
 
 
 def _inferred(model: ModelProto) -> ModelProto:
@@ -73,12 +74,17 @@ def _inferred(model: ModelProto) -> ModelProto:
 
 
 class _Resolver:
-    def __init__(self, model: ModelProto, types: Types, binding: Binding, limits: Limits) -> None:
+    def __init__(
+        self,
+        model: ModelProto,
+        types: Types,
+        binding: Binding,
+        limits: Limits,
+        own: Graph | None,
+    ) -> None:
         self._limits = limits
         self._opset = opset_imports(model)
         self._types = types
-        self._former_batch = binding.former_batch
-        self._batch = binding.batch
         self._inference = Inference(model, types)
         self._constants = Constants(model, types, self._inference)
         self._causes = Causes(binding, types, self._constants, self._inference, self._opset)
@@ -88,13 +94,24 @@ class _Resolver:
         self._nodes: list[Node] = []
         self._outputs = [value.name for value in model.graph.output]
         self._add_weights(model.graph)
+        self._binding = binding
+        self._follower: BatchFollower | None = None
+        if own is not None and binding.own is not None:
+            sizes = binding.own.binding.batch, binding.batch
+            self._follower = BatchFollower(own, *sizes, self._constants, self._inference)
 
     def run(self, nodes: list[Node]) -> Graph:
         self._add(nodes, 0)
         outputs = [self._aliases.get(name, name) for name in self._outputs]
         outputs.extend(self._sequences.parts(tuple(outputs)))
+        live = without_dead(self._nodes, outputs, self._opset)
+        if self._follower is not None:
+            self._follower.refuse(live)
+        elif self._binding.asked:
+            known = self._types, self._constants, self._inference
+            Contradictions(self._binding, *known).refuse(live)
         return Graph(
-            nodes=without_dead(self._nodes, outputs, self._opset),
+            nodes=live,
             types=self._types,
             constants=self._constants,
             causes=self._causes,
@@ -140,7 +157,7 @@ class _Resolver:
                 self._add_node(node)
             elif self._is_constant(node):
                 constants.add_node(node.proto, node.inputs, node.outputs)
-                if self._former_batch is not None:
+                if self._follower is not None:
                     self._infer(node)
             elif node.op_type in sequences.OPERATORS and opset >= sequences.SINCE:
                 self._add_sequence(node, depth)
@@ -180,8 +197,9 @@ class _Resolver:
         if body is None:
             return False
         body = with_own_names(body, f"{next(filter(None, node.outputs), '')}/")
-        self._types.add_values(body.value_info)
-        self._types.add_values(body.output)
+        if self._follower is None:
+            self._types.add_values(body.value_info)
+            self._types.add_values(body.output)
         self._add_weights(body)
         self._add([make_node(proto) for proto in body.node], depth + 1)
         for outer, inner in zip(node.outputs, body.output, strict=False):
@@ -190,8 +208,8 @@ class _Resolver:
         return True
 
     def _add_node(self, node: Node) -> None:
-        if self._former_batch is not None and node.op_type == "Reshape":
-            self._follow_batch(node)
+        if self._follower is not None:
+            self._follower.mend(node)
         # A node that reads a sequence reads its tensors: the nodes that made the sequence are gone.
         if self._sequences.any_known:
             node.captured += self._sequences.parts(node.inputs + node.captured)
@@ -199,6 +217,8 @@ class _Resolver:
             self._infer(node)
             if self._has_open_outputs(node):
                 self._causes.note(node)
+        if self._follower is not None:
+            self._follower.check(node)
         self._nodes.append(node)
 
     def _has_open_outputs(self, node: Node) -> bool:
@@ -218,21 +238,3 @@ class _Resolver:
                 self._constants.type_of(name)
                 values[name] = self._constants.value(name)
         self._inference.infer(node.proto, node.inputs, values)
-
-    def _follow_batch(self, node: Node) -> None:
-        """Replaces the former batch size in the shape of a Reshape by the new one."""
-        data, shape = node.inputs[0], node.inputs[1] if len(node.inputs) > 1 else ""
-        known, target = self._types.get(data), self._constants.value(shape) if shape else None
-        if known is None or not known.resolved or target is None or target.shape in ((), (0,)):
-            return
-        wanted = [int(size) for size in target.ravel()]
-        if wanted[0] != self._former_batch or any(size == 0 for size in wanted[1:]):
-            return
-        rest = prod(size for size in wanted[1:] if size > 0)
-        open_sizes = -1 in wanted[1:]
-        fits = known.elements() == self._former_batch * rest
-        would_fit = known.elements() == self._batch * rest
-        if (would_fit and not fits) or (open_sizes and known.dims()[0] == self._batch):
-            name = f"{shape}.batch{self._batch}"
-            self._constants.add_array(name, np.array([self._batch, *wanted[1:]], np.int64))
-            node.inputs = (data, name, *node.inputs[2:])

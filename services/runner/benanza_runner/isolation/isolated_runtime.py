@@ -21,6 +21,7 @@ from benanza_runner.isolation.messages import (
     Start,
 )
 from benanza_runner.isolation.worker_process import WorkerError, WorkerProcess
+from benanza_runner.measuring.busy import OVERHEAD
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.layer import Layer, Precision
@@ -108,7 +109,8 @@ class IsolatedRuntime(Runtime):
         too_large = self._too_large(layer, precision)
         if too_large is not None:
             return Outcome(failure=too_large)
-        return self._unslowed(lambda: self._measured(layer, precision))
+        found = self._unslowed(lambda: self._measured(layer, precision))
+        return _said_slow(found) if found.slowed else found
 
     def _unslowed(self, ask: Callable[[], Found]) -> Found:
         """The answer of a worker that isn't slow, if a new worker helps; else the slow answer."""
@@ -204,3 +206,12 @@ class IsolatedRuntime(Runtime):
 
 def _unexpected(reply: Reply) -> str:
     return reply.reason if isinstance(reply, Failed) else f"answered with a {type(reply).__name__}"
+
+
+def _said_slow(outcome: Outcome) -> Outcome:
+    """The outcome of a process that is slow, as another would be: its times are doubtful."""
+    said = outcome.environment
+    before = said.get("slowed_by", "") if said.get("stable") == "no" else ""
+    reasons = ", ".join(filter(None, (before, OVERHEAD)))
+    environment = said | {"stable": "no", "slowed_by": reasons}
+    return msgspec.structs.replace(outcome, environment=environment)

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +13,9 @@ import psutil
 from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.machine_load import machine_load
+from benanza_runner.measuring.busy import OVERHEAD, SPREAD, WIDE, Load, busy_between
+from benanza_runner.measuring.canary import Canary
 from benanza_runner.measuring.sampling import Samples, collect
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
@@ -19,7 +23,13 @@ from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, opsets
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.onnxruntime.copies import copies_for, replicated
 from benanza_runner.onnxruntime.graph import as_run
-from benanza_runner.onnxruntime.session import CPU, Provider, Session, empty_call_us
+from benanza_runner.onnxruntime.session import (
+    CPU,
+    Provider,
+    Session,
+    empty_call_us,
+    empty_calls,
+)
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
@@ -28,6 +38,10 @@ from benanza_schemas.layer import Layer, Precision
 
 METHOD = "copies of the layer in one call, warm; 1"
 """How layers are timed. Raise the number by one when times change without the system changing."""
+
+CANARY_CALLS = 50
+CANARY_TOLERANCE = 1.0
+"""Calls that do nothing, on one thread. They vary by tens of percent; twice as long is no noise."""
 
 PROBES = 3
 """Calls of one copy, of which the fastest says how many copies a call should have."""
@@ -39,15 +53,22 @@ class OnnxRuntime(Runtime):
     `threads` is how many an operator may use; by default as many as there are physical cores for
     this process. A layer of one operator is run as it stands. A group is run as the one node that
     ONNX Runtime fuses it to; a group that it doesn't fuse is a failed variant. Either way, many
-    copies of the node go into one call, which is timed.
+    copies of the node go into one call, which is timed. `load` reads how busy the machine is.
     """
 
-    def __init__(self, device: Literal["cpu", "cuda"] = "cpu", threads: int | None = None) -> None:
+    def __init__(
+        self,
+        device: Literal["cpu", "cuda"] = "cpu",
+        threads: int | None = None,
+        load: Callable[[], Load] = machine_load,
+    ) -> None:
         self._device = device
         self._threads = threads or available_cores()
         self._library = f"onnxruntime-{device}"
         self._rule = Rule()
+        self._load = load
         self._empty_call_us = empty_call_us(self._provider("fp32"), self._threads)
+        self._canary = Canary(empty_calls(CPU, 1, CANARY_CALLS), CANARY_TOLERANCE)
 
     def _provider(self, precision: Precision) -> Provider:
         if self._device == "cpu":
@@ -103,6 +124,7 @@ class OnnxRuntime(Runtime):
     def _measure(self, layer: Layer, model: LayerModel, precision: Precision) -> Outcome:
         provider = self._provider(precision)
         environment = _environment()
+        load = self._load()
         started = time.perf_counter()
         is_group = len(layer.operators) > 1
         if is_group or precision in ("fp16", "bf16"):
@@ -128,7 +150,23 @@ class OnnxRuntime(Runtime):
         environment["copies"] = str(copies)
         environment["disturbed_samples"] = str(samples.dropped)
         variant = self._variant(algorithm, samples, copies)
+        environment |= self._busy_since(load, variant)
         return Outcome(variants=(variant,), environment=environment)
+
+    def _busy_since(self, before: Load, variant: TimedVariant) -> dict[str, str]:
+        """What makes the times of a layer doubtful, in the words of the environment."""
+        busy = busy_between(before, self._load())
+        reasons = [*busy.by]
+        if self._canary.check():
+            reasons.append(OVERHEAD)
+        if variant.iqr_us > WIDE * variant.median_us:
+            reasons.append(SPREAD)
+        return {
+            "busy_share": f"{busy.others:.2f}",
+            "stolen_share": f"{busy.stolen:.2f}",
+            "stable": "no" if reasons else "yes",
+            "slowed_by": ", ".join(reasons),
+        }
 
     def _session(self, model: LayerModel, copies: int, provider: Provider) -> Session:
         proto = replicated(model.proto, copies)

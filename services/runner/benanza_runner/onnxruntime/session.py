@@ -2,7 +2,8 @@
 
 import resource
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,7 +133,13 @@ def _identity(onnx_type: int, shape: Sequence[int]) -> ModelProto:
 
 def empty_call_us(provider: Provider, threads: int, calls: int = 200) -> float:
     """How long a call with nothing to do takes, in microseconds: the median of `calls`."""
+    return empty_calls(provider, threads, calls)()
+
+
+def empty_calls(provider: Provider, threads: int, calls: int) -> Callable[[], float]:
+    """A function that returns how long a call with nothing to do takes now, in microseconds: the
+    median of `calls`.
+    """
     model = _identity(TensorProto.FLOAT, [1])
     session = Session(model, {}, {"from": np.ones(1, np.float32)}, provider, threads)
-    times = sorted(session.call().us for _ in range(calls))
-    return times[calls // 2]
+    return lambda: median(session.call().us for _ in range(calls))

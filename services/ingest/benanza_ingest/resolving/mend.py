@@ -1,0 +1,158 @@
+"""Replaces constants of a node that plainly hold the model's own batch size.
+
+They are the shapes that Reshape, Expand and Resize make, what a Concat joins to each element of the
+batch, and the states in which recurrent operators begin.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from benanza_ingest.resolving.fold import Array, Constants
+from benanza_ingest.resolving.graph import Graph, Node
+from benanza_ingest.resolving.places import BatchPlace, plain_place
+
+STATES = {4: 0, 5: 1, 6: 1}
+"""The inputs of recurrent operators that are as long as the batch, and the axis in which."""
+
+
+class Mender:
+    """Mends nodes of a graph whose batch size changes from `former` to `batch`.
+
+    `own` is the graph at the former size; `place` returns where the batch is in a value, None if
+    it isn't in it. `unclear` are the results of Reshapes in which no one can tell where it is,
+    `repeated` the constants that were repeated as often as the batch grew, and in which axis.
+    """
+
+    def __init__(
+        self,
+        own: Graph,
+        former: int,
+        batch: int,
+        constants: Constants,
+        place: Callable[[str], BatchPlace | None],
+    ) -> None:
+        self._own = own
+        self._former = former
+        self._batch = batch
+        self._constants = constants
+        self._place = place
+        self.unclear: set[str] = set()
+        self.repeated: dict[str, BatchPlace] = {}
+
+    def mend(self, node: Node) -> None:
+        """Replaces inputs of this node, if they plainly hold the former batch size."""
+        places = [self._place(name) for name in node.inputs]
+        if not any(places):
+            return
+        match node.op_type:
+            case "Reshape" if places[0] is not None:
+                self._mend_reshape(node, places[0])
+            case "Expand" if places[0] is not None:
+                self._mend_expand(node, places[0])
+            case "Resize" if places[0] is not None:
+                self._mend_resize(node, places[0])
+            case "Concat":
+                self._mend_concat(node, places)
+            case "LSTM" | "GRU" | "RNN" if places[0] is not None:
+                self._mend_states(node, places[0])
+
+    def _mend_reshape(self, node: Node, before: BatchPlace) -> None:
+        wanted = self._fixed(node, 1)
+        into = self._own_sizes(node.outputs[0])
+        out_of = self._own_sizes(node.inputs[0])
+        if wanted is None or into is None or out_of is None or len(wanted) != len(into):
+            return
+        found = plain_place(before, out_of, into, self._former)
+        if found is None:
+            self.unclear.add(node.outputs[0])
+            return
+        mended = [
+            # 0 stands for the size that the input has at that axis.
+            into[axis] if size == 0 and before.axis in (axis, found.axis) else size
+            for axis, size in enumerate(wanted)
+        ]
+        if mended[found.axis] != -1:
+            mended[found.axis] = self._grown(into[found.axis])
+        self._replace(node, 1, mended)
+
+    def _mend_expand(self, node: Node, before: BatchPlace) -> None:
+        wanted, sizes = self._fixed(node, 1), self._own_sizes(node.inputs[0])
+        if wanted is None or sizes is None:
+            return
+        axis = before.axis + len(wanted) - len(sizes)
+        if 0 <= axis < len(wanted) and wanted[axis] == sizes[before.axis]:
+            self._replace(node, 1, [*wanted[:axis], self._grown(wanted[axis]), *wanted[axis + 1 :]])
+
+    def _mend_resize(self, node: Node, before: BatchPlace) -> None:
+        wanted, sizes = self._fixed(node, 3), self._own_sizes(node.inputs[0])
+        if wanted is None or sizes is None:
+            return
+        axes = next((list(a.ints) for a in node.proto.attribute if a.name == "axes"), None)
+        axes = [axis % len(sizes) for axis in axes or range(len(sizes))]
+        if before.axis not in axes:
+            return
+        at = axes.index(before.axis)
+        if at < len(wanted) and wanted[at] == sizes[before.axis]:
+            self._replace(node, 3, [*wanted[:at], self._grown(wanted[at]), *wanted[at + 1 :]])
+
+    def _mend_concat(self, node: Node, places: list[BatchPlace | None]) -> None:
+        """Repeats constants that are joined to each element of the batch, such as a class token."""
+        axis = next(place.axis for place in places if place is not None)
+        sizes = self._own_sizes(node.outputs[0])
+        if sizes is None or axis == self._attribute(node, "axis", 0) % max(1, len(sizes)):
+            return
+        for position, place in enumerate(places):
+            if place is None:
+                self._repeat(node, position, axis)
+
+    def _mend_states(self, node: Node, before: BatchPlace) -> None:
+        layout = self._attribute(node, "layout", 0)
+        if before.axis != 1 - layout:  # it isn't the batch for this operator
+            return
+        for position, axis in STATES.items():
+            if position < len(node.inputs) and self._place(node.inputs[position]) is None:
+                self._repeat(node, position, axis if position == 4 else 1 - layout)
+
+    def _repeat(self, node: Node, position: int, axis: int) -> None:
+        name = node.inputs[position]
+        known = self._constants.type_of(name) if name in self._constants else None
+        if known is None or not known.resolved or axis >= len(known.dims()):
+            return
+        times, left = divmod(self._batch, self._former)
+        if left:
+            return
+        repeated = f"{name}.batch{self._batch}[{axis}]"
+        self._constants.add_repeated(repeated, name, axis, times)
+        self.repeated[repeated] = BatchPlace(axis, None)
+        self._put(node, position, repeated)
+
+    def _fixed(self, node: Node, position: int) -> list[int] | None:
+        """The elements of an input if they are those at the former batch size as well."""
+        name = node.inputs[position] if position < len(node.inputs) else ""
+        found = self._constants.value(name) if name else None
+        former = self._own.constants.value(name) if name else None
+        if found is None or former is None or not np.array_equal(found, former):
+            return None
+        return [int(size) for size in found.ravel()] if found.dtype.kind in "iu" else None
+
+    def _own_sizes(self, name: str) -> tuple[int, ...] | None:
+        known = self._own.constants.type_of(name)
+        return known.dims() if known is not None and known.resolved else None
+
+    def _grown(self, size: int) -> int:
+        return size * self._batch // self._former
+
+    def _attribute(self, node: Node, name: str, default: int) -> int:
+        return next((int(a.i) for a in node.proto.attribute if a.name == name), default)
+
+    def _replace(self, node: Node, position: int, sizes: list[int]) -> None:
+        if sizes == self._fixed(node, position):
+            return
+        name = f"{node.inputs[position]}.batch{self._batch}{sizes}"
+        value: Array = np.array(sizes, np.int64)
+        self._constants.add_array(name, value)
+        self._put(node, position, name)
+
+    def _put(self, node: Node, position: int, name: str) -> None:
+        node.inputs = (*node.inputs[:position], name, *node.inputs[position + 1 :])

@@ -1,0 +1,43 @@
+"""Reads how busy this machine is."""
+
+import os
+import resource
+import time
+from pathlib import Path
+
+import psutil
+
+from benanza_runner.measuring.busy import Load
+
+THREADS = Path("/proc/self/task")
+
+
+def machine_load() -> Load:
+    """The counters of the processors that this process may use, and of its threads."""
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    each = [
+        times
+        for cpu, times in enumerate(psutil.cpu_times(percpu=True))
+        if allowed is None or cpu in allowed
+    ]
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    busy = ("user", "nice", "system", "irq", "softirq")
+    return Load(
+        at_s=time.monotonic(),
+        cpus=max(1, len(each)),
+        busy_s=sum(getattr(times, name, 0.0) for times in each for name in busy),
+        stolen_s=sum(getattr(times, "steal", 0.0) for times in each),
+        own_s=usage.ru_utime + usage.ru_stime,
+        waited_s=_waited_s(),
+    )
+
+
+def _waited_s() -> dict[int, float]:
+    """How long each thread waited for a processor, where the kernel says it (in nanoseconds)."""
+    waited = {}
+    for thread in THREADS.iterdir() if THREADS.exists() else ():
+        try:
+            waited[int(thread.name)] = int((thread / "schedstat").read_text().split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):
+            continue  # it ended meanwhile, or this kernel doesn't count
+    return waited

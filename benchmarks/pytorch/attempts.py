@@ -63,6 +63,15 @@ CONFIGURATIONS = tuple(
 )
 AUTOTUNED = TorchConfiguration(nhwc=True, compiled=True, max_autotune=True)
 
+MAPS_NDIM = 4
+"""Inputs of so many axes are feature maps, whose layout can be chosen."""
+
+
+def configurations(inputs: Sequence[Any]) -> list[TorchConfiguration]:
+    """The ways to run a model with these inputs. Without feature maps there is but one layout."""
+    maps = any(each.ndim == MAPS_NDIM for each in inputs)
+    return [each for each in CONFIGURATIONS if maps or not each.nhwc]
+
 
 class NotYetError(Exception):
     """Something compiled was to run, and may not yet."""
@@ -76,12 +85,24 @@ class Prepared:
     """
 
     def __init__(
-        self, configuration: TorchConfiguration, model: Any, x: Any, device: str, dtype: Any
+        self,
+        configuration: TorchConfiguration,
+        model: Any,
+        inputs: Sequence[Any],
+        device: str,
+        dtype: Any,
     ) -> None:
         layout = torch.channels_last if configuration.nhwc else torch.contiguous_format
         self._configuration = configuration
         self._model = copy.deepcopy(model).to(device, dtype, memory_format=layout)
-        self._x = x.to(device, dtype, memory_format=layout)
+        self._inputs = [
+            each.to(
+                device,
+                dtype if each.is_floating_point() else each.dtype,
+                memory_format=layout if each.ndim == MAPS_NDIM else torch.preserve_format,
+            )
+            for each in inputs
+        ]
         self._may_run = True
         if configuration.compiled:
             self._model = torch.compile(self._model, backend=self._backend, dynamic=False)
@@ -97,7 +118,7 @@ class Prepared:
     def run(self) -> Any:
         """Runs the model once. The result may not be computed yet when this returns."""
         with torch.no_grad():
-            return self._model(self._x)
+            return self._model(*self._inputs)
 
     def _backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
         compiled = compile_fx(graph, inputs, config_patches=self._configuration.options())
@@ -110,12 +131,17 @@ class Prepared:
         return run
 
 
-def replayed(run: Callable[[], Any], calls: int) -> tuple[Batch, Any]:
+def captured(run: Callable[[], Any], calls: int) -> tuple[Any, Any]:
     """One CUDA graph of so many calls, and the tensor in which the last one leaves its result."""
-    graph = torch.cuda.CUDAGraph()
+    graph = torch.cuda.CUDAGraph(keep_graph=True)
     with torch.cuda.graph(graph):
         for _ in range(calls):
             result = run()
+    return graph, result
+
+
+def replayed(graph: Any, calls: int) -> Batch:
+    """A batch that replays a graph of so many calls."""
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
     def replay() -> Timing:
@@ -125,7 +151,7 @@ def replayed(run: Callable[[], Any], calls: int) -> tuple[Batch, Any]:
         end.synchronize()
         return Timing(start.elapsed_time(end) * 1_000, disturbed=False)
 
-    return Batch(replay, calls), result
+    return Batch(replay, calls)
 
 
 def called(run: Callable[[], Any]) -> tuple[Batch, Any]:
@@ -139,13 +165,28 @@ def called(run: Callable[[], Any]) -> tuple[Batch, Any]:
     return Batch(call), run()
 
 
-def batched(run: Callable[[], Any], device: str) -> tuple[Batch, Any]:
-    """The batch that is timed of a model that has run before, and its result after that."""
+def batched(run: Callable[[], Any], device: str) -> tuple[Batch, Any, int | None]:
+    """The batch that is timed of a model that has run before, its result after that, and how many
+    kernels one call is on a GPU.
+    """
     if device == "cpu":
-        return called(run)
-    once, _ = replayed(run, 1)
+        return *called(run), None
+    graph, _ = captured(run, 1)
+    once = replayed(graph, 1)
     once.call_us()
-    return replayed(run, calls_for(once.call_us(), REPLAY_US, MOST_CALLS))
+    calls = calls_for(once.call_us(), REPLAY_US, MOST_CALLS)
+    many, result = captured(run, calls)
+    return replayed(many, calls), result, _kernels(graph)
+
+
+def _kernels(graph: Any) -> int | None:
+    try:
+        from benchmarks.pytorch.graph_nodes import kernels  # A CPU needs no CUDA.
+
+        return kernels(graph)
+    except Exception as error:  # noqa: BLE001  # the times are worth having all the same
+        print(f"kernels can't be counted: {type(error).__name__}: {error}", flush=True)
+        return None
 
 
 def attempted(
@@ -154,7 +195,7 @@ def attempted(
     """Times a model. Whatever goes wrong is part of the attempt."""
     try:
         _first_calls(model.run, device)
-        batch, result = batched(model.run, device)
+        batch, result, count = batched(model.run, device)
         samples = collect(batch.run, RULE)
         times = summary(sorted(us / batch.calls for us in samples.calls_us))
         error = relative_error(result, expected)
@@ -164,6 +205,7 @@ def attempted(
             median_us=times.median,
             iqr_us=times.iqr,
             samples=len(samples.calls_us),
+            kernels=count,
             error=error if isfinite(error) else None,
             failure="" if right else f"wrong result: it is off by {error:.2g} of its norm",
         )
@@ -196,11 +238,15 @@ def _failed(title: str, error: Exception) -> TorchAttempt:
 
 
 def prepared(
-    configuration: TorchConfiguration, model: Any, x: Any, device: str, dtype: Any
+    configuration: TorchConfiguration,
+    model: Any,
+    inputs: Sequence[Any],
+    device: str,
+    dtype: Any,
 ) -> Prepared | TorchAttempt:
     """A model, compiled if the configuration says so, or why that failed."""
     try:
-        made = Prepared(configuration, model, x, device, dtype)
+        made = Prepared(configuration, model, inputs, device, dtype)
         made.compile()
         return made
     except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base

@@ -1,10 +1,10 @@
 """Bounds of exported models, measured layer by layer on this machine; `benchmarks.pytorch.compare`
-starts it. It needs neither an event log nor a store.
+starts it. It needs neither an event log nor a store. Measured layers are kept beside the results.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -29,7 +29,8 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.layer import Precision
-from benchmarks.pytorch.compare import export_path, failure_path, parsed
+from benchmarks.pytorch.arguments import export_path, failure_path, parsed
+from benchmarks.pytorch.measurements import Measurements
 from benchmarks.pytorch.report import Bounded, Lacking, Software, append
 
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
@@ -37,28 +38,31 @@ ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 LAYER_SECONDS = 60.0
 TRIES = 5
 
-Measured = dict[tuple[str, Precision], LayerMeasured]
-"""By fingerprint and precision. Layers that models share are measured once."""
-
 
 def main() -> None:
-    """Measures model by model, and writes a row for each precision."""
-    asked = parsed()
+    """Measures what the file lacks, model by model, and adds a row for each precision."""
+    asked = parsed(__doc__ or "")
     left = _countdown(asked.seconds)
-    measured: Measured = {}
+    wanted: dict[str, list[Precision]] = {}
+    for name, precision, _ in asked.lacking(Bounded):
+        wanted.setdefault(name, []).append(precision)
     with TemporaryDirectory() as folder, opened(Path(folder) / "journal") as runtime:
         append(asked.file, Software("bounds", _software(runtime)))
-        for name in asked.models:
+        layers = asked.file.with_suffix(".layers.gz")
+        measured = Measurements(layers, runtime.system().system_id)
+        for name, precisions in wanted.items():
+            if not left():
+                break
             path = export_path(asked.exports, name, asked.batch)
             if not path.exists():
                 failure = failure_path(path)
                 reason = failure.read_text(encoding="utf-8") if failure.exists() else "no export"
                 found: Iterable[Bounded] = (
-                    _failure(name, precision, asked.batch, reason) for precision in asked.precisions
+                    _failure(name, precision, asked.batch, reason) for precision in precisions
                 )
             else:
                 found = bounds(
-                    runtime, measured, name, path.read_bytes(), asked.precisions, asked.batch, left
+                    runtime, measured, name, path.read_bytes(), precisions, asked.batch, left
                 )
             for row in found:
                 append(asked.file, row)
@@ -83,7 +87,7 @@ def opened(journal: Path) -> IsolatedRuntime:
 
 def bounds(
     runtime: Runtime,
-    measured: Measured,
+    measured: Measurements,
     name: str,
     content: bytes,
     precisions: Sequence[Precision],
@@ -92,7 +96,7 @@ def bounds(
 ) -> Iterator[Bounded]:
     """The bound of a model at each precision. Its measurements are added to `measured`.
 
-    Once no time is left, nothing more is measured, and the bounds say what they lack.
+    Once no time is left, nothing more is measured, and bounds that lack something are left out.
     """
     try:
         model, jobs = ingested(name, content, batch)
@@ -103,9 +107,17 @@ def bounds(
     for precision in precisions:
         runner = Runner(runtime, [precision], _now)
         for job in jobs:
-            if (job.fingerprint, precision) not in measured and left():
-                (measured[job.fingerprint, precision],) = runner.handle(job)
-        yield bounded(model, precision, measured)
+            if (job.fingerprint, precision) in measured:
+                continue
+            if not left():
+                return
+            for event in runner.handle(job):
+                measured.add(event)
+        try:
+            layers = (job.fingerprint for job in jobs)
+            yield bounded(model, precision, measured.of(layers, precision))
+        except Exception as error:  # noqa: BLE001  # so here
+            yield _failure(name, precision, batch, one_line(f"{type(error).__name__}: {error}"))
 
 
 def ingested(
@@ -133,15 +145,12 @@ def ingested(
 
 
 def bounded(
-    model: ModelIngested,
-    precision: Precision,
-    measured: Mapping[tuple[str, Precision], LayerMeasured],
+    model: ModelIngested, precision: Precision, measured: Iterable[LayerMeasured]
 ) -> Bounded:
-    """The bound that follows from these measurements, of which at least one is of the model."""
+    """The bound that follows from these measurements, which are of the model at this precision."""
     analyzer = Analyzer()
-    for (_, measured_at), event in measured.items():
-        if measured_at == precision:
-            analyzer.restore(event)
+    for event in measured:
+        analyzer.restore(event)
     moved = analyzer.handle(model, _now())
     found = [bound for bound in moved if bound.accounting == "full" and bound.fusion]
     if not found:

@@ -1,91 +1,80 @@
-"""Lower bounds of torchvision's models against PyTorch at its best, on an NVIDIA GPU:
+"""Lower bounds of models against PyTorch at its best, on an NVIDIA GPU:
 
-    python -m benchmarks.pytorch.compare OUT.jsonl --models resnet50,vgg19 --precision fp32,fp16
+    python -m benchmarks.pytorch.compare OUT.jsonl --models resnet50,timm:vit_tiny_patch16_224
+    python -m benchmarks.pytorch.compare OUT.jsonl --models all --precision fp16 --seconds 250
 
 It exports the models whose exports aren't in the folder of `--exports`, times PyTorch, measures the
 bounds, and prints tables in Markdown. Each of these is a process of its own, one after the other,
-because PyTorch brings its own cuDNN. Each result adds a line to the file.
+because PyTorch brings its own cuDNN.
+
+Each result adds a line to the file, and each measured layer one to OUT.layers. What is there is not
+run again, so that the same command goes on from where it stopped; after a change to the code, take
+another file. On several GPUs, start it once for each with CUDA_VISIBLE_DEVICES, a file of its own
+and --part 1/2, 2/2; `benchmarks.pytorch.report` prints the tables of several files.
 """
 
-import argparse
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, cast
 
-from benanza_schemas.layer import Precision
-from benchmarks.pytorch.report import markdown, read
-
-
-class Arguments(NamedTuple):
-    """The command's arguments. `seconds` are for each of the two sides."""
-
-    file: Path
-    models: list[str]
-    precisions: list[Precision]
-    batch: int
-    seconds: float
-    exports: Path
-    max_autotune: bool
-
-
-def parsed() -> Arguments:
-    """The arguments of this process."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--models", required=True)
-    parser.add_argument("--precision", default="fp32,tf32,fp16")
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=3600.0,
-        help="after so many PyTorch begins no model, and so for the bounds and their layers",
-    )
-    parser.add_argument("--exports", type=Path, default=Path("data/exports"))
-    parser.add_argument("--max-autotune", action="store_true", help="minutes for a model")
-    found = parser.parse_args()
-    return Arguments(
-        found.file,
-        found.models.split(","),
-        [cast(Precision, each) for each in found.precision.split(",")],
-        found.batch,
-        found.seconds,
-        found.exports,
-        found.max_autotune,
-    )
-
-
-def export_path(folder: Path, name: str, batch: int) -> Path:
-    """Where a model's export lies."""
-    return folder / f"{name}-b{batch}.onnx"
-
-
-def failure_path(export: Path) -> Path:
-    """The file that says why there is no export."""
-    return export.with_suffix(".failure")
+from benchmarks.pytorch.arguments import (
+    MOST_AT_ONCE,
+    Arguments,
+    Side,
+    export_path,
+    failure_path,
+    parsed,
+    rows_in,
+)
+from benchmarks.pytorch.report import Bounded, Timed, markdown
 
 
 def main() -> None:
-    """Runs the parts, and prints what the file holds then."""
-    asked = parsed()
-    lacking = [
-        name for name in asked.models if not export_path(asked.exports, name, asked.batch).exists()
+    """Runs the parts, and prints what the file holds then, and what it lacks."""
+    asked = parsed(__doc__ or "")
+    if "pytorch" in asked.sides and (keys := asked.lacking(Timed)):
+        # A compiler that outlives its process for a moment may still write there.
+        with TemporaryDirectory(ignore_cleanup_errors=True) as cache:
+            _run("peers", *sys.argv[1:], **_shared(len(keys), asked.parts, cache))
+    if "bounds" in asked.sides and (keys := asked.lacking(Bounded)):
+        _export(asked, dict.fromkeys(name for name, _, _ in keys))
+        _run("bounds", *sys.argv[1:])
+    print(markdown(rows_in(asked.file)))
+    print(not_run(asked, sys.argv[1:]))
+
+
+def _export(asked: Arguments, names: Iterable[str]) -> None:
+    """Exports those that weren't yet; with `--retry`, also those that couldn't be."""
+    paths = {name: export_path(asked.exports, name, asked.batch) for name in names}
+    wanted = [
+        name
+        for name, path in paths.items()
+        if not path.exists() and (asked.retry or not failure_path(path).exists())
     ]
-    if lacking:
-        models = f"--models={','.join(lacking)}"
-        _run("models", asked.exports, models, f"--batch={asked.batch}")
-    # A compiler that outlives its process for a moment may still write there.
-    with TemporaryDirectory(ignore_cleanup_errors=True) as cache:
-        _run(
-            "peers",
-            *sys.argv[1:],
-            **_shared(len(asked.models) * len(asked.precisions), cache),
-        )
-    _run("bounds", *sys.argv[1:])
-    print(markdown(read([asked.file])))
+    if wanted:
+        models = f"--models={','.join(wanted)}"
+        _run("export", asked.exports, models, f"--batch={asked.batch}")
+
+
+def not_run(asked: Arguments, arguments: Sequence[str]) -> str:
+    """How many results the file lacks, and the command that goes on; if it lacks none, nothing."""
+    kinds: dict[Side, tuple[str, type[Timed] | type[Bounded]]] = {
+        "pytorch": ("PyTorch's times", Timed),
+        "bounds": ("bounds", Bounded),
+    }
+    counts = [
+        f"{len(keys)} of {len(asked.keys())} {title}"
+        for title, kind in (kinds[side] for side in asked.sides)
+        if (keys := asked._replace(retry=False).lacking(kind))
+    ]
+    if not counts:
+        return ""
+    command = shlex.join(["python", "-m", "benchmarks.pytorch.compare", *arguments])
+    return f"Not run yet: {', '.join(counts)}. This goes on:\n\n    {command}"
 
 
 def _run(module: str, *arguments: str | Path, **environment: str) -> None:
@@ -96,15 +85,17 @@ def _run(module: str, *arguments: str | Path, **environment: str) -> None:
         print(f"{module} ended with code {ended.returncode}", flush=True)
 
 
-def _shared(processes: int, cache: str) -> dict[str, str]:
-    """Settings with which so many processes share the processors.
+def _shared(processes: int, parts: int, cache: str) -> dict[str, str]:
+    """Settings with which so many processes share the processors, of which each of the parts that
+    run at the same time has as many.
 
     The largest model compiles longest; then it has half of the processors.
     """
-    cores = os.cpu_count() or 1
+    cores = max(1, (os.cpu_count() or 1) // parts)
+    processes = min(processes, MOST_AT_ONCE)
     return {
         "OMP_NUM_THREADS": str(max(1, cores // processes)),
-        "TORCHINDUCTOR_COMPILE_THREADS": str(max(2, cores // 2)),
+        "TORCHINDUCTOR_COMPILE_THREADS": str(max(2, min(cores // 2, 2 * cores // processes))),
         "TORCHINDUCTOR_CACHE_DIR": cache,
         "TRITON_CACHE_DIR": f"{cache}/triton",
     }

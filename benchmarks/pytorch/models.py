@@ -1,99 +1,127 @@
-"""torchvision's architectures with random weights, and their ONNX exports without any:
+"""Models with random weights and inputs, by name; `benchmarks.pytorch.names` has the names."""
 
-    python -m benchmarks.pytorch.models FOLDER --models resnet50,vgg19 --batch 1
-
-writes what `benchmarks.pytorch.compare` would export itself, so that a costly machine need not.
-"""
-
-import argparse
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from pathlib import Path
-from tempfile import TemporaryDirectory
+import inspect
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
-import onnx
 import torch
-import torchvision
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from benanza_runner.reasons import one_line
-from benchmarks.pytorch.compare import export_path, failure_path
+from benchmarks.pytorch.configured import CONFIGURED, Input
+from benchmarks.pytorch.names import PLAIN, parsed
 
 SIDE = 224
-WITHOUT: dict[str, dict[str, Any]] = {
+"""Of the images for torchvision's models; timm's say theirs."""
+
+FOR_INFERENCE: dict[str, dict[str, Any]] = {
     "googlenet": {"aux_logits": False, "init_weights": True},
     "inception_v3": {"aux_logits": False, "init_weights": True},
 }
-"""Arguments without which models have further heads for training."""
-
-MOST_PROCESSES = 8
+"""Arguments without which torchvision's models have further heads for training."""
 
 
-def architecture(name: str) -> Any:
-    """A model of torchvision's for inference, with the same random weights each time.
+CALIBRATING = 8
+"""So many inputs: of a single one, a normalisation of vectors can't take statistics."""
 
-    Batch normalisations are random, too: fresh ones change nothing, so a compiler might drop them.
+
+class Whole(torch.nn.Module):  # type: ignore[misc]
+    """A model whose inputs go by position, and whose result is its first tensor."""
+
+    def __init__(self, model: torch.nn.Module, arguments: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.model = model
+        self.arguments = tuple(arguments)
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        if self.arguments:
+            named = dict(zip(self.arguments, inputs, strict=True))
+            result = self.model(**named, return_dict=False)
+        else:
+            result = self.model(*inputs)
+        if isinstance(result, dict):  # of a model for segmentation
+            result = next(iter(result.values()))
+        return result if isinstance(result, torch.Tensor) else result[0]
+
+
+def case(name: str, batch: int) -> tuple[Whole, tuple[torch.Tensor, ...]]:
+    """A model for inference and so many of its inputs, the same each time.
+
+    Raises what the package does, such as `ImportError` if it isn't there.
     """
     torch.manual_seed(0)
-    model = torchvision.models.get_model(name, weights=None, **WITHOUT.get(name, {})).eval()
-    for module in model.modules():
-        if isinstance(module, torch.nn.BatchNorm2d):
-            torch.nn.init.uniform_(module.weight, 0.9, 1.1)
-            torch.nn.init.normal_(module.bias, std=0.1)
-            torch.nn.init.normal_(module.running_mean, std=0.1)
-    return model
+    package, model = parsed(name)
+    inputs: tuple[Input, ...]
+    if package == PLAIN:
+        whole, inputs = Whole(_torchvision(model)), (Input("x", (3, SIDE, SIDE)),)
+    elif package == "timm":
+        found = import_module("timm").create_model(model, pretrained=False)
+        whole, inputs = Whole(found), (Input("x", tuple(found.pretrained_cfg["input_size"])),)
+    else:
+        inputs = CONFIGURED[name].inputs
+        whole = Whole(_configured(name), [each.argument for each in inputs])
+    whole.eval()
+    _vary(whole)
+    _calibrate(whole, inputs)
+    return whole, _values(inputs, batch, seed=1)
 
 
-def images(batch: int) -> Any:
-    """So many images of random numbers."""
-    return torch.randn(batch, 3, SIDE, SIDE, generator=torch.Generator().manual_seed(1))
+def _torchvision(name: str) -> Any:
+    models = import_module("torchvision").models
+    arguments = dict(FOR_INFERENCE.get(name, {}))
+    if "weights_backbone" in inspect.signature(models.get_model_builder(name)).parameters:
+        arguments["weights_backbone"] = None  # They would be downloaded.
+    return models.get_model(name, weights=None, **arguments)
 
 
-def export(name: str, batch: int, target: Path) -> None:
-    """Writes the graph that PyTorch's exporter makes, optimised by itself, without its weights."""
-    with TemporaryDirectory() as temporary:
-        path = Path(temporary) / "model.onnx"
-        torch.onnx.export(
-            architecture(name),
-            (images(batch),),
-            path,
-            dynamo=True,
-            external_data=True,
-            optimize=True,
-            verbose=False,
-        )
-        model = onnx.load(path, load_external_data=False)
-    for node in model.graph.node:  # Stack traces are most of the file.
-        node.ClearField("metadata_props")
-        node.ClearField("doc_string")
-    target.write_bytes(model.SerializeToString())
+def _configured(name: str) -> Any:
+    package = import_module(parsed(name).package)
+    model, configuration, _, sizes = CONFIGURED[name]
+    if not configuration:
+        return getattr(package, model)(**sizes)
+    settings = getattr(package, configuration)(**sizes)
+    if hasattr(settings, "use_cache"):
+        settings.use_cache = False
+    return getattr(package, model)(settings)
 
 
-def main() -> None:
-    """Exports the models whose files aren't there yet, several at a time.
+def _vary(model: torch.nn.Module) -> None:
+    """Gives random values to parameters that are the same everywhere.
 
-    If one can't be exported, a file says why.
+    A fresh norm changes nothing, so a compiler might drop it; with a fresh scale of 1e-6, a wrong
+    branch would go unnoticed.
     """
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--models", required=True)
-    parser.add_argument("--batch", type=int, default=1)
-    asked = parser.parse_args()
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    paths = {name: export_path(asked.folder, name, asked.batch) for name in asked.models.split(",")}
-    lacking = {name: path for name, path in paths.items() if not path.exists()}
-    with ProcessPoolExecutor(MOST_PROCESSES, mp_context=get_context("spawn")) as pool:
-        futures = {
-            path: pool.submit(export, name, asked.batch, path) for name, path in lacking.items()
-        }
-        for path, future in futures.items():
-            try:
-                future.result()
-            except Exception as error:  # noqa: BLE001  # the others are exported all the same
-                reason = one_line(f"it can't be exported: {type(error).__name__}: {error}")
-                failure_path(path).write_text(reason, encoding="utf-8")
-                print(f"{path.name}: {reason}", flush=True)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.numel() < 2 or parameter.min() != parameter.max():
+                continue
+            if parameter.max() == 0:
+                parameter.normal_(std=0.1 if parameter.ndim == 1 else 0.02)
+            else:
+                parameter.uniform_(0.9, 1.1)
 
 
-if __name__ == "__main__":
-    main()
+def _calibrate(model: torch.nn.Module, inputs: Sequence[Input]) -> None:
+    """Gives batch normalisations the statistics of a few inputs.
+
+    With those of a fresh one, values grow from layer to layer until half precision overflows.
+    """
+    norms = [each for each in model.modules() if isinstance(each, _BatchNorm)]
+    if not norms:
+        return
+    for norm in norms:
+        norm.momentum = 1.0
+        norm.train()
+    with torch.no_grad():
+        model(*_values(inputs, CALIBRATING, seed=2))
+    model.eval()
+
+
+def _values(inputs: Sequence[Input], batch: int, seed: int) -> tuple[torch.Tensor, ...]:
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(
+        torch.randint(each.below, (batch, *each.shape), generator=generator)
+        if each.below
+        else torch.randn((batch, *each.shape), generator=generator)
+        for each in inputs
+    )

@@ -1,13 +1,14 @@
 """How long PyTorch takes for a whole model at its best, on the device.
 
-`benchmarks.pytorch.compare` starts it. Each model at each precision has a process of its own. All
+`benchmarks.pytorch.compare` starts it. Each model at each precision has a process of its own. A few
 compile at the same time, without running anything. Then they run in turns, so that nothing else
 runs on the device while a model is timed, or while cuDNN and Triton time algorithms to choose one.
 """
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
@@ -16,12 +17,13 @@ from torch._inductor import config as inductor_config
 
 from benanza_runner.reasons import one_line
 from benanza_schemas.layer import Precision
-from benchmarks.pytorch.attempts import AUTOTUNED, CONFIGURATIONS, DTYPES, attempted, prepared
-from benchmarks.pytorch.compare import parsed
-from benchmarks.pytorch.models import architecture, images
-from benchmarks.pytorch.report import Software, Timed, TorchAttempt, append
+from benchmarks.pytorch.arguments import MOST_AT_ONCE, parsed
+from benchmarks.pytorch.attempts import AUTOTUNED, DTYPES, attempted, configurations, prepared
+from benchmarks.pytorch.models import case
+from benchmarks.pytorch.report import Key, Software, Timed, TorchAttempt, append
 
 READY = "ready"
+COMPILE_SECONDS = 900.0
 TURN_SECONDS = 180.0
 AUTOTUNED_SECONDS = 1_800.0
 
@@ -38,17 +40,17 @@ def work(
         torch.backends.cudnn.allow_tf32 = precision == "tf32"
         torch.backends.cudnn.benchmark = True
         inductor_config.freezing = True
-        model, x = architecture(name), images(batch)
+        model, inputs = case(name, batch)
         with torch.no_grad():
-            expected = model(x)
+            expected = model(*inputs)
         ready = {
-            configuration: prepared(configuration, model, x, device, DTYPES[precision])
-            for configuration in CONFIGURATIONS
+            configuration: prepared(configuration, model, inputs, device, DTYPES[precision])
+            for configuration in configurations(inputs)
         }
         connection.send(READY)
         connection.recv()
         if max_autotune:  # It compiles by timing.
-            ready[AUTOTUNED] = prepared(AUTOTUNED, model, x, device, DTYPES[precision])
+            ready[AUTOTUNED] = prepared(AUTOTUNED, model, inputs, device, DTYPES[precision])
         attempts = tuple(
             made
             if isinstance(made, TorchAttempt)
@@ -63,11 +65,11 @@ def work(
 class Worker:
     """A process for a model at a precision."""
 
-    def __init__(self, name: str, precision: Precision, batch: int, max_autotune: bool) -> None:
+    def __init__(self, key: Key, max_autotune: bool) -> None:
         spawning = get_context("spawn")
-        self._name, self._precision, self._batch = name, precision, batch
+        self._key = key
         self._connection, there = spawning.Pipe()
-        arguments = (name, precision, batch, max_autotune, there)
+        arguments = (*key, max_autotune, there)
         self._process = spawning.Process(target=work, args=arguments, daemon=True)
         self._process.start()
         there.close()
@@ -82,18 +84,14 @@ class Worker:
         with suppress(OSError):  # It may have ended meanwhile, or have been ended.
             self._connection.send("go")
         found = self._answer(seconds, f"it was not timed in {seconds:.0f} s")
-        self._end()
-        return found or Timed(
-            model=self._name,
-            precision=self._precision,
-            batch=self._batch,
-            failure=self._failure,
-        )
+        self.end()
+        model, precision, batch = self._key
+        return found or Timed(model=model, precision=precision, batch=batch, failure=self._failure)
 
-    def skip(self, reason: str) -> Timed:
-        """Ends it without a turn."""
-        self._failure = self._failure or reason
-        return self.turn(0)
+    def end(self) -> None:
+        """Ends its process, whatever it is doing."""
+        self._process.kill()
+        self._process.join()
 
     def _answer(self, seconds: float, too_late: str) -> Timed | None:
         """The result, if it sends one. Unless it sends `READY`, `_failure` then says why not."""
@@ -110,47 +108,43 @@ class Worker:
             return found
         if found != READY:
             self._failure = found
-            self._end()
+            self.end()
         return None
-
-    def _end(self) -> None:
-        self._process.kill()
-        self._process.join()
 
 
 def main() -> None:
-    """Times all that is asked for, and writes a row for each model and precision."""
-    asked = parsed()
+    """Times what the file lacks, and adds a row for each model and precision."""
+    asked = parsed(__doc__ or "")
     append(asked.file, Software("PyTorch", software()))
-    arguments = asked.models, asked.precisions, asked.batch, asked.max_autotune, asked.seconds
-    for row in results(*arguments):
+    for row in results(asked.lacking(Timed), asked.max_autotune, asked.seconds):
         append(asked.file, row)
         best = row.best()
         shown = f"{best.median_us:.1f} µs, {best.configuration}" if best else row.failure
         print(f"{row.model} {row.precision}: {shown}", flush=True)
 
 
-def results(
-    models: Sequence[str],
-    precisions: Sequence[Precision],
-    batch: int,
-    max_autotune: bool,
-    seconds: float,
-) -> Iterator[Timed]:
-    """Each model at each precision, one model after the other. No turn begins after so many
-    seconds.
+def results(keys: Sequence[Key], max_autotune: bool, seconds: float) -> Iterator[Timed]:
+    """Each model at each precision. No turn begins after so many seconds; then the rest is missing.
+
+    What didn't compile because that time was over is no failure, and missing, too.
     """
     until = time.monotonic() + seconds
-    workers = [
-        Worker(name, precision, batch, max_autotune) for name in models for precision in precisions
-    ]
-    for worker in workers:
-        worker.compiled(until - time.monotonic())
-    for worker in workers:
-        if time.monotonic() < until:
-            yield worker.turn(AUTOTUNED_SECONDS if max_autotune else TURN_SECONDS)
-        else:
-            yield worker.skip("no time was left")
+    turn_seconds = AUTOTUNED_SECONDS if max_autotune else TURN_SECONDS
+    waiting = iter(keys)
+    while some := list(islice(waiting, MOST_AT_ONCE)):
+        if time.monotonic() >= until:
+            return
+        with ExitStack() as stack:
+            workers = [Worker(key, max_autotune) for key in some]
+            for worker in workers:
+                stack.callback(worker.end)
+            compiled_until = min(until, time.monotonic() + COMPILE_SECONDS)
+            for worker in workers:
+                worker.compiled(compiled_until - time.monotonic())
+            for worker in workers:
+                if time.monotonic() >= until:
+                    return
+                yield worker.turn(turn_seconds)
 
 
 def software() -> dict[str, str]:

@@ -9,22 +9,28 @@ import argparse
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
+from statistics import median
 
 import msgspec
 
 from benanza_schemas.layer import Precision
 
+Key = tuple[str, Precision, int]
+"""A model, a precision and a batch size."""
+
 
 class TorchAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """A model in one configuration: what a run takes on the device, or why there is no time.
 
-    `error` is ‖result − expected‖ / ‖expected‖.
+    `error` is ‖result − expected‖ / ‖expected‖, `kernels` how many kernels, copies and fills its
+    CUDA graph holds.
     """
 
     configuration: str
     median_us: float | None = None
     iqr_us: float | None = None
     samples: int = 0
+    kernels: int | None = None
     error: float | None = None
     failure: str = ""
 
@@ -37,6 +43,14 @@ class Timed(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     batch: int
     attempts: tuple[TorchAttempt, ...] = ()
     failure: str = ""
+
+    def key(self) -> Key:
+        """What it is of."""
+        return self.model, self.precision, self.batch
+
+    def failed(self) -> bool:
+        """Whether no configuration gave the right result."""
+        return self.best() is None
 
     def best(self) -> TorchAttempt | None:
         """The fastest configuration, if any gave the right result."""
@@ -70,6 +84,14 @@ class Bounded(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     lacking: tuple[Lacking, ...] = ()
     failure: str = ""
 
+    def key(self) -> Key:
+        """What it is of."""
+        return self.model, self.precision, self.batch
+
+    def failed(self) -> bool:
+        """Whether there is no bound at all."""
+        return self.bound_us is None
+
     def measured(self) -> int:
         """How many layers are in it."""
         return self.counted - sum(sum(each.operators.values()) for each in self.lacking)
@@ -83,7 +105,6 @@ class Software(msgspec.Struct, frozen=True, tag=True):
 
 
 Row = Timed | Bounded | Software
-Key = tuple[str, Precision, int]
 
 
 def append(path: Path, row: Row) -> None:
@@ -99,23 +120,20 @@ def read(paths: Iterable[Path]) -> list[Row]:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """Tables: bounds beside the best of PyTorch, how long each configuration took, and what failed
-    or is missing in a bound.
+    """Tables: how many bounds hold, each beside the best of PyTorch, how long each configuration
+    took, and what failed or is missing in a bound.
     """
-    timed = {_key(row): row for row in rows if isinstance(row, Timed)}
-    bounded = {_key(row): row for row in rows if isinstance(row, Bounded)}
+    timed = {row.key(): row for row in rows if isinstance(row, Timed)}
+    bounded = {row.key(): row for row in rows if isinstance(row, Bounded)}
     keys = list(dict.fromkeys([*timed, *bounded]))
     tables = [
         _versions(rows),
+        _holds(keys, timed, bounded),
         _compared(keys, timed, bounded),
         _configurations(timed),
         _failures(keys, timed, bounded),
     ]
     return "\n\n".join("\n".join(table) for table in tables if table)
-
-
-def _key(row: Timed | Bounded) -> Key:
-    return row.model, row.precision, row.batch
 
 
 def _versions(rows: Iterable[Row]) -> list[str]:
@@ -129,29 +147,66 @@ def _versions(rows: Iterable[Row]) -> list[str]:
 def _compared(
     keys: Iterable[Key], timed: dict[Key, Timed], bounded: dict[Key, Bounded]
 ) -> list[str]:
+    """A row for each model and precision. In bold: a ratio below 1, and more calls than PyTorch has
+    kernels.
+    """
     lines = [
         "| model | precision | batch | bound, µs | layout | calls | PyTorch at its best, µs | as | "
-        "PyTorch / bound | layers in the bound |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "kernels | PyTorch / bound | layers in the bound |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for key in keys:
         bound = bounded.get(key)
         peer = timed.get(key)
         best = peer.best() if peer else None
         bound_us = bound.bound_us if bound else None
-        best_us = best.median_us if best else None
         cells = (
             *_begin(key),
             _us(bound_us),
             bound.layout if bound else "",
-            str(bound.calls) if bound else "",
-            _us(best_us),
+            _marked(str(bound.calls), _more_calls(best, bound)) if bound else "",
+            _us(best.median_us if best else None),
             best.configuration if best else "",
-            _ratio(best_us, bound) if best_us and bound else "",
+            str(best.kernels) if best and best.kernels is not None else "",
+            _ratio(best, bound),
             f"{bound.measured()} of {bound.counted}" if bound else "",
         )
         lines.append(_line(cells))
     return lines
+
+
+def _holds(keys: Iterable[Key], timed: dict[Key, Timed], bounded: dict[Key, Bounded]) -> list[str]:
+    """At each precision and batch size, how many bounds hold, of those that can be compared."""
+    compared: dict[tuple[Precision, int], list[tuple[TorchAttempt, Bounded]]] = {}
+    for key in keys:
+        best = timed[key].best() if key in timed else None
+        if best and key in bounded and not bounded[key].failed():
+            compared.setdefault(key[1:], []).append((best, bounded[key]))
+    if not compared:
+        return []
+    lines = [
+        "| precision | batch | models compared | PyTorch faster | least PyTorch / bound | median | "
+        "more calls than kernels |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (precision, batch), pairs in compared.items():
+        ratios = [best_us / bound_us for best_us, bound_us in map(_times, pairs)]
+        cells = (
+            precision,
+            str(batch),
+            str(len(pairs)),
+            str(sum(ratio < 1 for ratio in ratios)),
+            f"{min(ratios):.2f}",
+            f"{median(ratios):.2f}",
+            str(sum(_more_calls(*pair) for pair in pairs)),
+        )
+        lines.append(_line(cells))
+    return lines
+
+
+def _times(pair: tuple[TorchAttempt, Bounded]) -> tuple[float, float]:
+    best, bound = pair
+    return best.median_us or 0.0, bound.bound_us or 0.0
 
 
 def _configurations(timed: dict[Key, Timed]) -> list[str]:
@@ -194,11 +249,21 @@ def _failures(
     return lines
 
 
-def _ratio(best_us: float, bound: Bounded) -> str:
+def _more_calls(best: TorchAttempt | None, bound: Bounded) -> bool:
+    """Whether a bound has more calls than PyTorch's graph kernels, as far as both are known."""
+    return best is not None and best.kernels is not None and bound.calls > best.kernels
+
+
+def _ratio(best: TorchAttempt | None, bound: Bounded | None) -> str:
     """A bound that lacks layers is too low by what they take."""
-    if not bound.bound_us:
+    if not (best and best.median_us and bound and bound.bound_us):
         return ""
-    return f"{'at most ' * bool(bound.lacking)}{best_us / bound.bound_us:.2f}"
+    ratio = best.median_us / bound.bound_us
+    return f"{'at most ' * bool(bound.lacking)}{_marked(f'{ratio:.2f}', ratio < 1)}"
+
+
+def _marked(text: str, mark: bool) -> str:
+    return f"**{text}**" if mark else text
 
 
 def _begin(key: Key) -> tuple[str, str, str]:

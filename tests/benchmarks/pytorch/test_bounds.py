@@ -3,9 +3,12 @@
 import gzip
 from pathlib import Path
 
+import pytest
+
 from benanza_runner.runtime import Outcome
 from benanza_schemas.layer import Layer, Precision
-from benchmarks.pytorch.bounds import Measured, bounds, ingested
+from benchmarks.pytorch.bounds import bounds, ingested
+from benchmarks.pytorch.measurements import Measurements
 from benchmarks.pytorch.report import Bounded
 from tests.runner.fake_runtime import FakeRuntime
 
@@ -30,19 +33,24 @@ class WithoutPools(FakeRuntime):
         return super().measure(layer, precision)
 
 
+@pytest.fixture
+def measured(tmp_path: Path) -> Measurements:
+    """Nothing yet."""
+    return Measurements(tmp_path / "layers.gz", FakeRuntime().system().system_id)
+
+
 def always() -> bool:
     return True
 
 
 def found(
-    runtime: FakeRuntime, measured: Measured, name: str, *precisions: Precision
+    runtime: FakeRuntime, measured: Measurements, name: str, *precisions: Precision
 ) -> list[Bounded]:
     return list(bounds(runtime, measured, name, exported(name), precisions, 1, always))
 
 
-def test_a_model_is_added_up_at_each_precision() -> None:
+def test_a_model_is_added_up_at_each_precision(measured: Measurements) -> None:
     model, jobs = ingested("resnet18", exported("resnet18"), 1)
-    measured: Measured = {}
     fp32, fp16 = found(FakeRuntime(), measured, "resnet18", "fp32", "fp16")
     assert (fp32.precision, fp16.precision) == ("fp32", "fp16")
     assert len(measured) == 2 * len(jobs)
@@ -55,8 +63,10 @@ def test_a_model_is_added_up_at_each_precision() -> None:
     assert fp32.failure == ""
 
 
-def test_what_was_measured_for_one_model_is_not_measured_for_the_next() -> None:
-    runtime, measured = WithoutPools(), Measured()
+def test_what_was_measured_for_one_model_is_not_measured_for_the_next(
+    measured: Measurements,
+) -> None:
+    runtime = WithoutPools()
     first = found(runtime, measured, "resnet18", "fp32")
     asked = runtime.asked
     assert asked == len(ingested("resnet18", exported("resnet18"), 1)[1])
@@ -64,34 +74,54 @@ def test_what_was_measured_for_one_model_is_not_measured_for_the_next() -> None:
     assert runtime.asked == asked
 
 
-def test_what_fails_is_named_by_its_operator_and_reason() -> None:
-    (bound,) = found(WithoutPools(), {}, "resnet18", "fp32")
+def test_what_fails_is_named_by_its_operator_and_reason(measured: Measurements) -> None:
+    (bound,) = found(WithoutPools(), measured, "resnet18", "fp32")
     (lacking,) = bound.lacking
     assert lacking.operators == {"MaxPool": 1}
     assert lacking.reason == "paper has no pools"
     assert bound.measured() == bound.counted - 1
 
 
-def test_once_no_time_is_left_the_bound_says_what_it_lacks() -> None:
-    turns = iter([True, True, *[False] * 1_000])
-    measured: Measured = {}
-    (bound,) = bounds(
-        FakeRuntime(), measured, "resnet18", exported("resnet18"), ["fp32"], 1, lambda: next(turns)
+def test_once_no_time_is_left_there_is_no_bound_and_the_next_run_goes_on(
+    measured: Measurements, tmp_path: Path
+) -> None:
+    content = exported("resnet18")
+    turns = iter([True, True, False])
+    assert not list(
+        bounds(
+            FakeRuntime(),
+            measured,
+            "resnet18",
+            content,
+            ["fp32", "fp16"],
+            1,
+            lambda: next(turns),
+        )
     )
     assert len(measured) == 2
-    assert bound.failure == ""
-    assert 0 < bound.measured() < bound.counted
+
+    runtime = WithoutPools()
+    later = Measurements(tmp_path / "layers.gz", runtime.system().system_id)
+    (bound,) = found(runtime, later, "resnet18", "fp32")
+    assert bound.bound_us is not None
+    assert runtime.asked == len(later) - 2
 
 
-def test_with_nothing_measured_there_is_no_bound() -> None:
-    (bound,) = bounds(
-        FakeRuntime(), {}, "resnet18", exported("resnet18"), ["fp32"], 1, lambda: False
+def test_what_is_no_model_is_a_failure_at_each_precision(measured: Measurements) -> None:
+    rows = list(
+        bounds(FakeRuntime(), measured, "nothing", b"no model", ["fp32", "fp16"], 1, always)
     )
-    assert bound.bound_us is None
-    assert bound.failure == "nothing of it was measured"
-
-
-def test_what_is_no_model_is_a_failure_at_each_precision() -> None:
-    rows = list(bounds(FakeRuntime(), {}, "nothing", b"no model", ["fp32", "fp16"], 1, always))
     assert [row.precision for row in rows] == ["fp32", "fp16"]
     assert all(row.failure and row.bound_us is None for row in rows)
+
+
+def test_the_measurements_of_another_system_do_not_count(
+    measured: Measurements, tmp_path: Path
+) -> None:
+    found(FakeRuntime(), measured, "resnet18", "fp32")
+    assert len(Measurements(tmp_path / "layers.gz", measured_by(FakeRuntime()))) == len(measured)
+    assert len(Measurements(tmp_path / "layers.gz", measured_by(FakeRuntime(threads=2)))) == 0
+
+
+def measured_by(runtime: FakeRuntime) -> str:
+    return runtime.system().system_id

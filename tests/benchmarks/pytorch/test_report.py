@@ -20,7 +20,12 @@ from benchmarks.pytorch.report import (
 ATTEMPTS = (
     TorchAttempt(configuration="eager, NCHW", median_us=900.0, iqr_us=1.0, samples=20, error=1e-4),
     TorchAttempt(
-        configuration="compiled, NHWC", median_us=400.0, iqr_us=0.5, samples=20, error=1e-4
+        configuration="compiled, NHWC",
+        median_us=400.0,
+        iqr_us=0.5,
+        samples=20,
+        kernels=60,
+        error=1e-4,
     ),
     TorchAttempt(configuration="compiled, NCHW", median_us=9.0, iqr_us=0.5, failure="wrong result"),
 )
@@ -50,9 +55,28 @@ def test_the_best_is_the_fastest_right_one() -> None:
 
 def test_a_row_has_the_bound_and_what_pytorch_takes() -> None:
     assert (
-        "| resnet50 | fp16 | 1 | 320.0 | NHWC | 57 | 400.0 | compiled, NHWC | 1.25 | 121 of 121 |"
-        in markdown([PEER, BOUND]).splitlines()
+        "| resnet50 | fp16 | 1 | 320.0 | NHWC | 57 | 400.0 | compiled, NHWC | 60 | 1.25 | "
+        "121 of 121 |" in markdown([PEER, BOUND]).splitlines()
     )
+
+
+def test_a_bound_that_pytorch_beats_and_too_many_calls_are_bold() -> None:
+    beaten = msgspec.structs.replace(BOUND, bound_us=500.0, calls=61)
+    lines = markdown([PEER, beaten]).splitlines()
+    assert (
+        "| resnet50 | fp16 | 1 | 500.0 | NHWC | **61** | 400.0 | compiled, NHWC | 60 | **0.80** | "
+        "121 of 121 |" in lines
+    )
+    incomplete = msgspec.structs.replace(beaten, lacking=PARTIAL.lacking)
+    assert "at most **0.80**" in markdown([PEER, incomplete])
+
+
+def test_how_many_bounds_hold_is_counted_by_precision_and_batch() -> None:
+    beaten = msgspec.structs.replace(BOUND, model="vgg19", bound_us=500.0, calls=61)
+    fails = msgspec.structs.replace(BOUND, model="alexnet", bound_us=None, failure="no export")
+    peers = [msgspec.structs.replace(PEER, model=name) for name in ("vgg19", "alexnet")]
+    lines = markdown([PEER, *peers, BOUND, beaten, fails]).splitlines()
+    assert "| fp16 | 1 | 2 | 1 | 0.80 | 1.02 | 1 |" in lines
 
 
 def test_a_bound_that_lacks_layers_says_which_and_promises_no_ratio() -> None:

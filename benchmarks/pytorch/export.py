@@ -1,0 +1,107 @@
+"""ONNX exports of models by PyTorch's exporter, without weights:
+
+    python -m benchmarks.pytorch.export FOLDER --models resnet50,timm:vit_tiny_patch16_224 --batch 1
+
+writes what `benchmarks.pytorch.compare` would export itself, so that a costly machine need not.
+"""
+
+import argparse
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import onnx
+import torch
+
+from benanza_runner.reasons import one_line
+from benchmarks.pytorch.arguments import export_path, failure_path
+from benchmarks.pytorch.models import case
+from benchmarks.pytorch.names import resolved
+
+OPSET = 20
+MOST_PROCESSES = 8
+SECONDS = 300.0
+
+
+def export(name: str, batch: int, target: Path) -> None:
+    """Writes the graph as PyTorch's exporter finds it, which is not optimised, without its weights.
+
+    If that fails, it writes why.
+    """
+    try:
+        model, inputs = case(name, batch)
+        with TemporaryDirectory() as temporary:
+            path = Path(temporary) / "model.onnx"
+            torch.onnx.export(
+                model,
+                inputs,
+                path,
+                dynamo=True,
+                external_data=True,
+                opset_version=OPSET,
+                optimize=False,
+                verbose=False,
+            )
+            exported = onnx.load(path, load_external_data=False)
+        graph = exported.graph
+        parts = (
+            *graph.node,  # Their stack traces are most of the file.
+            *(node for function in exported.functions for node in function.node),
+            *graph.value_info,
+            *graph.initializer,
+        )
+        for each in parts:
+            each.ClearField("metadata_props")
+            each.ClearField("doc_string")
+        target.write_bytes(exported.SerializeToString())
+    except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
+        _fail(target, f"{type(error).__name__}: {error}")
+
+
+def _fail(target: Path, reason: str) -> None:
+    reason = one_line(f"it can't be exported: {reason}")
+    failure_path(target).write_text(reason, encoding="utf-8")
+
+
+def export_all(folder: Path, names: Iterable[str], batch: int) -> None:
+    """Exports models, several at a time, each in a process of its own, as one may crash."""
+    folder.mkdir(parents=True, exist_ok=True)
+    spawning = get_context("spawn")
+
+    def exported(name: str) -> None:
+        target = export_path(folder, name, batch)
+        failure_path(target).unlink(missing_ok=True)
+        process = spawning.Process(target=export, args=(name, batch, target))
+        process.start()
+        process.join(SECONDS)
+        if process.is_alive():
+            process.kill()
+            process.join()
+            _fail(target, f"it took more than {SECONDS:.0f} s")
+        elif not target.exists() and not failure_path(target).exists():
+            _fail(target, f"its process ended with code {process.exitcode}")
+        shown = "exported" if target.exists() else failure_path(target).read_text(encoding="utf-8")
+        print(f"{name}: {shown}", flush=True)
+
+    with ThreadPoolExecutor(MOST_PROCESSES) as pool:
+        for _ in pool.map(exported, names):
+            pass
+
+
+def main() -> None:
+    """Exports the models whose exports aren't there yet. If one fails, a file says why."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--models", required=True, type=resolved)
+    parser.add_argument("--batch", type=int, default=1)
+    asked = parser.parse_args()
+    lacking = [
+        name for name in asked.models if not export_path(asked.folder, name, asked.batch).exists()
+    ]
+    export_all(asked.folder, lacking, asked.batch)
+
+
+if __name__ == "__main__":
+    main()

@@ -23,6 +23,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.pytorch.arguments import (
     MOST_AT_ONCE,
+    MOST_EXPORTS,
     Arguments,
     Side,
     export_path,
@@ -57,7 +58,9 @@ def _export(asked: Arguments, names: Iterable[str]) -> None:
     ]
     if wanted:
         models = f"--models={','.join(wanted)}"
-        _run("export", asked.exports, models, f"--batch={asked.batch}")
+        arguments = models, f"--batch={asked.batch}", f"--seconds={asked.seconds}"
+        threads = max(1, _cores(asked.parts) // min(len(wanted), MOST_EXPORTS))
+        _run("export", asked.exports, *arguments, OMP_NUM_THREADS=str(threads))
 
 
 def not_run(asked: Arguments, arguments: Sequence[str]) -> str:
@@ -85,13 +88,17 @@ def _run(module: str, *arguments: str | Path, **environment: str) -> None:
         print(f"{module} ended with code {ended.returncode}", flush=True)
 
 
+def _cores(parts: int) -> int:
+    """The processors for each of the parts, which run at the same time."""
+    return max(1, (os.cpu_count() or 1) // parts)
+
+
 def _shared(processes: int, parts: int, cache: str) -> dict[str, str]:
-    """Settings with which so many processes share the processors, of which each of the parts that
-    run at the same time has as many.
+    """Settings with which so many processes share the processors.
 
     The largest model compiles longest; then it has half of the processors.
     """
-    cores = max(1, (os.cpu_count() or 1) // parts)
+    cores = _cores(parts)
     processes = min(processes, MOST_AT_ONCE)
     return {
         "OMP_NUM_THREADS": str(max(1, cores // processes)),

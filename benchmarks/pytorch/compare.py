@@ -7,10 +7,10 @@ It exports the models whose exports aren't in the folder of `--exports`, times P
 bounds, and prints tables in Markdown. Each of these is a process of its own, one after the other,
 because PyTorch brings its own cuDNN.
 
-Each result adds a line to the file, and each measured layer one to OUT.layers. What is there is not
-run again, so that the same command goes on from where it stopped; after a change to the code, take
-another file. On several GPUs, start it once for each with CUDA_VISIBLE_DEVICES, a file of its own
-and --part 1/2, 2/2; `benchmarks.pytorch.report` prints the tables of several files.
+Each result adds a line to the file, and each measured layer one to OUT.layers.gz. What is there is
+not run again, so that the same command goes on from where it stopped; after a change to the code,
+take another file. On several GPUs, start it once for each with CUDA_VISIBLE_DEVICES, a file of its
+own and --part 1/2, 2/2; `benchmarks.pytorch.report` prints the tables of several files.
 """
 
 import os

@@ -12,11 +12,14 @@ from benchmarks.pytorch.report import Bounded, Key, Row, Timed, read
 MOST_AT_ONCE = 16
 """So many processes compile at the same time. Each takes about 3 GB of memory."""
 
+MOST_EXPORTS = 8
+"""So many processes export at the same time."""
+
 Side = Literal["pytorch", "bounds"]
 
 
 class Arguments(NamedTuple):
-    """The command's arguments. `seconds` are for each of the two sides."""
+    """The command's arguments. `seconds` are for each of exporting and the two sides."""
 
     file: Path
     models: list[str]
@@ -80,7 +83,7 @@ def parsed(description: str, arguments: Sequence[str] | None = None) -> Argument
         "--seconds",
         type=float,
         default=3600.0,
-        help="after so many PyTorch begins no model, and so for the bounds and their layers",
+        help="after so many no model is begun in PyTorch, then no export, then no layer of a bound",
     )
     parser.add_argument("--exports", type=Path, default=Path("data/exports"))
     parser.add_argument("--retry", action="store_true", help="what failed before, too")

@@ -54,16 +54,16 @@ def main() -> None:
             if not left():
                 break
             path = export_path(asked.exports, name, asked.batch)
-            if not path.exists():
-                failure = failure_path(path)
-                reason = failure.read_text(encoding="utf-8") if failure.exists() else "no export"
-                found: Iterable[Bounded] = (
-                    _failure(name, precision, asked.batch, reason) for precision in precisions
-                )
-            else:
+            found: Iterable[Bounded] = ()
+            if path.exists():
                 found = bounds(
                     runtime, measured, name, path.read_bytes(), precisions, asked.batch, left
                 )
+            elif failure_path(path).exists():
+                reason = failure_path(path).read_text(encoding="utf-8")
+                found = (_failure(name, precision, asked.batch, reason) for precision in precisions)
+            else:
+                print(f"{name}: there is no {path}", flush=True)
             for row in found:
                 append(asked.file, row)
                 shown = row.failure if row.bound_us is None else f"bound {row.bound_us:.1f} µs"

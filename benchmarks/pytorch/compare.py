@@ -7,10 +7,10 @@ It exports the models whose exports aren't in the folder of `--exports`, times P
 bounds, and prints tables in Markdown. Each of these is a process of its own, one after the other,
 because PyTorch brings its own cuDNN.
 
-Each result adds a line to the file, and each measured layer one to OUT.layers. What is there is not
-run again, so that the same command goes on from where it stopped; after a change to the code, take
-another file. On several GPUs, start it once for each with CUDA_VISIBLE_DEVICES, a file of its own
-and --part 1/2, 2/2; `benchmarks.pytorch.report` prints the tables of several files.
+Each result adds a line to the file, and each measured layer one to OUT.layers.gz. What is there is
+not run again, so that the same command goes on from where it stopped; after a change to the code,
+take another file. On several GPUs, start it once for each with CUDA_VISIBLE_DEVICES, a file of its
+own and --part 1/2, 2/2; `benchmarks.pytorch.report` prints the tables of several files.
 """
 
 import os
@@ -23,6 +23,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.pytorch.arguments import (
     MOST_AT_ONCE,
+    MOST_EXPORTS,
     Arguments,
     Side,
     export_path,
@@ -57,7 +58,9 @@ def _export(asked: Arguments, names: Iterable[str]) -> None:
     ]
     if wanted:
         models = f"--models={','.join(wanted)}"
-        _run("export", asked.exports, models, f"--batch={asked.batch}")
+        arguments = models, f"--batch={asked.batch}", f"--seconds={asked.seconds}"
+        threads = max(1, _cores(asked.parts) // min(len(wanted), MOST_EXPORTS))
+        _run("export", asked.exports, *arguments, OMP_NUM_THREADS=str(threads))
 
 
 def not_run(asked: Arguments, arguments: Sequence[str]) -> str:
@@ -85,13 +88,17 @@ def _run(module: str, *arguments: str | Path, **environment: str) -> None:
         print(f"{module} ended with code {ended.returncode}", flush=True)
 
 
+def _cores(parts: int) -> int:
+    """The processors for each of the parts, which run at the same time."""
+    return max(1, (os.cpu_count() or 1) // parts)
+
+
 def _shared(processes: int, parts: int, cache: str) -> dict[str, str]:
-    """Settings with which so many processes share the processors, of which each of the parts that
-    run at the same time has as many.
+    """Settings with which so many processes share the processors.
 
     The largest model compiles longest; then it has half of the processors.
     """
-    cores = max(1, (os.cpu_count() or 1) // parts)
+    cores = _cores(parts)
     processes = min(processes, MOST_AT_ONCE)
     return {
         "OMP_NUM_THREADS": str(max(1, cores // processes)),

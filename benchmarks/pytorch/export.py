@@ -6,6 +6,7 @@ writes what `benchmarks.pytorch.compare` would export itself, so that a costly m
 """
 
 import argparse
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
@@ -16,13 +17,12 @@ import onnx
 import torch
 
 from benanza_runner.reasons import one_line
-from benchmarks.pytorch.arguments import export_path, failure_path
+from benchmarks.pytorch.arguments import MOST_EXPORTS, export_path, failure_path
 from benchmarks.pytorch.models import case
 from benchmarks.pytorch.names import resolved
 
 OPSET = 20
-MOST_PROCESSES = 8
-SECONDS = 300.0
+MOST_SECONDS = 300.0
 
 
 def export(name: str, batch: int, target: Path) -> None:
@@ -55,7 +55,9 @@ def export(name: str, batch: int, target: Path) -> None:
         for each in parts:
             each.ClearField("metadata_props")
             each.ClearField("doc_string")
-        target.write_bytes(exported.SerializeToString())
+        part = target.with_suffix(".part")
+        part.write_bytes(exported.SerializeToString())
+        part.replace(target)
     except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
         _fail(target, f"{type(error).__name__}: {error}")
 
@@ -65,27 +67,33 @@ def _fail(target: Path, reason: str) -> None:
     failure_path(target).write_text(reason, encoding="utf-8")
 
 
-def export_all(folder: Path, names: Iterable[str], batch: int) -> None:
-    """Exports models, several at a time, each in a process of its own, as one may crash."""
+def export_all(folder: Path, names: Iterable[str], batch: int, seconds: float) -> None:
+    """Exports models, several at a time, each in a process of its own, as one may crash.
+
+    None begins after so many seconds.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     spawning = get_context("spawn")
+    until = time.monotonic() + seconds
 
     def exported(name: str) -> None:
+        if time.monotonic() > until:
+            return
         target = export_path(folder, name, batch)
         failure_path(target).unlink(missing_ok=True)
         process = spawning.Process(target=export, args=(name, batch, target))
         process.start()
-        process.join(SECONDS)
+        process.join(MOST_SECONDS)
         if process.is_alive():
             process.kill()
             process.join()
-            _fail(target, f"it took more than {SECONDS:.0f} s")
+            _fail(target, f"it took more than {MOST_SECONDS:.0f} s")
         elif not target.exists() and not failure_path(target).exists():
             _fail(target, f"its process ended with code {process.exitcode}")
         shown = "exported" if target.exists() else failure_path(target).read_text(encoding="utf-8")
         print(f"{name}: {shown}", flush=True)
 
-    with ThreadPoolExecutor(MOST_PROCESSES) as pool:
+    with ThreadPoolExecutor(MOST_EXPORTS) as pool:
         for _ in pool.map(exported, names):
             pass
 
@@ -96,11 +104,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--models", required=True, type=resolved)
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     asked = parser.parse_args()
     lacking = [
         name for name in asked.models if not export_path(asked.folder, name, asked.batch).exists()
     ]
-    export_all(asked.folder, lacking, asked.batch)
+    export_all(asked.folder, lacking, asked.batch, asked.seconds)
 
 
 if __name__ == "__main__":

@@ -157,12 +157,12 @@ def _compared(
     ]
     for key in keys:
         bound = bounded.get(key)
-        peer = timed.get(key)
-        best = peer.best() if peer else None
-        bound_us = bound.bound_us if bound else None
+        if bound and bound.failed():
+            bound = None
+        best = timed[key].best() if key in timed else None
         cells = (
             *_begin(key),
-            _us(bound_us),
+            _us(bound.bound_us if bound else None),
             bound.layout if bound else "",
             _marked(str(bound.calls), _more_calls(best, bound)) if bound else "",
             _us(best.median_us if best else None),

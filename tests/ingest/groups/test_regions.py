@@ -77,13 +77,16 @@ def test_what_one_kernel_computes(body: str, out: str, wanted: list[str]) -> Non
          " y = Exp(q)", ["Neg+Softmax+Reshape+Transpose+Exp", "Softmax+Reshape+Transpose+Exp"]),
         ("a = Neg(t) e = Exp(a) n = Softmax(e) y = Slice(n, none, some, two)",
          ["Neg+Exp+Softmax+Slice", "Neg+Exp+Softmax", "Neg+Exp", "Softmax+Slice"]),
-        # Attention reads some movements in place, others not.
         ("a = Neg(t) e = Exp(a) c = Concat<axis = 1>(e, t) y = Transpose<perm = [0,2,1]>(c)",
-         ["Neg+Exp+Concat+Transpose", "Neg+Exp+Concat", "Neg+Exp"]),
+         ["Neg+Exp+Concat+Transpose", "Neg+Exp"]),
+        # Attention scales its operands, and reads them where they are.
+        ("a = Neg(t) e = Exp(a) q = Mul(e, half) p = MatMul(q, keys) u = Softmax(p)"
+         " y = MatMul(u, t)", ["Neg+Exp+Mul", "Neg+Exp"]),
     ],
 )  # fmt: skip
 def test_a_region_without_its_ends(body: str, wanted: list[str]) -> None:
-    text = HEAD.replace("float[8,8] v", 'float[2,8,3,3] w8 = ["location": "w"], float[8,8] v')
+    more = 'float[2,8,3,3] w8 = ["location": "w"], float[2,8,6] keys = ["location": "w"],'
+    text = HEAD.replace("float[8,8] v", f"{more} float half = {{{{0.5}}}}, float[8,8] v")
     assert titles(extracted(text.format(body=body, out="y"), opset=23)) == wanted
 
 

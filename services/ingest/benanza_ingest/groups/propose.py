@@ -17,12 +17,14 @@ from benanza_schemas.identity import LayerError, canonical, fingerprint_of_canon
 def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     """The groups of all rules, each set of layers once."""
     epilogues = epilogue.propose(wiring)
+    attentions = attention.propose(wiring)
+    attended = {position for proposal in attentions for position in proposal.positions}
     proposed = (
         (epilogue.RULE, epilogues),
         (prologue.RULE, prologue.propose(wiring)),
         (shuffle.RULE, shuffle.propose(wiring)),
         (merged.RULE, merged.propose(wiring)),
-        (regions.RULE, regions.propose(wiring, epilogues)),
+        (regions.RULE, regions.propose(wiring, epilogues, attended)),
     )
     joiner = Joiner(wiring)
     groups: dict[tuple[int, ...], ExtractedGroup] = {}
@@ -38,7 +40,7 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
             groups[positions] = ExtractedGroup(
                 rule, positions, joined.layer, joined.fingerprint, flops, joined.bytes
             )
-    groups.update([(group.layers, group) for group in _attentions(attention.propose(wiring))])
+    groups.update([(group.layers, group) for group in _attentions(attentions)])
     return tuple(groups.values())
 
 

@@ -13,14 +13,12 @@ from benanza_ingest.groups.wiring import Wiring
 
 RULE = "region"
 
-IN_PLACE = frozenset("Expand Gather Slice Split Transpose".split())
-"""Movements of operands that attention reads where they are."""
 
-
-def propose(wiring: Wiring, epilogues: Iterable[Positions]) -> list[Positions]:
+def propose(wiring: Wiring, epilogues: Iterable[Positions], attended: Set[int]) -> list[Positions]:
     """Positions of the layers of each region, ascending.
 
-    `epilogues` are products with what libraries compute in their epilogues.
+    `epilogues` are products with what libraries compute in their epilogues, `attended` the layers
+    that are in groups of attention: it scales its operands, and reads them where they are.
     """
     graph = FusibleGraph(wiring)
     chains: dict[int, list[Positions]] = {}
@@ -35,7 +33,7 @@ def propose(wiring: Wiring, epilogues: Iterable[Positions]) -> list[Positions]:
         whole = tuple(sorted([position for part in parts for position in part]))
         for positions in dict.fromkeys((whole, *parts)):
             if graph.weight(positions) > 1:
-                for part in _without_ends(graph, positions, behind):
+                for part in _without_ends(graph, positions, behind, attended):
                     if not without.issuperset(part) and graph.is_runnable(part):
                         proposed[part] = None
     return list(proposed)
@@ -55,24 +53,28 @@ def _computed_by_convolutions(wiring: Wiring, products: Iterable[list[Positions]
 
 
 def _without_ends(
-    graph: FusibleGraph, positions: Positions, behind: dict[int, list[list[Positions]]]
+    graph: FusibleGraph,
+    positions: Positions,
+    behind: dict[int, list[list[Positions]]],
+    attended: Set[int],
 ) -> list[Positions]:
     """A region, and what is left of it without its ends, as far as that is several layers.
 
-    `behind` holds the epilogues of each product by the first layer behind the product.
+    `behind` holds the epilogues of each product by the first layer behind the product; `attended`
+    are layers in groups of attention.
     """
     inside = frozenset(positions)
     chains = [found for position in positions for found in behind.get(position, ())]
     shortest = frozenset([at for found in chains for at in found[0][1:]])
     longest = frozenset([at for found in chains for at in found[-1][1:]])
     moving = inside.intersection(graph.moving)
-    in_place = frozenset([at for at in moving if _is_in_place(graph, at)])
+    attended = inside & attended
     unreduced = frozenset([at for at in positions if graph.layers[at].reduction is None])
     heads, tails = {frozenset[int](): None}, {frozenset[int](): None}
-    for ends in dict.fromkeys((shortest, longest, longest | moving, unreduced)):
+    for ends in dict.fromkeys((shortest, longest, longest | moving, attended, unreduced)):
         if ends and ends != inside:
             heads[_head(graph, positions, ends)] = None
-    for ends in dict.fromkeys((in_place, moving)):
+    for ends in dict.fromkeys((attended, moving)):
         if ends and ends != inside:
             tails[_tail(graph, positions, ends)] = None
     if unreduced != inside:
@@ -80,10 +82,6 @@ def _without_ends(
     parts = dict.fromkeys([inside - head - tail for head in heads for tail in tails])
     trimmed = dict.fromkeys([_without_views(graph, part) for part in parts])
     return [part for part in trimmed if graph.weight(part) > 1]
-
-
-def _is_in_place(graph: FusibleGraph, position: int) -> bool:
-    return position in graph.views or graph.layers[position].operator.op_type in IN_PLACE
 
 
 def _head(graph: FusibleGraph, positions: Positions, wanted: Set[int]) -> frozenset[int]:

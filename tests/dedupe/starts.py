@@ -176,15 +176,18 @@ def main() -> int:
     """Prints what happened; 1 if anything is wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.dedupe.starts", description=__doc__)
     parser.add_argument("--times", type=int, default=10)
-    parser.add_argument("scenarios", nargs="*", choices=[*SCENARIOS, []], default=list(SCENARIOS))
+    names = ", ".join(SCENARIOS)
+    parser.add_argument("scenarios", nargs="*", help=f"of {names}; all of them if none is named")
     options = parser.parse_args()
+    if unknown := set(options.scenarios) - SCENARIOS.keys():
+        parser.error(f"there is no scenario {', '.join(sorted(unknown))}; there are {names}")
     failed = False
     with tempfile.TemporaryDirectory(prefix="benanza-starts-") as temporary:
         folder = Path(temporary)
         broker = KafkaBroker(folder / "kafka")
         broker.start()
         try:
-            for name in options.scenarios:
+            for name in options.scenarios or SCENARIOS:
                 outcomes = list(_times(name, options.times, broker, folder))
                 failed |= any(each.wrong for each in outcomes)
                 print(_line(name, outcomes), flush=True)

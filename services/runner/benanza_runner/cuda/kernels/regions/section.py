@@ -51,12 +51,12 @@ class Section(NamedTuple):
 
     @property
     def outer(self) -> tuple[LoopAxis, ...]:
-        """The loops over rows; all of them if nothing is reduced."""
-        return tuple(a for a in self.axes if self.rows is None or a.name in self.rows)
+        """The loops over rows; none if nothing is reduced."""
+        return tuple(a for a in self.axes if self.rows is not None and a.name in self.rows)
 
     @property
     def inner(self) -> tuple[LoopAxis, ...]:
-        """The loops over the elements of a row."""
+        """The loops over the elements of a row; all of them if nothing is reduced."""
         return tuple(a for a in self.axes if a not in self.outer)
 
 

@@ -48,7 +48,7 @@ class SectionWriter:
         self._region = region
         self._section = section
         self._names = names
-        inner = section.inner if section.rows is not None else section.axes
+        inner = section.inner
         fastest = section.axes[-1] if section.axes else LoopAxis("", 1)
         self._width = gcd(width, fastest.size) if inner and inner[-1] == fastest else 1
         self._elements = {
@@ -57,7 +57,7 @@ class SectionWriter:
         self._of_row: list[str] = []
         self._known_of_row: dict[Hashable, str] = {}
         self._rows = section.rows or frozenset()
-        rows = prod(axis.size for axis in section.outer) if section.rows is not None else 1
+        rows = prod(axis.size for axis in section.outer)
         packs = prod(axis.size for axis in inner) // self._width
         self.size = SectionSize(rows, packs, section.rows is not None)
 

@@ -156,6 +156,16 @@ def test_a_view_of_another_shape_wants_channels_first() -> None:
     assert laid_out(event, found | {"Relu": (9.0, 1.0)}).sequential_us == 2.0 + 1.0 + 1.0 + 1.0
 
 
+def test_what_makes_a_map_of_tokens_reads_them_as_they_are() -> None:
+    event = model([summary("Conv", "made"), summary("Concat", "turned"), summary("Conv")])
+    found = {"made": (1.0, 90.0), "turned": (4.0, 0.0), "Conv": (9.0, 2.0)}
+    assert laid_out(event, found, apart=["turned"]).sequential_us == 1.0 + 0.0 + 2.0
+    assert laid_out(event, found, apart=["turned"]).parallel_us == 1.0 + 0.0 + 2.0
+    assert laid_out(event, found).sequential_us == 1.0 + 1.0 + 0.0 + 2.0
+    back = found | {"Conv": (2.0, 9.0)}
+    assert laid_out(event, back, apart=["turned"]).sequential_us == 1.0 + 0.0 + 1.0 + 2.0
+
+
 def test_views_within_a_group_want_no_layout() -> None:
     layers = [summary(op) for op in ("Conv", "Reshape", "Concat", "Reshape", "Relu")]
     event = model(layers, groups=[group("shuffle", (1, 2, 3))])
@@ -180,15 +190,19 @@ def laid_out(
     iqr_us: float = 0.0,
     *,
     fusion: bool = False,
+    apart: Sequence[str] = (),
 ) -> Bound:
     """The bound of layers and groups with these times in either layout. A conversion takes
-    `write_conversion_us`, interleaved half as long again; those around a layer take 2.
+    `write_conversion_us`, interleaved half as long again; those around a layer take 1 more, or
+    nothing more if it is in `apart`.
     """
     bests = {}
     for of, (first, last) in found.items():
+        more_us = 0.0 if of in apart else 1.0
+        around_us = more_us + (write_conversion_us if math.isfinite(write_conversion_us) else 1.0)
         conversions = (
-            0.0 if first == last else 2.0,
-            3.0,
+            0.0 if first == last else around_us,
+            1.5 * around_us,
             write_conversion_us,
             1.5 * write_conversion_us,
         )

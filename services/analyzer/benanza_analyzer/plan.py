@@ -29,7 +29,8 @@ class CoverPlan(NamedTuple):
     `layouts` are places in `LAYOUTS`. `times_us` holds each block's time at its last position,
     zero where the time isn't `known`. `conversion_us` holds the time of the layout conversions
     that a block causes, once for all its readers; `interleaved_conversion_us` holds the same with
-    calls interleaved.
+    calls interleaved. `apart` says which blocks read no feature maps: what they read lies in ONNX's
+    own order, whatever their layout is.
     """
 
     blocks: Blocks
@@ -38,6 +39,7 @@ class CoverPlan(NamedTuple):
     conversion_us: Floats
     interleaved_conversion_us: Floats
     known: npt.NDArray[np.bool_]
+    apart: npt.NDArray[np.bool_]
 
     @property
     def sequential_us(self) -> float:
@@ -55,7 +57,8 @@ class CoverPlan(NamedTuple):
         Where a block's inputs and outputs are converted, both conversions count between the block
         and its readers.
         """
-        differ = self.layouts[sources] != self.layouts[targets]
+        read = np.where(self.apart[targets], FIRST, self.layouts[targets])
+        differ = self.layouts[sources] != read
         return np.where(differ, self.conversion_us[sources], 0.0)
 
     def taken(self) -> list[tuple[tuple[int, ...], int]]:
@@ -185,8 +188,9 @@ def _with_neighbours(
     """The same cover, with the layouts for which calls and conversions take the least time.
 
     A view that changes the shape reads channels first. A block that reads a view in the other
-    layout converts what the view was made of. A layer without a time takes none in either layout,
-    so that the bound without it is no larger than the bound with it.
+    layout converts what the view was made of. A block that reads no feature maps is two: one that
+    reads, with channels first, and one that writes. A layer without a time takes none in either
+    layout, so that the bound without it is no larger than the bound with it.
     """
     blocks, medians_us = plan.blocks, measurements.median_us
     first_us, last_us = (
@@ -198,16 +202,35 @@ def _with_neighbours(
         _write_conversions(model, plan, measurements.of(field))
         for field in ("write_conversion_us", "interleaved_write_conversion_us")
     )
-    edges = tuple(sorted(set(zip(sources, targets, strict=True))))
-    last = _remembered(tuple(first_us.tolist()), tuple(last_us.tolist()), tuple(write_us), edges)
-    layouts = np.where(last, LAST, FIRST)
+    apart = _reading_no_maps(plan, measurements)
+    count = len(write_us)
+    reading = dict(zip(np.flatnonzero(apart).tolist(), range(count, 2 * count), strict=False))
+    none = [0.0] * len(reading)
+    times = [*first_us.tolist(), *none], [*last_us.tolist(), *[math.inf] * len(reading)]
+    edges = sorted({(at, reading.get(to, to)) for at, to in zip(sources, targets, strict=True)})
+    last = _remembered(*map(tuple, times), (*write_us, *none), tuple(edges))
+    layouts = np.where(last[:count], LAST, FIRST)
     return _plan(
         blocks,
         layouts,
         medians_us[layouts, blocks.numbers],
-        np.array(conversions_us(last, write_us, edges)),
-        np.array(conversions_us(last, interleaved_write_us, edges)),
+        np.array(conversions_us(last, write_us + none, edges)[:count]),
+        np.array(conversions_us(last, interleaved_write_us + none, edges)[:count]),
+        apart,
     )
+
+
+def _reading_no_maps(plan: CoverPlan, measurements: Measurements) -> npt.NDArray[np.bool_]:
+    """Which blocks read nothing that has to be converted where feature maps have channels last,
+    but write something that has.
+    """
+    around, after = (
+        measurements.of(field)[LAST, plan.blocks.numbers]
+        for field in ("conversion_us", "write_conversion_us")
+    )
+    found: npt.NDArray[np.bool_] = np.isfinite(after) & (around > 0) & (around <= after)
+    found &= plan.known
+    return found
 
 
 # A measurement changes few of a model's plans; the layouts of the others are looked up here.
@@ -234,6 +257,7 @@ def _plan(
     times_us: Floats,
     conversion_us: Floats,
     interleaved_conversion_us: Floats,
+    apart: npt.NDArray[np.bool_] | None = None,
 ) -> CoverPlan:
     known = np.isfinite(times_us)
     return CoverPlan(
@@ -243,4 +267,5 @@ def _plan(
         conversion_us,
         interleaved_conversion_us,
         known,
+        np.zeros(len(known), np.bool_) if apart is None else apart,
     )

@@ -10,7 +10,9 @@ HEAD = (
     "g (float[2,6,4,8] x, float[2,6,4,8] z, int64[3] places, int64[2] pads, bool[4,8] mask)"
     " => (y) <float[6] k = [\"location\": \"w\"], float[8] s = [\"location\": \"w\"],"
     " float[9,8] table = [\"location\": \"w\"], int64[1] last = {{-1}}, int64[2] fixed = {{3, 0}},"
-    " int64[2] two = {{1, 3}}, int64[0] none = {{}}, float[3] g = [\"location\": \"w\"]> {{ {} }}"
+    " int64[2] two = {{1, 3}}, int64[0] none = {{}}, float[3] g = [\"location\": \"w\"],"
+    " float[6,1,3,3] own = [\"location\": \"w\"], float[12,1,3,3] twice = [\"location\": \"w\"],"
+    " float[6,2,3,3] grouped = [\"location\": \"w\"]> {{ {} }}"
 )  # fmt: skip
 
 
@@ -32,6 +34,10 @@ def only(body: str, opset: int = 23) -> Fusible | None:
         ("y = Transpose<perm = [0, 1, 2, 3]>(x)", Role.VIEW),
         ("y = Softmax(x)", Role.REDUCTION),
         ("y = LayerNormalization(x, s)", Role.REDUCTION),
+        ("y = GlobalAveragePool(x)", Role.REDUCTION),
+        ("y = Conv<group = 6>(x, own)", Role.WINDOW),
+        ("y = MaxPool<kernel_shape = [3, 3]>(x)", Role.WINDOW),
+        ("y = AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(x)", Role.WINDOW),
     ],
 )
 def test_what_may_be_in_a_region(body: str, role: Role) -> None:
@@ -52,7 +58,12 @@ def test_what_may_be_in_a_region(body: str, role: Role) -> None:
         "y = CumSum(x, last)",
         "y = ArgMax(x)",
         "y = NonZero(x)",
-        "y = GlobalAveragePool(x)",
+        "y = GlobalLpPool(x)",
+        "y = Conv<group = 3>(x, grouped)",
+        "y = Conv<group = 6>(x, twice)",
+        "y = Conv<group = 6>(x, z)",  # a filter that is computed
+        "y = MaxPool<kernel_shape = [9, 9], pads = [8, 8, 8, 8]>(x)",
+        "m, y = MaxPool<kernel_shape = [2, 2]>(x)",
     ],
 )
 def test_what_may_not(body: str) -> None:
@@ -74,6 +85,7 @@ def test_what_may_not(body: str) -> None:
         ("y = ReduceMean(x, none)", {0, 1, 2, 3}, 23),
         ("y = ReduceMean<axes = [-1]>(x)", {3}, 13),
         ("y = ReduceMean(x)", {0, 1, 2, 3}, 13),
+        ("y = GlobalMaxPool(x)", {2, 3}, 23),
     ],
 )
 def test_the_rows_of_a_reduction(body: str, inner: set[int], opset: int) -> None:

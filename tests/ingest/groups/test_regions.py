@@ -90,6 +90,29 @@ def test_a_region_without_its_ends(body: str, wanted: list[str]) -> None:
     assert titles(extracted(text.format(body=body, out="y"), opset=23)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        # What is computed would be computed again for each place in the window.
+        ("a = Neg(x) e = Exp(a) c = Conv<group = 4>(e, own) y = Relu(c)", ["Neg+Exp"]),
+        # What only moves is read where it is.
+        ("a = Neg(x) u = Transpose<perm = [0,1,3,2]>(a) c = Conv<group = 4>(u, own) e = Exp(c)"
+         " y = Neg(e)", ["Neg+Transpose", "Conv+Exp+Neg", "Exp+Neg", "Transpose+Conv+Exp+Neg"]),
+        ("c = Conv<group = 4>(x, own) r = Relu(c) y = GlobalAveragePool(r)",
+         ["Conv+Relu+GlobalAveragePool", "Relu+GlobalAveragePool"]),
+        ("p = AveragePool<kernel_shape = [3,3], pads = [1,1,1,1]>(x) d = Sub(p, x) y = Add(d, z)",
+         ["AveragePool+Sub+Add", "Sub+Add"]),
+        # A window after a reduction would need several rows.
+        ("n = LayerNormalization(x, s) a = Neg(n) y = MaxPool<kernel_shape = [2,2]>(a)",
+         ["LayerNormalization+Neg"]),
+    ],
+)  # fmt: skip
+def test_windows(body: str, wanted: list[str]) -> None:
+    own = 'float[4,1,3,3] own = ["location": "w"], float[8,8] v'
+    text = HEAD.replace("float[8,8] v", own)
+    assert titles(extracted(text.format(body=body, out="y"), opset=23)) == wanted
+
+
 def test_parts_that_read_the_same_are_one_region_and_each_its_own() -> None:
     body = "a = Neg(t) c = Exp(a) d = Relu(t) e = Sqrt(d) y = MatMul(c, v) u = MatMul(e, v)"
     assert regions(body, "y, u") == ["Neg+Exp+Relu+Sqrt", "Neg+Exp", "Relu+Sqrt"]

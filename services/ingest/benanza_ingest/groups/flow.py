@@ -31,6 +31,8 @@ def rows_after(
         return (fusible.writes,)
     if first is None and not others:
         return (None,) * len(fusible.shapes)
+    if fusible.role is Role.WINDOW:
+        raise RowsError
     if fusible.operator.op_type == "Concat":
         return (_concatenated(fusible, given, (position, 0)),)
     if fusible.role is Role.ELEMENTWISE and fusible.operator.op_type not in OF_FIRST:

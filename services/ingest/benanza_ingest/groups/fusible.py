@@ -1,8 +1,9 @@
 """What one generated kernel can compute by index arithmetic: the operators that regions consist of.
 
 Each element of an element-wise operator's result follows from one element of each input, each
-element of a movement's result is one element of an input, and each element of a reduction's result
-follows from one row of its first input.
+element of a movement's result is one element of an input, each element of a reduction's result
+follows from one row of its first input, and each element that a window yields from a few neighbours
+in one channel.
 """
 
 from enum import Enum
@@ -23,6 +24,7 @@ class Role(Enum):
     ELEMENTWISE = "element-wise"
     MOVEMENT = "movement"
     REDUCTION = "reduction"
+    WINDOW = "window"
 
 
 ELEMENTWISE = frozenset(
@@ -55,7 +57,14 @@ DECIDED_BY = {
 }
 """Inputs of movements that have to be constant: else it isn't known which elements are read."""
 
-_REDUCTIONS = frozenset(
+_POOLINGS = frozenset(("AveragePool", "MaxPool"))
+
+_GLOBAL_POOLINGS = frozenset(("GlobalAveragePool", "GlobalMaxPool"))
+
+MOST_NEIGHBOURS = 64
+"""In a window: all are read for each element."""
+
+_REDUCTIONS = _GLOBAL_POOLINGS | frozenset(
     "GroupNormalization InstanceNormalization LayerNormalization LogSoftmax LpNormalization "
     "RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean "
     "ReduceMin ReduceProd ReduceSum ReduceSumSquare Softmax".split()
@@ -123,7 +132,25 @@ def _role(kind: Kind, layer: Layer, operator: Operator) -> Role | None:
         return Role.ELEMENTWISE
     if op in MOVEMENT and _is_decided(layer, operator):
         return Role.MOVEMENT
+    if one_result and (op in _POOLINGS or _is_depthwise(layer, operator)):
+        return Role.WINDOW if _neighbours(layer, operator) <= MOST_NEIGHBOURS else None
     return Role.REDUCTION if op in _REDUCTIONS and one_result else None
+
+
+def _is_depthwise(layer: Layer, operator: Operator) -> bool:
+    """Whether it convolves each channel with a constant filter of its own."""
+    if operator.op_type != "Conv":
+        return False
+    x, filters = (layer.tensors[index] for index in operator.inputs[:2])
+    return filters.constant and filters.shape[:2] == (x.shape[1], 1)
+
+
+def _neighbours(layer: Layer, operator: Operator) -> int:
+    """The number of elements that a window yields one from."""
+    if operator.op_type == "Conv":
+        return prod(layer.tensors[operator.inputs[1]].shape[2:])
+    sizes = attribute(operator, "kernel_shape")
+    return prod(sizes) if isinstance(sizes, tuple) else MOST_NEIGHBOURS + 1
 
 
 def _is_data(layer: Layer, index: int) -> bool:
@@ -158,7 +185,7 @@ def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
         batch, group, channel, *space = rows_of(split, frozenset(range(2, len(split))))
         reads, length = (batch, group + channel, *space), prod(split[2:])
     writes = reads
-    if operator.op_type.startswith("Reduce"):
+    if operator.op_type.startswith("Reduce") or operator.op_type in _GLOBAL_POOLINGS:
         if attribute(operator, "keepdims") == 0:
             writes = tuple([digits for axis, digits in enumerate(reads) if axis not in axes])
         else:
@@ -173,6 +200,8 @@ def _reduced(layer: Layer, operator: Operator, shape: tuple[int, ...]) -> frozen
     if rank == 0:
         return frozenset()
     match operator.op_type:
+        case name if name in _GLOBAL_POOLINGS:
+            return frozenset(range(2, rank))
         case "InstanceNormalization" | "GroupNormalization":
             return frozenset(range(2, rank))
         case "LayerNormalization" | "RMSNormalization":

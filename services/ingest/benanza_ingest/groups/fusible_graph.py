@@ -16,7 +16,7 @@ MOST_ORDERS = 24
 
 
 class FusibleGraph:
-    """The fusible layers of a model by position; which of them are views, or move at most.
+    """The fusible layers of a model by position; which are views, move at most, or are windows.
 
     `before` holds for each layer the fusible layers whose results it reads, ascending. `rows` holds
     the rows of values that depend on a reduction in their region.
@@ -35,6 +35,7 @@ class FusibleGraph:
         self.views = {at for at, layer in self.layers.items() if layer.role is Role.VIEW}
         moving = (Role.VIEW, Role.MOVEMENT)
         self.moving = {at for at, layer in self.layers.items() if layer.role in moving}
+        self.windows = {at for at, layer in self.layers.items() if layer.role is Role.WINDOW}
         self.before: list[list[int]] = [[] for _ in wiring.layers]
         for source, target in wiring.edges:
             if source in self.layers:

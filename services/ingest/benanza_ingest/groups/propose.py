@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from benanza_ingest.extracted import ExtractedGroup
-from benanza_ingest.groups import epilogue, merged, prologue, regions, shuffle
+from benanza_ingest.groups import channels_last, epilogue, merged, prologue, regions, shuffle
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.attention.normal_form import Form
 from benanza_ingest.groups.joining import Joiner
@@ -23,6 +23,7 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
         (epilogue.RULE, epilogues),
         (prologue.RULE, prologue.propose(wiring)),
         (shuffle.RULE, shuffle.propose(wiring)),
+        (channels_last.RULE, channels_last.propose(wiring)),
         (merged.RULE, merged.propose(wiring)),
         (regions.RULE, regions.propose(wiring, epilogues, attended)),
     )

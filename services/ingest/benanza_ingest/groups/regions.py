@@ -32,10 +32,11 @@ def propose(wiring: Wiring, epilogues: Iterable[Positions], attended: Set[int]) 
     for parts in partition(graph, without):
         whole = tuple(sorted([position for part in parts for position in part]))
         for positions in dict.fromkeys((whole, *parts)):
-            if graph.weight(positions) > 1:
-                for part in _without_ends(graph, positions, behind, attended):
-                    if not without.issuperset(part) and graph.is_runnable(part):
-                        proposed[part] = None
+            for part in _with_movement_before_windows(graph, positions):
+                if graph.weight(part) > 1:
+                    for left in _without_ends(graph, part, behind, attended):
+                        if not without.issuperset(left) and graph.is_runnable(left):
+                            proposed[left] = None
     return list(proposed)
 
 
@@ -50,6 +51,22 @@ def _computed_by_convolutions(wiring: Wiring, products: Iterable[list[Positions]
         if wiring.layers[product].op == "Conv" and len(followers) == len(chains):
             found.update(followers)
     return found
+
+
+def _with_movement_before_windows(graph: FusibleGraph, positions: Positions) -> list[Positions]:
+    """A region, and if it begins with windows also with the movement before them.
+
+    A window doesn't join what computes its input. But what only moves its input it can read where
+    that lies.
+    """
+    found = set(positions)
+    ends = [at for at in positions if at in graph.windows and found.isdisjoint(graph.before[at])]
+    while ends:
+        before = [at for at in graph.before[ends.pop()] if graph.wiring.only_reader(at) in found]
+        moving = graph.moving.intersection(before)
+        found |= moving
+        ends += moving
+    return [positions, tuple(sorted(found))] if len(found) > len(positions) else [positions]
 
 
 def _without_ends(
@@ -70,8 +87,12 @@ def _without_ends(
     moving = inside.intersection(graph.moving)
     attended = inside & attended
     unreduced = frozenset([at for at in positions if graph.layers[at].reduction is None])
+    wanted = [shortest, longest, longest | moving, attended, unreduced]
+    if windows := inside & graph.windows:
+        first = windows | (inside & graph.views) | _head(graph, positions, moving)
+        wanted += [first, first | longest]
     heads, tails = {frozenset[int](): None}, {frozenset[int](): None}
-    for ends in dict.fromkeys((shortest, longest, longest | moving, attended, unreduced)):
+    for ends in dict.fromkeys(wanted):
         if ends and ends != inside:
             heads[_head(graph, positions, ends)] = None
     for ends in dict.fromkeys((attended, moving)):

@@ -3,6 +3,7 @@
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
 from benanza_runner.cuda.kernels.gathering import GatheringKernels
+from benanza_runner.cuda.kernels.in_place import InPlaceViews
 from benanza_runner.cuda.kernels.integer_products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.norms import NormKernels
@@ -52,6 +53,7 @@ def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> t
         ReductionKernels(),
         NormKernels(),
         RegionKernels(),
+        InPlaceViews(),
         TransposedKernels(),
         AttentionKernels(),
     )

@@ -7,6 +7,9 @@ from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.reasons import one_line
 from benanza_runner.variants import FailedVariant
 
+NO_LIBRARY = "none"
+"""Stands for the library where nothing is started."""
+
 Run = Callable[[], None]
 
 
@@ -23,6 +26,7 @@ class Candidate(NamedTuple):
     `run` starts the work once on the current stream, and may be captured into a graph.
     `result` is the tensor that it writes; `more` are the layer's further outputs, in order.
     `chosen_by_heuristic` says that the library's own heuristic would choose it without timing any.
+    `in_place` says that it starts nothing, since the result is an operand, seen otherwise.
     """
 
     library: str
@@ -33,6 +37,7 @@ class Candidate(NamedTuple):
     result: DeviceTensor
     more: tuple[DeviceTensor, ...] = ()
     chosen_by_heuristic: bool = False
+    in_place: bool = False
 
 
 def refused(library: str, algorithm: str, layout: str, reason: object) -> FailedVariant:

@@ -52,6 +52,11 @@ class DeviceTensor:
         steps = [prod(self.array.shape[at + 1 :]) for at in range(len(self.order))]
         return tuple(steps[self.order.index(axis)] for axis in range(len(self.order)))
 
+    def seen_as(self, shape: Shape, order: tuple[int, ...]) -> "DeviceTensor":
+        """The same memory as a tensor of this shape, with its axes in this order."""
+        array = self.array.reshape([shape[axis] for axis in order])
+        return DeviceTensor(array, order, self.precision, self.element)
+
     def floats(self) -> Any:
         """A copy or view as float32, with its axes in ONNX's order."""
         inverse = tuple(self.order.index(axis) for axis in range(len(self.order)))

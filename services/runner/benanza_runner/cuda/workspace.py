@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.calls import Region, Shape
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.layouts import (
     RANKS,
     Order,
@@ -13,6 +14,7 @@ from benanza_runner.cuda.layouts import (
     feature_map_layouts,
 )
 from benanza_runner.cuda.lowering.lower import Lowered
+from benanza_runner.cuda.lowering.regions.in_place import in_place
 from benanza_schemas.layer import Precision
 
 MAX_FEATURE_MAP_AXES = 5
@@ -41,6 +43,11 @@ class Workspace:
         self._operands: dict[tuple[str, Order], DeviceTensor] = {}
         self._results: dict[tuple[Shape, Order, str, int], DeviceTensor] = {}
         self._scratch: list[Any] = []
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The names of the operands that the model fixes."""
+        return self._lowered.weights
 
     def layouts(self, rank: int) -> Iterator[tuple[str, Order]]:
         """Name and order of axes of the layouts that candidates may choose for feature maps of so
@@ -75,6 +82,10 @@ class Workspace:
             self._operands[key] = self.memory.copied(array, order, self.precision)
         return self._operands[key]
 
+    def alias(self, name: str, order: Order, shape: Shape, seen: Order) -> DeviceTensor:
+        """An operand with its axes in this order, as a result of this shape with axes `seen`."""
+        return self.operand(name, order).seen_as(shape, seen)
+
     def result(
         self,
         shape: Shape,
@@ -103,12 +114,19 @@ class Workspace:
         return [DeviceTensor(whole[each], natural, self.precision) for each in range(count)]
 
     def shapes(self) -> tuple[list[Shape], list[Shape]]:
-        """The shapes of what the call reads of other calls, and of what its candidates write."""
+        """The shapes of what the call reads of other calls, and of what its candidates write.
+
+        What is known to be no feature map is left out, since it has one layout.
+        """
         lowered = self._lowered
         read = [a.shape for name, a in lowered.operands.items() if name not in lowered.weights]
         written = []
         for number, shape in dict.fromkeys((at, shape) for shape, _, _, at in self._results):
             written += [shape] if number != TOGETHER else [shape[1:]] * shape[0]
+        for way in in_place(self.call):
+            return (read, []) if way.result == tuple(range(len(way.shape))) else ([], written)
+        if isinstance(self.call, Region) and (maps := feature_maps(self.call)):
+            return [s for s in read if s in maps], [s for s in written if s in maps]
         return read, written
 
     def read(self, layout: str) -> list[DeviceTensor]:

@@ -199,6 +199,40 @@ REGIONS = {
         f"{numbers(zero=0, one=1)} r = Unsqueeze(a, one) c = Unsqueeze(a, zero)"
         " m = LessOrEqual(c, r) low = Constant<value_float=-10000.0>() n = Where(m, x, low)",
     ),
+    "depth-wise convolution of tokens": region(
+        "float[2,30,16] x",
+        "n",
+        "t = Transpose<perm=[0,2,1]>(x) h = Constant<value_ints=[2,16,5,6]>() m = Reshape(t, h)"
+        " c = Conv<group=16,kernel_shape=[3,3],pads=[1,1,1,1]>(m, f, b)"
+        " i = Constant<value_ints=[2,16,30]>() y = Reshape(c, i)"
+        " z = Transpose<perm=[0,2,1]>(y) n = Gelu(z)",
+        f", float[16,1,3,3] f = {W}",
+    ),
+    "depth-wise convolution and its mean by channel": region(
+        "float[2,16,9,8] x",
+        "n, m",
+        "c = Conv<group=16,kernel_shape=[3,5],strides=[2,2],dilations=[2,1],pads=[2,1,1,3]>(x, f)"
+        " s = Sigmoid(c) n = Mul(c, s) m = GlobalAveragePool(n)",
+        f", float[16,1,3,5] f = {W}",
+    ),
+    "depth-wise convolution of a sequence and its norm": region(
+        "float[2,16,9] x",
+        "n",
+        'c = Conv<group=16,kernel_shape=[5],auto_pad="SAME_UPPER">(x, f, b)'
+        " t = Transpose<perm=[0,2,1]>(c) n = LayerNormalization(t, w, b)",
+        f", float[16,1,5] f = {W}",
+    ),
+    "what a mean over windows takes away": region(
+        "float[2,8,7,6] x",
+        "n",
+        "p = AveragePool<kernel_shape=[3,3],strides=[1,1],pads=[1,1,1,1]>(x) n = Sub(p, x)",
+    ),
+    "largest in windows": region(
+        "float[2,8,7,6] x",
+        "n, m",
+        "p = MaxPool<kernel_shape=[3,2],strides=[2,2],ceil_mode=1>(x) m = GlobalMaxPool(p)"
+        " n = Relu(p)",
+    ),
     "windows of odd sizes joined": region(
         "float[2,3,7] x, float[2,4,7] y",
         "n",

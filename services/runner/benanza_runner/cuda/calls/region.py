@@ -17,9 +17,13 @@ class _Value(msgspec.Struct, frozen=True, tag=True):
 
 
 class Given(_Value, frozen=True):
-    """The operand of this name."""
+    """The operand of this name.
+
+    A weight may have an `order`: its axes from the slowest to the fastest in memory.
+    """
 
     name: str
+    order: Shape = ()
 
 
 class AxisIndex(_Value, frozen=True):
@@ -125,7 +129,11 @@ RegionValue = (
 
 
 class Region(msgspec.Struct, frozen=True):
-    """Values, each after those that it reads; `outputs` are the positions of the results."""
+    """Values, each after those that it reads; `outputs` are the positions of the results.
+
+    Windows move over feature maps of so many `channels`; zero if there are none, or if they differ.
+    """
 
     values: tuple[RegionValue, ...]
     outputs: tuple[int, ...]
+    channels: int = 0

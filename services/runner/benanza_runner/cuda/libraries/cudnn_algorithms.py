@@ -35,6 +35,11 @@ ALGORITHMS = (
 )
 """In the order of `cudnnConvolutionFwdAlgo_t`."""
 
+ONE_GROUP_AT_A_TIME = frozenset(("FFT", "FFT_TILING", "WINOGRAD_NONFUSED"))
+MOST_GROUPS = 8
+"""FFT_TILING took 10 s to start 512 groups once, and all three ran for milliseconds where others
+took 20 µs."""
+
 ONLY_WITHOUT_ACTIVATION = ALGORITHMS.index("IMPLICIT_PRECOMP_GEMM")
 """Only this one takes CUDNN_ACTIVATION_IDENTITY, as the API reference says."""
 
@@ -89,6 +94,9 @@ class CudnnAlgorithms:
                 continue
             chosen = convolution.chosen()
             for number, name in enumerate(ALGORITHMS):
+                if call.groups > MOST_GROUPS and name in ONE_GROUP_AT_A_TIME:
+                    yield refused(LIBRARY, name, layout, "it runs one group after another")
+                    continue
                 yield convolution.candidate(number, name)._replace(
                     chosen_by_heuristic=number == chosen
                 )

@@ -31,7 +31,7 @@ from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_schemas.layer import Layer
+from benanza_schemas.layer import Layer, Operator
 
 
 class Lowered(NamedTuple):
@@ -119,7 +119,12 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
         return Lowered(*lower_convolution(layer, values))
     if first.op_type in _CHAINS:
         _refuse_integers(layer)
-        return _CHAINS[first.op_type](layer, values)
+        try:
+            return _CHAINS[first.op_type](layer, values)
+        except UnsupportedError:
+            if len(layer.operators) == 1 or not _is_depthwise(layer, first):
+                raise
+            return Lowered(*lower_region(layer, values, lower))
     if len(layer.operators) == 1 and first.op_type in _SINGLE:
         if first.op_type in POOLINGS:
             _refuse_integers(layer)
@@ -132,6 +137,14 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     if len(layer.operators) > 1 and not is_chain(layer):
         return Lowered(*lower_region(layer, values, lower))
     return Lowered(*lower_elementwise(layer, values))
+
+
+def _is_depthwise(layer: Layer, operator: Operator) -> bool:
+    """Whether an operator is a convolution of each channel with a filter of its own."""
+    if operator.op_type != "Conv":
+        return False
+    x, filters = (layer.tensors[index].shape for index in operator.inputs[:2])
+    return filters[:2] == (x[1], 1)
 
 
 def _refuse_integers(layer: Layer) -> None:

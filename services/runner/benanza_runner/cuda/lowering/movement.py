@@ -130,7 +130,13 @@ def _view(
 
 def is_shuffle(layer: Layer) -> bool:
     """Whether a layer is a group of operators that shuffles channels."""
-    return tuple(operator.op_type for operator in layer.operators) == SHUFFLE
+    if tuple(operator.op_type for operator in layer.operators) != SHUFFLE:
+        return False
+    first, _, last = layer.operators
+    x, table, y = (
+        layer.tensors[at].shape for at in (first.inputs[0], *first.outputs, *last.outputs)
+    )
+    return x == y and len(table) == len(x) + 1
 
 
 def lower_shuffle(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:

@@ -53,7 +53,7 @@ def check(
             scratch_bytes = candidate.prepare()
             scratch = workspace.last_scratch(scratch_bytes)
             written = candidate.result, *candidate.more
-            for result in written:
+            for result in () if candidate.in_place else written:
                 result.poison()
             # Candidates only ever run as graphs: some of cuDNN's algorithms make the process slow
             # when they are run outside of one (docs/gpu.md).

@@ -76,8 +76,14 @@ class LinkedWorkspace(Workspace):
         if not same_memory(shape, natural(shape), order):
             raise UnsupportedError("the layout of a feature map that lacks axes is not converted")
         found = self._read(name, own, natural(own))
-        array = found.array.reshape([shape[axis] for axis in order])
-        return DeviceTensor(array, order, self.precision, found.element)
+        return found.seen_as(shape, order)
+
+    def alias(self, name: str, order: Order, shape: Shape, seen: Order) -> DeviceTensor:
+        """A value of the model as the one that the call writes."""
+        if 0 not in self._written:
+            self._written[0] = super().alias(name, order, shape, seen)
+            self._values.add(self._writes[0], self._written[0])
+        return self._written[0]
 
     def result(
         self, shape: Shape, order: Order | None = None, element: str = "", number: int = 0

@@ -93,8 +93,7 @@ class Values:
             return known[order], None
         written, first = next(iter(known.items()))
         if same_memory(shape, written, order):
-            array = first.array.reshape([shape[axis] for axis in order])
-            known[order] = DeviceTensor(array, order, self.precision, first.element)
+            known[order] = first.seen_as(shape, order)
             return known[order], None
         target = self.write(name, shape, order, first.element)
         return target, layout_conversion(first, target)
@@ -107,8 +106,14 @@ class Values:
         """
         known = self._tensors[of]
         source = known[order] if order in known else known[min(known)]
-        array = source.array.reshape([shape[axis] for axis in order])
-        self._tensors[name] = {order: DeviceTensor(array, order, self.precision, source.element)}
+        self.add(name, source.seen_as(shape, order))
+
+    def add(self, name: str, tensor: DeviceTensor) -> None:
+        """Makes a value this tensor, which lies in another value's memory.
+
+        That value may not be forgotten before this one.
+        """
+        self._tensors[name] = {tensor.order: tensor}
 
     def forget(self, name: str) -> None:
         """Nothing reads this value any more."""

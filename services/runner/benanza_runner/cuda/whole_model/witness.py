@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import cupy
 
-from benanza_runner.cuda.candidate import Candidate, Run
+from benanza_runner.cuda.candidate import NO_LIBRARY, Candidate, Run
 from benanza_runner.cuda.device_tensor import BYTES, DeviceTensor
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.library import Library
@@ -131,7 +131,8 @@ class PreparedProgram:
                 for name in read if workspace.first else ():
                     makers.setdefault(name, []).append(len(calls))
                 makers |= {name: [len(calls)] for name in _written(step)}
-                runs = *workspace.first, candidate.run
+                own = () if candidate.in_place else (candidate.run,)
+                runs = *workspace.first, *own
                 weights, choice = tuple(workspace.weights()), step.choice
                 calls.append(ModelCall(runs, tuple(before), weights, choice.us, choice.waits_us))
             for name in leaving.get(index, ()):
@@ -207,7 +208,7 @@ def _last_readers(program: Program) -> dict[int, list[str]]:
     root: dict[str, str] = {}
     last: dict[str, int] = {}
     for index, step in enumerate(program.steps):
-        if step.choice is None:
+        if step.choice is None or step.choice.library == NO_LIBRARY:
             name, of = _viewed(step)
             root[name] = root.get(of, of)
         for name in step.names:

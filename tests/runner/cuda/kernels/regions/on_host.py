@@ -41,10 +41,7 @@ static float __int_as_float(int bits) { float found; memcpy(&found, &bits, 4); r
 def region(call: Region, operands: Mapping[str, Array], folder: Path, width: int) -> list[Array]:
     """The results in float32, by a kernel whose threads have up to so many elements at once."""
     given = {value.name: value for value in call.values if isinstance(value, Given)}
-    arrays = {
-        name: np.array(operands[name], stored_as("fp32", value.element), order="C")
-        for name, value in given.items()
-    }
+    arrays = {name: _in_memory(operands[name], value) for name, value in given.items()}
     strides = {
         name: tuple(step // array.itemsize for step in array.strides)
         for name, array in arrays.items()
@@ -59,6 +56,13 @@ def region(call: Region, operands: Mapping[str, Array], folder: Path, width: int
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays.values(), *results)]
     _compiled(source, len(pointers), folder).run(*pointers)
     return results
+
+
+def _in_memory(operand: Array, value: Given) -> Array:
+    """The operand with its axes in the order that the region wants."""
+    order = value.order or tuple(range(operand.ndim))
+    lying = np.array(operand.transpose(order), stored_as("fp32", value.element), order="C")
+    return lying.transpose(np.argsort(order))
 
 
 def _compiled(source: KernelSource, pointers: int, folder: Path) -> ctypes.CDLL:

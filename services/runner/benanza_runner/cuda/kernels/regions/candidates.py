@@ -10,9 +10,11 @@ from typing import Any
 
 import cupy
 
-from benanza_runner.cuda.calls import Region, Shape
+from benanza_runner.cuda.calls import Region
 from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
+from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
 from benanza_runner.cuda.kernels.regions.kernel import (
     NAME,
@@ -21,7 +23,8 @@ from benanza_runner.cuda.kernels.regions.kernel import (
 )
 from benanza_runner.cuda.kernels.regions.section import RegionResult
 from benanza_runner.cuda.kernels.regions.threads import Threads
-from benanza_runner.cuda.layouts import Order, depends_on_layout
+from benanza_runner.cuda.layouts import Order
+from benanza_runner.cuda.lowering.regions.as_region import as_region
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
@@ -40,21 +43,19 @@ WARP = 32
 BLOCK = 128
 """Rows of few threads share a block of so many."""
 
-FEATURE_MAP_RANKS = (4, 5)
-
 FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 """Quotients and roots that are off by two units in the last place, as Triton has them."""
 
 
 class RegionKernels:
-    """Candidates for regions: layouts, widths of access, threads that share a row."""
+    """Candidates for regions, and depth-wise convolutions as such."""
 
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
         """One for each layout, width of access, and threads of a row and of a block."""
-        call = workspace.call
-        if not isinstance(call, Region):
+        call = as_region(workspace.call, workspace.fixed)
+        if call is None:
             return
         if any(prod(value.shape) >= MOST_ELEMENTS for value in call.values):
             yield refused(LIBRARY, "region kernel", "", "it has too many elements for one kernel")
@@ -64,14 +65,10 @@ class RegionKernels:
 
 
 def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
-    """Name and order of axes of feature maps' layouts, if all that is read and written is maps of
-    one shape; else ONNX's own.
-    """
-    shapes = [value.shape for value in call.values if isinstance(value, Given)]
-    shapes += [call.values[each].shape for each in call.outputs]
-    maps = {s for s in shapes if len(s) in FEATURE_MAP_RANKS and depends_on_layout(s)}
-    if len(maps) == 1:
-        return list(workspace.layouts(len(maps.pop())))
+    """Name and order of axes of the layouts of feature maps; ONNX's own if there are none."""
+    ranks = {len(shape) for shape in feature_maps(call)}
+    if len(ranks) == 1:
+        return list(workspace.layouts(ranks.pop()))
     result = call.values[call.outputs[0]].shape
     return [(workspace.natural_layout(result), ())]
 
@@ -80,13 +77,13 @@ def _candidates(
     workspace: Workspace, call: Region, layout: str, order: Order
 ) -> Iterator[Candidate | FailedVariant]:
     given = [value for value in call.values if isinstance(value, Given)]
-    operands = {
-        value.name: workspace.operand(value.name, _order(value.shape, order)) for value in given
-    }
+    maps = feature_maps(call) if order else ()
+    orders = {value.name: order if value.shape in maps else () for value in given}
+    operands = {value.name: _operand(workspace, value, orders[value.name]) for value in given}
     values = [call.values[each] for each in call.outputs]
     results = [
-        workspace.result(value.shape, _order(value.shape, order), value.element, number)
-        for number, value in enumerate(values)
+        workspace.result(value.shape, order if value.shape in maps else None, value.element, at)
+        for at, value in enumerate(values)
     ]
     written = [
         RegionResult(value, result.order)
@@ -109,9 +106,11 @@ def _candidates(
             yield Candidate(LIBRARY, name, layout, no_scratch, run, results[0], tuple(results[1:]))
 
 
-def _order(shape: Shape, order: Order) -> Order:
-    """The order of axes of a tensor, if feature maps have this one."""
-    return order if len(shape) == len(order) else tuple(range(len(shape)))
+def _operand(workspace: Workspace, value: Given, order: Order) -> DeviceTensor:
+    order = value.order or order or tuple(range(len(value.shape)))
+    if isinstance(workspace.call, Region):
+        return workspace.operand(value.name, order)
+    return workspace.expanded(value.name, value.shape, order)
 
 
 def _threads(source: KernelSource) -> Iterator[Threads]:

@@ -1,14 +1,15 @@
 """Calls of single operators, expressed as values of a region."""
 
-from collections.abc import Mapping
 from math import prod
 
 from benanza_runner.cuda.calls import (
     Call,
     Concatenation,
+    Convolution,
     Elementwise,
     Gathering,
     Padding,
+    Pooling,
     Reduction,
     RowNormalisation,
     Softmax,
@@ -17,11 +18,9 @@ from benanza_runner.cuda.calls import (
 )
 from benanza_runner.cuda.elements import INDEX
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
-from benanza_runner.cuda.lowering.regions.region_values import RegionValues
+from benanza_runner.cuda.lowering.regions.region_values import Operands, RegionValues
+from benanza_runner.cuda.lowering.regions.windows import depthwise, pooled
 from benanza_runner.cuda.unsupported import UnsupportedError
-
-Operands = Mapping[str, int]
-"""The numbers of the values that a call's operands are, by the call's names for them."""
 
 
 def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
@@ -50,6 +49,10 @@ def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
             return [_normalisation(call, operands, values)]
         case Softmax():
             return [_softmax(call, operands, values)]
+        case Convolution():
+            return [depthwise(call, operands, values)]
+        case Pooling():
+            return [pooled(call, operands, values)]
     raise UnsupportedError(f"a {type(call).__name__} is no part of a region")
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Call, Region
+from benanza_runner.cuda.calls import Call, Convolution, Pooling, Region
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.regions.express import express
@@ -53,6 +53,7 @@ class _Region:
         self._numbers: dict[int, int] = {}
         self._operands: dict[str, Array] = {}
         self._weights: set[str] = set()
+        self._channels: set[int] = set()
         # What is computed has no elements yet: its array stands for it, and takes no memory.
         self._arrays = {
             index: values[index] if index in values else _standing_for(layer, index)
@@ -62,7 +63,8 @@ class _Region:
 
     def lowered(self) -> tuple[Region, dict[str, Array], frozenset[str]]:
         outputs = tuple(self._numbers[index] for index in self._layer.outputs)
-        call = Region(tuple(self._values.values), outputs)
+        channels = self._channels.pop() if len(self._channels) == 1 else 0
+        call = Region(tuple(self._values.values), outputs, channels)
         return call, self._operands, frozenset(self._weights)
 
     def add(self, operator: Operator) -> None:
@@ -80,6 +82,8 @@ class _Region:
                 return
         alone = Layer(self._layer.tensors, (operator,), outputs)
         lowered = self._lower(alone, self._arrays)
+        if isinstance(lowered.call, Convolution | Pooling):
+            self._channels.add(lowered.call.input[1])
         operands = {
             name: self._operand(array, fixed=name in lowered.weights)
             for name, array in lowered.operands.items()

@@ -1,8 +1,9 @@
 """The values of a region under construction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
+import msgspec
 import numpy as np
 
 from benanza_runner.cuda.calls import Shape
@@ -19,6 +20,9 @@ from benanza_runner.cuda.calls.region import (
     Reshaped,
     Rolled,
 )
+
+Operands = Mapping[str, int]
+"""The numbers of the values that a call's operands are, by the call's names for them."""
 
 
 class RegionValues:
@@ -39,6 +43,13 @@ class RegionValues:
     def given(self, name: str, shape: Shape, element: str) -> int:
         """An operand."""
         return self._add(Given(shape, element, name))
+
+    def lay(self, number: int, order: Shape) -> None:
+        """Decides how a weight lies in memory: its axes from the slowest to the fastest."""
+        value = self.values[number]
+        assert isinstance(value, Given)
+        self.values[number] = msgspec.structs.replace(value, order=order)
+        self._numbers[self.values[number]] = number
 
     def place(self, shape: Shape, axis: int) -> int:
         """Numbers 0, 1, … along an axis of this shape, which has no other axes longer than one."""

@@ -1,0 +1,23 @@
+"""Which of a region's operands and results are feature maps, with their channels first or last."""
+
+from benanza_runner.cuda.calls import Region, Shape
+from benanza_runner.cuda.calls.region import Given
+from benanza_runner.cuda.layouts import depends_on_layout
+
+RANKS = (4, 5)
+
+
+def feature_maps(region: Region) -> frozenset[Shape]:
+    """The shapes of the operands and results that may have their channels first or last.
+
+    Where windows move over feature maps, these are known by their channels. Elsewhere all that has
+    so many axes counts as one, if it has the same shape, or else that of tokens: with the channels
+    behind the axes of space.
+    """
+    given = [value.shape for value in region.values if isinstance(value, Given)]
+    results = [region.values[each].shape for each in region.outputs]
+    found = {s for s in (*given, *results) if len(s) in RANKS and depends_on_layout(s)}
+    if region.channels:
+        return frozenset(shape for shape in found if shape[1] == region.channels)
+    maps = {shape for shape in found if found <= {shape, (shape[0], *shape[2:], shape[1])}}
+    return frozenset(maps if len(maps) == 1 else ())

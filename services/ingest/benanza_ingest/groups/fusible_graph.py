@@ -14,10 +14,13 @@ MOST_INPUTS = 24
 MOST_ORDERS = 24
 """Identity tries all orders of results that look the same."""
 
+_OF_FEATURE_MAPS = frozenset(("AveragePool", "Conv", "ConvTranspose", "MaxPool"))
+
 
 class FusibleGraph:
     """The fusible layers of a model by position; which are views, move at most, or are windows.
 
+    `feature_maps` are the shapes of what convolutions and poolings read and write.
     `before` holds for each layer the fusible layers whose results it reads, ascending. `rows` holds
     the rows of values that depend on a reduction in their region.
     """
@@ -41,6 +44,7 @@ class FusibleGraph:
             if source in self.layers:
                 self.before[target].append(source)
         self.rows: dict[str, Rows] = {}
+        self.feature_maps = _feature_maps(wiring)
 
     def weight(self, positions: Iterable[int]) -> int:
         """The number of layers that aren't views."""
@@ -94,3 +98,13 @@ class FusibleGraph:
         """The layer that writes a value, and which of its results it is."""
         position = self.wiring.writers[name]
         return position, self.wiring.graph.nodes[position].outputs.index(name)
+
+
+def _feature_maps(wiring: Wiring) -> frozenset[tuple[int, ...]]:
+    found = set()
+    for layer in wiring.layers:
+        if layer.op in _OF_FEATURE_MAPS and not layer.domain and layer.layer is not None:
+            operator = layer.layer.operators[0]
+            places = operator.inputs[0], operator.outputs[0]
+            found.update([layer.layer.tensors[index].shape for index in places])
+    return frozenset([shape for shape in found if prod(shape[2:]) > 1])

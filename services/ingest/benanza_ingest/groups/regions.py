@@ -129,16 +129,25 @@ def _tail(graph: FusibleGraph, positions: Positions, wanted: Set[int]) -> frozen
 def _without_views(graph: FusibleGraph, positions: Set[int]) -> Positions:
     """The layers without views at the ends, which take no time.
 
-    A view of a value that another layer reads as it is stays, since it is read only once.
+    A view of a value that another layer reads as it is stays, since it is read only once. A view of
+    a feature map, or one that makes one, stays as well: only with it can the map have its channels
+    last.
     """
     wiring, left = graph.wiring, set(positions)
     for position in sorted(graph.views.intersection(positions)):
         if left.isdisjoint(graph.before[position]):
             left.remove(position)
-            if wiring.graph.nodes[position].inputs[0] in graph.reads(left):
+            value = wiring.graph.nodes[position].inputs[0]
+            if value in graph.reads(left) or _is_feature_map(graph, value):
                 left.add(position)
     for position in sorted(graph.views.intersection(left), reverse=True):
-        names = filter(None, wiring.graph.nodes[position].outputs)
-        if all(left.isdisjoint(wiring.readers[name]) for name in names):
+        names = [*filter(None, wiring.graph.nodes[position].outputs)]
+        is_map = any(_is_feature_map(graph, name) for name in names)
+        if not is_map and all(left.isdisjoint(wiring.readers[name]) for name in names):
             left.remove(position)
     return tuple(sorted(left))
+
+
+def _is_feature_map(graph: FusibleGraph, name: str) -> bool:
+    known = graph.wiring.graph.types.get(name)
+    return known is not None and known.shape in graph.feature_maps

@@ -41,7 +41,10 @@ from benanza_runner.cuda.calls import (
     TransposedConvolution,
     View,
 )
+from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
+from benanza_runner.cuda.feature_maps import feature_maps
+from benanza_runner.cuda.lowering.regions.as_region import as_region
 from tests.runner.cuda.in_numpy import moves, recurrent, rows
 from tests.runner.cuda.kernels.regions import on_host
 
@@ -61,15 +64,30 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
         case MergedProduct():
             return merged_product(call, operands)
         case Region():
-            widths = (1, 4)
-            found, again = (on_host.region(call, operands, folder, width) for width in widths)
-            for first, second in zip(found, again, strict=True):
-                np.testing.assert_allclose(first, second, 1e-5, 1e-6)
-            return found
+            return _region(call, operands, folder)
+        case Convolution() if alike := as_region(call, frozenset(operands)):
+            found = convolution(call, operands)
+            shapes = {v.name: v.shape for v in alike.values if isinstance(v, Given)}
+            seen = {name: operands[name].reshape(shape) for name, shape in shapes.items()}
+            (again,) = _region(alike, seen, folder)
+            np.testing.assert_allclose(again, found, 1e-3, 1e-5)
+            return [found]
         case Recurrence():
             return recurrent.recurrence(call, operands)
         case _:
             return [_one(call, operands, folder)]
+
+
+def _region(call: Region, operands: Mapping[str, Array], folder: Path) -> list[Array]:
+    """The results of kernels of two widths, and with channels last where that differs."""
+    found = on_host.region(call, operands, folder, 1)
+    others = [on_host.region(call, operands, folder, 4)]
+    if feature_maps(call):
+        others += [on_host.region(call, operands, folder, width, last=True) for width in (1, 4)]
+    for other in others:
+        for first, second in zip(found, other, strict=True):
+            np.testing.assert_allclose(first, second, 1e-5, 1e-6)
+    return found
 
 
 def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:

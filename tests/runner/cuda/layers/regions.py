@@ -233,6 +233,14 @@ REGIONS = {
         "p = MaxPool<kernel_shape=[3,2],strides=[2,2],ceil_mode=1>(x) m = GlobalMaxPool(p)"
         " n = Relu(p)",
     ),
+    "few long rows": region(
+        "float[1,3,80,160] x, float[1,3,80,160] y",
+        "n, s",
+        "s = Add(x, y) h = Constant<value_ints=[1,1,38400]>() r = Reshape(s, h)"
+        " a = InstanceNormalization(r, u, v) i = Constant<value_ints=[1,3,80,160]>()"
+        " z = Reshape(a, i) n = Relu(z)",
+        f", float[1] u = {W}, float[1] v = {W}",
+    ),
     "windows of odd sizes joined": region(
         "float[2,3,7] x, float[2,4,7] y",
         "n",

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Region
+from benanza_runner.cuda.calls import Region, Shape
 from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.device_tensor import stored_as
+from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.kernels.regions.kernel import (
     NAME,
     KernelSource,
@@ -38,29 +39,46 @@ static float __int_as_float(int bits) { float found; memcpy(&found, &bits, 4); r
 """What CUDA defines, for a block of one thread."""
 
 
-def region(call: Region, operands: Mapping[str, Array], folder: Path, width: int) -> list[Array]:
-    """The results in float32, by a kernel whose threads have up to so many elements at once."""
+def region(
+    call: Region, operands: Mapping[str, Array], folder: Path, width: int, *, last: bool = False
+) -> list[Array]:
+    """The results in float32, by a kernel whose threads have up to so many elements at once.
+
+    Feature maps have their channels first, or `last`.
+    """
+    maps = feature_maps(call) if last else frozenset()
     given = {value.name: value for value in call.values if isinstance(value, Given)}
-    arrays = {name: _in_memory(operands[name], value) for name, value in given.items()}
+    arrays = {name: _in_memory(operands[name], value, maps) for name, value in given.items()}
     strides = {
         name: tuple(step // array.itemsize for step in array.strides)
         for name, array in arrays.items()
     }
     values = [call.values[each] for each in call.outputs]
     written = [
-        RegionResult(number, tuple(range(len(value.shape))))
+        RegionResult(number, _order(value.shape, maps))
         for number, value in zip(call.outputs, values, strict=True)
     ]
-    results = [np.zeros(value.shape, stored_as("fp32", value.element)) for value in values]
+    results = [
+        np.zeros([value.shape[axis] for axis in each.order], stored_as("fp32", value.element))
+        for value, each in zip(values, written, strict=True)
+    ]
     source = kernel_source(call, strides, written, "fp32", width)
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays.values(), *results)]
     _compiled(source, len(pointers), folder).run(*pointers)
-    return results
+    return [
+        result.transpose(np.argsort(each.order))
+        for result, each in zip(results, written, strict=True)
+    ]
 
 
-def _in_memory(operand: Array, value: Given) -> Array:
+def _order(shape: Shape, maps: frozenset[Shape]) -> tuple[int, ...]:
+    """The axes in memory, from the slowest to the fastest."""
+    return (0, *range(2, len(shape)), 1) if shape in maps else tuple(range(len(shape)))
+
+
+def _in_memory(operand: Array, value: Given, maps: frozenset[Shape]) -> Array:
     """The operand with its axes in the order that the region wants."""
-    order = value.order or tuple(range(operand.ndim))
+    order = value.order or _order(operand.shape, maps)
     lying = np.array(operand.transpose(order), stored_as("fp32", value.element), order="C")
     return lying.transpose(np.argsort(order))
 

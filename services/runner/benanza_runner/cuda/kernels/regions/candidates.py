@@ -39,6 +39,17 @@ LEAST_LANES, MOST_LANES = 8, 1024
 FEWER = 8
 """A row has so many threads as it has packs, or up to so many times fewer."""
 
+CLUSTERS = (
+    Threads(4 * 512, 1, cluster=4),
+    Threads(8 * 512, 1, cluster=8),
+    Threads(8 * 1024, 1, cluster=8),
+)
+LONG = 2048
+FEW = 64
+"""Up to so many rows of at least so many packs are shared by several blocks each."""
+
+OLDEST_WITH_CLUSTERS = 90
+
 WARP = 32
 BLOCK = 128
 """Rows of few threads share a block of so many."""
@@ -98,10 +109,11 @@ def _candidates(
             yield refused(LIBRARY, "region kernel", layout, error)
             return
         for threads in _threads(source):
-            blocks = sum(section.blocks(threads) for section in source.sections)
+            blocks = threads.cluster * sum(each.blocks(threads) for each in source.sections)
             x, y = threads.shape()
             turns = f", {threads.turns} turns" if threads.turns > 1 else ""
-            name = f"region kernel ({width} wide, {x} by {y} threads{turns})"
+            cluster = f", {threads.cluster} in a cluster" if threads.cluster > 1 else ""
+            name = f"region kernel ({width} wide, {x} by {y} threads{turns}{cluster})"
             run = _launch(_kernel(source.compiled_for(threads)), blocks, (x, y), tuple(arrays))
             yield Candidate(LIBRARY, name, layout, no_scratch, run, results[0], tuple(results[1:]))
 
@@ -130,6 +142,15 @@ def _threads(source: KernelSource) -> Iterator[Threads]:
         lanes //= 2
     if source.by_row:
         yield from ACROSS
+    rows = max(section.rows for section in source.sections if section.reduces)
+    if packs >= LONG and rows <= FEW and _has_clusters():
+        yield from CLUSTERS
+
+
+@cache
+def _has_clusters() -> bool:
+    """Whether the device runs blocks in clusters, which share their memory."""
+    return int(cupy.cuda.Device().compute_capability) >= OLDEST_WITH_CLUSTERS
 
 
 def _launch(kernel: Any, blocks: int, threads: tuple[int, int], arguments: tuple[Any, ...]) -> Run:

@@ -9,7 +9,7 @@ from benanza_runner.cuda.kernels.regions.body import Names
 from benanza_runner.cuda.kernels.regions.elements import OperandMemory
 from benanza_runner.cuda.kernels.regions.section import RegionResult, sections
 from benanza_runner.cuda.kernels.regions.section_writer import SectionWriter
-from benanza_runner.cuda.kernels.regions.threads import ACROSS, ALONG, SectionSize, Threads
+from benanza_runner.cuda.kernels.regions.threads import SectionSize, Threads
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
@@ -35,13 +35,11 @@ class KernelSource(NamedTuple):
 
     def compiled_for(self, threads: Threads) -> str:
         """The text for blocks of such threads."""
-        numbers = {"LANES": threads.lanes, "ROWS": threads.rows, "TURNS": threads.turns}
-        sizes = "".join(f"#define {name} {number}\n" for name, number in numbers.items())
         blocks = "".join(
             f"#define BLOCKS{at} {section.blocks(threads)}u\n"
             for at, section in enumerate(self.sections)
         )
-        return sizes + blocks + (ACROSS if threads.across else ALONG) + self.text
+        return blocks + threads.definitions() + self.text
 
 
 def kernel_source(
@@ -79,8 +77,8 @@ def kernel_source(
             f"  if (block < BLOCKS{at}) {{\n    {lines}\n    return;\n  }}\n  block -= BLOCKS{at};"
         )
     text = f"""{PREAMBLE[precision]}{_PACK}
-extern "C" __global__ void {NAME}({", ".join(parameters)}) {{
-  unsigned block = blockIdx.x;
+extern "C" __global__ void CLUSTER_DIMS {NAME}({", ".join(parameters)}) {{
+  unsigned block = blockIdx.x / CLUSTER;
 {chr(10).join(parts)}
 }}
 """

@@ -7,9 +7,8 @@ from benanza_runner.cuda.calls.region import Reduced, Region, Reshaped
 from benanza_runner.cuda.kernels.regions.body import Body, Names
 from benanza_runner.cuda.kernels.regions.elements import Elements, Indices, OperandMemory
 from benanza_runner.cuda.kernels.regions.index import Index, flattened, loop, unflattened
+from benanza_runner.cuda.kernels.regions.loop_nest import MOST_SPLITS, LoopAxis
 from benanza_runner.cuda.layouts import Order
-
-MOST_SPLITS = 8
 
 
 class RegionResult(NamedTuple):
@@ -17,13 +16,6 @@ class RegionResult(NamedTuple):
 
     value: int
     order: tuple[int, ...]
-
-
-class LoopAxis(NamedTuple):
-    """A loop over an axis, or over a part of one."""
-
-    name: str
-    size: int
 
 
 class Section(NamedTuple):

@@ -23,7 +23,8 @@ from benanza_runner.cuda.kernels.regions.index import (
     total,
     unflattened,
 )
-from benanza_runner.cuda.kernels.regions.section import LoopAxis, Section
+from benanza_runner.cuda.kernels.regions.loop_nest import LoopAxis, LoopNest, in_memory_order
+from benanza_runner.cuda.kernels.regions.section import Section
 from benanza_runner.cuda.kernels.regions.threads import SectionSize
 from benanza_runner.cuda.unsupported import UnsupportedError
 
@@ -46,6 +47,7 @@ class SectionWriter:
         names: Names,
     ) -> None:
         self._region = region
+        self._operands = operands
         self._section = section
         self._names = names
         inner = section.inner
@@ -80,7 +82,7 @@ class SectionWriter:
                 "#pragma unroll",
                 "for (int n = 0; n < TURNS; ++n) {",
                 "const int own = (block * TURNS + n) * blockDim.y + threadIdx.y;",
-                "const int at = own * blockDim.x + threadIdx.x;",
+                "const int at = own * (blockDim.x * CLUSTER) + THREAD;",
                 f"if (at < {self.size.packs}) {{",
                 *self._results(_counted("at", section.axes, self._width), "true"),
                 "}}",
@@ -155,19 +157,15 @@ class SectionWriter:
         if known is not None:
             return known
         found = self._value(value)
-        shape = self._region.values[found.input].shape
-        axes = [LoopAxis(self._names.new("k"), shape[axis]) for axis in found.axes]
-        width = gcd(self._width, axes[-1].size)
+        nest = self._nest(found, at)
+        width = gcd(self._width, nest.axes[-1].size)
         width = width if width == self._width else 1
         counter = self._names.new("i")
-        loops = _counted(counter, axes, width)
-        places = list(at)
-        for axis, each in zip(found.axes, axes, strict=True):
-            places[axis] = loops[each.name]
+        places = nest.places(at, _counted(counter, nest.axes, width))
         within = Body(self._known_of_row, self._of_row, self._rows)
-        element = self._elements[width].element(found.input, tuple(places), within, self._reduced)
+        element = self._elements[width].element(found.input, places, within, self._reduced)
         name, kind = self._started(found)
-        packs = prod(axis.size for axis in axes) // width
+        packs = prod(axis.size for axis in nest.axes) // width
         join = f"[]({kind} a, {kind} b) {{ return {_JOIN[found.kind]}; }}"
         within.each.append(f"{name} = {_joined(found.kind, name, element)};")
         self._of_row += [
@@ -177,6 +175,11 @@ class SectionWriter:
         ]
         self._known_of_row[value, at] = name
         return name
+
+    def _nest(self, found: Reduced, at: Indices) -> LoopNest:
+        shape = self._region.values[found.input].shape
+        sizes = {axis: shape[axis] for axis in found.axes}
+        return in_memory_order(self._region, self._operands, found.input, at, sizes)
 
     def _reduced_alone(self, value: int, at: Indices, body: Body) -> str:
         found = self._value(value)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 ALONG = """
-#define LANE threadIdx.x
+#define LANE THREAD
 #define OWN threadIdx.y
 template <typename V, typename F> __device__ __forceinline__ V over_lanes(V v, F join) {
   #pragma unroll
@@ -16,10 +16,44 @@ template <typename V, typename F> __device__ __forceinline__ V over_lanes(V v, F
   __syncthreads();
   v = parts[0];
   #pragma unroll
-  for (int i = 1; i < LANES / 32; ++i) v = join(v, parts[i]);
+  for (int i = 1; i < LANES / CLUSTER / 32; ++i) v = join(v, parts[i]);
+#endif
+#if CLUSTER > 1
+  __shared__ V mine;
+  if (threadIdx.x == 0) mine = v;
+  together();
+  v = remote(&mine, 0);
+  #pragma unroll
+  for (int i = 1; i < CLUSTER; ++i) v = join(v, remote(&mine, i));
+  together();  // Nobody leaves, or writes again, before all have read.
 #endif
   return v;
 }
+"""
+
+CLUSTERED = """
+__device__ __forceinline__ void together() {
+  asm volatile("barrier.cluster.arrive.aligned;\\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+__device__ __forceinline__ unsigned place(const void* mine, int rank) {
+  unsigned at = (unsigned)__cvta_generic_to_shared(mine);
+  asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(at) : "r"(rank));
+  return at;
+}
+__device__ __forceinline__ float remote(const float* mine, int rank) {
+  float found;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(found) : "r"(place(mine, rank)));
+  return found;
+}
+__device__ __forceinline__ long long remote(const long long* mine, int rank) {
+  long long found;
+  asm volatile("ld.shared::cluster.s64 %0, [%1];" : "=l"(found) : "r"(place(mine, rank)));
+  return found;
+}
+"""
+"""How the blocks of a cluster read each other's shared memory.
+
+Source: PTX ISA, `mapa`, `ld.shared::cluster` and `barrier.cluster`.
 """
 
 ACROSS = """
@@ -42,17 +76,30 @@ class Threads(NamedTuple):
     """The threads of a block: so many `lanes` share a row, for so many `rows`.
 
     Threads next to each other have the same row, or the next one if they lie `across`. Where there
-    are no rows, each thread computes `turns` packs.
+    are no rows, each thread computes `turns` packs. The lanes may be those of a `cluster` of so
+    many blocks.
     """
 
     lanes: int
     rows: int
     across: bool = False
     turns: int = 1
+    cluster: int = 1
 
     def shape(self) -> tuple[int, int]:
-        """As CUDA wants it."""
-        return (self.rows, self.lanes) if self.across else (self.lanes, self.rows)
+        """The size of a block, as CUDA wants it."""
+        lanes = self.lanes // self.cluster
+        return (self.rows, lanes) if self.across else (lanes, self.rows)
+
+    def definitions(self) -> str:
+        """What the text of a kernel needs to be compiled for these threads."""
+        numbers = {"LANES": self.lanes, "ROWS": self.rows, "TURNS": self.turns}
+        numbers |= {"CLUSTER": self.cluster}
+        sizes = "".join(f"#define {name} {number}\n" for name, number in numbers.items())
+        together = self.cluster > 1
+        sizes += "#define THREAD (threadIdx.x + blockIdx.x % CLUSTER * blockDim.x)\n"
+        sizes += f"#define CLUSTER_DIMS {'__cluster_dims__(CLUSTER, 1, 1)' if together else ''}\n"
+        return sizes + (CLUSTERED if together else "") + (ACROSS if self.across else ALONG)
 
 
 class SectionSize(NamedTuple):
@@ -65,7 +112,7 @@ class SectionSize(NamedTuple):
     reduces: bool
 
     def blocks(self, threads: Threads) -> int:
-        """How many blocks of such threads it takes."""
+        """How many blocks of such threads, or clusters of them, it takes."""
         if self.reduces:
             return -(-self.rows // threads.rows)
         return -(-self.packs // (threads.lanes * threads.rows * threads.turns))

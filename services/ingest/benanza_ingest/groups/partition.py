@@ -49,6 +49,7 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
     sizes = [1] * len(level)
     shapes: list[tuple[int, int] | None] = [None] * len(level)
     moves = [at in graph.moving for at in range(len(level))]
+    windowed = [at in graph.windows for at in range(len(level))]
     for at, layer in graph.layers.items():
         before = [p for p in graph.before[at] if level[p] == level[at]]
         stage[at] = max([stage[p] for p in before]) if before else 0
@@ -58,18 +59,22 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
             size += sizes[piece]
             fits = fits and (shape is None or shapes[piece] in (None, shape))
             shape = shape or shapes[piece]
-            # A window reads each element several times: it had to be computed as often.
+            # A window reads each element several times, and a reduction goes over a row several
+            # times: what they read had to be computed as often.
             fits = fits and (moves[piece] or at not in graph.windows)
+            fits = fits and (layer.reduction is None or not windowed[piece])
         if size > MOST_LAYERS or not fits or not _flows(graph, at, near, shape):
             stage[at] += 1
             shapes[at] = layer.reduction
             _flows(graph, at, ())
             continue
         moved = moves[at] and all(moves[sets.find(p)] for p in near)
+        has_window = windowed[at] or any(windowed[sets.find(p)] for p in near)
         for p in near:
             sets.join(p, at)
         root = sets.find(at)
         sizes[root], shapes[root], moves[root] = size, shape, moved
+        windowed[root] = has_window
     members: dict[int, list[int]] = defaultdict(list)
     for at in graph.layers:
         members[sets.find(at)].append(at)

@@ -32,8 +32,10 @@ class Workspace:
     """Memory for the candidates of one call at one precision, on the current stream.
 
     An operand is copied to the device once in each layout. Candidates share results and scratch
-    memory, because they run one after another.
+    memory, because they run one after another. `all_run` says that all of them will be run.
     """
+
+    all_run = True
 
     def __init__(self, lowered: Lowered, precision: Precision, memory: DeviceMemory) -> None:
         self.call = lowered.call

@@ -36,6 +36,8 @@ class LinkedWorkspace(Workspace):
     call.
     """
 
+    all_run = False
+
     def __init__(
         self,
         lowered: Lowered,

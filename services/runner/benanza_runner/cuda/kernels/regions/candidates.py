@@ -3,16 +3,19 @@
 Sizes are constants of a kernel, so that the compiler knows how indices follow from each other.
 """
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache, partial
 from math import prod
 from typing import Any
 
 import cupy
 
+from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.calls import Region
 from benanza_runner.cuda.calls.region import Given
-from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
+from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
@@ -54,6 +57,11 @@ WARP = 32
 BLOCK = 128
 """Rows of few threads share a block of so many."""
 
+MOST_LOADS = 256
+"""With more loads of single elements, it takes seconds to compile a kernel for wide access, which
+would be no faster.
+"""
+
 FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 """Quotients and roots that are off by two units in the last place, as Triton has them."""
 
@@ -72,7 +80,24 @@ class RegionKernels:
             yield refused(LIBRARY, "region kernel", "", "it has too many elements for one kernel")
             return
         for layout, order in _layouts(workspace, call):
-            yield from _candidates(workspace, call, layout, order)
+            found = [*_candidates(workspace, call, layout, order)]
+            if workspace.all_run:
+                _compile(found)
+            yield from found
+
+
+def _compile(candidates: Sequence[Candidate | FailedVariant]) -> None:
+    """Compiles the kernels of candidates side by side, which takes longer than to run them."""
+    device = cupy.cuda.Device()
+
+    def compiled(candidate: Candidate | FailedVariant) -> None:
+        # A thread has no current device at first. An error comes again when the kernel is run.
+        with device, suppress(Exception):
+            if isinstance(candidate, Candidate):
+                candidate.prepare()
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        list(pool.map(compiled, candidates))
 
 
 def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
@@ -108,14 +133,24 @@ def _candidates(
         except UnsupportedError as error:
             yield refused(LIBRARY, "region kernel", layout, error)
             return
+        if width > 1 and source.loads_by_element > MOST_LOADS:
+            continue
         for threads in _threads(source):
             blocks = threads.cluster * sum(each.blocks(threads) for each in source.sections)
             x, y = threads.shape()
             turns = f", {threads.turns} turns" if threads.turns > 1 else ""
             cluster = f", {threads.cluster} in a cluster" if threads.cluster > 1 else ""
             name = f"region kernel ({width} wide, {x} by {y} threads{turns}{cluster})"
-            run = _launch(_kernel(source.compiled_for(threads)), blocks, (x, y), tuple(arrays))
-            yield Candidate(LIBRARY, name, layout, no_scratch, run, results[0], tuple(results[1:]))
+            kernel = _kernel(source.compiled_for(threads))
+            run = _launch(kernel, blocks, (x, y), tuple(arrays))
+            prepare = partial(_prepared, kernel)
+            yield Candidate(LIBRARY, name, layout, prepare, run, results[0], tuple(results[1:]))
+
+
+def _prepared(kernel: Any) -> int:
+    """Compiles the kernel, unless it is. It needs no scratch memory."""
+    kernel.compile()
+    return 0
 
 
 def _operand(workspace: Workspace, value: Given, order: Order) -> DeviceTensor:

@@ -59,7 +59,8 @@ class Elements:
     """Writes the statements for a region whose operands lie in memory like this.
 
     A thread reads and writes `width` elements at once. `seen` collects the variables of all indices
-    that were used, and `read` the places in operands.
+    that were used, and `read` the places in operands; `loads_by_element` counts the loads of single
+    elements, once the loops over the elements of a thread are unrolled.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Elements:
         self._names = names
         self.seen: set[Variable] = set()
         self.read: list[Index] = []
+        self.loads_by_element = 0
 
     def element(self, value: int, at: Indices, body: Body, reduce: Reduce) -> str:
         """The variable that holds the element of a value at these indices."""
@@ -126,6 +128,7 @@ class Elements:
         if by_lane(offset) and guard is not None and self._is_pack(offset):
             place = self._pack(pointer, found.element, offset, guard, body)
         else:
+            self.loads_by_element += self._width if by_lane(offset) else 1
             place = f"{pointer}[{offset.text()}]"
         expression = place if found.element else f"load({place})"
         kind = variable(found.element)

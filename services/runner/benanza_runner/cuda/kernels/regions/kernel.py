@@ -26,12 +26,14 @@ class KernelSource(NamedTuple):
     """The text, and the sizes of its sections.
 
     Parameters are the operands in order, and the results in order. `by_row` says whether some
-    operand has the same elements of rows next to each other, rather than those of a row.
+    operand has the same elements of rows next to each other, rather than those of a row;
+    `loads_by_element` how often a thread loads a single element.
     """
 
     text: str
     sections: tuple[SectionSize, ...]
     by_row: bool
+    loads_by_element: int
 
     def compiled_for(self, threads: Threads) -> str:
         """The text for blocks of such threads."""
@@ -68,11 +70,13 @@ def kernel_source(
     parts = []
     sizes = []
     by_row = False
+    loads = 0
     for at, section in enumerate(found):
         writer = SectionWriter(region, operands, section, width, names)
         lines = "\n    ".join(writer.lines())
         sizes.append(writer.size)
         by_row |= writer.by_row
+        loads += writer.loads_by_element
         parts.append(
             f"  if (block < BLOCKS{at}) {{\n    {lines}\n    return;\n  }}\n  block -= BLOCKS{at};"
         )
@@ -82,4 +86,4 @@ extern "C" __global__ void CLUSTER_DIMS {NAME}({", ".join(parameters)}) {{
 {chr(10).join(parts)}
 }}
 """
-    return KernelSource(text, tuple(sizes), by_row)
+    return KernelSource(text, tuple(sizes), by_row, loads)

@@ -74,6 +74,11 @@ class SectionWriter:
             if place.high >= self.size.rows  # Not those that all rows share.
         )
 
+    @property
+    def loads_by_element(self) -> int:
+        """The number of loads of single elements, once written."""
+        return sum(each.loads_by_element for each in self._elements.values())
+
     def lines(self) -> list[str]:
         """All statements of the section."""
         section = self._section

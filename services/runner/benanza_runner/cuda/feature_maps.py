@@ -21,3 +21,16 @@ def feature_maps(region: Region) -> frozenset[Shape]:
         return frozenset(shape for shape in found if shape[1] == region.channels)
     maps = {shape for shape in found if found <= {shape, (shape[0], *shape[2:], shape[1])}}
     return frozenset(maps if len(maps) == 1 else ())
+
+
+def sorted_results(region: Region) -> list[Shape]:
+    """The shapes of the results, those with the fewest axes first.
+
+    A layer's identity and a model may give the results in different orders; what a candidate is
+    called must not depend on that.
+    """
+    return sorted((region.values[each].shape for each in region.outputs), key=_rank_and_shape)
+
+
+def _rank_and_shape(shape: Shape) -> tuple[int, Shape]:
+    return len(shape), shape

@@ -17,7 +17,7 @@ from benanza_runner.cuda.calls import Region
 from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.feature_maps import feature_maps
+from benanza_runner.cuda.feature_maps import feature_maps, sorted_results
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
 from benanza_runner.cuda.kernels.regions.kernel import (
     NAME,
@@ -105,8 +105,7 @@ def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
     ranks = {len(shape) for shape in feature_maps(call)}
     if len(ranks) == 1:
         return list(workspace.layouts(ranks.pop()))
-    result = call.values[call.outputs[0]].shape
-    return [(workspace.natural_layout(result), ())]
+    return [(next(filter(None, map(workspace.natural_layout, sorted_results(call))), ""), ())]
 
 
 def _candidates(
@@ -127,7 +126,7 @@ def _candidates(
     ]
     strides = {name: operand.strides for name, operand in operands.items()}
     arrays = [tensor.array for tensor in (*operands.values(), *results)]
-    for width in (1, WIDE_BYTES // results[0].element_bytes):
+    for width in (1, WIDE_BYTES // min(result.element_bytes for result in results)):
         try:
             source = kernel_source(call, strides, written, workspace.precision, width)
         except UnsupportedError as error:

@@ -1,0 +1,39 @@
+"""Which tensors of a region may have their channels first or last."""
+
+import pytest
+
+from benanza_runner.cuda.calls import Region, Shape
+from benanza_runner.cuda.calls.region import Given
+from benanza_runner.cuda.feature_maps import feature_maps, sorted_results
+
+MAP, TOKENS = (1, 16, 5, 6), (1, 5, 6, 16)
+
+
+def region(*shapes: Shape, channels: int = 0) -> Region:
+    """A region that reads tensors of these shapes, and has the first one as its result."""
+    values = tuple(Given(shape, "", f"in{at}") for at, shape in enumerate(shapes))
+    return Region(values, (0,), channels)
+
+
+@pytest.mark.parametrize(
+    ("found", "maps"),
+    [
+        (region(MAP, MAP, (16,)), {MAP}),
+        (region(MAP, (1, 16, 1, 1)), {MAP}),  # the same memory in both layouts
+        (region(MAP, (1, 16, 10, 12)), set()),  # which of them are maps isn't known
+        (region(MAP, TOKENS), {MAP}),
+        (region(TOKENS, MAP), {MAP}),
+        (region(MAP, (1, 30, 16)), {MAP}),
+        (region((1, 30, 16), (1, 16, 30)), set()),
+        (region(MAP, (1, 16, 10, 12), TOKENS, channels=16), {MAP, (1, 16, 10, 12)}),
+        (region((2, 8, 3, 4, 5), channels=8), {(2, 8, 3, 4, 5)}),
+    ],
+)
+def test_feature_maps(found: Region, maps: set[Shape]) -> None:
+    assert feature_maps(found) == maps
+
+
+def test_the_order_of_results_says_nothing() -> None:
+    values = tuple(Given(shape, "", "x") for shape in (MAP, (1, 2, 8, 5, 6), (3,), TOKENS))
+    shapes = [sorted_results(Region(values, outputs)) for outputs in ((1, 3, 0, 2), (2, 0, 1, 3))]
+    assert shapes[0] == shapes[1] == [(3,), TOKENS, MAP, (1, 2, 8, 5, 6)]

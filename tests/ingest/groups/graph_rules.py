@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 import networkx as nx
 
 from benanza_ingest.extracted import ExtractedGroup, ExtractedModel
-from benanza_ingest.groups import merged, regions
+from benanza_ingest.groups import merged
+from benanza_ingest.groups.regions import propose as regions
 
 OPEN = frozenset((merged.RULE, regions.RULE))
 """Rules whose groups may have several results, and parts that aren't connected."""

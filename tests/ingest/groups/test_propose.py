@@ -7,8 +7,9 @@ import pytest
 from benanza.importing.recording import read_recording
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
-from benanza_ingest.groups import channels_last, epilogue, regions, shuffle
+from benanza_ingest.groups import channels_last, epilogue, shuffle
 from benanza_ingest.groups.attention import propose as attention
+from benanza_ingest.groups.regions import propose as regions
 from benanza_ingest.layering import costs
 from benanza_schemas.events import LayerMeasured
 from benanza_schemas.identity import canonical, fingerprint

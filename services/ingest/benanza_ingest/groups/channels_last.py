@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from benanza_ingest.groups.fusible import attribute
+from benanza_ingest.groups.regions.fusible import attribute
 from benanza_ingest.groups.wiring import Wiring
 
 RULE = "channels last"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import factorial, prod
 
 from benanza_ingest.groups.epilogue import step
-from benanza_ingest.groups.fusible_graph import MOST_ORDERS, MOST_RESULTS
+from benanza_ingest.groups.regions.fusible_graph import MOST_ORDERS, MOST_RESULTS
 from benanza_ingest.groups.wiring import Wiring
 from benanza_schemas.layer import OMITTED, Layer
 

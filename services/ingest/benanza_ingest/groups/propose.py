@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from benanza_ingest.extracted import ExtractedGroup
-from benanza_ingest.groups import channels_last, epilogue, merged, prologue, regions, shuffle
+from benanza_ingest.groups import channels_last, epilogue, merged, prologue, shuffle
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.attention.normal_form import Form
 from benanza_ingest.groups.joining import Joiner
+from benanza_ingest.groups.regions import propose as regions
 from benanza_ingest.groups.wiring import Wiring
 from benanza_ingest.layering import costs
 from benanza_schemas.identity import LayerError, canonical, fingerprint_of_canonical

@@ -3,7 +3,6 @@
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
 from benanza_runner.cuda.kernels.gathering import GatheringKernels
-from benanza_runner.cuda.kernels.in_place import InPlaceViews
 from benanza_runner.cuda.kernels.integer_products import IntegerProducts
 from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.norms import NormKernels
@@ -12,6 +11,7 @@ from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.reductions import ReductionKernels
 from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
+from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
 from benanza_runner.cuda.kernels.row_products import RowProducts
 from benanza_runner.cuda.kernels.softmax_lrn import SoftmaxLrnKernels
 from benanza_runner.cuda.kernels.transposed import TransposedKernels

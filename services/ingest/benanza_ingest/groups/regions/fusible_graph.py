@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from math import factorial, prod
 
-from benanza_ingest.groups.fusible import Fusible, Role, fusible
-from benanza_ingest.groups.rows import Rows
+from benanza_ingest.groups.regions.fusible import Fusible, Role, fusible
+from benanza_ingest.groups.regions.rows import Rows
 from benanza_ingest.groups.wiring import Wiring
 
 MOST_LAYERS = 64

@@ -1,6 +1,6 @@
 """Levels are counts of heavy layers, and what one later level reads alone is put there."""
 
-from benanza_ingest.groups.levels import Sets, levels
+from benanza_ingest.groups.regions.levels import Sets, levels
 from tests.ingest.groups.test_joining import wired
 from tests.ingest.onnx_text import content
 

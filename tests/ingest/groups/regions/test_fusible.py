@@ -2,8 +2,8 @@
 
 import pytest
 
-from benanza_ingest.groups.fusible import Fusible, Role, fusible
-from benanza_ingest.groups.rows import rows_of
+from benanza_ingest.groups.regions.fusible import Fusible, Role, fusible
+from benanza_ingest.groups.regions.rows import rows_of
 from tests.ingest.onnx_text import extracted
 
 HEAD = (

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from benanza_ingest.extracted import ExtractedLayer
-from benanza_ingest.groups.rows import Rows, rows_of
+from benanza_ingest.groups.regions.rows import Rows, rows_of
 from benanza_schemas.layer import OMITTED, Kind, Layer, Operator
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from benanza_ingest.extracted import ExtractedModel
-from benanza_ingest.groups.fusible_graph import MOST_RESULTS
-from benanza_ingest.groups.regions import RULE
+from benanza_ingest.groups.regions.fusible_graph import MOST_RESULTS
+from benanza_ingest.groups.regions.propose import RULE
 from tests.ingest.groups.graph_rules import check_group
 from tests.ingest.onnx_text import extracted
 from tests.ingest.real_models import ALL, EXPORTED

@@ -2,9 +2,9 @@
 
 import pytest
 
-from benanza_ingest.groups.flow import RowsError, rows_after
-from benanza_ingest.groups.fusible import fusible
-from benanza_ingest.groups.rows import Rows, rows_of, unknown
+from benanza_ingest.groups.regions.flow import RowsError, rows_after
+from benanza_ingest.groups.regions.fusible import fusible
+from benanza_ingest.groups.regions.rows import Rows, rows_of, unknown
 from tests.ingest.onnx_text import extracted, only_layer
 
 ROWS = rows_of((2, 6, 8), frozenset((2,)))

@@ -7,7 +7,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from benanza_ingest.groups.rows import Rows, changed_along, repeated, reshaped, rows_of, unknown
+from benanza_ingest.groups.regions.rows import (
+    Rows,
+    changed_along,
+    repeated,
+    reshaped,
+    rows_of,
+    unknown,
+)
 
 Numbers = npt.NDArray[np.int64]
 ORIGIN = (7, 0)

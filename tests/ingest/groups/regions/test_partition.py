@@ -5,8 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_ingest.extract import extract
-from benanza_ingest.groups.fusible_graph import MOST_INPUTS, MOST_LAYERS, MOST_RESULTS, FusibleGraph
-from benanza_ingest.groups.partition import partition
+from benanza_ingest.groups.regions.fusible_graph import (
+    MOST_INPUTS,
+    MOST_LAYERS,
+    MOST_RESULTS,
+    FusibleGraph,
+)
+from benanza_ingest.groups.regions.partition import partition
 from tests.examples import examples
 from tests.ingest.groups.graph_rules import is_acyclic_with
 from tests.ingest.groups.test_joining import wired

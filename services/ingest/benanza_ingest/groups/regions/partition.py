@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from benanza_ingest.groups.epilogue import PRODUCTS
-from benanza_ingest.groups.flow import RowsError, rows_after
-from benanza_ingest.groups.fusible_graph import MOST_LAYERS, FusibleGraph
-from benanza_ingest.groups.levels import Sets, levels
+from benanza_ingest.groups.regions.flow import RowsError, rows_after
+from benanza_ingest.groups.regions.fusible_graph import MOST_LAYERS, FusibleGraph
+from benanza_ingest.groups.regions.levels import Sets, levels
 
 Positions = tuple[int, ...]
 Place = tuple[int, int]

@@ -7,8 +7,8 @@ reduce. So there are further regions without these ends.
 
 from collections.abc import Iterable, Set
 
-from benanza_ingest.groups.fusible_graph import FusibleGraph
-from benanza_ingest.groups.partition import Positions, partition
+from benanza_ingest.groups.regions.fusible_graph import FusibleGraph
+from benanza_ingest.groups.regions.partition import Positions, partition
 from benanza_ingest.groups.wiring import Wiring
 
 RULE = "region"

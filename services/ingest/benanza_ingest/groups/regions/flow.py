@@ -6,8 +6,15 @@ an element of its result would need several rows.
 
 from collections.abc import Sequence
 
-from benanza_ingest.groups.fusible import OF_FIRST, Fusible, Role, attribute, axes_of
-from benanza_ingest.groups.rows import Origin, Rows, changed_along, repeated, reshaped, unknown
+from benanza_ingest.groups.regions.fusible import OF_FIRST, Fusible, Role, attribute, axes_of
+from benanza_ingest.groups.regions.rows import (
+    Origin,
+    Rows,
+    changed_along,
+    repeated,
+    reshaped,
+    unknown,
+)
 from benanza_schemas.layer import Layer
 
 

@@ -42,3 +42,13 @@ def groups(body: str) -> list[str]:
 )  # fmt: skip
 def test_what_moves_nothing(body: str, wanted: list[str]) -> None:
     assert groups(body) == wanted
+
+
+def test_it_takes_no_memory_to_find_out() -> None:
+    huge = HEAD.replace("2,16,5,6] x", "2,16,50000,600000] x").replace(
+        "{{2, 16, 30}}", "{{2, 16, 30000000000}}"
+    )
+    model = extracted(
+        huge.format("r = Reshape(x, flat) s = Transpose<perm=[0,2,1]>(r) y = Relu(s)"), opset=23
+    )
+    assert [group.layers for group in model.groups if group.rule == RULE] == [(0, 1)]

@@ -6,9 +6,11 @@ layout, so that only both together move nothing.
 
 from collections.abc import Iterator
 from itertools import product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import as_strided
 
 from benanza_ingest.groups.regions.fusible import attribute
 from benanza_ingest.groups.wiring import Wiring
@@ -57,23 +59,41 @@ def _moves_nothing(wiring: Wiring, positions: tuple[int, ...]) -> bool:
     result = _shape(wiring, wiring.node(positions[-1]).outputs[0])
     if not given or not result:
         return False
-    if len(given) in RANKS and _seen(wiring, positions, _channels_last(given)).flags.c_contiguous:
-        return True
-    if len(result) not in RANKS:
+    found = []
+    try:
+        if _may_be_tokens(result, given):
+            found.append(_seen(wiring, positions, _channels_last(given)))
+        if _may_be_tokens(given, result):
+            seen = _seen(wiring, positions, _without_memory(given))
+            found.append(np.moveaxis(seen, 1, -1))
+    except ValueError:  # It moves, or a damaged file has shapes that contradict each other.
         return False
-    found = _seen(wiring, positions, np.empty(given, np.int8))
-    return bool(np.moveaxis(found, 1, -1).flags.c_contiguous)
+    return any(each.flags.c_contiguous for each in found)
+
+
+def _may_be_tokens(shape: tuple[int, ...], feature_map: tuple[int, ...]) -> bool:
+    """Whether the features of tokens of this shape may be the channels of a feature map."""
+    if not shape or len(feature_map) not in RANKS:
+        return False
+    features, channels = shape[-1], feature_map[1]
+    return features % channels == 0 or channels % features == 0
 
 
 def _channels_last(shape: tuple[int, ...]) -> npt.NDArray[np.int8]:
     batch, channels, *space = shape
-    return np.moveaxis(np.empty((batch, *space, channels), np.int8), -1, 1)
+    return np.moveaxis(_without_memory((batch, *space, channels)), -1, 1)
+
+
+def _without_memory(shape: tuple[int, ...]) -> npt.NDArray[np.int8]:
+    """An array of bytes of this shape, of which only the strides mean anything."""
+    strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    return as_strided(np.empty(1, np.int8), shape, strides)
 
 
 def _seen(
     wiring: Wiring, positions: tuple[int, ...], array: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.int8]:
-    """The memory of an array as the result of these layers; something else if they move it."""
+    """The memory of an array as the result of these layers. Raises `ValueError` if they move it."""
     for position in positions:
         layer = wiring.layers[position].layer
         assert layer is not None, "its shapes are known"
@@ -82,10 +102,7 @@ def _seen(
             order = attribute(operator, "perm")
             array = array.transpose(order if isinstance(order, tuple) else None)
             continue
-        seen = array.reshape(layer.tensors[operator.outputs[0]].shape)
-        if not np.may_share_memory(seen, array):
-            return np.empty((2, 2), np.int8).T
-        array = seen
+        array = array.reshape(layer.tensors[operator.outputs[0]].shape, copy=False)
     return array
 
 

@@ -148,6 +148,23 @@ def test_the_conversion_of_a_result_is_known_from_any_measurement() -> None:
         assert measurements.of("write_conversion_us")[WHICHEVER, 1] == 1.0
 
 
+def test_what_only_writes_feature_maps_stays_so_when_it_is_measured_again() -> None:
+    """Its conversions are then a little longer or shorter, and those of the best time count."""
+    made = [
+        measured("a", variant(us, layout="NHWC", change_us=change, write_conversion_us=change))
+        for us, change in ((0.01, 2.31), (0.02, 2.25))
+    ]
+    around = variant(1.0, layout="NHWC", change_us=4.0, write_conversion_us=2.0)
+    for order in permutations(made):
+        measurements = Measurements()
+        for event in order:
+            measurements.add(1, bests(event), event.measured_at)
+        assert measurements.of("only_writes")[LAST, 1] == 1
+    measurements.add(2, bests(measured("b", around)), NOW)
+    measurements.add(3, bests(measured("c", variant(1.0))), NOW)
+    assert measurements.of("only_writes")[LAST, 2:4].tolist() == [0, 0]
+
+
 def test_interleaved_times_are_those_of_the_same_variant() -> None:
     found = bests(
         measured(

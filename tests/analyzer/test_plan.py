@@ -205,6 +205,7 @@ def laid_out(
             1.5 * around_us,
             write_conversion_us,
             1.5 * write_conversion_us,
+            float(of in apart),
         )
         bests[fingerprint(of)] = [
             Best(us, iqr_us, us + 0.25, us + 0.5, *conversions)

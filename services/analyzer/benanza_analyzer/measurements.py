@@ -34,6 +34,7 @@ class Best(NamedTuple):
     all feature maps that the layer reads and writes, from the other layout and back; zero where
     the variant takes either. `write_conversion_us` is the time of converting those that it writes,
     infinite where that was not measured. Interleaved with other calls, both may take longer.
+    `only_writes` is 1 if the feature maps to be converted are all written, else 0.
 
     Interleaved times and times with cold weights are differences of two measured times, and so
     may come out below the warm time. They stay so: to replace them by the warm time wherever that
@@ -48,6 +49,7 @@ class Best(NamedTuple):
     interleaved_conversion_us: float = 0.0
     write_conversion_us: float = math.inf
     interleaved_write_conversion_us: float = math.inf
+    only_writes: float = 0.0
 
 
 UNTIMED = Best(math.inf, math.inf)
@@ -125,6 +127,8 @@ def _best(event: LayerMeasured, variant: Variant) -> Best:
         interleaved_conversion_us,
         write_conversion_us,
         interleaved_write_conversion_us,
+        # Both are sums of the same times, if they are of the same feature maps.
+        float(0.0 < conversion_us == write_conversion_us),
     )
 
 

@@ -224,11 +224,7 @@ def _reading_no_maps(plan: CoverPlan, measurements: Measurements) -> npt.NDArray
     """Which blocks read nothing that has to be converted where feature maps have channels last,
     but write something that has.
     """
-    around, after = (
-        measurements.of(field)[LAST, plan.blocks.numbers]
-        for field in ("conversion_us", "write_conversion_us")
-    )
-    found: npt.NDArray[np.bool_] = np.isfinite(after) & (around > 0) & (around <= after)
+    found: npt.NDArray[np.bool_] = measurements.of("only_writes")[LAST, plan.blocks.numbers] == 1
     found &= plan.known
     return found
 

@@ -26,6 +26,7 @@ class Candidate(NamedTuple):
     `run` starts the work once on the current stream, and may be captured into a graph.
     `result` is the tensor that it writes; `more` are the layer's further outputs, in order.
     `chosen_by_heuristic` says that the library's own heuristic would choose it without timing any.
+    `compiles` says that `prepare` only compiles, and may run beside that of other candidates.
     `in_place` says that it starts nothing, since the result is an operand, seen otherwise.
     """
 
@@ -37,6 +38,7 @@ class Candidate(NamedTuple):
     result: DeviceTensor
     more: tuple[DeviceTensor, ...] = ()
     chosen_by_heuristic: bool = False
+    compiles: bool = False
     in_place: bool = False
 
 

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from benanza_runner.cuda.calls import Region, Shape
+from benanza_runner.cuda.calls import (
+    Call,
+    Convolution,
+    Pooling,
+    Region,
+    Shape,
+    TransposedConvolution,
+)
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.feature_maps import feature_maps
@@ -32,10 +39,8 @@ class Workspace:
     """Memory for the candidates of one call at one precision, on the current stream.
 
     An operand is copied to the device once in each layout. Candidates share results and scratch
-    memory, because they run one after another. `all_run` says that all of them will be run.
+    memory, because they run one after another.
     """
-
-    all_run = True
 
     def __init__(self, lowered: Lowered, precision: Precision, memory: DeviceMemory) -> None:
         self.call = lowered.call
@@ -121,12 +126,18 @@ class Workspace:
         What is known to be no feature map is left out, since it has one layout.
         """
         lowered = self._lowered
-        read = [a.shape for name, a in lowered.operands.items() if name not in lowered.weights]
+        seen = _feature_maps_of(self.call)
+        read = [
+            seen.get(name, operand.shape)
+            for name, operand in lowered.operands.items()
+            if name not in lowered.weights
+        ]
         written = []
         for number, shape in dict.fromkeys((at, shape) for shape, _, _, at in self._results):
             written += [shape] if number != TOGETHER else [shape[1:]] * shape[0]
-        for way in in_place(self.call):
-            return (read, []) if way.result == tuple(range(len(way.shape))) else ([], written)
+        if way := in_place(self.call):
+            reads_a_map = way.result == tuple(range(len(way.shape)))
+            return (read, []) if reads_a_map else ([], [way.shape])
         if isinstance(self.call, Region) and (maps := feature_maps(self.call)):
             return [s for s in read if s in maps], [s for s in written if s in maps]
         return read, written
@@ -151,3 +162,12 @@ class Workspace:
     def last_scratch(self, size: int) -> Any | None:
         """So many bytes of the scratch memory that was asked for last; None for no bytes."""
         return self._scratch[-1][:size] if size else None
+
+
+def _feature_maps_of(call: Call) -> dict[str, Shape]:
+    """The shapes in which windows see their operands: feature maps of one axis have another one."""
+    if isinstance(call, Pooling):
+        return {"input": call.input}
+    if isinstance(call, Convolution | TransposedConvolution):
+        return {"input": call.input, "residual": call.output}
+    return {}

@@ -113,6 +113,27 @@ def test_windows(body: str, wanted: list[str]) -> None:
     assert titles(extracted(text.format(body=body, out="y"), opset=23)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("body", "out", "wanted"),
+    [
+        (f"{CONV} r = Reshape(c, flat) e = Exp(r) y = Neg(e)", "y", ["Reshape+Exp+Neg"]),
+        ("a = Exp(t) n = Neg(a) m = Reshape(n, map) c = Conv(m, w) y = Relu(c)", "y",
+         ["Exp+Neg+Reshape"]),
+        # What a view makes, or is made of, would be written as well.
+        (f"{CONV} r = Reshape(c, flat) e = Exp(r) y = Neg(e) u = MatMul(r, v1)", "y, u",
+         ["Exp+Neg"]),
+        ("a = Exp(t) n = Neg(a) m = Reshape(n, map) c = Conv(m, w) y = Relu(c) u = MatMul(n, v)",
+         "y, u", ["Exp+Neg"]),
+        # No convolution reads or writes it.
+        ("r = Reshape(t, heads) e = Exp(r) y = Neg(e)", "y", ["Exp+Neg"]),
+    ],
+)  # fmt: skip
+def test_views_of_feature_maps(body: str, out: str, wanted: list[str]) -> None:
+    more = 'int64[4] map = {{1, 4, 3, 8}}, float[64,2] v1 = ["location": "w"], float[8,8] v'
+    text = HEAD.replace("float[8,8] v", more)
+    assert titles(extracted(text.format(body=body, out=out), opset=23)) == wanted
+
+
 def test_parts_that_read_the_same_are_one_region_and_each_its_own() -> None:
     body = "a = Neg(t) c = Exp(a) d = Relu(t) e = Sqrt(d) y = MatMul(c, v) u = MatMul(e, v)"
     assert regions(body, "y, u") == ["Neg+Exp+Relu+Sqrt", "Neg+Exp", "Relu+Sqrt"]

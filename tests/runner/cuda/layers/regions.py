@@ -241,6 +241,15 @@ REGIONS = {
         " z = Reshape(a, i) n = Relu(z)",
         f", float[1] u = {W}, float[1] v = {W}",
     ),
+    "dilated window as large as its input": region(
+        "float[2,8,3,3] x",
+        "n",
+        "p = MaxPool<kernel_shape=[3,3],dilations=[2,2],pads=[0,0,2,2]>(x) s = Sigmoid(p)"
+        " n = Mul(p, s)",
+    ),
+    "largest in windows of a sequence": region(
+        "float[2,16,9] x", "p, n", "p = MaxPool<kernel_shape=[3]>(x) n = Neg(p)"
+    ),
     "windows of odd sizes joined": region(
         "float[2,3,7] x, float[2,4,7] y",
         "n",

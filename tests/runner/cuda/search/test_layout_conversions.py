@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.device_tensor import DeviceTensor
@@ -18,6 +19,8 @@ from benanza_runner.runtime import Runtime
 from benanza_runner.variants import TimedVariant
 from benanza_schemas.layer import Layer
 from benanza_schemas.vocabulary import CacheState
+from tests.runner.cuda.layers.regions import W, region
+from tests.runner.cuda.lowering.test_in_place import FLATTENED, TO_A_MAP, TO_TOKENS, UNFLATTENED
 from tests.runner.cuda.made_up_device import CONVERSION_US, MadeUpDevice, MadeUpInterleavedTimer
 from tests.runner.layers import conv, gemm
 
@@ -65,6 +68,30 @@ def test_what_is_written_is_converted_from_the_layout(
     assert recorded.orders == [orders]
     assert found.alone_us == pytest.approx(CONVERSION_US, rel=0.01)
     assert found.interleaved_us is None
+
+
+def test_a_convolution_of_one_axis_reads_and_writes_feature_maps() -> None:
+    layer = region(
+        "float[2,16,9] x", "y", "y = Conv<kernel_shape=[3]>(x, f)", f", float[8,16,3] f = {W}"
+    )
+    made = workspace(layer)
+    made.result((2, 8, 1, 7))
+    read, _ = made.shapes()
+    assert read == [(2, 16, 1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("layer", "read", "written"),
+    [
+        (TO_TOKENS, [(2, 16, 5, 6)], []),
+        (FLATTENED, [(2, 16, 5, 6)], []),
+        (TO_A_MAP, [], [(2, 16, 5, 6)]),
+        (UNFLATTENED, [], [(2, 16, 5, 6)]),
+    ],
+)
+def test_tokens_have_one_layout(layer: Layer, read: list[Shape], written: list[Shape]) -> None:
+    made = Workspace(lower(layer, random_inputs(layer, "fp32")), "fp32", DeviceMemory(np))
+    assert made.shapes() == (read, written)
 
 
 def test_the_same_conversion_is_timed_once_until_it_is_forgotten() -> None:

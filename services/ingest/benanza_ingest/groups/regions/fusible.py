@@ -142,7 +142,7 @@ def _is_depthwise(layer: Layer, operator: Operator) -> bool:
     if operator.op_type != "Conv":
         return False
     x, filters = (layer.tensors[index] for index in operator.inputs[:2])
-    return filters.constant and filters.shape[:2] == (x.shape[1], 1)
+    return filters.constant and filters.shape[:2] == (*x.shape[1:2], 1)
 
 
 def _neighbours(layer: Layer, operator: Operator) -> int:

@@ -130,19 +130,23 @@ def _without_views(graph: FusibleGraph, positions: Set[int]) -> Positions:
     """The layers without views at the ends, which take no time.
 
     A view of a value that another layer reads as it is stays, since it is read only once. A view of
-    a feature map, or one that makes one, stays as well: only with it can the map have its channels
-    last.
+    a feature map, or one that makes one, stays as well, unless what it makes or is made of is read
+    elsewhere: only with the view can the map have its channels last.
     """
     wiring, left = graph.wiring, set(positions)
     for position in sorted(graph.views.intersection(positions)):
         if left.isdisjoint(graph.before[position]):
             left.remove(position)
-            value = wiring.graph.nodes[position].inputs[0]
-            if value in graph.reads(left) or _is_feature_map(graph, value):
+            node = wiring.graph.nodes[position]
+            inside = left.issuperset(wiring.readers[node.outputs[0]])
+            is_map = inside and _is_feature_map(graph, node.inputs[0])
+            if node.inputs[0] in graph.reads(left) or is_map:
                 left.add(position)
     for position in sorted(graph.views.intersection(left), reverse=True):
-        names = [*filter(None, wiring.graph.nodes[position].outputs)]
+        node = wiring.graph.nodes[position]
+        names = [*filter(None, node.outputs)]
         is_map = any(_is_feature_map(graph, name) for name in names)
+        is_map = is_map and left.issuperset(wiring.readers.get(node.inputs[0], ()))
         if not is_map and all(left.isdisjoint(wiring.readers[name]) for name in names):
             left.remove(position)
     return tuple(sorted(left))

@@ -94,7 +94,8 @@ class CudnnAlgorithms:
                 continue
             chosen = convolution.chosen()
             for number, name in enumerate(ALGORITHMS):
-                if call.groups > MOST_GROUPS and name in ONE_GROUP_AT_A_TIME:
+                many = call.groups > MOST_GROUPS and number != chosen
+                if many and name in ONE_GROUP_AT_A_TIME:
                     yield refused(LIBRARY, name, layout, "it runs one group after another")
                     continue
                 yield convolution.candidate(number, name)._replace(

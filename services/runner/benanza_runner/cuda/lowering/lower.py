@@ -140,11 +140,11 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
 
 
 def _is_depthwise(layer: Layer, operator: Operator) -> bool:
-    """Whether an operator is a convolution of each channel with a filter of its own."""
+    """Whether an operator convolves each channel with a constant filter of its own."""
     if operator.op_type != "Conv":
         return False
-    x, filters = (layer.tensors[index].shape for index in operator.inputs[:2])
-    return filters[:2] == (x[1], 1)
+    x, filters = (layer.tensors[index] for index in operator.inputs[:2])
+    return filters.constant and filters.shape[:2] == (*x.shape[1:2], 1)
 
 
 def _refuse_integers(layer: Layer) -> None:

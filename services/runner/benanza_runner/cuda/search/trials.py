@@ -1,10 +1,13 @@
 """Candidates are checked, the much slower ones pruned, and the fastest found, under guard."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from math import inf
 from random import Random
 
 from benanza_runner.arrays import Array
+from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.candidate import Candidate, failed, refused
 from benanza_runner.cuda.layouts import feature_map_layout
 from benanza_runner.cuda.library import Library
@@ -82,7 +85,7 @@ class Trials:
         pruned: list[TimedVariant] = []
         trials: list[tuple[Checked, Trial]] = []
         fastest_us = inf
-        for offered in self._offered(workspace):
+        for offered in self._offered(workspace, compiled_as=f"{name} compile"):
             if isinstance(offered, FailedVariant):
                 failures.append(offered)
                 continue
@@ -146,13 +149,31 @@ class Trials:
                 return checked.failure if isinstance(checked, FailedVariant) else ""
         return "the libraries don't offer it again"
 
-    def _offered(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def _offered(
+        self, workspace: Workspace, compiled_as: str = ""
+    ) -> Iterator[Candidate | FailedVariant]:
+        """What the libraries offer; kernels are compiled ahead under this name, if there is one."""
         for library in self._libraries:
             try:
-                yield from library.candidates(workspace)
+                offered = library.candidates(workspace)
+                first = next(offered, None)
+                ahead = [] if first is None else [first]
+                if compiled_as and isinstance(first, Candidate) and first.compiles:
+                    ahead += offered
+                    self._compile(ahead, compiled_as)
+                # Other libraries go by which of their candidates could be prepared so far.
+                yield from ahead
+                yield from offered
             except Exception as error:  # noqa: BLE001  # it must not cost the other libraries
                 self._guard.end_if_lasting(error)
                 yield refused(type(library).__name__, "none", "", error)
+
+    def _compile(self, offered: Iterable[Candidate | FailedVariant], work: str) -> None:
+        """Compiles candidates side by side, which takes longer than to run them."""
+        ahead = [each for each in offered if isinstance(each, Candidate) and each.compiles]
+        if not self._guard.blocklisted(work):
+            with self._guard.watching(work), ThreadPoolExecutor(available_cores()) as pool:
+                list(pool.map(_prepared, ahead))
 
     def _checked(
         self,
@@ -174,6 +195,12 @@ class Trials:
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 self._guard.end_if_lasting(error)
                 return failed(candidate, error)
+
+
+def _prepared(candidate: Candidate) -> None:
+    # An error comes again when the candidate is checked.
+    with suppress(Exception):
+        candidate.prepare()
 
 
 def _is(candidate: Candidate, known: TimedVariant) -> bool:

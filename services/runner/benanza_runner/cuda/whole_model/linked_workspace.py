@@ -36,8 +36,6 @@ class LinkedWorkspace(Workspace):
     call.
     """
 
-    all_run = False
-
     def __init__(
         self,
         lowered: Lowered,

@@ -3,16 +3,13 @@
 Sizes are constants of a kernel, so that the compiler knows how indices follow from each other.
 """
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Iterator
 from functools import cache, partial
 from math import prod
 from typing import Any
 
 import cupy
 
-from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.calls import Region
 from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.candidate import Candidate, Run, refused
@@ -80,24 +77,7 @@ class RegionKernels:
             yield refused(LIBRARY, "region kernel", "", "it has too many elements for one kernel")
             return
         for layout, order in _layouts(workspace, call):
-            found = [*_candidates(workspace, call, layout, order)]
-            if workspace.all_run:
-                _compile(found)
-            yield from found
-
-
-def _compile(candidates: Sequence[Candidate | FailedVariant]) -> None:
-    """Compiles the kernels of candidates side by side, which takes longer than to run them."""
-    device = cupy.cuda.Device()
-
-    def compiled(candidate: Candidate | FailedVariant) -> None:
-        # A thread has no current device at first. An error comes again when the kernel is run.
-        with device, suppress(Exception):
-            if isinstance(candidate, Candidate):
-                candidate.prepare()
-
-    with ThreadPoolExecutor(available_cores()) as pool:
-        list(pool.map(compiled, candidates))
+            yield from _candidates(workspace, call, layout, order)
 
 
 def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
@@ -142,13 +122,15 @@ def _candidates(
             name = f"region kernel ({width} wide, {x} by {y} threads{turns}{cluster})"
             kernel = _kernel(source.compiled_for(threads))
             run = _launch(kernel, blocks, (x, y), tuple(arrays))
-            prepare = partial(_prepared, kernel)
-            yield Candidate(LIBRARY, name, layout, prepare, run, results[0], tuple(results[1:]))
+            prepare = partial(_compiled, kernel, cupy.cuda.Device())
+            more = tuple(results[1:])
+            yield Candidate(LIBRARY, name, layout, prepare, run, results[0], more, compiles=True)
 
 
-def _prepared(kernel: Any) -> int:
-    """Compiles the kernel, unless it is. It needs no scratch memory."""
-    kernel.compile()
+def _compiled(kernel: Any, device: Any) -> int:
+    """Compiles the kernel, unless it is, in any thread. It needs no scratch memory."""
+    with device:
+        kernel.compile()
     return 0
 
 

@@ -14,7 +14,8 @@ class InPlaceViews:
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate]:
         """One for each layout in which the elements are where they have to be."""
-        for way in in_place(workspace.call):
+        way = in_place(workspace.call)
+        if way is not None:
             result = workspace.alias(way.name, way.operand, way.shape, way.result)
             yield Candidate(
                 NO_LIBRARY, "in place", way.layout, no_scratch, _nothing, result, in_place=True

@@ -21,6 +21,7 @@ template <typename V, typename F> __device__ __forceinline__ V over_lanes(V v, F
 #if CLUSTER > 1
   __shared__ V mine;
   if (threadIdx.x == 0) mine = v;
+  __syncwarp();
   together();
   v = remote(&mine, 0);
   #pragma unroll
@@ -43,6 +44,11 @@ __device__ __forceinline__ unsigned place(const void* mine, int rank) {
 __device__ __forceinline__ float remote(const float* mine, int rank) {
   float found;
   asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(found) : "r"(place(mine, rank)));
+  return found;
+}
+__device__ __forceinline__ int remote(const int* mine, int rank) {
+  int found;
+  asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(found) : "r"(place(mine, rank)));
   return found;
 }
 __device__ __forceinline__ long long remote(const long long* mine, int rank) {

@@ -4,7 +4,6 @@ A feature map with its channels last has them next to each other, as tokens have
 what turns one into the other moves nothing.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -34,22 +33,23 @@ class InPlace(NamedTuple):
     result: Order
 
 
-def in_place(call: Call) -> Iterator[InPlace]:
-    """The layouts in which a call moves nothing; none for calls that compute."""
+def in_place(call: Call) -> InPlace | None:
+    """How a call moves nothing; None if it does, in either layout, or if it computes."""
     region = _region(call)
     if region is None or region.outputs != (len(region.values) - 1,):
-        return
+        return None
     given = region.values[0]
     if not isinstance(given, Given):
-        return
+        return None
     shape = region.values[-1].shape
     own, result = _natural(given.shape), _natural(shape)
     layout, last = _channels_last(given.shape)
     if layout and _is_same_memory(region, last, result):
-        yield InPlace(layout, given.name, last, shape, result)
+        return InPlace(layout, given.name, last, shape, result)
     layout, last = _channels_last(shape)
     if layout and _is_same_memory(region, own, last):
-        yield InPlace(layout, given.name, own, shape, last)
+        return InPlace(layout, given.name, own, shape, last)
+    return None
 
 
 def _region(call: Call) -> Region | None:
@@ -95,5 +95,6 @@ def _seen(value: object, before: int, array: Array) -> Array:
 
 
 def _is_transposed(value: Reindexed, array: Array) -> bool:
-    """Whether the axes of an array are all there, whole, in another order."""
-    return sorted(value.axes) == [*range(array.ndim)] and sorted(value.shape) == sorted(array.shape)
+    """Whether the axes of an array are all there, whole and forwards, in another order."""
+    whole = not any(value.starts) and set(value.steps) <= {1}
+    return whole and sorted(value.axes) == [*range(array.ndim)]

@@ -91,7 +91,9 @@ class _Region:
         for index, number in zip(
             outputs, express(lowered.call, operands, self._values), strict=True
         ):
-            self._numbers[index] = number
+            # Windows see feature maps of one axis with another one.
+            shape = self._layer.tensors[index].shape
+            self._numbers[index] = self._values.reshaped(number, shape)
 
     def _cut(self, operator: Operator) -> int | None:
         """What a Gather with known indices gives, if it only cuts its input; else None."""

@@ -44,6 +44,10 @@ class RegionValues:
         """An operand."""
         return self._add(Given(shape, element, name))
 
+    def is_given(self, number: int) -> bool:
+        """Whether a value is an operand."""
+        return isinstance(self.values[number], Given)
+
     def lay(self, number: int, order: Shape) -> None:
         """Decides how a weight lies in memory: its axes from the slowest to the fastest."""
         value = self.values[number]

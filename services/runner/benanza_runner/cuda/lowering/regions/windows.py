@@ -29,6 +29,8 @@ def depthwise(call: Convolution, operands: Operands, values: RegionValues) -> in
     channels, window = call.input[1], call.filter[2:]
     if call.filter[:2] != (channels, 1) or call.has_prologue:
         raise UnsupportedError("only a depth-wise convolution without prologue is part of a region")
+    if not values.is_given(operands["filter"]):
+        raise UnsupportedError("a convolution whose filter is computed is no part of a region")
     rank = len(values.shape(operands["filter"]))
     values.lay(operands["filter"], (*range(1, rank), 0))  # Channels lie next to each other.
     filters = values.reshaped(operands["filter"], call.filter)
@@ -58,7 +60,7 @@ def depthwise(call: Convolution, operands: Operands, values: RegionValues) -> in
 def pooled(call: Pooling, operands: Operands, values: RegionValues) -> int:
     """A pooling. Raises `UnsupportedError` for windows that are too large, unless they are one."""
     x = values.reshaped(operands["input"], call.input)
-    if set(call.output[2:]) == {1} and call.window == call.input[2:] and not any(call.pads_before):
+    if _is_global(call):
         axes = range(2, len(call.input))
         found = values.reduced(x, axes, "max" if call.mode == "max" else "sum")
         if call.mode == "max":
@@ -115,6 +117,12 @@ def _reaches_beyond(call: Pooling) -> bool:
     """Whether some window is not all in the input."""
     reach = zip(_reach(call, call.window), call.input[2:], strict=True)
     return any(call.pads_before) or any(end > size for end, size in reach)
+
+
+def _is_global(call: Pooling) -> bool:
+    """Whether there is one window, which is the whole input."""
+    whole = call.window == call.input[2:] and set(call.output[2:]) == {1}
+    return whole and not any(call.pads_before) and set(call.dilations) == {1}
 
 
 def _over_counts(call: Pooling, total: int, values: RegionValues) -> int:

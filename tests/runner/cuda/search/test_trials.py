@@ -5,7 +5,8 @@ It needs neither a GPU nor CuPy.
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,19 +16,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_runner.arrays import Array
+from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.device_memory import DeviceMemory
+from benanza_runner.cuda.device_tensor import DeviceTensor
+from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
 from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower
-from benanza_runner.cuda.reference import random_inputs
+from benanza_runner.cuda.reference import random_inputs, reference
 from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.search.replays import FULL_CALLS, FULL_US, SCREENING_US, WAKE_US
 from benanza_runner.cuda.search.trials import PLAN, PRUNE_FACTOR, Trials
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.throttling import TRIES, Undisturbed
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant, warm
 from benanza_schemas.layer import Precision
 from benanza_schemas.vocabulary import CacheState, StoppedBy
+from tests.runner.cuda.lowering.test_in_place import TO_TOKENS
 from tests.runner.cuda.made_up_device import (
     CONVERSION_US,
     START_US,
@@ -420,3 +426,77 @@ def test_a_known_variant_is_checked_again_with_other_operands() -> None:
     assert trials.wrong_again(workspace(), [EXPECTED], "work", known) == ""
     assert "wrong result" in trials.wrong_again(workspace(), [EXPECTED], "work", wrong)
     assert "don't offer" in trials.wrong_again(workspace(), [EXPECTED], "work", gone)
+
+
+class CompilingLibrary:
+    """Offers kernels that are compiled first, and notes what happens. `broken` doesn't compile."""
+
+    library = "compiling"
+
+    def __init__(self, device: MadeUpDevice) -> None:
+        self.noted: list[str] = []
+        self._device = device
+
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate]:
+        for name in ("one", "broken", "other"):
+            result = workspace.result(EXPECTED.shape)
+            prepare, run = partial(self._prepare, name), partial(self._run, name, result)
+            yield Candidate(self.library, name, "", prepare, run, result, compiles=True)
+
+    def _prepare(self, name: str) -> int:
+        self.noted.append(f"compile {name}")
+        if name == "broken":
+            raise ValueError("a syntax error")
+        return 0
+
+    def _run(self, name: str, result: DeviceTensor) -> None:
+        self.noted.append(f"run {name}")
+        self._device.run_for(name, 10.0)
+        result.array[...] = EXPECTED
+
+
+def compiled(guard: Guard) -> tuple[list[AnyVariant], list[str]]:
+    device = MadeUpDevice()
+    library = CompilingLibrary(device)
+    conversions = LayoutConversions(device, device.convert)
+    trials = Trials((library,), device, guard, conversions)
+    return trials.variants(workspace(), [EXPECTED], "work"), library.noted
+
+
+def test_kernels_are_compiled_before_the_first_one_runs() -> None:
+    variants, noted = compiled(unguarded())
+    first = next(at for at, each in enumerate(noted) if each.startswith("run"))
+    assert {"compile one", "compile broken", "compile other"} <= set(noted[:first])
+    assert {variant.algorithm for variant in warm(variants)} == {"one", "other"}
+    (failed,) = (each for each in variants if isinstance(each, FailedVariant))
+    assert (failed.algorithm, failed.failure) == ("broken", "a syntax error")
+
+
+def test_where_compiling_ended_a_process_kernels_are_compiled_one_by_one(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    journal.write_text(">work compile\n", encoding="utf-8")
+    variants, noted = compiled(Guard(journal, 60, lambda: None))
+    assert noted[:2] == ["compile one", "run one"]
+    assert len(warm(variants)) == 2
+
+
+def test_what_starts_nothing_is_right_and_takes_hardly_any_time() -> None:
+    layer = retyped(TO_TOKENS, "fp32")
+    given = reference(layer, "fp32", threads=1)
+    device = MadeUpDevice()
+    interleaved = MadeUpInterleavedTimer(lost=True)  # a call that is none can't be told from noise
+    conversions = LayoutConversions(device, device.convert, interleaved)
+    trials = Trials((InPlaceViews(),), device, unguarded(), conversions, interleaved)
+    made = Workspace(lower(layer, given.values), "fp32", DeviceMemory(np))
+    found = trials.variants(made, given.outputs, "work")
+    assert [type(each) for each in found] == [TimedVariant] * 3
+    alone, *within = found
+    assert isinstance(alone, TimedVariant)
+    assert (alone.algorithm, alone.layout) == ("in place", "NHWC")
+    assert alone.median_us < 0.1
+    assert alone.layout_change_us == pytest.approx(CONVERSION_US, rel=0.05)
+    assert alone.write_change_us == 0.0
+    assert {each.cache for each in within if isinstance(each, TimedVariant)} == {
+        CacheState.INTERLEAVED,
+        CacheState.WEIGHTS_COLD,
+    }

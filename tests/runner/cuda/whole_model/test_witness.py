@@ -27,6 +27,7 @@ from tests.branching_model import branching_model
 from tests.choosing_model import choosing_model
 from tests.dense_model import dense_model
 from tests.schemas.samples import NOON
+from tests.viewing_model import viewing_model
 
 WAYS = ["in order", "weights prefetched", "weights persistent", "parallel"]
 
@@ -96,6 +97,19 @@ def test_attention_reads_its_operands_where_a_product_wrote_them(
     assert "Softmax" not in [step.layer.title() for step in program.steps]
     assert attention.names[attention.layer.outputs[0]] in ("o", "t")
     check(cuda, program, precision, how, tmp_path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", WAYS)
+def test_feature_maps_with_channels_last_are_tokens_where_they_lie(
+    cuda: Runtime, tmp_path: Path, how: str
+) -> None:
+    """Whatever takes longer, as nothing that moves elements at the maps' ends was measured."""
+    left_out = ("Transpose", "LayerNormalization+Transpose+Reshape")
+    program = measured_program(cuda, viewing_model(), "fp16", left_out)
+    choices = [step.choice for step in program.steps if step.choice]
+    assert [choice.algorithm for choice in choices].count("in place") == 2
+    check(cuda, program, "fp16", how, tmp_path)
 
 
 def all_waiting(program: Program) -> Program:

@@ -53,7 +53,7 @@ def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, A
     for value in model.graph.input:
         known_type = graph.types.get(value.name)
         if value.name not in graph.constants and known_type is not None:
-            inputs[value.name] = np.random.default_rng(0).random(known_type.dims(), np.float32)
+            inputs[value.name] = _input(known_type.dtype, known_type.dims())
             whole.input.append(value)
     for name in graph.outputs:
         output = graph.types.get(name)
@@ -62,3 +62,10 @@ def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, A
         whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
     made = ModelProto(ir_version=model.ir_version, graph=whole, opset_import=model.opset_import)
     return made, {n: a for n, a in weights.items() if n not in written}, inputs
+
+
+def _input(dtype: str, shape: tuple[int, ...]) -> Array:
+    """Random numbers, or, of integers and bool, ones: a token, or what a mask lets through."""
+    if dtype == "float32":
+        return np.random.default_rng(0).random(shape, np.float32)
+    return np.ones(shape, dtype)

@@ -14,10 +14,10 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-SCHEMA_VERSION = 5
-"""Version 4 had zero where a bound has no figure. Version 3 had no `after` either; version 2 had no
-`write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`,
-`cache_bytes` and `layout`, and no ModelWitnessed.
+SCHEMA_VERSION = 6
+"""Version 5 had no layout NCHWc. Version 4 had zero where a bound has no figure. Version 3 had no
+`after` either; version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`;
+version 1 had no `layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -340,8 +340,10 @@ class Missing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     layers: tuple[Whole, ...]
 
 
-ImageLayout = Literal["", "NCHW", "NHWC"]
-"""The order of the axes of feature maps: channels first, channels last, or whichever."""
+ImageLayout = Literal["", "NCHW", "NHWC", "NCHWc"]
+"""The order of the axes of feature maps: whichever, channels first, channels last, or channels in
+blocks, those of a block last.
+"""
 
 
 class BoundUpdated(Event, frozen=True, kw_only=True):

@@ -201,6 +201,24 @@ def test_what_was_pruned_is_in_no_layout() -> None:
     assert fastest([measured("a", last, pruned)], FIRST) is None
 
 
+def test_blocks_of_channels_are_channels_last_by_another_name() -> None:
+    """ONNX Runtime's layout on CPUs begins with the letters of channels first."""
+    event = measured(
+        "a",
+        variant(3.0, algorithm="a", layout="NCHW", change_us=2.0),
+        variant(2.0, algorithm="a", layout="NCHWc", change_us=2.5),
+    )
+    found = bests(event)
+    assert not isinstance(found, str)
+    assert [found[layout].median_us for layout in (FIRST, LAST)] == [3.0, 2.0]
+    measurements = Measurements()
+    measurements.name_layouts(measured("b", variant(1.0, layout="NHWC")))
+    assert measurements.names == ("", "NCHW", "NHWC")
+    measurements.name_layouts(event)
+    measurements.name_layouts(measured("b", variant(1.0)))
+    assert measurements.names == ("", "NCHW", "NCHWc")
+
+
 def test_layouts_matter_from_the_first_layer_on_for_which_they_differ() -> None:
     measurements = Measurements()
     measurements.add(1, everywhere(Best(2.0, 0.5)), NOW)

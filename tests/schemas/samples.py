@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 5 say."""
+"""An event of each kind with every field set: what the golden bytes of version 6 say."""
 
 from datetime import UTC, datetime
 

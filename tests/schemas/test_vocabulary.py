@@ -24,7 +24,7 @@ def test_the_values_are_those_of_recordings() -> None:
         "RELATIVE_SPREAD": "stdrel",
     }
     assert get_args(CeilingName) == ("bandwidth", "flops")
-    assert get_args(ImageLayout) == ("", "NCHW", "NHWC")
+    assert get_args(ImageLayout) == ("", "NCHW", "NHWC", "NCHWc")
 
 
 def test_samples_in_full_end_by_their_median_or_by_a_limit() -> None:

@@ -163,6 +163,7 @@ class Analyzer:
                 return [(platform, self._models.values()) for platform in raised]
             case LayerMeasured():
                 platform = self._platform(event.system.system_id, event.precision)
+                platform.measurements.name_layouts(event)
                 number = self._catalogue.number(event.fingerprint)
                 if not platform.measurements.add(number, bests(event), event.measured_at):
                     return []

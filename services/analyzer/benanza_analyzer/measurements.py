@@ -19,10 +19,12 @@ from benanza_schemas.vocabulary import CacheState
 NOT_MEASURED = "not measured yet on this system"
 MAX_REASON = 8192
 
-WHICHEVER, FIRST, LAST = range(3)
-LAYOUTS: tuple[ImageLayout, ...] = ("", "NCHW", "NHWC")
+WHICHEVER, FIRST, LAST = LAYOUTS = range(3)
 """The layout of the feature maps that a layer reads and writes: whichever is faster; channels
-first; channels last."""
+first; channels last, all of them or those of a block."""
+
+BLOCKED: ImageLayout = "NCHWc"
+"""Blocks of channels, the channels of a block last: ONNX Runtime's layout on CPUs."""
 
 
 class Best(NamedTuple):
@@ -135,9 +137,9 @@ def _best(event: LayerMeasured, variant: Variant) -> Best:
 def layout_of(variant: Variant) -> int:
     """The layout of the feature maps that a variant reads and writes, as a place in `LAYOUTS`."""
     name = variant.layout
-    if name.startswith("NC"):
-        return FIRST
-    return LAST if len(name) > 2 and name.startswith("N") and name.endswith("C") else WHICHEVER
+    if name == BLOCKED or (len(name) > 2 and name.startswith("N") and name.endswith("C")):
+        return LAST
+    return FIRST if name.startswith("NC") else WHICHEVER
 
 
 def _time(variant: Variant) -> tuple[float, float]:
@@ -188,13 +190,20 @@ class Measurements:
 
     The arrays hold the fields of `Best`: a row for each of `LAYOUTS`, infinite where there is no
     time, and zero at `NOTHING`. They are as long as the catalogue was at the last call of `reach`,
-    or longer. `layouts_matter` says whether any layer's rows differ.
+    or longer. `layouts_matter` says whether any layer's rows differ. `names` are those of
+    `LAYOUTS` on this system.
     """
 
     def __init__(self) -> None:
         self._bests = np.zeros((len(LAYOUTS), len(Best._fields), 1))
+        self.names: tuple[ImageLayout, ...] = ("", "NCHW", "NHWC")
         self.layouts_matter = False
         self._failures: dict[int, tuple[datetime, str]] = {}
+
+    def name_layouts(self, event: LayerMeasured) -> None:
+        """Takes the name of the layout with channels last from the variants of a measurement."""
+        if any(variant.layout == BLOCKED for variant in event.variants):
+            self.names = (*self.names[:LAST], BLOCKED)
 
     def of(self, field: str) -> npt.NDArray[np.float64]:
         """The values of a field of `Best`, as an array over layouts and numbers."""

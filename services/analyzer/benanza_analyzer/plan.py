@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from benanza_analyzer.blocks import Blocks, cheapest_blocks
 from benanza_analyzer.layouts import channels_last, conversions_us
-from benanza_analyzer.measurements import FIRST, LAST, LAYOUTS, WHICHEVER, Measurements
+from benanza_analyzer.measurements import FIRST, LAST, WHICHEVER, Measurements
 from benanza_analyzer.models.catalogue import NOTHING
 from benanza_analyzer.models.compiled_model import CompiledModel, Counted
 from benanza_analyzer.models.contraction import Positions
@@ -77,12 +77,14 @@ class CoverPlan(NamedTuple):
     def layout(self, measurements: Measurements) -> str:
         """The layout of most of the blocks whose time depends on the layout; empty if none does."""
         if not measurements.layouts_matter:
-            return LAYOUTS[WHICHEVER]
+            return measurements.names[WHICHEVER]
         medians_us = measurements.median_us[:, self.blocks.numbers]
         minding = self.layouts[self.known & (medians_us[FIRST] != medians_us[LAST])]
         if not minding.size or (minding == WHICHEVER).any():
-            return LAYOUTS[WHICHEVER]
-        return LAYOUTS[LAST if 2 * np.count_nonzero(minding == LAST) > minding.size else FIRST]
+            return measurements.names[WHICHEVER]
+        return measurements.names[
+            LAST if 2 * np.count_nonzero(minding == LAST) > minding.size else FIRST
+        ]
 
 
 def cheapest_plans(

@@ -47,6 +47,7 @@ def op_types(model: LayerModel) -> list[str]:
         (["BatchNormalization", "Relu"], ["FusedConv"]),
         (["Add"], ["Conv", "Add"]),
         (["Add", "Relu"], ["Conv", "Add", "Relu"]),
+        (["BatchNormalization", "Add", "Relu"], ["FusedConv"]),
     ],
     ids="+".join,
 )

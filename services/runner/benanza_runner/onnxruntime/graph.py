@@ -15,13 +15,20 @@ WEIGHTS_FILE = "weights"
 UNFOLDED_FROM_BYTES = 64_000_000
 
 
-def as_run(model: LayerModel, folder: Path, provider: Provider, *, optimised: bool) -> LayerModel:
+def as_run(
+    model: LayerModel,
+    folder: Path,
+    provider: Provider,
+    *,
+    optimised: bool,
+    in_blocks: bool = False,
+) -> LayerModel:
     """The model that ONNX Runtime makes of this one, and would run node by node.
 
-    If `optimised`, its nodes are fused, but keep ONNX's layout, because a layer has to hand on its
-    result as ONNX says. Otherwise only casts and the bodies of functions are added, where kernels
-    are missing. Files are written in `folder`, which should be empty. Raises whatever ONNX Runtime
-    raises when it refuses a model.
+    If `optimised`, its nodes are fused as by default. They keep ONNX's layout unless `in_blocks`,
+    which leads to nodes of the layout NCHWc. Otherwise only casts and the bodies of functions are
+    added, where kernels are missing. Files are written in `folder`, which should be empty. Raises
+    whatever ONNX Runtime raises when it refuses a model.
     """
     # It writes weights into the file, which takes seconds for the largest ones. As inputs they
     # stay out of it; no fusion folds anything into weights of that size.
@@ -33,7 +40,7 @@ def as_run(model: LayerModel, folder: Path, provider: Provider, *, optimised: bo
     folded = {name: array for name, array in model.constants.items() if name not in unfolded}
     options = session_options(folded, provider, threads=1)
     if optimised:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
     path = folder / "optimised.onnx"
     options.optimized_model_filepath = str(path)
     prefix = "session.optimized_model_external_initializers_"
@@ -43,6 +50,7 @@ def as_run(model: LayerModel, folder: Path, provider: Provider, *, optimised: bo
         _with_inputs(model.proto, unfolded).SerializeToString(),
         options,
         providers=[(provider.name, dict(provider.options))],
+        disabled_optimizers=[] if in_blocks else ["NchwcTransformer"],
     )
     proto = ModelProto.FromString(path.read_bytes())
     constants = {

@@ -1,12 +1,11 @@
 """Layers timed with ONNX Runtime, on the CPU or on an NVIDIA GPU."""
 
 import os
-import tempfile
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
+import msgspec
 import onnxruntime as ort
 import psutil
 
@@ -16,27 +15,22 @@ from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import OVERHEAD, SPREAD, WIDE, Load, busy_between
 from benanza_runner.measuring.canary import Canary
-from benanza_runner.measuring.sampling import Samples, collect
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, opsets
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
-from benanza_runner.onnxruntime.copies import copies_for, replicated
-from benanza_runner.onnxruntime.graph import as_run
-from benanza_runner.onnxruntime.session import (
-    CPU,
-    Provider,
-    Session,
-    empty_call_us,
-    empty_calls,
-)
+from benanza_runner.onnxruntime.forms import Form, forms_of
+from benanza_runner.onnxruntime.layout_conversions import Changes, LayoutConversions
+from benanza_runner.onnxruntime.session import CPU, Provider, empty_calls
+from benanza_runner.onnxruntime.timer import Probed, Timed, Timer
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
 from benanza_schemas.events import Ceiling, System, identified
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.vocabulary import StoppedBy
 
-METHOD = "copies of the layer in one call, warm; 1"
+METHOD = "copies of the layer in one call, warm; 2"
 """How layers are timed. Raise the number by one when times change without the system changing."""
 
 CANARY_CALLS = 50
@@ -49,8 +43,10 @@ were timed to the cap, which took 197 of 212 s. The interval of the median grows
 of the time shrinks, by 1.3.
 """
 
-PROBES = 3
-"""Calls of one copy, of which the fastest says how many copies a call should have."""
+PRUNE_FACTOR = 1.2
+"""Blocks of channels are pruned if the first calls take so many times as long as those of channels
+first, layout conversions included.
+"""
 
 
 class OnnxRuntime(Runtime):
@@ -59,7 +55,9 @@ class OnnxRuntime(Runtime):
     `threads` is how many an operator may use; by default as many as there are physical cores for
     this process. A layer of one operator is run as it stands. A group is run as the one node that
     ONNX Runtime fuses it to; a group that it doesn't fuse is a failed variant. Either way, many
-    copies of the node go into one call, which is timed. `load` reads how busy the machine is.
+    copies of the node go into one call, which is timed. On a CPU, what ONNX Runtime makes of it
+    where feature maps are in blocks of channels is a variant of its own. `load` reads how busy the
+    machine is.
     """
 
     def __init__(
@@ -73,7 +71,8 @@ class OnnxRuntime(Runtime):
         self._library = f"onnxruntime-{device}"
         self._rule = RULE
         self._load = load
-        self._empty_call_us = empty_call_us(self._provider("fp32"), self._threads)
+        self._timer = Timer(self._provider("fp32"), self._threads)
+        self._conversions = LayoutConversions(self._timer)
         self._canary = Canary(empty_calls(CPU, 1, CANARY_CALLS), CANARY_TOLERANCE)
 
     def _provider(self, precision: Precision) -> Provider:
@@ -128,44 +127,60 @@ class OnnxRuntime(Runtime):
             return Outcome(failure=one_line(f"ONNX Runtime: {one_line(str(error))}"))
 
     def _measure(self, layer: Layer, model: LayerModel, precision: Precision) -> Outcome:
-        provider = self._provider(precision)
         environment = _environment()
         load = self._load()
         started = time.perf_counter()
-        is_group = len(layer.operators) > 1
-        if is_group or precision in ("fp16", "bf16"):
-            with tempfile.TemporaryDirectory(prefix="benanza-") as folder:
-                model = as_run(model, Path(folder), provider, optimised=is_group)
-        ran = [node.op_type for node in model.proto.graph.node]
-        algorithm = "+".join(ran)
-        failure = _not_as_asked(layer, ran)
-        if failure:
-            failed = FailedVariant(library=self._library, algorithm=layer.title(), failure=failure)
-            return Outcome(variants=(failed,), environment=environment)
-        session = self._session(model, 1, provider)
-        probe_us = min(session.call().us for _ in range(PROBES))
-        constant_bytes = sum(array.nbytes for array in model.constants.values())
-        copies = copies_for(probe_us - self._empty_call_us, constant_bytes)
-        if copies > 1:
-            # The threads of two sessions would wait for work on the same cores.
-            del session
-            session = self._session(model, copies, provider)
+        provider = self._provider(precision)
+        forms = forms_of(layer, model, provider, precision)
+        failed = [self._failed(layer, form) for form in forms if _not_as_asked(layer, form)]
+        forms = [form for form in forms if not _not_as_asked(layer, form)]
+        if not forms:
+            return Outcome(variants=tuple(failed), environment=environment)
+        probed = [self._timer.probed(form.model, provider) for form in forms]
+        changes = [self._conversions.around(form) for form in forms]
         ready = time.perf_counter()
-        samples = collect(session.call, self._rule)
+        found = [
+            self._timer.timed(probe, provider, self._rule) if kept else probe
+            for probe, kept in zip(probed, worthwhile(probed, changes), strict=True)
+        ]
+        variants = [*map(self._variant, forms, found, changes)]
+        times = [each for each in found if isinstance(each, Timed)]
         environment["session_seconds"] = f"{ready - started:.3f}"
-        environment["copies"] = str(copies)
-        environment["disturbed_samples"] = str(samples.dropped)
-        variant = self._variant(algorithm, samples, copies)
-        environment |= self._busy_since(load, variant)
-        return Outcome(variants=(variant,), environment=environment)
+        environment["copies"] = ", ".join(str(each.copies) for each in times)
+        environment["disturbed_samples"] = str(sum(each.dropped for each in times))
+        environment |= self._busy_since(load, variants)
+        return Outcome(variants=(*variants, *failed), environment=environment)
 
-    def _busy_since(self, before: Load, variant: TimedVariant) -> dict[str, str]:
+    def _failed(self, layer: Layer, form: Form) -> FailedVariant:
+        return FailedVariant(
+            library=self._library,
+            algorithm=layer.title(),
+            layout=form.layout,
+            failure=_not_as_asked(layer, form),
+        )
+
+    def _variant(self, form: Form, found: Probed | Timed, changes: Changes) -> TimedVariant:
+        if isinstance(found, Timed):
+            samples_us, stopped_by = found.samples_us, found.stopped_by
+        else:
+            samples_us, stopped_by = (found.us,), StoppedBy.PRUNED
+        algorithm = "+".join(form.op_types())
+        variant = timed_variant(
+            self._library, algorithm, samples_us, stopped_by, layout=form.layout
+        )
+        return msgspec.structs.replace(
+            variant,
+            layout_change_us=changes.layout_change_us,
+            write_change_us=changes.write_change_us,
+        )
+
+    def _busy_since(self, before: Load, variants: Iterable[TimedVariant]) -> dict[str, str]:
         """What makes the times of a layer doubtful, in the words of the environment."""
         busy = busy_between(before, self._load())
         reasons = [*busy.by]
         if self._canary.check():
             reasons.append(OVERHEAD)
-        if variant.iqr_us > WIDE * variant.median_us:
+        if any(variant.iqr_us > WIDE * variant.median_us for variant in variants):
             reasons.append(SPREAD)
         return {
             "busy_share": f"{busy.others:.2f}",
@@ -174,22 +189,30 @@ class OnnxRuntime(Runtime):
             "slowed_by": ", ".join(reasons),
         }
 
-    def _session(self, model: LayerModel, copies: int, provider: Provider) -> Session:
-        proto = replicated(model.proto, copies)
-        return Session(proto, model.constants, model.inputs, provider, self._threads)
-
-    def _variant(self, algorithm: str, samples: Samples, copies: int) -> TimedVariant:
-        times = tuple(max(us - self._empty_call_us, 0.0) / copies for us in samples.calls_us)
-        return timed_variant(self._library, algorithm, times, samples.stopped_by)
-
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         """The highest rates that the microbenchmarks reach."""
         return measured_ceilings(self, precision)
 
 
-def _not_as_asked(layer: Layer, ran: list[str]) -> str:
+def worthwhile(probed: Sequence[Probed], changes: Sequence[Changes]) -> list[bool]:
+    """Which forms to time in full, of one or of two: channels first, and in blocks.
+
+    ONNX Runtime itself has feature maps in blocks wherever it can. Channels first are timed only
+    where they seem faster, and blocks unless channels first are so even with conversions.
+    """
+    if len(probed) == 1:
+        return [True]
+    (plain, in_blocks), (change, _) = probed, changes
+    around_us = plain.us + (change.layout_change_us or 0.0)
+    return [plain.us < in_blocks.us, in_blocks.us <= PRUNE_FACTOR * around_us]
+
+
+def _not_as_asked(layer: Layer, form: Form) -> str:
     """Why the nodes that ONNX Runtime would run are no measure of the layer, if they aren't."""
+    if form.refusal:
+        return form.refusal
     asked = [operator.op_type for operator in layer.operators]
+    ran = form.op_types()
     if ran.count("Cast") > asked.count("Cast"):
         return "ONNX Runtime has no kernel for this type: it casts to float32 and back"
     if len(asked) > 1 and len(ran) > 1:

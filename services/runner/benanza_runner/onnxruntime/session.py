@@ -29,8 +29,9 @@ CPU = Provider("CPUExecutionProvider", "cpu")
 class Session:
     """A model, ready to be called: inputs and outputs are bound to memory on the device.
 
-    All outputs of equal type and shape share one piece of memory. Raises whatever ONNX
-    Runtime raises when it refuses a model.
+    All outputs of equal type and shape share one piece of memory. If `optimised`, ONNX Runtime
+    changes the model first, as it does by default. Raises whatever ONNX Runtime raises when it
+    refuses a model.
     """
 
     def __init__(
@@ -40,8 +41,12 @@ class Session:
         inputs: Mapping[str, Array],
         provider: Provider,
         threads: int,
+        *,
+        optimised: bool = False,
     ) -> None:
         options = session_options(constants, provider, threads)
+        if optimised:
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
         self._session = ort.InferenceSession(
             model.SerializeToString(), options, providers=[(provider.name, dict(provider.options))]
         )

@@ -1,0 +1,61 @@
+"""The forms in which ONNX Runtime would run a layer inside of a model."""
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from benanza_runner.onnx_layers.layer_model import LayerModel
+from benanza_runner.onnxruntime.blocked import DOMAIN, LAYOUT, Shape, blocked, maps, readable
+from benanza_runner.onnxruntime.graph import as_run
+from benanza_runner.onnxruntime.session import CPU, Provider
+from benanza_runner.reasons import one_line
+from benanza_schemas.layer import Layer, Precision
+
+
+class Form(NamedTuple):
+    """A layer as a model of the nodes that ONNX Runtime runs.
+
+    `layout` is that of its feature maps, empty if it takes either. `reads` and `writes` are the
+    shapes, in NCHW, of the feature maps that have to be converted where its neighbours have the
+    other layout. `refusal` says why there are no such nodes; `model` is the layer itself then.
+    """
+
+    model: LayerModel
+    layout: str = ""
+    reads: tuple[Shape, ...] = ()
+    writes: tuple[Shape, ...] = ()
+    refusal: str = ""
+
+    def op_types(self) -> list[str]:
+        """The nodes that run, in order."""
+        return [node.op_type for node in self.model.proto.graph.node]
+
+
+def forms_of(
+    layer: Layer, model: LayerModel, provider: Provider, precision: Precision
+) -> list[Form]:
+    """One form, or two if it takes different nodes in the layout NCHWc, which is of fp32 on CPUs.
+
+    `model` is the layer as it stands. Raises whatever ONNX Runtime raises when it refuses that.
+    """
+    is_group = len(layer.operators) > 1
+    plain = model
+    if is_group or precision in ("fp16", "bf16"):
+        with tempfile.TemporaryDirectory(prefix="benanza-") as folder:
+            plain = as_run(model, Path(folder), provider, optimised=is_group)
+    if provider != CPU or precision != "fp32":
+        return [Form(plain)]
+    reads, writes = (
+        tuple(filter(readable, maps(infos).values()))
+        for infos in (model.proto.graph.input, model.proto.graph.output)
+    )
+    try:
+        in_blocks = blocked(model)
+    except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
+        refused = Form(model, LAYOUT, refusal=one_line(f"ONNX Runtime: {one_line(str(error))}"))
+        return [Form(plain, "NCHW", reads, writes), refused]
+    if in_blocks is None:
+        return [Form(plain, "NCHW" if reads or writes else "", reads, writes)]
+    if all(node.domain != DOMAIN for node in in_blocks.model.proto.graph.node):
+        return [Form(plain, "", (), in_blocks.writes)]
+    return [Form(plain, "NCHW", reads, writes), Form(in_blocks.model, LAYOUT, *in_blocks[1:])]

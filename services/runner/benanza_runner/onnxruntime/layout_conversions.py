@@ -1,0 +1,74 @@
+"""How long it takes to convert feature maps between ONNX's layout and blocks of channels."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import numpy as np
+from onnx import GraphProto, TensorProto, helper
+
+from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.onnx_layers.layer_model import IR_VERSION, LayerModel
+from benanza_runner.onnxruntime.blocked import DOMAIN, Shape, in_memory, moves
+from benanza_runner.onnxruntime.forms import Form
+from benanza_runner.onnxruntime.session import CPU
+from benanza_runner.onnxruntime.timer import Timer
+
+RULE = Rule(warm_up_us=1_000, samples=8, least_us=5_000, cap_us=10_000)
+
+Direction = Literal["ReorderInput", "ReorderOutput"]
+"""The operators of ONNX Runtime that convert from NCHW and to it."""
+
+
+class Changes(NamedTuple):
+    """The times of converting what a form reads and writes, and what it writes, in µs.
+
+    `layout_change_us` is None for one that takes either layout.
+    """
+
+    layout_change_us: float | None
+    write_change_us: float
+
+
+class LayoutConversions:
+    """Times each conversion once, by shape and direction, with this timer."""
+
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
+        self._known: dict[tuple[Shape, Direction], float] = {}
+
+    def around(self, form: Form) -> Changes:
+        """Where the neighbours of a form have the other layout."""
+        inwards: Direction = "ReorderInput"
+        outwards: Direction = "ReorderOutput"
+        if form.layout == "NCHW":
+            inwards, outwards = outwards, inwards
+        write_us = self._us(form.writes, outwards)
+        if not form.layout:
+            return Changes(None, write_us)
+        return Changes(self._us(form.reads, inwards) + write_us, write_us)
+
+    def _us(self, shapes: Iterable[Shape], direction: Direction) -> float:
+        return sum(self._one_us(shape, direction) for shape in shapes if moves(shape))
+
+    def _one_us(self, shape: Shape, direction: Direction) -> float:
+        key = shape, direction
+        if key not in self._known:
+            probed = self._timer.probed(_model(shape, direction), CPU)
+            samples_us = self._timer.timed(probed, CPU, RULE).samples_us
+            self._known[key] = summary(sorted(samples_us)).median
+        return self._known[key]
+
+
+def _model(shape: Shape, direction: Direction) -> LayerModel:
+    """One conversion as a model."""
+    to_blocks = direction == "ReorderInput"
+    source, target = (shape, in_memory(shape)) if to_blocks else (in_memory(shape), shape)
+    node = helper.make_node(direction, ["x"], ["y"], domain=DOMAIN)
+    if not to_blocks:
+        node.attribute.append(helper.make_attribute("channels", shape[1]))
+    graph = GraphProto(name="conversion", node=[node])
+    graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, source))
+    graph.output.append(helper.make_tensor_value_info("y", TensorProto.FLOAT, target))
+    imports = [helper.make_opsetid("", 13), helper.make_opsetid(DOMAIN, 1)]
+    proto = helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION)
+    return LayerModel(proto, {}, {"x": np.ones(source, np.float32)})

@@ -1,0 +1,67 @@
+"""Times models by many copies of them in one call."""
+
+from typing import NamedTuple
+
+from benanza_runner.measuring.sampling import collect
+from benanza_runner.measuring.stopping import Rule
+from benanza_runner.onnx_layers.layer_model import LayerModel
+from benanza_runner.onnxruntime.copies import copies_for, replicated
+from benanza_runner.onnxruntime.session import Provider, Session, empty_call_us
+from benanza_schemas.vocabulary import StoppedBy
+
+PROBES = 3
+"""Calls of one copy, of which the fastest says how many copies a call should have."""
+
+
+class Probed(NamedTuple):
+    """A model that was called a few times: about how long it takes, in microseconds, and how many
+    copies a call should have.
+    """
+
+    model: LayerModel
+    us: float
+    copies: int
+
+
+class Timed(NamedTuple):
+    """Times of a model in microseconds, in the order taken, and what ended the sampling.
+
+    `copies` went into each call, and `dropped` calls were disturbed.
+    """
+
+    samples_us: tuple[float, ...]
+    stopped_by: StoppedBy
+    copies: int
+    dropped: int
+
+
+class Timer:
+    """Times models on so many threads, less what a call takes that does nothing.
+
+    There is one session at a time: the threads of another one would wait for work on the same
+    cores. Its methods raise whatever ONNX Runtime raises when it refuses a model.
+    """
+
+    def __init__(self, provider: Provider, threads: int) -> None:
+        self._threads = threads
+        self._empty_call_us = empty_call_us(provider, threads)
+
+    def probed(self, model: LayerModel, provider: Provider) -> Probed:
+        """Calls the model a few times."""
+        session = self._session(model, 1, provider)
+        us = min(session.call().us for _ in range(PROBES)) - self._empty_call_us
+        constant_bytes = sum(array.nbytes for array in model.constants.values())
+        copies = copies_for(us, constant_bytes)
+        return Probed(model, max(us, 0.0), copies)
+
+    def timed(self, probed: Probed, provider: Provider, rule: Rule) -> Timed:
+        """Times the model as the rule says."""
+        model, copies = probed.model, probed.copies
+        session = self._session(model, copies, provider)
+        samples = collect(session.call, rule)
+        times = (max(us - self._empty_call_us, 0.0) / copies for us in samples.calls_us)
+        return Timed(tuple(times), samples.stopped_by, copies, samples.dropped)
+
+    def _session(self, model: LayerModel, copies: int, provider: Provider) -> Session:
+        proto = replicated(model.proto, copies)
+        return Session(proto, model.constants, model.inputs, provider, self._threads)

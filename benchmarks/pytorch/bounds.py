@@ -3,7 +3,7 @@ starts it. It needs neither an event log nor a store. Measured layers are kept b
 """
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -11,11 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benanza_analyzer.core import Analyzer
+from benanza_analyzer.measurements import fastest
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_runner import nvidia
 from benanza_runner.core import Runner
 from benanza_runner.cuda.available import why_unavailable
+from benanza_runner.cuda.candidate import NO_LIBRARY
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Runtime
@@ -149,13 +151,20 @@ def bounded(
 ) -> Bounded:
     """The bound that follows from these measurements, which are of the model at this precision."""
     analyzer = Analyzer()
+    of_layer: dict[str, list[LayerMeasured]] = defaultdict(list)
     for event in measured:
         analyzer.restore(event)
+        of_layer[event.fingerprint].append(event)
     moved = analyzer.handle(model, _now())
     found = [bound for bound in moved if bound.accounting == "full" and bound.fusion]
     if not found:
         return _failure(model.name, precision, model.batch, "nothing of it was measured")
     (bound,) = found
+    blocks = analyzer.covered(model.model_id, bound.system_id, precision).blocks
+    chosen = (
+        fastest(of_layer[fingerprint], layout)
+        for fingerprint, (_, layout) in zip(bound.cover, blocks, strict=True)
+    )
     return Bounded(
         model=model.name,
         precision=precision,
@@ -164,7 +173,7 @@ def bounded(
         spread_us=bound.sequential_spread_us,
         parallel_us=bound.parallel_us,
         layout=bound.layout,
-        calls=len(bound.cover),
+        calls=sum(best is None or best[1].library != NO_LIBRARY for best in chosen),
         counted=len(bound.measured) + sum(len(missing.layers) for missing in bound.missing),
         lacking=tuple(_lacking(model, bound)),
     )

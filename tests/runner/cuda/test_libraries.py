@@ -98,4 +98,5 @@ class TestGpuLibraries(LibraryContract):
 
 @pytest.mark.gpu
 def test_every_library_is_tested(gpu: LibrariesOfGpu) -> None:
-    assert tuple(gpu.libraries) == LIBRARIES
+    """But the one whose candidates start nothing: `lowering/test_in_place.py` is about it."""
+    assert tuple(name for name in gpu.libraries if name != "InPlaceViews") == LIBRARIES

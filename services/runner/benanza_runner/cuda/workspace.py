@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from benanza_runner.cuda.calls import (
     Call,
     Convolution,
@@ -87,6 +89,18 @@ class Workspace:
         if key not in self._operands:
             array = self._lowered.operands[name].reshape(shape)
             self._operands[key] = self.memory.copied(array, order, self.precision)
+        return self._operands[key]
+
+    def padded(self, name: str, order: Order, length: int) -> DeviceTensor:
+        """An operand that the model fixes, with its axes in this order, and the first of these
+        extended with zeros to this length.
+        """
+        key = name, (-2, length, *order)
+        if key not in self._operands:
+            array = self._lowered.operands[name].transpose(order)
+            more = [(0, length - array.shape[0]), *[(0, 0)] * (array.ndim - 1)]
+            natural = tuple(range(array.ndim))
+            self._operands[key] = self.memory.copied(np.pad(array, more), natural, self.precision)
         return self._operands[key]
 
     def alias(self, name: str, order: Order, shape: Shape, seen: Order) -> DeviceTensor:

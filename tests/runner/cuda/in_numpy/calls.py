@@ -79,11 +79,13 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
 
 
 def _region(call: Region, operands: Mapping[str, Array], folder: Path) -> list[Array]:
-    """The results of kernels of two widths, and with channels last where that differs."""
+    """The results of kernels of two widths; for feature maps also of tiles, and channels last."""
     found = on_host.region(call, operands, folder, 1)
     others = [on_host.region(call, operands, folder, 4)]
     if feature_maps(call):
         others += [on_host.region(call, operands, folder, width, last=True) for width in (1, 4)]
+        others.append(on_host.region(call, operands, folder, 1, tile=2))
+        others.append(on_host.region(call, operands, folder, 4, tile=2, last=True))
     for other in others:
         for first, second in zip(found, other, strict=True):
             np.testing.assert_allclose(first, second, 1e-5, 1e-6)

@@ -157,6 +157,15 @@ OF_BYTES = {
 }
 
 PRODUCTS: dict[str, Layer] = {
+    "gemm with rows of odd length": layer(
+        "Gemm", (floats(40, 64), weights(64, 33), weights(33)), floats(40, 33)
+    ),
+    "gemm with rows of odd length, as torch has it": layer(
+        "Gemm", (floats(40, 64), weights(331, 64)), floats(40, 331), transB=1
+    ),
+    "conv to an odd number of channels": layer(
+        "Conv", (floats(2, 16, 5, 6), weights(33, 16, 1, 1), weights(33)), floats(2, 33, 5, 6)
+    ),
     "conv of one axis": layer(
         "Conv", (floats(2, 8, 20), weights(16, 8, 5), weights(16)), floats(2, 16, 9),
         strides=(2,), pads=(1, 1),

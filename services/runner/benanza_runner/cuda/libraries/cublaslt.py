@@ -17,7 +17,9 @@ from nvmath.bindings import cublasLt
 from benanza_runner.cuda.calls import Convolution, MergedProduct, Product
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.layouts import feature_map_layouts
+from benanza_runner.cuda.kernels.launching import MOST_ELEMENTS
+from benanza_runner.cuda.kernels.unpadding import unpad
+from benanza_runner.cuda.layouts import Order, feature_map_layouts
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
@@ -33,6 +35,10 @@ TYPES: dict[Precision, int] = {
     "bf16": CUDA_R_16BF,
 }
 SCRATCH_BYTES = 1 << 26
+ALIGNED_BYTES = 16
+UNPADDED = "unpadded"
+"""The operand that is the result of a product with padded columns, without these."""
+
 EPILOGUES = {
     (False, ""): cublasLt.Epilogue.DEFAULT,
     (True, ""): cublasLt.Epilogue.BIAS,
@@ -61,7 +67,9 @@ class CublasLt:
         self._most = most_algorithms
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
-        """The algorithms that the heuristic offers, for a weight as it lies and transposed."""
+        """The algorithms that the heuristic offers, with a weight as it lies, transposed, and with
+        padded columns.
+        """
         for product, layout, operands in _products(workspace):
             try:
                 problem = _FloatProblem(self._handle, workspace, product, operands)
@@ -71,8 +79,9 @@ class CublasLt:
                 continue
             if not offered:
                 yield refused(LIBRARY, "heuristic", layout, "the heuristic offers no algorithm")
+            padded = ", columns padded" if UNPADDED in operands else ""
             for name, algorithm, size in offered:
-                yield problem.candidate(name, algorithm, size, layout)
+                yield problem.candidate(name + padded, algorithm, size, layout)
 
 
 def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, DeviceTensor]]]:
@@ -97,6 +106,9 @@ def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, De
             )
             b = workspace.operand("b", (1, 0))
             yield turned, "weights transposed", {"a": a, "b": b, "result": result, **more}
+            operands = {"a": a, "result": result}
+            of_rows = (0, 1) if call.b_transposed else (1, 0)
+            yield from _padded(workspace, call, "", operands, ("b", of_rows))
     elif isinstance(call, Convolution) and is_product(call):
         layout, order = list(feature_map_layouts(len(call.input)))[1]
         operands = {
@@ -123,6 +135,39 @@ def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, De
             numbers=call.numbers,
         )
         yield product, layout, operands
+        yield from _padded(workspace, product, layout, operands, ("filter", order))
+
+
+def _padded(
+    workspace: Workspace,
+    call: Product,
+    layout: str,
+    operands: dict[str, DeviceTensor],
+    weight: tuple[str, Order],
+) -> Iterator[tuple[Product, str, dict[str, DeviceTensor]]]:
+    """The product with more columns, if rows of the result don't all begin at multiples of 16
+    bytes, as Tensor Cores want it. The result is copied from there.
+
+    `weight` is the name of the weight, and the order of its axes in which columns are the slowest.
+    """
+    result = operands["result"]
+    pack = ALIGNED_BYTES // result.element_bytes
+    rows, n = call.rounds * call.m, -(-call.n // pack) * pack
+    if call.n == n or call.k % pack or call.m == 1 or rows * n >= MOST_ELEMENTS:
+        return
+    if call.batch > 1 or call.a_transposed or call.residual:
+        return
+    padded = {
+        "a": operands["a"],
+        "b": workspace.padded(*weight, n),
+        "result": workspace.memory.empty((rows, n), (0, 1), workspace.precision),
+        UNPADDED: result,
+    }
+    if call.bias and "bias" not in workspace.fixed:
+        return
+    if call.bias:
+        padded["bias"] = workspace.padded("bias", (0,), n)
+    yield msgspec.structs.replace(call, n=n, b_transposed=True), layout, padded
 
 
 def _merged(
@@ -225,6 +270,8 @@ class _FloatProblem:
         """The product by this algorithm, with `size` bytes of scratch memory."""
         operands = self._operands
         a, b, result = operands["a"].pointer, operands["b"].pointer, operands["result"]
+        target = operands.get(UNPADDED, result)
+        copy = unpad(result, target) if target is not result else None
         added, written = operands.get("residual", result).pointer, result.pointer
         call, size_of_one = self._call, result.element_bytes
         a_step = call.batch * call.m * call.k * size_of_one
@@ -234,7 +281,7 @@ class _FloatProblem:
         def prepare() -> int:
             nonlocal scratch
             scratch = self._workspace.scratch(SCRATCH_BYTES)
-            return size
+            return size + (result.array.nbytes if copy is not None else 0)
 
         def run() -> None:
             stream = cupy.cuda.get_current_stream().ptr
@@ -257,9 +304,11 @@ class _FloatProblem:
                     size,
                     stream,
                 )
+            if copy is not None:
+                copy()
 
         more = tuple(operands[name] for name in operands if name.startswith("result "))
-        return Candidate(LIBRARY, name, layout, prepare, run, result, more)
+        return Candidate(LIBRARY, name, layout, prepare, run, target, more)
 
     def __del__(self) -> None:
         for layout in self._layouts:

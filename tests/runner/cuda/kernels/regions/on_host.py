@@ -40,9 +40,16 @@ static float __int_as_float(int bits) { float found; memcpy(&found, &bits, 4); r
 
 
 def region(
-    call: Region, operands: Mapping[str, Array], folder: Path, width: int, *, last: bool = False
+    call: Region,
+    operands: Mapping[str, Array],
+    folder: Path,
+    width: int,
+    *,
+    tile: int = 1,
+    last: bool = False,
 ) -> list[Array]:
-    """The results in float32, by a kernel whose threads have up to so many elements at once.
+    """The results in float32, by a kernel whose threads have up to so many elements at once, and
+    up to so many times a `tile`.
 
     Feature maps have their channels first, or `last`.
     """
@@ -62,7 +69,7 @@ def region(
         np.zeros([value.shape[axis] for axis in each.order], stored_as("fp32", value.element))
         for value, each in zip(values, written, strict=True)
     ]
-    source = kernel_source(call, strides, written, "fp32", width)
+    source = kernel_source(call, strides, written, "fp32", width, tile)
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays.values(), *results)]
     _compiled(source, len(pointers), folder).run(*pointers)
     return [

@@ -3,7 +3,7 @@
 Sizes are constants of a kernel, so that the compiler knows how indices follow from each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from math import prod
 from typing import Any
@@ -59,6 +59,18 @@ MOST_LOADS = 256
 would be no faster.
 """
 
+TILES = (8, 7, 4)
+MOST_TILES = 2
+LEAST_LOADS = 9
+MOST_OF_LOADS = 0.7
+"""A thread may compute several packs next to each other where it loads at least so often for one,
+and at most this share of that for each of several, as with the windows of convolutions.
+"""
+
+WIDE_REGISTERS = WIDE_BYTES // 4
+MOST_REGISTERS = 160
+"""What is loaded for a tile should fit into so many registers: the compiler loads early."""
+
 FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 """Quotients and roots that are off by two units in the last place, as Triton has them."""
 
@@ -106,25 +118,49 @@ def _candidates(
     ]
     strides = {name: operand.strides for name, operand in operands.items()}
     arrays = [tensor.array for tensor in (*operands.values(), *results)]
-    for width in (1, WIDE_BYTES // min(result.element_bytes for result in results)):
-        try:
-            source = kernel_source(call, strides, written, workspace.precision, width)
-        except UnsupportedError as error:
-            yield refused(LIBRARY, "region kernel", layout, error)
-            return
-        if width > 1 and source.loads_by_element > MOST_LOADS:
-            continue
+    wide = WIDE_BYTES // min(result.element_bytes for result in results)
+    write = partial(kernel_source, call, strides, written, workspace.precision)
+    try:
+        sources = list(_sources(write, wide))
+    except UnsupportedError as error:
+        yield refused(LIBRARY, "region kernel", layout, error)
+        return
+    for shape, source in sources:
         for threads in _threads(source):
             blocks = threads.cluster * sum(each.blocks(threads) for each in source.sections)
             x, y = threads.shape()
             turns = f", {threads.turns} turns" if threads.turns > 1 else ""
             cluster = f", {threads.cluster} in a cluster" if threads.cluster > 1 else ""
-            name = f"region kernel ({width} wide, {x} by {y} threads{turns}{cluster})"
+            name = f"region kernel ({shape}, {x} by {y} threads{turns}{cluster})"
             kernel = _kernel(source.compiled_for(threads))
             run = _launch(kernel, blocks, (x, y), tuple(arrays))
             prepare = partial(_compiled, kernel, cupy.cuda.Device())
             more = tuple(results[1:])
             yield Candidate(LIBRARY, name, layout, prepare, run, results[0], more, compiles=True)
+
+
+def _sources(
+    write: Callable[[int, int], KernelSource], wide: int
+) -> Iterator[tuple[str, KernelSource]]:
+    """Kernels with the width of their accesses, and with tiles where these save loads.
+
+    `write` is called with the width and the length of a tile.
+    """
+    alone = write(1, 1)
+    yield "1 wide", alone
+    if (source := write(wide, 1)).loads_by_element <= MOST_LOADS:
+        yield f"{wide} wide", source
+    if alone.loads < LEAST_LOADS or any(section.reduces for section in alone.sections):
+        return
+    tiles = 0
+    for tile in TILES:
+        loads = write(1, tile).loads
+        if tiles < MOST_TILES and alone.loads < loads <= MOST_OF_LOADS * tile * alone.loads:
+            tiles += 1
+            for width in dict.fromkeys((2, wide // 2, wide)):
+                fits = loads * WIDE_REGISTERS * width / wide <= MOST_REGISTERS
+                if fits and (source := write(width, tile)).loads_by_element <= MOST_LOADS:
+                    yield f"{width} wide, {tile} in a tile", source
 
 
 def _compiled(kernel: Any, device: Any) -> int:
@@ -144,6 +180,9 @@ def _operand(workspace: Workspace, value: Given, order: Order) -> DeviceTensor:
 def _threads(source: KernelSource) -> Iterator[Threads]:
     """Blocks of threads that suit the sections: their rows' lengths, and how rows lie in memory."""
     packs = max((section.packs for section in source.sections if section.reduces), default=0)
+    if source.tile > 1:
+        yield POINTWISE[0]
+        return
     if not packs:
         yield from POINTWISE
         if max(section.packs for section in source.sections) >= MANY:

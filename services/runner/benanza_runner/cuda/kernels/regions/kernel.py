@@ -23,16 +23,19 @@ template <typename U, int N> struct __align__(sizeof(U) * N > 16 ? 16 : sizeof(U
 
 
 class KernelSource(NamedTuple):
-    """The text, and the sizes of its sections.
+    """The text, for tiles of so many packs, and the sizes of its sections.
 
     Parameters are the operands in order, and the results in order. `by_row` says whether some
     operand has the same elements of rows next to each other, rather than those of a row;
-    `loads_by_element` how often a thread loads a single element.
+    `loads` how often a thread loads something for the packs that it computes in a turn, and
+    `loads_by_element` how often that is a single element.
     """
 
     text: str
+    tile: int
     sections: tuple[SectionSize, ...]
     by_row: bool
+    loads: int
     loads_by_element: int
 
     def compiled_for(self, threads: Threads) -> str:
@@ -50,8 +53,10 @@ def kernel_source(
     results: Sequence[RegionResult],
     precision: Precision,
     width: int,
+    tile: int = 1,
 ) -> KernelSource:
-    """A kernel in which each thread computes up to `width` elements at once.
+    """A kernel in which each thread computes up to `width` elements at once, and where nothing is
+    reduced so many times `tile`, next to each other on the axis before the fastest.
 
     `strides` holds the strides in memory of each operand, in elements. Raises `UnsupportedError`
     if a result needs a reduction for other rows than its own.
@@ -70,13 +75,14 @@ def kernel_source(
     parts = []
     sizes = []
     by_row = False
-    loads = 0
+    loads = loads_by_element = 0
     for at, section in enumerate(found):
-        writer = SectionWriter(region, operands, section, width, names)
+        writer = SectionWriter(region, operands, section, width, names, tile)
         lines = "\n    ".join(writer.lines())
         sizes.append(writer.size)
         by_row |= writer.by_row
-        loads += writer.loads_by_element
+        loads += writer.loads
+        loads_by_element += writer.loads_by_element
         parts.append(
             f"  if (block < BLOCKS{at}) {{\n    {lines}\n    return;\n  }}\n  block -= BLOCKS{at};"
         )
@@ -86,4 +92,4 @@ extern "C" __global__ void CLUSTER_DIMS {NAME}({", ".join(parameters)}) {{
 {chr(10).join(parts)}
 }}
 """
-    return KernelSource(text, tuple(sizes), by_row, loads)
+    return KernelSource(text, tile, tuple(sizes), by_row, loads, loads_by_element)

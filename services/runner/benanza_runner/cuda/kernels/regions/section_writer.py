@@ -45,6 +45,7 @@ class SectionWriter:
         section: Section,
         width: int,
         names: Names,
+        tile: int = 1,
     ) -> None:
         self._region = region
         self._operands = operands
@@ -59,8 +60,9 @@ class SectionWriter:
         self._of_row: list[str] = []
         self._known_of_row: dict[Hashable, str] = {}
         self._rows = section.rows or frozenset()
+        self._tile = tile if _is_tiled(section, tile) else 1
         rows = prod(axis.size for axis in section.outer)
-        packs = prod(axis.size for axis in inner) // self._width
+        packs = prod(axis.size for axis in inner) // self._width // self._tile
         self.size = SectionSize(rows, packs, section.rows is not None)
 
     @property
@@ -73,6 +75,11 @@ class SectionWriter:
             for variable, step in place.terms
             if place.high >= self.size.rows  # Not those that all rows share.
         )
+
+    @property
+    def loads(self) -> int:
+        """The number of places that are loaded from, once written."""
+        return sum(len(each.read) for each in self._elements.values())
 
     @property
     def loads_by_element(self) -> int:
@@ -89,11 +96,11 @@ class SectionWriter:
                 "const int own = (block * TURNS + n) * blockDim.y + threadIdx.y;",
                 "const int at = own * (blockDim.x * CLUSTER) + THREAD;",
                 f"if (at < {self.size.packs}) {{",
-                *self._results(_counted("at", section.axes, self._width), "true"),
+                *self._results(self._tiles(), "true"),
                 "}}",
             ]
         loops = _counted("row", section.outer, 1) | _counted("i", section.inner, self._width)
-        results = self._results(loops, "there")
+        results = self._results([loops], "there")
         return [
             "const int own = block * ROWS + OWN;",
             f"const bool there = own < {self.size.rows};",
@@ -116,30 +123,47 @@ class SectionWriter:
             "}}",
         ]
 
-    def _results(self, loops: dict[str, Index], there: str) -> list[str]:
-        """The statements that compute and store the results, at these indices of loops."""
+    def _tiles(self) -> list[dict[str, Index]]:
+        """The indices of the loops for each pack of a thread, next to each other on the axis before
+        the fastest.
+        """
+        axes = [*self._section.axes]
+        if self._tile == 1:
+            return [_counted("at", axes, self._width)]
+        name, size = axes[-2]
+        axes[-2] = LoopAxis(name, size // self._tile)
+        loops = _counted("at", axes, self._width)
+        return [
+            loops | {name: total((loops[name], self._tile), constant=each)}
+            for each in range(self._tile)
+        ]
+
+    def _results(self, tiles: list[dict[str, Index]], there: str) -> list[str]:
+        """The statements that compute and store the results, at each of these indices of loops."""
         of_row = None if self._section.rows is None else self._of_row
         body = Body(self._known_of_row, of_row, self._rows)
         elements = self._elements[self._width]
-        at = self._section.indices(loops)
-        place = _place(self._section, loops)
         after = []
-        for position, value in zip(self._section.results, self._section.values, strict=True):
-            name = elements.element(value, at, body, self._reduced)
-            element = self._region.values[value].element
-            kind = IN_MEMORY.get(element, "T")
-            stored = f"({kind})({name})" if element else f"store({name})"
-            if self._width > 1:
-                body.before.append(f"Pack<{kind}, {self._width}> out{position};")
-                body.each.append(f"out{position}.v[{LANE}] = {stored};")
-                parts = parted(place, self._width)
-                assert parts is not None
-                after.append(
-                    f"if ({there}) reinterpret_cast<Pack<{kind}, {self._width}>*>(q{position})"
-                    f"[{parts[0].text()}] = out{position};"
-                )
-            else:
-                body.each.append(f"if ({there}) q{position}[{place.text()}] = {stored};")
+        for number, loops in enumerate(tiles):
+            at = self._section.indices(loops)
+            place = _place(self._section, loops)
+            for position, value in zip(self._section.results, self._section.values, strict=True):
+                name = elements.element(value, at, body, self._reduced)
+                element = self._region.values[value].element
+                kind = IN_MEMORY.get(element, "T")
+                stored = f"({kind})({name})" if element else f"store({name})"
+                if self._width > 1:
+                    out = f"out{position}_{number}"
+                    body.before.append(f"Pack<{kind}, {self._width}> {out};")
+                    body.each.append(f"{out}.v[{LANE}] = {stored};")
+                    parts = parted(place, self._width)
+                    assert parts is not None
+                    after.append(
+                        f"if ({there}) reinterpret_cast<Pack<{kind}, {self._width}>*>(q{position})"
+                        f"[{parts[0].text()}] = {out};"
+                    )
+                else:
+                    body.each.append(f"if ({there}) q{position}[{place.text()}] = {stored};")
         return [*self._pass(body, self._width), *after]
 
     def _pass(self, body: Body, width: int) -> list[str]:
@@ -214,6 +238,11 @@ class SectionWriter:
 
     def _started(self, found: Reduced) -> tuple[str, str]:
         return self._names.new("r"), variable(found.element)
+
+
+def _is_tiled(section: Section, tile: int) -> bool:
+    """Whether a thread may compute so many packs next to each other."""
+    return section.rows is None and len(section.axes) > 1 and section.axes[-2].size % tile == 0
 
 
 def _counted(counter: str, axes: Sequence[LoopAxis], width: int) -> dict[str, Index]:

@@ -12,11 +12,7 @@ from benanza_runner.cuda.calls import Region, Shape
 from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.device_tensor import stored_as
 from benanza_runner.cuda.feature_maps import feature_maps
-from benanza_runner.cuda.kernels.regions.kernel import (
-    NAME,
-    KernelSource,
-    kernel_source,
-)
+from benanza_runner.cuda.kernels.regions.kernel import NAME, KernelSource, KernelWriter
 from benanza_runner.cuda.kernels.regions.section import RegionResult
 from benanza_runner.cuda.kernels.regions.threads import Threads
 
@@ -69,7 +65,7 @@ def region(
         np.zeros([value.shape[axis] for axis in each.order], stored_as("fp32", value.element))
         for value, each in zip(values, written, strict=True)
     ]
-    source = kernel_source(call, strides, written, "fp32", width, tile)
+    source = KernelWriter(call, strides, written, "fp32").written(width, tile)
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays.values(), *results)]
     _compiled(source, len(pointers), folder).run(*pointers)
     return [

@@ -3,7 +3,7 @@
 Sizes are constants of a kernel, so that the compiler knows how indices follow from each other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
 from math import prod
 from typing import Any
@@ -16,11 +16,7 @@ from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.feature_maps import feature_maps, sorted_results
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
-from benanza_runner.cuda.kernels.regions.kernel import (
-    NAME,
-    KernelSource,
-    kernel_source,
-)
+from benanza_runner.cuda.kernels.regions.kernel import NAME, KernelSource, KernelWriter
 from benanza_runner.cuda.kernels.regions.section import RegionResult
 from benanza_runner.cuda.kernels.regions.threads import Threads
 from benanza_runner.cuda.layouts import Order
@@ -67,9 +63,8 @@ MOST_OF_LOADS = 0.7
 and at most this share of that for each of several, as with the windows of convolutions.
 """
 
-WIDE_REGISTERS = WIDE_BYTES // 4
 MOST_REGISTERS = 160
-"""What is loaded for a tile should fit into so many registers: the compiler loads early."""
+"""What is loaded for a tile should fit into so many of 4 bytes: the compiler loads early."""
 
 FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 """Quotients and roots that are off by two units in the last place, as Triton has them."""
@@ -119,9 +114,8 @@ def _candidates(
     strides = {name: operand.strides for name, operand in operands.items()}
     arrays = [tensor.array for tensor in (*operands.values(), *results)]
     wide = WIDE_BYTES // min(result.element_bytes for result in results)
-    write = partial(kernel_source, call, strides, written, workspace.precision)
     try:
-        sources = list(_sources(write, wide))
+        sources = list(_sources(KernelWriter(call, strides, written, workspace.precision), wide))
     except UnsupportedError as error:
         yield refused(LIBRARY, "region kernel", layout, error)
         return
@@ -139,27 +133,23 @@ def _candidates(
             yield Candidate(LIBRARY, name, layout, prepare, run, results[0], more, compiles=True)
 
 
-def _sources(
-    write: Callable[[int, int], KernelSource], wide: int
-) -> Iterator[tuple[str, KernelSource]]:
-    """Kernels with the width of their accesses, and with tiles where these save loads.
-
-    `write` is called with the width and the length of a tile.
-    """
-    alone = write(1, 1)
+def _sources(writer: KernelWriter, wide: int) -> Iterator[tuple[str, KernelSource]]:
+    """Kernels with the width of their accesses, and with tiles where these save loads."""
+    alone = writer.written(1)
     yield "1 wide", alone
-    if (source := write(wide, 1)).loads_by_element <= MOST_LOADS:
+    if (source := writer.written(wide)).loads_by_element <= MOST_LOADS:
         yield f"{wide} wide", source
     if alone.loads < LEAST_LOADS or any(section.reduces for section in alone.sections):
         return
-    tiles = 0
+    tiles, per_word = 0, wide * 4 // WIDE_BYTES
     for tile in TILES:
-        loads = write(1, tile).loads
+        loads = writer.written(1, tile).loads
         if tiles < MOST_TILES and alone.loads < loads <= MOST_OF_LOADS * tile * alone.loads:
             tiles += 1
-            for width in dict.fromkeys((2, wide // 2, wide)):
-                fits = loads * WIDE_REGISTERS * width / wide <= MOST_REGISTERS
-                if fits and (source := write(width, tile)).loads_by_element <= MOST_LOADS:
+            widths = dict.fromkeys((1, 2, wide // 2, wide))
+            fitting = [width for width in widths if loads * width <= MOST_REGISTERS * per_word]
+            for width in fitting[-2:]:
+                if (source := writer.written(width, tile)).loads_by_element <= MOST_LOADS:
                     yield f"{width} wide, {tile} in a tile", source
 
 

@@ -47,49 +47,60 @@ class KernelSource(NamedTuple):
         return blocks + threads.definitions() + self.text
 
 
-def kernel_source(
-    region: Region,
-    strides: Mapping[str, tuple[int, ...]],
-    results: Sequence[RegionResult],
-    precision: Precision,
-    width: int,
-    tile: int = 1,
-) -> KernelSource:
-    """A kernel in which each thread computes up to `width` elements at once, and where nothing is
-    reduced so many times `tile`, next to each other on the axis before the fastest.
+class KernelWriter:
+    """Writes kernels of a region.
 
-    `strides` holds the strides in memory of each operand, in elements. Raises `UnsupportedError`
-    if a result needs a reduction for other rows than its own.
+    `strides` holds the strides in memory of each operand, in elements.
     """
-    given = {v.name: v for v in region.values if isinstance(v, Given)}
-    operands = {name: OperandMemory(f"x{at}", strides[name]) for at, name in enumerate(strides)}
-    parameters = [
-        f"const {IN_MEMORY.get(given[name].element, 'T')}* __restrict__ x{at}"
-        for at, name in enumerate(strides)
-    ]
-    for at, result in enumerate(results):
-        kind = IN_MEMORY.get(region.values[result.value].element, "T")
-        parameters.append(f"{kind}* __restrict__ q{at}")
-    found = sections(region, tuple(results), operands)
-    names = Names()
-    parts = []
-    sizes = []
-    by_row = False
-    loads = loads_by_element = 0
-    for at, section in enumerate(found):
-        writer = SectionWriter(region, operands, section, width, names, tile)
-        lines = "\n    ".join(writer.lines())
-        sizes.append(writer.size)
-        by_row |= writer.by_row
-        loads += writer.loads
-        loads_by_element += writer.loads_by_element
-        parts.append(
-            f"  if (block < BLOCKS{at}) {{\n    {lines}\n    return;\n  }}\n  block -= BLOCKS{at};"
-        )
-    text = f"""{PREAMBLE[precision]}{_PACK}
-extern "C" __global__ void CLUSTER_DIMS {NAME}({", ".join(parameters)}) {{
+
+    def __init__(
+        self,
+        region: Region,
+        strides: Mapping[str, tuple[int, ...]],
+        results: Sequence[RegionResult],
+        precision: Precision,
+    ) -> None:
+        self._region = region
+        self._operands = {
+            name: OperandMemory(f"x{at}", strides[name]) for at, name in enumerate(strides)
+        }
+        given = {v.name: v for v in region.values if isinstance(v, Given)}
+        self._parameters = [
+            f"const {IN_MEMORY.get(given[name].element, 'T')}* __restrict__ x{at}"
+            for at, name in enumerate(strides)
+        ]
+        for at, result in enumerate(results):
+            kind = IN_MEMORY.get(region.values[result.value].element, "T")
+            self._parameters.append(f"{kind}* __restrict__ q{at}")
+        self._sections = sections(region, tuple(results), self._operands)
+        self._precision = precision
+
+    def written(self, width: int, tile: int = 1) -> KernelSource:
+        """A kernel in which each thread computes up to `width` elements at once, and where nothing
+        is reduced so many times `tile`, next to each other on the axis before the fastest.
+
+        Raises `UnsupportedError` if a result needs a reduction for other rows than its own.
+        """
+        names = Names()
+        parts = []
+        sizes = []
+        by_row = False
+        loads = loads_by_element = 0
+        for at, section in enumerate(self._sections):
+            writer = SectionWriter(self._region, self._operands, section, width, names, tile)
+            lines = "\n    ".join(writer.lines())
+            sizes.append(writer.size)
+            by_row |= writer.by_row
+            loads += writer.loads
+            loads_by_element += writer.loads_by_element
+            parts.append(
+                f"  if (block < BLOCKS{at}) {{\n    {lines}\n    return;\n  }}\n"
+                f"  block -= BLOCKS{at};"
+            )
+        text = f"""{PREAMBLE[self._precision]}{_PACK}
+extern "C" __global__ void CLUSTER_DIMS {NAME}({", ".join(self._parameters)}) {{
   unsigned block = blockIdx.x / CLUSTER;
 {chr(10).join(parts)}
 }}
 """
-    return KernelSource(text, tile, tuple(sizes), by_row, loads, loads_by_element)
+        return KernelSource(text, tile, tuple(sizes), by_row, loads, loads_by_element)

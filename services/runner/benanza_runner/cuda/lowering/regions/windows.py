@@ -15,7 +15,7 @@ from benanza_runner.cuda.lowering.products.activations import PATTERNS, expressi
 from benanza_runner.cuda.lowering.regions.region_values import Operands, RegionValues
 from benanza_runner.cuda.unsupported import UnsupportedError
 
-MOST_PLACES = 64
+MOST_PLACES = 128
 """In a window. The kernel has statements for each of them."""
 
 LEAST = "-__int_as_float(0x7f800000)"

@@ -2,7 +2,8 @@
 
 For each model of the zoo, and for models exported by PyTorch, two bounds are divided by ONNX
 Runtime's latency at the same thread count: the bound with fusion by that with default options,
-and the bound without fusion by that with graph optimisations off. Latencies are measured before
+and the bound without fusion by that with graph optimisations off, which has no convolutions in
+blocks of channels, as the bound has. Latencies are measured before
 and after the layers. Where these two differ, something else was at work on the machine, and the
 model has another round. DLBricks (ICPE 2020) reached a geometric mean of 0.92 with a worst of 0.83
 for layers as the framework runs them. `python -m benchmarks.end_to_end MODEL ...` takes others.
@@ -135,7 +136,7 @@ def main(models: Sequence[str] = ()) -> None:
     mean = statistics.geometric_mean(ratios)
     print(
         f"bound / default options: geometric mean {mean:.3f}, {min(ratios):.3f} to "
-        f"{max(ratios):.3f} (published: {PUBLISHED_MEAN}, {PUBLISHED_WORST}): "
+        f"{max(ratios):.3f} (published: mean {PUBLISHED_MEAN}, worst {PUBLISHED_WORST}): "
         f"{'no bound is above' if max(ratios) <= 1 else 'SOME BOUND IS ABOVE'} ONNX Runtime"
     )
 

@@ -36,7 +36,7 @@ def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, A
         del proto.input[:]
         proto.input.extend(node.inputs)
         layer = maker.layer(node).layer
-        assert layer is not None, "the zoo's models have no skipped layers"
+        assert layer is not None, "it has skipped layers"
         for index, name in zip(layer.operators[0].inputs, node.inputs, strict=False):
             if index == OMITTED or not layer.tensors[index].constant or name in weights:
                 continue
@@ -57,7 +57,7 @@ def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, A
             whole.input.append(value)
     for name in graph.outputs:
         output = graph.types.get(name)
-        assert output is not None, "the zoo's models have outputs of known types"
+        assert output is not None, "it has an output of unknown type"
         onnx_type = TO_ONNX[output.dtype]
         whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
     made = ModelProto(ir_version=model.ir_version, graph=whole, opset_import=model.opset_import)
@@ -65,7 +65,7 @@ def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, A
 
 
 def _input(dtype: str, shape: tuple[int, ...]) -> Array:
-    """Random numbers, or, of integers and bool, ones: a token, or what a mask lets through."""
+    """Random numbers, or, of other types than float32, ones: a token, what a mask lets through."""
     if dtype == "float32":
         return np.random.default_rng(0).random(shape, np.float32)
     return np.ones(shape, dtype)

@@ -18,7 +18,7 @@ from benanza_runner.reasons import one_line
 from benanza_schemas.layer import Precision
 from benchmarks.pytorch.report import TorchAttempt
 
-MOST_ERROR: dict[Precision, float] = {"fp32": 1e-4, "tf32": 0.05, "fp16": 0.05, "bf16": 0.1}
+MOST_ERROR: dict[Precision, float] = {"fp32": 1e-4, "tf32": 0.02, "fp16": 0.05, "bf16": 0.1}
 """Of the norm of the result, against float32 on the CPU. That of fp32 shuts TF32 out. A resnet50
 with random weights is off by 0.034 in fp16 at batch 32, and by 0.030 in eager mode.
 """

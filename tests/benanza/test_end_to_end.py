@@ -54,7 +54,7 @@ BOUND = record(
         "precision": {"enum": ["fp32", "tf32", "fp16", "bf16"]},
         "accounting": {"enum": ["paper", "full"]},
         "fusion": {"type": "boolean"},
-        "layout": {"enum": ["", "NCHW", "NHWC"]},
+        "layout": {"enum": ["", "NCHW", "NHWC", "NCHWc"]},
         "sequential_us": TIME_OR_NULL,
         "sequential_spread_us": TIME_OR_NULL,
         "parallel_us": TIME_OR_NULL,

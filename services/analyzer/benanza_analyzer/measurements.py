@@ -171,8 +171,8 @@ def _failure(event: LayerMeasured) -> str:
 
 
 def _joined(known: Best, best: Best) -> Best:
-    """The better of both. The conversion of the outputs depends on the layer alone, so that the
-    time of either variant counts.
+    """The better of both. The conversion of the outputs depends on the layer alone, up to its
+    direction, so that the time of either variant counts.
     """
     return min(known, best)._replace(
         write_conversion_us=min(known.write_conversion_us, best.write_conversion_us),

@@ -75,12 +75,15 @@ class CoverPlan(NamedTuple):
         return measurements.of(field)[layouts, numbers]
 
     def layout(self, measurements: Measurements) -> str:
-        """The layout of most of the blocks whose time depends on the layout; empty if none does."""
+        """The layout of most of the blocks whose time depends on the layout; empty if none does, or
+        none has a time with channels last.
+        """
         if not measurements.layouts_matter:
             return measurements.names[WHICHEVER]
         medians_us = measurements.median_us[:, self.blocks.numbers]
-        minding = self.layouts[self.known & (medians_us[FIRST] != medians_us[LAST])]
-        if not minding.size or (minding == WHICHEVER).any():
+        minds = self.known & (medians_us[FIRST] != medians_us[LAST])
+        minding = self.layouts[minds]
+        if np.isinf(medians_us[LAST, minds]).all() or (minding == WHICHEVER).any():
             return measurements.names[WHICHEVER]
         return measurements.names[
             LAST if 2 * np.count_nonzero(minding == LAST) > minding.size else FIRST

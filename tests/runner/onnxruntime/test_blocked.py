@@ -16,7 +16,6 @@ from benanza_runner.onnxruntime.blocked import (
     in_memory,
     maps,
     moves,
-    readable,
 )
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer
@@ -28,6 +27,7 @@ pytestmark = pytest.mark.skipif(
 
 Floats = NDArray[np.float32]
 
+ODD_MAP = floats(1, 33, 7, 5)
 MAP, SQUEEZED, TOKENS = floats(1, 32, 7, 5), floats(1, 32, 1, 1), floats(1, 7, 5, 32)
 
 
@@ -36,6 +36,10 @@ def conv_to_tokens() -> Layer:
     transpose = operator("Transpose", 13, (2,), (3,), perm=(0, 2, 3, 1))
     operators = (operator("Conv", 11, (0, 1), (2,)), transpose)
     return canonical(Layer((MAP, kernels, MAP, TOKENS), operators, (3,)))
+
+
+def to_odd_channels() -> Layer:
+    return single("Conv", 1, (MAP, weights(33, 32, 1, 1)), (ODD_MAP,), kernel_shape=(1, 1))
 
 
 def norm_then_conv() -> Layer:
@@ -81,6 +85,8 @@ def channels_first(array: Floats, shape: Shape) -> Floats:
         (conv(20, 7), "c.Conv", 1, 1),
         (conv(3, 7), "c.Conv", 0, 1),
         (conv_group(32, 7, "BatchNormalization", "Add", "Relu"), "c.Conv", 2, 1),
+        (single("Sigmoid", 13, (ODD_MAP,), (ODD_MAP,)), "Sigmoid", 1, 1),
+        (to_odd_channels(), "c.Conv", 1, 1),
         (norm_then_conv(), "c.Conv c.Conv", 1, 1),
         (single("MaxPool", 12, (MAP,), (MAP,), kernel_shape=(1, 1)), "c.MaxPool", 1, 1),
         (single("GlobalAveragePool", 1, (MAP,), (SQUEEZED,)), "c.GlobalAveragePool", 1, 1),
@@ -134,14 +140,6 @@ def test_what_reads_and_writes_blocks(layer: Layer, nodes: str, reads: int, writ
 )
 def test_what_needs_its_feature_maps_in_onnx_s_layout(layer: Layer) -> None:
     assert blocked(layer_model(layer)) is None
-
-
-@pytest.mark.parametrize(
-    ("shape", "can_be_read"),
-    [((1, 32, 7, 5), True), ((1, 20, 7, 5), True), ((1, 3, 7, 5), False), ((1, 32, 7), False)],
-)
-def test_what_a_convolution_reads_in_blocks(shape: Shape, can_be_read: bool) -> None:
-    assert readable(shape) == can_be_read
 
 
 def test_where_elements_lie() -> None:

@@ -1,5 +1,7 @@
 """Models of many copies of a layer."""
 
+from pathlib import Path
+
 import numpy as np
 import onnxruntime as ort
 import pytest
@@ -14,6 +16,8 @@ from benanza_runner.onnxruntime.copies import (
     copies_for,
     replicated,
 )
+from benanza_runner.onnxruntime.graph import as_run
+from benanza_runner.onnxruntime.session import CPU
 from tests.runner.layers import conv_group, floats, relu, single
 
 
@@ -79,3 +83,20 @@ def test_inputs_and_the_model_itself_are_left_alone() -> None:
     assert model.proto.SerializeToString() == before
     assert len(many.graph.input) == 1
     assert len(many.graph.node) == 5
+
+
+def test_a_convolution_adds_the_result_of_the_copy_before(tmp_path: Path) -> None:
+    """As a graph's input, what it adds would be copied each time."""
+    layer = layer_model(conv_group(9, 6, "BatchNormalization", "Add", "Relu"))
+    model = as_run(layer, tmp_path, CPU, optimised=True)
+    many = replicated(model.proto, 3)
+    first, second, third = many.graph.node
+    assert first.op_type == "FusedConv"
+    assert first.input[3] in {info.name for info in many.graph.input}
+    assert [second.input[3], third.input[3]] == [first.output[0], second.output[0]]
+    assert [output.name for output in many.graph.output] == [third.output[0]]
+    (thrice,) = outputs(model, 3).values()
+    for _ in range(3):
+        (found,) = outputs(model, 1).values()
+        model.inputs[first.input[3]] = found
+    np.testing.assert_allclose(thrice, found, rtol=1e-5)

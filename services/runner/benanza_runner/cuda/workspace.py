@@ -91,13 +91,14 @@ class Workspace:
             self._operands[key] = self.memory.copied(array, order, self.precision)
         return self._operands[key]
 
-    def padded(self, name: str, order: Order, length: int) -> DeviceTensor:
-        """An operand that the model fixes, with its axes in this order, and the first of these
-        extended with zeros to this length.
+    def padded(self, name: str, shape: Shape, order: Order, length: int) -> DeviceTensor:
+        """An operand that the model fixes, as if it had this shape, with its axes in this order.
+
+        The first of these is extended with zeros to this length.
         """
         key = name, (-2, length, *order)
         if key not in self._operands:
-            array = self._lowered.operands[name].transpose(order)
+            array = self._lowered.operands[name].reshape(shape).transpose(order)
             more = [(0, length - array.shape[0]), *[(0, 0)] * (array.ndim - 1)]
             natural = tuple(range(array.ndim))
             self._operands[key] = self.memory.copied(np.pad(array, more), natural, self.precision)

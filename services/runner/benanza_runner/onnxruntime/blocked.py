@@ -25,10 +25,6 @@ DOMAIN = "com.microsoft.nchwc"
 LAYOUT = "NCHWc"
 
 OPSET = 13
-"""Of operators that are added to a layer which has none of ONNX's own domain."""
-
-ALIGNMENT = 4
-"""A convolution of NCHWc reads a multiple of so many channels, the last block being padded."""
 
 Shape = tuple[int, ...]
 
@@ -50,12 +46,6 @@ def block_size() -> int:
     made = _optimised(model).proto.graph
     filters = {node.input[1] for node in made.node if node.domain == DOMAIN and len(node.input) > 1}
     return sum(tensor.dims[0] for tensor in made.initializer if tensor.name in filters)
-
-
-def readable(shape: Shape) -> bool:
-    """Whether a call can read feature maps of this shape, with channels second, in NCHWc."""
-    size = block_size()
-    return bool(size) and len(shape) == 4 and shape[1] >= size and not shape[1] % ALIGNMENT
 
 
 def in_memory(shape: Shape) -> Shape:
@@ -97,10 +87,14 @@ def blocked(model: LayerModel) -> Blocked | None:
     It is None if the layer needs any of them in NCHW, or converts in between, or nothing is in
     NCHWc. Raises whatever ONNX Runtime raises when it refuses the layer.
     """
+    results = maps(model.proto.graph.output)
+    # A convolution reads fewer channels than a block has as ONNX has them.
     given = {
-        name: shape for name, shape in maps(model.proto.graph.input).items() if readable(shape)
+        name: shape
+        for name, shape in maps(model.proto.graph.input).items()
+        if shape[1] >= block_size()
     }
-    if not block_size() or not (given or maps(model.proto.graph.output)):
+    if not block_size() or not (given or results):
         return None
     made = _optimised(_after_convolutions(model, given))
     tokens = _tokens(made.proto.graph, given)
@@ -117,17 +111,18 @@ def blocked(model: LayerModel) -> Blocked | None:
     nodes = [node for node in nodes if not _is_order(node, "ReorderOutput")]
     if not (tokens or written) or any(_is(node, "ReorderInput") for node in nodes):
         return None
-    if {*written} - {info.name for info in model.proto.graph.output}:
+    inside = {name for node in nodes for name in node.input}
+    if {*written} - {*results} or {*written} & inside:
         return None
     cut = _cut(made, model, nodes, {token: name for name, token in tokens.items()}, written)
-    results = maps(model.proto.graph.output)
     return Blocked(cut, (*given.values(),), tuple(results[name] for name in written))
 
 
 def _after_convolutions(model: LayerModel, given: dict[str, Shape]) -> LayerModel:
-    """The layer behind a convolution for each of its feature maps.
+    """The layer behind a convolution for each of its feature maps, whose result is in blocks.
 
-    The activation keeps the optimiser from fusing the convolution with what is in the layer.
+    The convolution reads one block of channels, so that there may be any number of them. Its
+    activation keeps the optimiser from fusing it with what is in the layer.
     """
     proto = ModelProto()
     proto.CopyFrom(model.proto)
@@ -136,21 +131,18 @@ def _after_convolutions(model: LayerModel, given: dict[str, Shape]) -> LayerMode
     for info in graph.input:
         name = info.name
         if name in given:
-            channels = given[name][1]
-            groups = 1 if channels % block_size() else channels
-            filters[_of(name, "filter")] = np.ones((channels, channels // groups, 1, 1), np.float32)
+            batch, channels, *space = given[name]
+            filters[_of(name, "filter")] = np.ones((channels, block_size(), 1, 1), np.float32)
             read = _of(name, "given"), _of(name, "filter")
-            nodes.append(helper.make_node("Conv", read, [_of(name, "plain")], group=groups))
+            nodes.append(helper.make_node("Conv", read, [_of(name, "plain")]))
             nodes.append(helper.make_node("LeakyRelu", [_of(name, "plain")], [name], alpha=0.5))
-            info.name = _of(name, "given")
+            info.CopyFrom(_info(read[0], (batch, block_size(), *space)))
     nodes.extend(graph.node)
     del graph.node[:]
     graph.node.extend(nodes)
     graph.initializer.extend(
         placeholder(name, TensorProto.FLOAT, array.shape) for name, array in filters.items()
     )
-    if all(each.domain for each in proto.opset_import):
-        proto.opset_import.append(helper.make_opsetid("", OPSET))
     return LayerModel(proto, model.constants | filters, model.inputs)
 
 

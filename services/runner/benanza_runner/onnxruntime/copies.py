@@ -12,6 +12,9 @@ from onnx import GraphProto, ModelProto
 CALL_US = 1_000.0
 """A call should take this long, so that its overhead weighs little."""
 
+ADDED = 3
+"""The input of ONNX Runtime's convolutions to which the result is added."""
+
 MAX_COPIES = 256
 MAX_CONSTANT_BYTES = 64_000_000
 """The most that the weights of all copies may take: a runtime may rearrange them for each copy."""
@@ -31,9 +34,12 @@ def copies_for(layer_us: float, constant_bytes: int) -> int:
 def replicated(model: ModelProto, copies: int) -> ModelProto:
     """The model with its nodes copied, each copy with outputs of its own.
 
-    The outputs of copy `c` are named `NAME/c`; inputs and initializers are shared.
+    The outputs of copy `c` are named `NAME/c`; inputs and initializers are shared. A convolution
+    that adds a feature map adds the result of the copy before, which nothing else reads: as in a
+    model, it may write its result there.
     """
     source = model.graph
+    added = _added(source)
     graph = GraphProto(name=source.name)
     graph.input.extend(source.input)
     graph.initializer.extend(source.initializer)
@@ -47,10 +53,21 @@ def replicated(model: ModelProto, copies: int) -> ModelProto:
                 for place, name in enumerate(names):
                     if name in written:
                         names[place] = f"{name}/{copy}"
-        for output in source.output:
+            if added and copy:
+                own.input[ADDED] = f"{added}/{copy - 1}"
+        for output in source.output if not added or copy == copies - 1 else ():
             info = graph.output.add()
             info.CopyFrom(output)
             info.name = f"{output.name}/{copy}"
     many = ModelProto(ir_version=model.ir_version, graph=graph)
     many.opset_import.extend(model.opset_import)
     return many
+
+
+def _added(graph: GraphProto) -> str:
+    """The result of the one node, if that is a convolution which adds one of the model's inputs."""
+    (first, *others) = graph.node
+    adds = not others and first.op_type in ("Conv", "FusedConv") and len(first.input) > ADDED
+    if not adds or first.input[ADDED] not in {info.name for info in graph.input}:
+        return ""
+    return str(first.output[0])

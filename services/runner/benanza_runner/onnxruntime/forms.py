@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benanza_runner.onnx_layers.layer_model import LayerModel
-from benanza_runner.onnxruntime.blocked import DOMAIN, LAYOUT, Shape, blocked, maps, readable
+from benanza_runner.onnxruntime.blocked import DOMAIN, LAYOUT, Shape, block_size, blocked, maps
 from benanza_runner.onnxruntime.graph import as_run
 from benanza_runner.onnxruntime.session import CPU, Provider
 from benanza_runner.reasons import one_line
@@ -45,17 +45,18 @@ def forms_of(
             plain = as_run(model, Path(folder), provider, optimised=is_group)
     if provider != CPU or precision != "fp32":
         return [Form(plain)]
-    reads, writes = (
-        tuple(filter(readable, maps(infos).values()))
-        for infos in (model.proto.graph.input, model.proto.graph.output)
-    )
+    graph = model.proto.graph
+    reads, writes = (tuple(maps(infos).values()) for infos in (graph.input, graph.output))
+    if not block_size() or not (reads or writes):
+        return [Form(plain)]
     try:
         in_blocks = blocked(model)
     except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
         refused = Form(model, LAYOUT, refusal=one_line(f"ONNX Runtime: {one_line(str(error))}"))
         return [Form(plain, "NCHW", reads, writes), refused]
     if in_blocks is None:
-        return [Form(plain, "NCHW" if reads or writes else "", reads, writes)]
+        return [Form(plain, "NCHW", reads, writes)]
     if all(node.domain != DOMAIN for node in in_blocks.model.proto.graph.node):
         return [Form(plain, "", (), in_blocks.writes)]
-    return [Form(plain, "NCHW", reads, writes), Form(in_blocks.model, LAYOUT, *in_blocks[1:])]
+    in_order = Form(plain, "NCHW", reads, in_blocks.writes)
+    return [in_order, Form(in_blocks.model, LAYOUT, in_blocks.reads, in_blocks.writes)]

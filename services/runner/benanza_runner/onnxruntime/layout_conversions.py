@@ -15,6 +15,9 @@ from benanza_runner.onnxruntime.timer import Timer
 
 RULE = Rule(warm_up_us=1_000, samples=8, least_us=5_000, cap_us=10_000)
 
+ALIGNMENT = 4
+"""`ReorderInput` takes multiples of so many channels. Other numbers count as `ReorderOutput`."""
+
 Direction = Literal["ReorderInput", "ReorderOutput"]
 """The operators of ONNX Runtime that convert from NCHW and to it."""
 
@@ -35,6 +38,14 @@ class LayoutConversions:
     def __init__(self, timer: Timer) -> None:
         self._timer = timer
         self._known: dict[tuple[Shape, Direction], float] = {}
+        self._new: list[tuple[Shape, Direction]] = []
+
+    def settle(self, *, stable: bool) -> None:
+        """Keeps what was timed since the last call for good; drops it if it wasn't `stable`."""
+        for key in self._new:
+            if not stable:
+                del self._known[key]
+        self._new.clear()
 
     def around(self, form: Form) -> Changes:
         """Where the neighbours of a form have the other layout."""
@@ -51,11 +62,14 @@ class LayoutConversions:
         return sum(self._one_us(shape, direction) for shape in shapes if moves(shape))
 
     def _one_us(self, shape: Shape, direction: Direction) -> float:
+        if shape[1] % ALIGNMENT:
+            direction = "ReorderOutput"
         key = shape, direction
         if key not in self._known:
-            probed = self._timer.probed(_model(shape, direction), CPU)
-            samples_us = self._timer.timed(probed, CPU, RULE).samples_us
-            self._known[key] = summary(sorted(samples_us)).median
+            model = _model(shape, direction)
+            timed = self._timer.timed(model, CPU, self._timer.copies(model, CPU), RULE)
+            self._known[key] = summary(sorted(timed.samples_us)).median
+            self._new.append(key)
         return self._known[key]
 
 

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 from typing import Literal
 
 import msgspec
@@ -22,7 +23,7 @@ from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.onnxruntime.forms import Form, forms_of
 from benanza_runner.onnxruntime.layout_conversions import Changes, LayoutConversions
 from benanza_runner.onnxruntime.session import CPU, Provider, empty_calls
-from benanza_runner.onnxruntime.timer import Probed, Timed, Timer
+from benanza_runner.onnxruntime.timer import Timed, Timer
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
@@ -37,16 +38,13 @@ CANARY_CALLS = 50
 CANARY_TOLERANCE = 1.0
 """Calls that do nothing, on one thread. They vary by tens of percent; twice as long is no noise."""
 
-RULE = Rule(cap_us=60_000)
-"""On a shared machine the median hardly ever settles: at 100 ms, 1,400 of the demo's 1,566 layers
-were timed to the cap, which took 197 of 212 s. The interval of the median grows as the square root
-of the time shrinks, by 1.3.
+RULE = Rule(warm_up_us=3_000, least_us=20_000, cap_us=40_000)
+"""On a shared machine the median hardly ever settles: nine of ten layers are timed to the cap. The
+interval of the median grows as the square root of the time shrinks.
 """
 
-PRUNE_FACTOR = 1.2
-"""Blocks of channels are pruned if the first calls take so many times as long as those of channels
-first, layout conversions included.
-"""
+SCREENING = Rule(warm_up_us=500, samples=5, least_us=0, few_samples=2, cap_us=20_000, max_samples=5)
+"""A few samples tell which of two layouts is the faster."""
 
 
 class OnnxRuntime(Runtime):
@@ -69,7 +67,6 @@ class OnnxRuntime(Runtime):
         self._device = device
         self._threads = threads or available_cores()
         self._library = f"onnxruntime-{device}"
-        self._rule = RULE
         self._load = load
         self._timer = Timer(self._provider("fp32"), self._threads)
         self._conversions = LayoutConversions(self._timer)
@@ -112,7 +109,7 @@ class OnnxRuntime(Runtime):
         return None
 
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
-        """One variant, timed as METHOD says, or why there is none."""
+        """A variant for each layout, timed as METHOD says, or why there is none."""
         refusal = self._refusal(layer, precision)
         if refusal is not None:
             return Outcome(failure=refusal)
@@ -136,20 +133,38 @@ class OnnxRuntime(Runtime):
         forms = [form for form in forms if not _not_as_asked(layer, form)]
         if not forms:
             return Outcome(variants=tuple(failed), environment=environment)
-        probed = [self._timer.probed(form.model, provider) for form in forms]
-        changes = [self._conversions.around(form) for form in forms]
-        ready = time.perf_counter()
-        found = [
-            self._timer.timed(probe, provider, self._rule) if kept else probe
-            for probe, kept in zip(probed, worthwhile(probed, changes), strict=True)
-        ]
-        variants = [*map(self._variant, forms, found, changes)]
-        times = [each for each in found if isinstance(each, Timed)]
-        environment["session_seconds"] = f"{ready - started:.3f}"
-        environment["copies"] = ", ".join(str(each.copies) for each in times)
+        while True:
+            try:
+                changes = [self._conversions.around(form) for form in forms]
+                times = self._timed(forms, provider)
+                break
+            except Exception as error:
+                if len(forms) == 1:
+                    raise
+                reason = one_line(f"ONNX Runtime: {one_line(str(error))}")
+                failed.append(self._failed(layer, forms.pop()._replace(refusal=reason)))
+        variants = [*map(self._variant, forms, times, changes)]
+        environment["seconds"] = f"{time.perf_counter() - started:.3f}"
+        environment["copies"] = str(times[-1].copies)
         environment["disturbed_samples"] = str(sum(each.dropped for each in times))
         environment |= self._busy_since(load, variants)
+        self._conversions.settle(stable=environment["stable"] == "yes")
         return Outcome(variants=(*variants, *failed), environment=environment)
+
+    def _timed(self, forms: Sequence[Form], provider: Provider) -> list[Timed]:
+        """The times of one form, or of two that take about as long: channels first, and in blocks.
+
+        ONNX Runtime itself has feature maps in blocks wherever it can. Channels first are only
+        screened unless they are faster.
+        """
+        *others, last = (form.model for form in forms)
+        copies = self._timer.copies(last, provider)
+        times = [self._timer.timed(model, provider, copies, SCREENING) for model in others]
+        times = [each._replace(stopped_by=StoppedBy.SCREENED) for each in times]
+        times.append(self._timer.timed(last, provider, copies, RULE))
+        if median(times[0].samples_us) < median(times[-1].samples_us):
+            times[0] = self._timer.timed(forms[0].model, provider, copies, RULE)
+        return times
 
     def _failed(self, layer: Layer, form: Form) -> FailedVariant:
         return FailedVariant(
@@ -159,14 +174,10 @@ class OnnxRuntime(Runtime):
             failure=_not_as_asked(layer, form),
         )
 
-    def _variant(self, form: Form, found: Probed | Timed, changes: Changes) -> TimedVariant:
-        if isinstance(found, Timed):
-            samples_us, stopped_by = found.samples_us, found.stopped_by
-        else:
-            samples_us, stopped_by = (found.us,), StoppedBy.PRUNED
+    def _variant(self, form: Form, timed: Timed, changes: Changes) -> TimedVariant:
         algorithm = "+".join(form.op_types())
         variant = timed_variant(
-            self._library, algorithm, samples_us, stopped_by, layout=form.layout
+            self._library, algorithm, timed.samples_us, timed.stopped_by, layout=form.layout
         )
         return msgspec.structs.replace(
             variant,
@@ -180,7 +191,8 @@ class OnnxRuntime(Runtime):
         reasons = [*busy.by]
         if self._canary.check():
             reasons.append(OVERHEAD)
-        if any(variant.iqr_us > WIDE * variant.median_us for variant in variants):
+        full = (variant for variant in variants if variant.stopped_by.in_full)
+        if any(variant.iqr_us > WIDE * variant.median_us for variant in full):
             reasons.append(SPREAD)
         return {
             "busy_share": f"{busy.others:.2f}",
@@ -192,19 +204,6 @@ class OnnxRuntime(Runtime):
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         """The highest rates that the microbenchmarks reach."""
         return measured_ceilings(self, precision)
-
-
-def worthwhile(probed: Sequence[Probed], changes: Sequence[Changes]) -> list[bool]:
-    """Which forms to time in full, of one or of two: channels first, and in blocks.
-
-    ONNX Runtime itself has feature maps in blocks wherever it can. Channels first are timed only
-    where they seem faster, and blocks unless channels first are so even with conversions.
-    """
-    if len(probed) == 1:
-        return [True]
-    (plain, in_blocks), (change, _) = probed, changes
-    around_us = plain.us + (change.layout_change_us or 0.0)
-    return [plain.us < in_blocks.us, in_blocks.us <= PRUNE_FACTOR * around_us]
 
 
 def _not_as_asked(layer: Layer, form: Form) -> str:

@@ -13,16 +13,6 @@ PROBES = 3
 """Calls of one copy, of which the fastest says how many copies a call should have."""
 
 
-class Probed(NamedTuple):
-    """A model that was called a few times: about how long it takes, in microseconds, and how many
-    copies a call should have.
-    """
-
-    model: LayerModel
-    us: float
-    copies: int
-
-
 class Timed(NamedTuple):
     """Times of a model in microseconds, in the order taken, and what ended the sampling.
 
@@ -46,17 +36,14 @@ class Timer:
         self._threads = threads
         self._empty_call_us = empty_call_us(provider, threads)
 
-    def probed(self, model: LayerModel, provider: Provider) -> Probed:
-        """Calls the model a few times."""
+    def copies(self, model: LayerModel, provider: Provider) -> int:
+        """How many copies a call should have."""
         session = self._session(model, 1, provider)
         us = min(session.call().us for _ in range(PROBES)) - self._empty_call_us
-        constant_bytes = sum(array.nbytes for array in model.constants.values())
-        copies = copies_for(us, constant_bytes)
-        return Probed(model, max(us, 0.0), copies)
+        return copies_for(us, sum(array.nbytes for array in model.constants.values()))
 
-    def timed(self, probed: Probed, provider: Provider, rule: Rule) -> Timed:
+    def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> Timed:
         """Times the model as the rule says."""
-        model, copies = probed.model, probed.copies
         session = self._session(model, copies, provider)
         samples = collect(session.call, rule)
         times = (max(us - self._empty_call_us, 0.0) / copies for us in samples.calls_us)

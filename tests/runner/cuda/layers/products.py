@@ -163,6 +163,9 @@ PRODUCTS: dict[str, Layer] = {
     "gemm with rows of odd length, as torch has it": layer(
         "Gemm", (floats(40, 64), weights(331, 64)), floats(40, 331), transB=1
     ),
+    "conv of one axis to an odd number of channels": layer(
+        "Conv", (floats(2, 16, 9), weights(33, 16, 1)), floats(2, 33, 9)
+    ),
     "conv to an odd number of channels": layer(
         "Conv", (floats(2, 16, 5, 6), weights(33, 16, 1, 1), weights(33)), floats(2, 33, 5, 6)
     ),

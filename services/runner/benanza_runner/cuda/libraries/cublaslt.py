@@ -14,14 +14,14 @@ import msgspec
 import numpy as np
 from nvmath.bindings import cublasLt
 
-from benanza_runner.cuda.calls import Convolution, MergedProduct, Product
+from benanza_runner.cuda.calls import Convolution, MergedProduct, Product, Shape
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.launching import MOST_ELEMENTS
 from benanza_runner.cuda.kernels.unpadding import unpad
 from benanza_runner.cuda.layouts import Order, feature_map_layouts
 from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
 from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
 
@@ -108,7 +108,7 @@ def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, De
             yield turned, "weights transposed", {"a": a, "b": b, "result": result, **more}
             operands = {"a": a, "result": result}
             of_rows = (0, 1) if call.b_transposed else (1, 0)
-            yield from _padded(workspace, call, "", operands, ("b", of_rows))
+            yield from _padded(workspace, call, "", operands, ("b", matrix, of_rows))
     elif isinstance(call, Convolution) and is_product(call):
         layout, order = list(feature_map_layouts(len(call.input)))[1]
         operands = {
@@ -135,7 +135,7 @@ def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, De
             numbers=call.numbers,
         )
         yield product, layout, operands
-        yield from _padded(workspace, product, layout, operands, ("filter", order))
+        yield from _padded(workspace, product, layout, operands, ("filter", call.filter, order))
 
 
 def _padded(
@@ -143,19 +143,24 @@ def _padded(
     call: Product,
     layout: str,
     operands: dict[str, DeviceTensor],
-    weight: tuple[str, Order],
+    weight: tuple[str, Shape, Order],
 ) -> Iterator[tuple[Product, str, dict[str, DeviceTensor]]]:
     """The product with more columns, if rows of the result don't all begin at multiples of 16
     bytes, as Tensor Cores want it. The result is copied from there.
 
-    `weight` is the name of the weight, and the order of its axes in which columns are the slowest.
+    `weight` is the name and the shape of the weight, and the order of its axes in which columns are
+    the slowest.
     """
     result = operands["result"]
-    pack = ALIGNED_BYTES // result.element_bytes
+    size = result.element_bytes
+    pack = ALIGNED_BYTES // size
     rows, n = call.rounds * call.m, -(-call.n // pack) * pack
     if call.n == n or call.k % pack or call.m == 1 or rows * n >= MOST_ELEMENTS:
         return
-    if call.batch > 1 or call.a_transposed or call.residual:
+    if call.batch > 1 or call.a_transposed or call.residual or rows * n * size > MAX_SCRATCH_BYTES:
+        return
+    fixed = {weight[0], "bias"} if call.bias else {weight[0]}
+    if not fixed <= workspace.fixed or (call.bias, call.activation) not in EPILOGUES:
         return
     padded = {
         "a": operands["a"],
@@ -163,10 +168,8 @@ def _padded(
         "result": workspace.memory.empty((rows, n), (0, 1), workspace.precision),
         UNPADDED: result,
     }
-    if call.bias and "bias" not in workspace.fixed:
-        return
     if call.bias:
-        padded["bias"] = workspace.padded("bias", (0,), n)
+        padded["bias"] = workspace.padded("bias", (call.n,), (0,), n)
     yield msgspec.structs.replace(call, n=n, b_transposed=True), layout, padded
 
 
@@ -281,7 +284,7 @@ class _FloatProblem:
         def prepare() -> int:
             nonlocal scratch
             scratch = self._workspace.scratch(SCRATCH_BYTES)
-            return size + (result.array.nbytes if copy is not None else 0)
+            return size
 
         def run() -> None:
             stream = cupy.cuda.get_current_stream().ptr

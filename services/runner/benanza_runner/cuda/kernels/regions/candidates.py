@@ -141,7 +141,7 @@ def _sources(writer: KernelWriter, wide: int) -> Iterator[tuple[str, KernelSourc
         yield f"{wide} wide", source
     if alone.loads < LEAST_LOADS or any(section.reduces for section in alone.sections):
         return
-    tiles, per_word = 0, wide * 4 // WIDE_BYTES
+    tiles, per_word = 0, max(1, wide * 4 // WIDE_BYTES)
     for tile in TILES:
         loads = writer.written(1, tile).loads
         if tiles < MOST_TILES and alone.loads < loads <= MOST_OF_LOADS * tile * alone.loads:

@@ -1,23 +1,21 @@
 """The layouts of a model's calls for which calls and layout conversions take the least time.
 
 A call takes one time with channels first and another with channels last. A value that is read in
-another layout than it was written in is converted, once for all its readers. The best layouts are
-a minimum cut: the calls on the source's side have channels first. Greig, Porteous and Seheult,
-"Exact maximum a posteriori estimation for binary images", 1989; values with several readers are
-modelled as in Kohli, Ladický and Torr, "Robust higher order potentials for enforcing label
-consistency", 2009.
+another layout than it was written in is converted, once for all its readers. So each call is on
+one of two sides, and it costs something to be apart. Values with several readers are modelled as in
+Kohli, Ladický and Torr, "Robust higher order potentials for enforcing label consistency", 2009.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-import networkx
-from networkx.algorithms.flow import boykov_kolmogorov
+from benanza_analyzer.two_sides import NEVER, TwoSides
 
 PICOSECONDS = 1e6
-"""In a microsecond. The cut counts whole picoseconds: with floats it may not terminate."""
+"""In a microsecond. Costs are whole picoseconds: with floats a cut may not terminate."""
 
-FIRST_SIDE, LAST_SIDE = "channels first", "channels last"
+FIRST, LAST = 0, 1
+"""The sides of a call."""
 
 
 def channels_last(
@@ -33,23 +31,23 @@ def channels_last(
     `conversion_us` is the time of converting what each call writes. `edges` lead from a call to
     its readers.
     """
-    times = [*zip(first_us, last_us, strict=True)]
-    if all(first <= last for first, last in times):
-        return [False] * len(times)
-    if all(last <= first for first, last in times):
-        return [True] * len(times)
-    graph = networkx.DiGraph()
-    graph.add_nodes_from((FIRST_SIDE, LAST_SIDE))
-    for call, (first, last) in enumerate(times):
-        least = min(first, last)
-        _add(graph, call, LAST_SIDE, first - least)
-        _add(graph, FIRST_SIDE, call, last - least)
+    costs = [(_whole(first), _whole(last)) for first, last in zip(first_us, last_us, strict=True)]
+    if all(first <= last for first, last in costs):
+        return [False] * len(costs)
+    if all(last <= first for first, last in costs):
+        return [True] * len(costs)
+    problem = TwoSides(len(costs))
+    for call, (first, last) in enumerate(costs):
+        problem.add(call, first, last)
     for call, readers in _readers(edges).items():
-        _add_value(graph, call, readers, conversion_us[call])
-    _, (on_first_side, _) = networkx.minimum_cut(
-        graph, FIRST_SIDE, LAST_SIDE, flow_func=boykov_kolmogorov
-    )
-    return [call not in on_first_side for call in range(len(times))]
+        if conversion_us[call] > 0:
+            _add_value(problem, call, readers, _whole(conversion_us[call]))
+    return [side == LAST for side in problem.sides()[: len(costs)]]
+
+
+def _whole(us: float) -> int:
+    """Whole picoseconds."""
+    return NEVER if us == float("inf") else round(us * PICOSECONDS)
 
 
 def conversions_us(
@@ -74,26 +72,16 @@ def _readers(edges: Iterable[tuple[int, int]]) -> Mapping[int, list[int]]:
     return readers
 
 
-def _add_value(
-    graph: networkx.DiGraph, call: int, readers: Sequence[int], conversion_us: float
-) -> None:
+def _add_value(problem: TwoSides, call: int, readers: Sequence[int], cost: int) -> None:
     """A value that is converted if any of its readers is on the other side than its writer."""
     if len(readers) == 1:
-        _add(graph, call, readers[0], conversion_us)
-        _add(graph, readers[0], call, conversion_us)
-        return
-    # One node is on the last side if any reader is, the other one on the first side likewise.
-    any_last, any_first = ("any last", call), ("any first", call)
-    _add(graph, call, any_last, conversion_us)
-    _add(graph, any_first, call, conversion_us)
-    for reader in readers:
-        graph.add_edge(any_last, reader)
-        graph.add_edge(reader, any_first)
-
-
-def _add(graph: networkx.DiGraph, source: object, target: object, us: float) -> None:
-    """An edge that costs so much to cut; it can't be cut where that is infinite."""
-    if us == float("inf"):
-        graph.add_edge(source, target)
-    elif us > 0:
-        graph.add_edge(source, target, capacity=round(us * PICOSECONDS))
+        problem.add_apart(call, readers[0], cost)
+        problem.add_apart(readers[0], call, cost)
+    else:
+        # One node is on the last side if any reader is, the other one on the first side likewise.
+        any_last, any_first = problem.node(), problem.node()
+        problem.add_apart(call, any_last, cost)
+        problem.add_apart(any_first, call, cost)
+        for reader in readers:
+            problem.add_apart(any_last, reader, NEVER)
+            problem.add_apart(reader, any_first, NEVER)

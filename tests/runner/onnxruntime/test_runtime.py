@@ -21,9 +21,9 @@ from benanza_runner.measuring.busy import OTHERS, Load
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnxruntime import forms
 from benanza_runner.onnxruntime.blocked import DOMAIN, block_size
+from benanza_runner.onnxruntime.copies_timer import CopiesTimer
 from benanza_runner.onnxruntime.runtime import OnnxRuntime
 from benanza_runner.onnxruntime.session import CPU, Provider, Session, session_options
-from benanza_runner.onnxruntime.timer import Timer
 from benanza_runner.runtime import Runtime
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant, warm
 from benanza_schemas.codec import decode, encode
@@ -324,14 +324,14 @@ def test_what_can_not_be_had_in_blocks_keeps_its_other_time(
 def test_what_can_not_be_timed_in_blocks_keeps_its_other_time(
     runtime: OnnxRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copies = Timer.copies
+    copies = CopiesTimer.copies
 
-    def refuse(self: Timer, model: LayerModel, provider: Provider) -> int:
+    def refuse(self: CopiesTimer, model: LayerModel, provider: Provider) -> int:
         if any(node.domain == DOMAIN and node.op_type == "Conv" for node in model.proto.graph.node):
             raise MemoryError("for blocks")
         return copies(self, model, provider)
 
-    monkeypatch.setattr(Timer, "copies", refuse)
+    monkeypatch.setattr(CopiesTimer, "copies", refuse)
     plain, in_blocks = variants(runtime, conv(24, 9), "fp32")
     assert isinstance(plain, TimedVariant)
     assert isinstance(in_blocks, FailedVariant)

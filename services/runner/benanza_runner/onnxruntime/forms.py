@@ -12,7 +12,7 @@ from benanza_runner.reasons import one_line
 from benanza_schemas.layer import Layer, Precision
 
 
-class Form(NamedTuple):
+class LayerForm(NamedTuple):
     """A layer as a model of the nodes that ONNX Runtime runs.
 
     `layout` is that of its feature maps, empty if it takes either. `reads` and `writes` are the
@@ -33,7 +33,7 @@ class Form(NamedTuple):
 
 def forms_of(
     layer: Layer, model: LayerModel, provider: Provider, precision: Precision
-) -> list[Form]:
+) -> list[LayerForm]:
     """One form, or two if it takes different nodes in the layout NCHWc, which is of fp32 on CPUs.
 
     `model` is the layer as it stands. Raises whatever ONNX Runtime raises when it refuses that.
@@ -44,19 +44,21 @@ def forms_of(
         with tempfile.TemporaryDirectory(prefix="benanza-") as folder:
             plain = as_run(model, Path(folder), provider, optimised=is_group)
     if provider != CPU or precision != "fp32":
-        return [Form(plain)]
+        return [LayerForm(plain)]
     graph = model.proto.graph
     reads, writes = (tuple(maps(infos).values()) for infos in (graph.input, graph.output))
     if not block_size() or not (reads or writes):
-        return [Form(plain)]
+        return [LayerForm(plain)]
     try:
         in_blocks = blocked(model)
     except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
-        refused = Form(model, LAYOUT, refusal=one_line(f"ONNX Runtime: {one_line(str(error))}"))
-        return [Form(plain, "NCHW", reads, writes), refused]
+        refused = LayerForm(
+            model, LAYOUT, refusal=one_line(f"ONNX Runtime: {one_line(str(error))}")
+        )
+        return [LayerForm(plain, "NCHW", reads, writes), refused]
     if in_blocks is None:
-        return [Form(plain, "NCHW", reads, writes)]
+        return [LayerForm(plain, "NCHW", reads, writes)]
     if all(node.domain != DOMAIN for node in in_blocks.model.proto.graph.node):
-        return [Form(plain, "", (), in_blocks.writes)]
-    in_order = Form(plain, "NCHW", reads, in_blocks.writes)
-    return [in_order, Form(in_blocks.model, LAYOUT, in_blocks.reads, in_blocks.writes)]
+        return [LayerForm(plain, "", (), in_blocks.writes)]
+    in_order = LayerForm(plain, "NCHW", reads, in_blocks.writes)
+    return [in_order, LayerForm(in_blocks.model, LAYOUT, in_blocks.reads, in_blocks.writes)]

@@ -20,10 +20,10 @@ from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, opsets
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
-from benanza_runner.onnxruntime.forms import Form, forms_of
-from benanza_runner.onnxruntime.layout_conversions import Changes, LayoutConversions
+from benanza_runner.onnxruntime.block_conversions import BlockConversions, Changes
+from benanza_runner.onnxruntime.copies_timer import CopiesTimer, TimedCopies
+from benanza_runner.onnxruntime.forms import LayerForm, forms_of
 from benanza_runner.onnxruntime.session import CPU, Provider, empty_calls
-from benanza_runner.onnxruntime.timer import Timed, Timer
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
@@ -68,8 +68,8 @@ class OnnxRuntime(Runtime):
         self._threads = threads or available_cores()
         self._library = f"onnxruntime-{device}"
         self._load = load
-        self._timer = Timer(self._provider("fp32"), self._threads)
-        self._conversions = LayoutConversions(self._timer)
+        self._timer = CopiesTimer(self._provider("fp32"), self._threads)
+        self._conversions = BlockConversions(self._timer)
         self._canary = Canary(empty_calls(CPU, 1, CANARY_CALLS), CANARY_TOLERANCE)
 
     def _provider(self, precision: Precision) -> Provider:
@@ -151,7 +151,7 @@ class OnnxRuntime(Runtime):
         self._conversions.settle(stable=environment["stable"] == "yes")
         return Outcome(variants=(*variants, *failed), environment=environment)
 
-    def _timed(self, forms: Sequence[Form], provider: Provider) -> list[Timed]:
+    def _timed(self, forms: Sequence[LayerForm], provider: Provider) -> list[TimedCopies]:
         """The times of one form, or of two that take about as long: channels first, and in blocks.
 
         ONNX Runtime itself has feature maps in blocks wherever it can. Channels first are only
@@ -166,7 +166,7 @@ class OnnxRuntime(Runtime):
             times[0] = self._timer.timed(forms[0].model, provider, copies, RULE)
         return times
 
-    def _failed(self, layer: Layer, form: Form) -> FailedVariant:
+    def _failed(self, layer: Layer, form: LayerForm) -> FailedVariant:
         return FailedVariant(
             library=self._library,
             algorithm=layer.title(),
@@ -174,7 +174,7 @@ class OnnxRuntime(Runtime):
             failure=_not_as_asked(layer, form),
         )
 
-    def _variant(self, form: Form, timed: Timed, changes: Changes) -> TimedVariant:
+    def _variant(self, form: LayerForm, timed: TimedCopies, changes: Changes) -> TimedVariant:
         algorithm = "+".join(form.op_types())
         variant = timed_variant(
             self._library, algorithm, timed.samples_us, timed.stopped_by, layout=form.layout
@@ -206,7 +206,7 @@ class OnnxRuntime(Runtime):
         return measured_ceilings(self, precision)
 
 
-def _not_as_asked(layer: Layer, form: Form) -> str:
+def _not_as_asked(layer: Layer, form: LayerForm) -> str:
     """Why the nodes that ONNX Runtime would run are no measure of the layer, if they aren't."""
     if form.refusal:
         return form.refusal

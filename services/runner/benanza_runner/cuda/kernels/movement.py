@@ -1,4 +1,4 @@
-"""Calls that only move elements, through CuPy."""
+"""Calls that only move elements, through CuPy, and rows moved together after a call."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -9,14 +9,15 @@ import cupy
 import numpy as np
 
 from benanza_runner.cuda.calls import Concatenation, Shuffle, Splitting, View
-from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES, launch
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 
 THREADS = (128, 256)
 WORDS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
+UNPADDING_THREADS = 256
 MOST_PARTS = 64
 MOST_AXES = 8
 
@@ -241,3 +242,50 @@ def _places(parts: int) -> list[str]:
 
 def _choices(moves: list[str]) -> str:
     return "\n  else ".join(f"if (column < e{i}) {move}" for i, move in enumerate(moves))
+
+
+def unpad(source: DeviceTensor, target: DeviceTensor) -> Run:
+    """What starts the copy of the first elements of each row of `source`, which has two axes, so
+    many that they fill `target`.
+    """
+    rows, padded = source.array.shape
+    size = source.element_bytes
+    pack = WIDE_BYTES // size
+    total = target.array.size
+    arguments = (
+        source.array,
+        target.array,
+        np.uint32(total),
+        np.uint32(total // rows),
+        np.uint32(padded),
+    )
+    return launch(
+        _unpadding(WORDS[size], pack),
+        -(-total // (UNPADDING_THREADS * pack)),
+        UNPADDING_THREADS,
+        arguments,
+    )
+
+
+@cache
+def _unpadding(word: str, pack: int) -> Any:
+    source = f"""
+extern "C" __global__ void unpad(const {word}* __restrict__ p, {word}* __restrict__ q,
+    unsigned total, unsigned length, unsigned padded) {{
+  const unsigned first = (blockIdx.x * blockDim.x + threadIdx.x) * {pack};
+  if (first >= total) return;
+  unsigned row = first / length, column = first % length;
+  union {{ {word} each[{pack}]; uint4 all; }} found;
+  #pragma unroll
+  for (int at = 0; at < {pack}; ++at) {{
+    if (first + at < total) found.each[at] = p[(size_t)row * padded + column];
+    if (++column == length) {{ column = 0; ++row; }}
+  }}
+  if (first + {pack} <= total) {{
+    reinterpret_cast<uint4*>(q)[first / {pack}] = found.all;
+    return;
+  }}
+  for (int at = 0; first + at < total; ++at) q[first + at] = found.each[at];
+}}
+"""
+    return cupy.RawKernel(source, "unpad")

@@ -18,7 +18,7 @@ from benanza_runner.cuda.calls import Convolution, MergedProduct, Product, Shape
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.launching import MOST_ELEMENTS
-from benanza_runner.cuda.kernels.unpadding import unpad
+from benanza_runner.cuda.kernels.movement import unpad
 from benanza_runner.cuda.layouts import Order, feature_map_layouts
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace

@@ -6,11 +6,11 @@ import pytest
 
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
+from benanza_runner.onnxruntime.block_conversions import BlockConversions, Changes
 from benanza_runner.onnxruntime.blocked import block_size
-from benanza_runner.onnxruntime.forms import Form
-from benanza_runner.onnxruntime.layout_conversions import Changes, LayoutConversions
+from benanza_runner.onnxruntime.copies_timer import CopiesTimer, TimedCopies
+from benanza_runner.onnxruntime.forms import LayerForm
 from benanza_runner.onnxruntime.session import CPU, Provider
-from benanza_runner.onnxruntime.timer import Timed, Timer
 from benanza_schemas.vocabulary import StoppedBy
 from tests.runner.layers import relu
 
@@ -22,7 +22,7 @@ MAP, ODD, SQUEEZED = (1, 32, 7, 5), (1, 33, 7, 5), (1, 32, 1, 1)
 INTO_BLOCKS, OUT_OF_BLOCKS = 3.0, 5.0
 
 
-class MadeUpTimer(Timer):
+class MadeUpTimer(CopiesTimer):
     """Conversions take so many microseconds, by direction; `timed_models` counts them."""
 
     def __init__(self) -> None:
@@ -31,11 +31,11 @@ class MadeUpTimer(Timer):
     def copies(self, model: LayerModel, provider: Provider) -> int:
         return 1
 
-    def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> Timed:
+    def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> TimedCopies:
         self.timed_models += 1
         (node,) = model.proto.graph.node
         us = {"ReorderInput": INTO_BLOCKS, "ReorderOutput": OUT_OF_BLOCKS}[node.op_type]
-        return Timed((us,), StoppedBy.CONVERGED, 1, 0)
+        return TimedCopies((us,), StoppedBy.CONVERGED, 1, 0)
 
 
 @pytest.fixture
@@ -43,8 +43,8 @@ def timer() -> MadeUpTimer:
     return MadeUpTimer()
 
 
-def form(layout: str, reads: tuple[tuple[int, ...], ...]) -> Form:
-    return Form(layer_model(relu(4)), layout, reads, (MAP,))
+def made_up(layout: str, reads: tuple[tuple[int, ...], ...]) -> LayerForm:
+    return LayerForm(layer_model(relu(4)), layout, reads, (MAP,))
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def form(layout: str, reads: tuple[tuple[int, ...], ...]) -> Form:
 def test_what_is_converted_around_a_form(
     timer: MadeUpTimer, layout: str, reads: tuple[tuple[int, ...], ...], changes: Changes
 ) -> None:
-    assert LayoutConversions(timer).around(form(layout, reads)) == changes
+    assert BlockConversions(timer).around(made_up(layout, reads)) == changes
 
 
 def test_a_conversion_is_timed_once_unless_the_machine_was_busy(timer: MadeUpTimer) -> None:
-    conversions = LayoutConversions(timer)
+    conversions = BlockConversions(timer)
     for stable, count in ((False, 2), (True, 4), (False, 4)):
-        conversions.around(form("NCHWc", (MAP,)))
+        conversions.around(made_up("NCHWc", (MAP,)))
         conversions.settle(stable=stable)
         assert timer.timed_models == count
 
@@ -80,6 +80,8 @@ def shapes() -> Iterator[tuple[int, ...]]:
 @pytest.mark.parametrize("layout", ["NCHW", "NCHWc"])
 def test_onnx_runtime_runs_them(shape: tuple[int, ...], layout: str) -> None:
     model = layer_model(relu(4))
-    found = LayoutConversions(Timer(CPU, 1)).around(Form(model, layout, (shape,), (shape,)))
+    found = BlockConversions(CopiesTimer(CPU, 1)).around(
+        LayerForm(model, layout, (shape,), (shape,))
+    )
     assert found.layout_change_us is not None
     assert 0 < found.write_change_us < found.layout_change_us

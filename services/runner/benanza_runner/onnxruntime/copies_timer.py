@@ -13,7 +13,7 @@ PROBES = 3
 """Calls of one copy, of which the fastest says how many copies a call should have."""
 
 
-class Timed(NamedTuple):
+class TimedCopies(NamedTuple):
     """Times of a model in microseconds, in the order taken, and what ended the sampling.
 
     `copies` went into each call, and `dropped` calls were disturbed.
@@ -25,7 +25,7 @@ class Timed(NamedTuple):
     dropped: int
 
 
-class Timer:
+class CopiesTimer:
     """Times models on so many threads, less what a call takes that does nothing.
 
     There is one session at a time: the threads of another one would wait for work on the same
@@ -42,12 +42,12 @@ class Timer:
         us = min(session.call().us for _ in range(PROBES)) - self._empty_call_us
         return copies_for(us, sum(array.nbytes for array in model.constants.values()))
 
-    def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> Timed:
+    def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> TimedCopies:
         """Times the model as the rule says."""
         session = self._session(model, copies, provider)
         samples = collect(session.call, rule)
         times = (max(us - self._empty_call_us, 0.0) / copies for us in samples.calls_us)
-        return Timed(tuple(times), samples.stopped_by, copies, samples.dropped)
+        return TimedCopies(tuple(times), samples.stopped_by, copies, samples.dropped)
 
     def _session(self, model: LayerModel, copies: int, provider: Provider) -> Session:
         proto = replicated(model.proto, copies)

@@ -9,9 +9,9 @@ from onnx import GraphProto, TensorProto, helper
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnx_layers.layer_model import IR_VERSION, LayerModel
 from benanza_runner.onnxruntime.blocked import DOMAIN, Shape, in_memory, moves
-from benanza_runner.onnxruntime.forms import Form
+from benanza_runner.onnxruntime.copies_timer import CopiesTimer
+from benanza_runner.onnxruntime.forms import LayerForm
 from benanza_runner.onnxruntime.session import CPU
-from benanza_runner.onnxruntime.timer import Timer
 
 RULE = Rule(warm_up_us=1_000, samples=8, least_us=5_000, cap_us=10_000)
 
@@ -32,10 +32,10 @@ class Changes(NamedTuple):
     write_change_us: float
 
 
-class LayoutConversions:
+class BlockConversions:
     """Times each conversion once, by shape and direction, with this timer."""
 
-    def __init__(self, timer: Timer) -> None:
+    def __init__(self, timer: CopiesTimer) -> None:
         self._timer = timer
         self._known: dict[tuple[Shape, Direction], float] = {}
         self._new: list[tuple[Shape, Direction]] = []
@@ -47,7 +47,7 @@ class LayoutConversions:
                 del self._known[key]
         self._new.clear()
 
-    def around(self, form: Form) -> Changes:
+    def around(self, form: LayerForm) -> Changes:
         """Where the neighbours of a form have the other layout."""
         inwards: Direction = "ReorderInput"
         outwards: Direction = "ReorderOutput"

@@ -2,11 +2,11 @@
 
 For each model of the zoo, and for models exported by PyTorch, two bounds are divided by ONNX
 Runtime's latency at the same thread count: the bound with fusion by that with default options,
-and the bound without fusion by that with graph optimisations off, which has no convolutions in
-blocks of channels, as the bound has. Latencies are measured before
-and after the layers. Where these two differ, something else was at work on the machine, and the
-model has another round. DLBricks (ICPE 2020) reached a geometric mean of 0.92 with a worst of 0.83
-for layers as the framework runs them. `python -m benchmarks.end_to_end MODEL ...` takes others.
+and the bound without fusion by that with graph optimisations off. The latter two differ in more
+than their overhead: only the bound has convolutions in blocks of channels. Latencies are measured
+before and after the layers. Where these two differ, something else was at work on the machine, and
+the model has another round. DLBricks (ICPE 2020) reached a geometric mean of 0.92 with a worst of
+0.83 for layers as the framework runs them. `python -m benchmarks.end_to_end MODEL ...` takes others.
 """
 
 import gzip

@@ -14,9 +14,6 @@ from benanza_analyzer.two_sides import NEVER, TwoSides
 PICOSECONDS = 1e6
 """In a microsecond. Costs are whole picoseconds: with floats a cut may not terminate."""
 
-FIRST, LAST = 0, 1
-"""The sides of a call."""
-
 
 def channels_last(
     first_us: Sequence[float],
@@ -42,7 +39,8 @@ def channels_last(
     for call, readers in _readers(edges).items():
         if conversion_us[call] > 0:
             _add_value(problem, call, readers, _whole(conversion_us[call]))
-    return [side == LAST for side in problem.sides()[: len(costs)]]
+    # Side 0 is channels first.
+    return [bool(side) for side in problem.sides()[: len(costs)]]
 
 
 def _whole(us: float) -> int:

@@ -6,7 +6,9 @@ and the bound without fusion by that with graph optimisations off. The latter tw
 than their overhead: only the bound has convolutions in blocks of channels. Latencies are measured
 before and after the layers. Where these two differ, something else was at work on the machine, and
 the model has another round. DLBricks (ICPE 2020) reached a geometric mean of 0.92 with a worst of
-0.83 for layers as the framework runs them. `python -m benchmarks.end_to_end MODEL ...` takes others.
+0.83 for layers as the framework runs them.
+
+`python -m benchmarks.end_to_end MODEL ...` takes other models.
 """
 
 import gzip

@@ -64,6 +64,7 @@ def main() -> None:
         measured = 0
         try:
             _describe(events, runtime, precisions)
+            runtime.expect((job.layer, precision) for job, precision in wanted)
             for job, precision in wanted:
                 if time.monotonic() > until:
                     break

@@ -156,6 +156,7 @@ def _benchmark(
             for left in reversed(range(1 + ROUNDS)):
                 jobs = _jobs(log, models, benchmarks)
                 progress.stage(f"{what}, {precision}", len(jobs))
+                benchmarks.expect(jobs)
                 for job in jobs:
                     with watch.stage("benchmark"):
                         log.append(processor.process(job))

@@ -19,8 +19,10 @@ from benanza_runner.core import Runner
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.cuda.candidate import NO_LIBRARY
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
+from benanza_runner.isolation.worker_pool import WorkerPool
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Runtime
+from benanza_runner.runtimes import ONNX_RUNTIME, cuda_workers
 from benanza_schemas.events import (
     BenchmarkRequested,
     BoundUpdated,
@@ -35,10 +37,7 @@ from benchmarks.pytorch.arguments import export_path, failure_path, parsed
 from benchmarks.pytorch.measurements import Measurements
 from benchmarks.pytorch.report import Bounded, Lacking, Software, append
 
-CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
-ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 LAYER_SECONDS = 60.0
-TRIES = 5
 
 
 def main() -> None:
@@ -48,7 +47,7 @@ def main() -> None:
     wanted: dict[str, list[Precision]] = {}
     for name, precision, _ in asked.lacking(Bounded):
         wanted.setdefault(name, []).append(precision)
-    with TemporaryDirectory() as folder, opened(Path(folder) / "journal") as runtime:
+    with TemporaryDirectory() as folder, opened(Path(folder)) as runtime:
         append(asked.file, Software("bounds", _software(runtime)))
         layers = asked.file.with_suffix(".layers.gz")
         measured = Measurements(layers, runtime.system().system_id)
@@ -72,8 +71,8 @@ def main() -> None:
                 print(f"{name} {row.precision}: {shown}", flush=True)
 
 
-def opened(journal: Path) -> IsolatedRuntime:
-    """The GPU's runtime without interleaved times, in a process of its own.
+def opened(folder: Path) -> IsolatedRuntime | WorkerPool:
+    """The GPU's runtime without interleaved times, which keeps its journals in this folder.
 
     If there is no GPU, it is the CPU's, to try the rest out. Raises `SystemExit` if there is a GPU
     that can't be used.
@@ -81,10 +80,10 @@ def opened(journal: Path) -> IsolatedRuntime:
     unavailable = why_unavailable()
     if unavailable and nvidia.gpu().name:
         raise SystemExit(f"the GPU runtime {unavailable}")
+    limits = WorkerLimits(layer_seconds=LAYER_SECONDS)
     if unavailable:
-        return IsolatedRuntime(ONNX_RUNTIME, {"device": "cpu"})
-    limits = WorkerLimits(layer_seconds=LAYER_SECONDS, tries=TRIES)
-    return IsolatedRuntime(CUDA, {"journal": str(journal), "interleaved": False}, limits)
+        return IsolatedRuntime(ONNX_RUNTIME, {"device": "cpu"}, limits)
+    return cuda_workers(folder, limits, interleaved=False)
 
 
 def bounds(
@@ -108,9 +107,9 @@ def bounds(
         return
     for precision in precisions:
         runner = Runner(runtime, [precision], _now)
-        for job in jobs:
-            if (job.fingerprint, precision) in measured:
-                continue
+        lacking = [job for job in jobs if (job.fingerprint, precision) not in measured]
+        runner.expect(lacking)
+        for job in lacking:
             if not left():
                 return
             for event in runner.handle(job):

@@ -109,6 +109,22 @@ class MisbehavingRuntime(FakeRuntime):
         return super().ceilings(precision)
 
 
+class MeetingRuntime(FakeRuntime):
+    """Measures nothing until so many layers were begun, each of which leaves a file in `folder`."""
+
+    def __init__(self, folder: str, parties: int) -> None:
+        super().__init__()
+        self._folder = Path(folder)
+        self._parties = parties
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        (self._folder / f"{os.getpid()}-{time.monotonic_ns()}").touch()
+        deadline = time.monotonic() + 20
+        while len(list(self._folder.iterdir())) < self._parties and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return super().measure(layer, precision)
+
+
 class OrderedRuntime(FakeRuntime):
     """Has an accelerator that is called as CUDA's GPUs are counted."""
 

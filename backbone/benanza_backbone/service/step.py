@@ -28,6 +28,8 @@ class Step(Closing):
     `takes`, `handle`, `clock` and `stops_on` are those of `Processor`: what can't be processed
     goes to the dead letters, and the stream goes on.
 
+    `ahead`, if given, is called with the records of a turn before any of them is processed.
+
     `recover`, if given, is called whenever partitions were given to this step or taken from it,
     before anything more is processed, with the offsets from which processing would go on: so
     that what `handle` remembers can be brought in line with them. It returns the offsets from
@@ -46,6 +48,7 @@ class Step(Closing):
         handle: Callable[[Any], Sequence[AnyEvent]],
         clock: Callable[[], datetime],
         *,
+        ahead: Callable[[Sequence[Record]], None] | None = None,
         recover: Callable[[Offsets], Offsets] | None = None,
         flush: Callable[[Offsets], None] | None = None,
         probe: Callable[[], None] | None = None,
@@ -53,6 +56,7 @@ class Step(Closing):
     ) -> None:
         self._log = event_log
         self._processor = Processor(group, takes, handle, clock, stops_on)
+        self._ahead = ahead
         self._recover = recover
         self._flush = flush
         self._probe = probe
@@ -74,6 +78,8 @@ class Step(Closing):
         if not records:
             return 0
         self._lag.began(records)
+        if self._ahead:
+            self._ahead(records)
         following: list[Message] = []
         for number, record in enumerate(records, 1):
             following += self._processor.process(record)

@@ -49,6 +49,12 @@ class Runner:
             cache_bytes=self._runtime.cache_bytes(),
         )
 
+    def expect(self, jobs: Iterable[BenchmarkRequested]) -> None:
+        """Says which jobs come next, so that work on them can begin."""
+        self._runtime.expect(
+            (job.layer, precision) for job in jobs for precision in self._precisions
+        )
+
     def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:
         """One event for each precision; a failure is an event too."""
         return [self._measured(job, precision) for precision in self._precisions]

@@ -4,6 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -54,9 +55,17 @@ class Runtime(ABC):
     def system(self) -> System:
         """What the measurements are made on and with. It is the same at each call."""
 
+    @property
+    def at_once(self) -> int:
+        """How many layers it is worth to `expect` at a time."""
+        return 1
+
     @abstractmethod
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
         """Times a layer in its canonical form, with its inputs and weights in the caches."""
+
+    def expect(self, layers: Iterable[tuple[Layer, Precision]]) -> None:  # noqa: B027
+        """Says which layers will be measured soon, in this order, so that work can begin."""
 
     @abstractmethod
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:

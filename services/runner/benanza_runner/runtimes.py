@@ -1,24 +1,38 @@
 """Opens the runtime that measures layers."""
 
+from pathlib import Path
+
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner import nvidia
+from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
+from benanza_runner.isolation.memory import SHARE, free_bytes
+from benanza_runner.isolation.worker_pool import WorkerPool
 from benanza_runner.runtime import RuntimeChoice
 
 ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
 
 JOURNAL = "cuda-variants-running"
-"""The file in the data folder that says which variant is being run, one for each GPU."""
+"""The file in the data folder that says which variant is being run, one for each worker of a GPU.
+"""
 
 CUDA_TRIES = 5
 """Each lost worker costs one variant, and the others of its layer are tried again."""
 
 
-def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
-    """The runtime asked for, in a process of its own. Close it after use.
+MOST_WORKERS = 8
+"""So many processes prepare layers for one GPU. On an H200 with 16 cores more were no faster."""
+
+CORES_OF_WORKER = 2
+MEMORY_OF_WORKER = 4_000_000_000
+"""Bytes of the machine's memory that there have to be for each worker of a GPU."""
+
+
+def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime | WorkerPool:
+    """The runtime asked for, in processes of its own. Close it after use.
 
     `auto` is the GPU if there is one and its libraries are installed, else ONNX Runtime. Raises
     `BenanzaError` if the runtime can't be used here.
@@ -30,10 +44,29 @@ def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime:
     if unavailable:
         return IsolatedRuntime(ONNX_RUNTIME, {"device": device()}, limits)
     settings.data.mkdir(parents=True, exist_ok=True)
-    journal = settings.data / f"{JOURNAL}-{nvidia.visible().replace('/', '-')}"
-    journal.unlink(missing_ok=True)
+    return cuda_workers(settings.data, limits)
+
+
+def cuda_workers(folder: Path, limits: WorkerLimits, *, interleaved: bool = True) -> WorkerPool:
+    """Workers for the first GPU, as many as the machine has cores and memory for.
+
+    Their journals lie in the folder. `interleaved` is that of `CudaRuntime`.
+    """
+    memory_bytes = int(free_bytes() * SHARE)
+    fitting = min(available_cores() // CORES_OF_WORKER, memory_bytes // MEMORY_OF_WORKER)
+    workers = max(1, min(MOST_WORKERS, fitting))
     limits = limits._replace(tries=CUDA_TRIES)
-    return IsolatedRuntime(CUDA, {"journal": str(journal)}, limits)
+
+    def worker(number: int) -> IsolatedRuntime:
+        journal = folder / f"{JOURNAL}-{nvidia.visible().replace('/', '-')}-{number}"
+        journal.unlink(missing_ok=True)
+        arguments: dict[str, str | int | bool] = {
+            "journal": str(journal),
+            "interleaved": interleaved,
+        }
+        return IsolatedRuntime(CUDA, arguments, limits, memory_bytes // workers)
+
+    return WorkerPool(worker, workers)
 
 
 def longest_job_s(settings: Settings) -> float:

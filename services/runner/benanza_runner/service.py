@@ -18,9 +18,6 @@ from benanza_runner.system_description import describe_system
 from benanza_schemas.consumer_groups import RUNNER, runner_group
 from benanza_schemas.layer import Precision
 
-AT_ONCE = 1
-"""Jobs that a turn takes: they take long, and what is committed after each isn't done again."""
-
 
 def serve(
     settings: Settings, started: Started, *, runtime: Runtime, precisions: Sequence[Precision]
@@ -34,7 +31,10 @@ def serve(
     system_id = runtime.system().system_id
     service = Service(RUNNER, settings)
     device = Lock()
-    longest_s = longest_job_s(settings) * len(precisions)
+    # A worker does up to two jobs of a turn, one after the other.
+    longest_s = 2 * longest_job_s(settings) * len(precisions)
+    # Jobs take long, and what is committed isn't done again: so a turn takes no more than needed.
+    limit = runtime.at_once
 
     def add(precision: Precision) -> None:
         @contextmanager
@@ -47,7 +47,7 @@ def serve(
                     yield step
 
         name = f"{RUNNER} {precision}"
-        service.add(name, opened, limit=AT_ONCE, longest_turn_s=longest_s)
+        service.add(name, opened, limit=limit, longest_turn_s=longest_s)
 
     for precision in precisions:
         add(precision)

@@ -1,16 +1,18 @@
 """The runner as a step over an event log: jobs to results, on one system at one precision."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 
 from benanza_backbone.clock import Clock
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog, Record
 from benanza_backbone.service.step import Step
 from benanza_backbone.telemetry import BENCHMARK_DURATION, JOBS
 from benanza_runner.core import Runner
 from benanza_runner.measured_layers import MeasuredLayers, asked_again
 from benanza_runner.measuring.busy import BUSY
 from benanza_runner.runtime import Runtime
+from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import runner_group
 from benanza_schemas.events import BenchmarkRequested, LayerMeasured
 from benanza_schemas.layer import Precision
@@ -31,7 +33,15 @@ def runner_step(
     benchmarks = Benchmarks(log, runtime, precision, clock, device)
     handle, stops_on = benchmarks.handle, BENCHMARK_STOPS_ON
     group = runner_group(runtime.system().system_id, precision)
-    return Step(log, *group, BenchmarkRequested, handle, clock, stops_on=stops_on)
+    return Step(
+        log,
+        *group,
+        BenchmarkRequested,
+        handle,
+        clock,
+        ahead=benchmarks.expect,
+        stops_on=stops_on,
+    )
 
 
 BENCHMARK_STOPS_ON = (BenanzaError,)
@@ -63,6 +73,11 @@ class Benchmarks:
         self._measured.catch_up()
         return not self._measured.has_done(job)
 
+    def expect(self, records: Iterable[Record]) -> None:
+        """Begins with those of these jobs that are still to be done, where several can be."""
+        jobs = [job for job in map(_job, records) if job and self.wait(job)]
+        self._runner.expect(jobs)
+
     def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:
         """The results of a job; none if it was done before."""
         if not self.wait(job):
@@ -86,6 +101,14 @@ class Benchmarks:
             asked_again(job, self._measured.results_of(fingerprint))
             for fingerprint, job in self._doubtful.items()
         ]
+
+
+def _job(record: Record) -> BenchmarkRequested | None:
+    try:
+        event = decode(record.value)
+    except DecodeError:
+        return None  # It becomes a dead letter.
+    return event if isinstance(event, BenchmarkRequested) else None
 
 
 def was_busy(result: LayerMeasured) -> bool:

@@ -153,7 +153,7 @@ class LibraryContract(ABC):
         right = 0
         for name in SAMPLES:
             workspace = self.workspace(name, precision, memory)
-            outputs = expected(name, precision).outputs
+            outputs = [memory.floats(each) for each in expected(name, precision).outputs]
             for offered in library.candidates(workspace):
                 if isinstance(offered, FailedVariant):
                     continue

@@ -41,11 +41,17 @@ class DeviceMemory:
         """An array of so many bytes, which hold anything."""
         return self._arrays.empty(size, np.uint8)
 
-    def relative_error(self, result: Any, expected: Array) -> float:
-        """‖result − expected‖ / ‖expected‖ of float32 arrays; infinite if their sizes differ."""
+    def floats(self, array: Array) -> Any:
+        """An array of the host as float32 on the device."""
+        return self._arrays.asarray(array, dtype=np.float32)
+
+    def relative_error(self, result: Any, expected: Any) -> float:
+        """‖result − expected‖ / ‖expected‖ of float32 arrays on the device; infinite if their sizes
+        differ.
+        """
         if result.size != expected.size:
             return float("inf")
-        there = self._arrays.asarray(expected, dtype=np.float32).reshape(-1)
+        there = expected.reshape(-1)
         difference = self._arrays.linalg.norm(result.reshape(-1) - there)
         size = self._arrays.linalg.norm(there)
         return float(difference) / max(float(size), float(np.finfo(np.float32).tiny))

@@ -33,6 +33,7 @@ from benanza_runner.cuda.versions import versions
 from benanza_runner.cuda.whole_model.prefetch import prefetched_runs
 from benanza_runner.cuda.whole_model.witness import PreparedProgram
 from benanza_runner.cuda.workspace import Workspace
+from benanza_runner.device_lock import DeviceLock, lock_path
 from benanza_runner.measuring.batch import calls_for
 from benanza_runner.measuring.canary import Canary
 from benanza_runner.measuring.sampling import collect
@@ -76,7 +77,7 @@ class CudaRuntime(Runtime):
     best variant gives a right result for each.
     `journal` is the file in which `Guard` remembers variants. A variant that takes longer than
     `variant_seconds` ends the process. Without `interleaved`, variants are timed alone: not after
-    other kernels, nor with cold weights.
+    other kernels, nor with cold weights. Processes that time layers on the same GPU take turns.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class CudaRuntime(Runtime):
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._stream.use()
         self._nvml = Nvml()
+        self._device = DeviceLock(lock_path(self._nvml.uuid))
         self._threads = available_cores()
         self._legacy = CudnnLibrary(self._stream.ptr)
         self._graph = CudnnGraph(self._stream.ptr, plans)
@@ -98,16 +100,18 @@ class CudaRuntime(Runtime):
             Path(journal) if journal else None,
             variant_seconds,
             cupy.cuda.runtime.deviceSynchronize,
+            self._device,
         )
         self._memory = DeviceMemory(cupy)
         self._timer = GraphTimer(self._stream)
-        self._spaced_timer = SpacedTimer(self._timer)
+        with self._device:
+            self._spaced_timer = SpacedTimer(self._timer)
+            self._canary = Canary(launch_overhead(self._timer))
         interleaved_timer = self._spaced_timer if interleaved else None
         conversions = LayoutConversions(self._timer, layout_conversion, interleaved_timer)
         self._trials = Trials(
             self.libraries(), self._timer, self._guard, conversions, interleaved_timer
         )
-        self._canary = Canary(launch_overhead(self._timer))
         self._known: dict[tuple[Call, frozenset[str], Precision], Outcome] = {}
 
     def libraries(self) -> tuple[Library, ...]:
@@ -151,7 +155,7 @@ class CudaRuntime(Runtime):
             cupy.get_default_memory_pool().free_all_blocks()
 
     def _measured(self, layer: Layer, precision: Precision) -> Outcome:
-        started = time.perf_counter()
+        started, held_s = time.perf_counter(), self._device.held_s
         layer = retyped(layer, "fp32")
         given = reference(layer, precision, self._threads)
         lowered = lower(layer, given.values)
@@ -167,6 +171,7 @@ class CudaRuntime(Runtime):
         seconds = {
             "reference_seconds": f"{ready - started:.3f}",
             "search_seconds": f"{time.perf_counter() - ready:.3f}",
+            "device_seconds": f"{self._device.held_s - held_s:.3f}",
         }
         return msgspec.structs.replace(outcome, environment=outcome.environment | seconds)
 
@@ -217,13 +222,18 @@ class CudaRuntime(Runtime):
 
     def slowed(self) -> bool:
         """Whether the launch overhead is longer now than when this process started."""
-        return self._canary.check()
+        with self._device:
+            return self._canary.check()
 
     def witness(self, program: Program, precision: Precision) -> Testimony:
         """The model's times: calls in order, with prefetching, and in parallel.
 
         Of the ways of prefetching, the fastest counts.
         """
+        with self._device:
+            return self._witnessed(program, precision)
+
+    def _witnessed(self, program: Program, precision: Precision) -> Testimony:
         try:
             in_order = self.prepared(program, precision, parallel=False)
             sequential = self.timed(in_order.run)

@@ -73,6 +73,7 @@ class IsolatedRuntime(Runtime):
         self._worker: WorkerProcess | None = None
         self._described: Described | None = None
         self._slow_answers = 0
+        self._stopped = False
 
     def __enter__(self) -> Self:
         return self
@@ -85,6 +86,16 @@ class IsolatedRuntime(Runtime):
         if self._worker is not None:
             self._worker.close()
             self._worker = None
+
+    def stop(self) -> None:
+        """Ends the worker process while another thread may wait for it.
+
+        That thread, and whoever asks anything after it, gets a `RuntimeStartError`. To be closed
+        once no thread waits.
+        """
+        self._stopped = True
+        if self._worker is not None:
+            self._worker.kill()
 
     def system(self) -> System:
         """The runtime's system. Raises `RuntimeStartError`."""
@@ -191,16 +202,21 @@ class IsolatedRuntime(Runtime):
             raise
 
     def _started(self) -> WorkerProcess:
+        if self._stopped:
+            raise RuntimeStartError(f"{self._start_message.runtime} was stopped")
         if self._worker is None:
-            worker = WorkerProcess()
+            worker = self._worker = WorkerProcess()
+            if self._stopped:  # Meanwhile, so that this one wasn't ended.
+                worker.kill()
             try:
                 reply = worker.ask(self._start_message, self._limits.start_seconds)
             except WorkerError as error:
+                self._worker = None
                 raise RuntimeStartError(f"{self._start_message.runtime}: {error}") from error
             if not isinstance(reply, Described):
-                worker.close()
+                self.close()
                 raise RuntimeStartError(f"{self._start_message.runtime}: {_unexpected(reply)}")
-            self._worker, self._described = worker, reply
+            self._described = reply
         return self._worker
 
 

@@ -85,6 +85,10 @@ class WorkerProcess:
         lines = self._printed.read().decode(errors="replace").strip().splitlines()
         return f": {one_line(lines[-1])}" if lines else ""
 
+    def kill(self) -> None:
+        """Ends the process at once, even if another thread waits for its answer."""
+        self._process.kill()
+
     def close(self) -> None:
         """Ends the process at once, even if it is busy. It may be called again."""
         self._connection.close()

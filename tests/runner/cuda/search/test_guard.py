@@ -49,6 +49,18 @@ def test_what_hangs_is_ended_and_blocklisted(tmp_path: Path) -> None:
     assert well(journal).blocklisted("endless one")
 
 
+def test_the_time_until_the_device_is_free_does_not_count(tmp_path: Path) -> None:
+    script = (
+        "import contextlib, time\n"
+        "@contextlib.contextmanager\n"
+        "def busy():\n"
+        "    time.sleep(1)\n"
+        "    yield\n"
+        "with Guard(Path(p), 0.3, int, busy()).running('one'): pass"
+    )
+    assert run(script, tmp_path / "journal") == 0
+
+
 def test_without_a_journal_nothing_is_remembered() -> None:
     guard = well(None)
     with guard.watching("one"):

@@ -270,7 +270,7 @@ def test_after_a_search_that_ended_the_process_each_run_is_watched(tmp_path: Pat
     journal.write_text(">work search\n", encoding="utf-8")
     guard = JournalGuard(journal)
     found = searched(variants, guard)
-    assert quiet == 2, "it was checked, and made ready for the search"
+    assert quiet == 3, "it was prepared, checked, and made ready for the search"
     assert guard.watched.count(">work made-up  one\n") > 10
     assert found.timed("one").stopped_by == found.timed("other").stopped_by == StoppedBy.CONVERGED
 

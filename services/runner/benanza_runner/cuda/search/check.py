@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from benanza_runner.arrays import Array
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, failed
 from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
 from benanza_runner.cuda.search.instruments import Timer
@@ -33,13 +32,14 @@ class Checked(NamedTuple):
 def check(
     candidate: Candidate,
     workspace: Workspace,
-    expected: Sequence[Array],
+    expected: Sequence[Any],
     name: str,
     timer: Timer,
     guard: Guard,
     pruned_us: float = inf,
 ) -> Checked | FailedVariant | None:
-    """The candidate if its results are those `expected`, or why it failed; None if it isn't meant.
+    """The candidate if its results are those `expected`, float32 arrays on the device, or why it
+    failed; None if it isn't meant.
 
     `name` tells the work from other work in the guard's journal. The candidate runs a second time
     if a run takes less than screening does, and if it takes longer than `pruned_us`, because then
@@ -48,16 +48,17 @@ def check(
     watched = candidate_name(name, candidate)
     if guard.blocklisted(watched):
         return failed(candidate, BLOCKLISTED)
-    with guard.watching(watched):
-        try:
+    try:
+        with guard.watching(watched):
             scratch_bytes = candidate.prepare()
             scratch = workspace.last_scratch(scratch_bytes)
-            written = candidate.result, *candidate.more
-            for result in () if candidate.in_place else written:
-                result.poison()
             # Candidates only ever run as graphs: some of cuDNN's algorithms make the process slow
             # when they are run outside of one (docs/gpu.md).
             once = timer.replayed(candidate.run, 1)
+        with guard.running(watched):
+            written = candidate.result, *candidate.more
+            for result in () if candidate.in_place else written:
+                result.poison()
             once_us = once.call_us()
             errors = [
                 workspace.memory.relative_error(result.floats(), wanted)
@@ -70,11 +71,11 @@ def check(
                 return failed(candidate, reason)
             if not SCREENING_US <= once_us <= pruned_us:
                 once_us = min(once_us, once.call_us())
-        except NotMeantError:
-            return None
-        except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
-            guard.end_if_lasting(error)
-            return failed(candidate, error)
+    except NotMeantError:
+        return None
+    except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
+        guard.end_if_lasting(error)
+        return failed(candidate, error)
     return Checked(candidate, scratch_bytes, scratch, once, once_us)
 
 

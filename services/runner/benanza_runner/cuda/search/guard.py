@@ -6,7 +6,7 @@ the next process finds a name there, that variant ended the process before, and 
 
 import faulthandler
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from benanza_runner.reasons import one_line
@@ -22,12 +22,18 @@ class Guard:
 
     `journal` is the file; with None, nothing is remembered. A variant that takes longer than
     `seconds` ends this process. `synchronise` waits for the device. It raises the error of a kernel
-    that nobody has waited for yet, and each time again after an error that lasts.
+    that nobody has waited for yet, and each time again after an error that lasts. `device`, if
+    given, is entered by what uses the device.
     """
 
     def __init__(
-        self, journal: Path | None, seconds: float, synchronise: Callable[[], object]
+        self,
+        journal: Path | None,
+        seconds: float,
+        synchronise: Callable[[], object],
+        device: AbstractContextManager[object] | None = None,
     ) -> None:
+        self._device = device or nullcontext()
         self._journal = journal
         self._seconds = seconds
         self._synchronise = synchronise
@@ -40,6 +46,12 @@ class Guard:
     def blocklisted(self, name: str) -> bool:
         """Whether this variant ended a process."""
         return name in self._blocklisted
+
+    @contextmanager
+    def running(self, name: str) -> Iterator[None]:
+        """As `watching`, with the device to itself. The time until it is free doesn't count."""
+        with self._device, self.watching(name):
+            yield
 
     @contextmanager
     def watching(self, name: str) -> Iterator[None]:

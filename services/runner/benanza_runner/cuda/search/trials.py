@@ -81,6 +81,7 @@ class Trials:
         `expected` are the results that they should have, as float32, and `name` tells this work
         from other work. There are none if no library knows the call.
         """
+        expected = [workspace.memory.floats(array) for array in expected]
         failures: list[FailedVariant] = []
         pruned: list[TimedVariant] = []
         trials: list[tuple[Checked, Trial]] = []
@@ -114,7 +115,7 @@ class Trials:
         if self._guard.blocklisted(work):
             # One of them ended the process when it ran again and again: this time, by name.
             trials = [(checked, self._watched(checked, made, name)) for checked, made in trials]
-        with self._guard.watching(work):
+        with self._guard.running(work):
             if trials:
                 wake(trials[0][1].screening)
             return search([made for _, made in trials], self._plan, Random(SEED))
@@ -143,6 +144,7 @@ class Trials:
 
         Returns why its result is wrong, or an empty string if it is right.
         """
+        expected = [workspace.memory.floats(array) for array in expected]
         for candidate in self._offered(workspace):
             if isinstance(candidate, Candidate) and _is(candidate, known):
                 checked = self._checked(candidate, workspace, expected, name)

@@ -65,14 +65,14 @@ class WithinModels:
         `warm` holds the times of `checked`, in their order. Where the interleaved timing fails, it
         costs nothing but itself: a failed variant says why.
         """
-        with self._guard.watching(f"{name} layout conversions"):
+        with self._guard.running(f"{name} layout conversions"):
             converted = [self._converted(variant, workspace) for variant in warm]
         if self._interleaved is None:
             return [*converted]
         work = f"{name} interleaved"
         if self._guard.blocklisted(work):
             return [*converted, refused(INTERLEAVED, "none", "", BLOCKLISTED)]
-        with self._guard.watching(work):
+        with self._guard.running(work):
             try:
                 interleaved = [
                     self._converted(variant, workspace)

@@ -105,6 +105,25 @@ def test_closing_ends_all_workers_at_once_and_who_waits_hears_of_it() -> None:
     assert [str(error) for error in raised] == [f"{HERE}:MisbehavingRuntime was stopped"]
 
 
+def test_a_worker_that_is_stopped_while_it_starts_says_so() -> None:
+    runtime = made(0)
+    raised: list[str] = []
+
+    def start() -> None:
+        try:
+            runtime.system()
+        except BenanzaError as error:
+            raised.append(str(error))
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    time.sleep(0.05)  # A worker takes a tenth of a second and more to import what it needs.
+    runtime.stop()
+    starting.join(10)
+    runtime.close()
+    assert raised == [f"{HERE}:MisbehavingRuntime was stopped"]
+
+
 def test_a_runtime_that_can_not_be_made_says_so() -> None:
     def unusable(number: int) -> IsolatedRuntime:
         return IsolatedRuntime(f"{HERE}:UnusableRuntime", limits=LIMITS)

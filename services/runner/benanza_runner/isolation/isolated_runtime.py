@@ -199,11 +199,15 @@ class IsolatedRuntime(Runtime):
             return worker.ask(request, seconds)
         except WorkerError:
             self._worker = None
+            self._unless_stopped()
             raise
 
-    def _started(self) -> WorkerProcess:
+    def _unless_stopped(self) -> None:
         if self._stopped:
             raise RuntimeStartError(f"{self._start_message.runtime} was stopped")
+
+    def _started(self) -> WorkerProcess:
+        self._unless_stopped()
         if self._worker is None:
             worker = self._worker = WorkerProcess()
             if self._stopped:  # Meanwhile, so that this one wasn't ended.
@@ -212,6 +216,7 @@ class IsolatedRuntime(Runtime):
                 reply = worker.ask(self._start_message, self._limits.start_seconds)
             except WorkerError as error:
                 self._worker = None
+                self._unless_stopped()
                 raise RuntimeStartError(f"{self._start_message.runtime}: {error}") from error
             if not isinstance(reply, Described):
                 self.close()

@@ -19,6 +19,7 @@ LIBRARIES = (
     "CudnnAlgorithms",
     "CudnnTransposed",
     "CudnnLegacy",
+    "CudnnElementwise",
     "CudnnReductions",
     "CudnnRecurrent",
     "CublasLt",

@@ -18,6 +18,7 @@ from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt import CublasLt
 from benanza_runner.cuda.libraries.cublaslt_integers import CublasLtIntegers
 from benanza_runner.cuda.libraries.cudnn_algorithms import CudnnAlgorithms
+from benanza_runner.cuda.libraries.cudnn_elementwise import CudnnElementwise
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.libraries.cudnn_legacy import CudnnLegacy
 from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
@@ -37,6 +38,7 @@ def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> t
         CudnnAlgorithms(legacy),
         CudnnTransposed(legacy),
         CudnnLegacy(legacy),
+        CudnnElementwise(legacy),
         CudnnReductions(legacy),
         CudnnRecurrent(legacy),
         CublasLt(algorithms),

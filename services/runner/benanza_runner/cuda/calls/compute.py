@@ -177,7 +177,8 @@ class Elementwise(msgspec.Struct, frozen=True):
     """Statements of C computed for each element of the output.
 
     Operands `in0`, `in1`, … are read into variables of these names, whose types are those of
-    `elements.variable`; `result` names the variable that is written.
+    `elements.variable`; `result` names the variable that is written. `operator` is the type of the
+    operator of ONNX's own domain that the call is, if it is one alone.
     """
 
     output: Shape
@@ -185,3 +186,4 @@ class Elementwise(msgspec.Struct, frozen=True):
     statements: tuple[str, ...]
     result: str
     element: str = ""
+    operator: str = ""

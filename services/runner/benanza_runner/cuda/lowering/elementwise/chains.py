@@ -71,12 +71,14 @@ class ElementwiseKernel:
 
     def lowered(self) -> Lowering:
         """The call, its operands, and the names of those that are weights."""
+        alone = len(self._layer.operators) == 1 and not self._layer.operators[0].domain
         call = Elementwise(
             output=self._output,
             operands=tuple(self._operands),
             statements=tuple(self._statements),
             result=self._names[self._layer.outputs[0]],
             element=self._element(self._layer.outputs[0]),
+            operator=self._layer.operators[0].op_type if alone else "",
         )
         return call, self._arrays, frozenset(self._weights)
 

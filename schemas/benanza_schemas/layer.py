@@ -100,4 +100,5 @@ Precision = Literal["fp32", "tf32", "fp16", "bf16"]
 """The type in which the floating-point tensors of a layer are stored and multiplied."""
 
 Accounting = Literal["paper", "full"]
-"""What a bound counts: `paper` only what cuDNN and cuBLAS execute; `full` data movement too."""
+"""What a bound counts: `full` every layer, by its fastest kernel; `paper` the operators that the
+2020 paper lists, by calls of cuDNN and cuBLAS (of ONNX Runtime on CPUs)."""

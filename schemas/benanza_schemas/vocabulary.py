@@ -6,6 +6,9 @@ themselves, such as `benanza_schemas.layer.Precision`, are `Literal`s.
 
 from enum import StrEnum
 
+GENERATED = "cupy"
+"""The library of variants that are kernels which the runner generated; CuPy compiles them."""
+
 
 class CacheState(StrEnum):
     """What a variant finds in the caches when it is timed."""

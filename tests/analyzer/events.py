@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from benanza_analyzer.bound import Bound
-from benanza_analyzer.measurements import LAYOUTS, Best
+from benanza_analyzer.measurements import SELECTIONS, Best
 from benanza_schemas.events import (
     BoundUpdated,
     Ceiling,
@@ -121,10 +121,11 @@ def variant(
     change_us: float | None = None,
     write_conversion_us: float | None = None,
     stopped_by: StoppedBy = StoppedBy.NOT_SAMPLED,
+    library: str = "lib",
 ) -> Variant:
     """A variant with this median and this spread, or a failed one, which has no median."""
     return Variant(
-        library="lib",
+        library=library,
         algorithm=algorithm,
         cache=cache,
         layout=layout,
@@ -140,8 +141,8 @@ def variant(
 
 
 def everywhere(outcome: Best | str) -> Sequence[Best] | str:
-    """The outcome of a layer for which layouts make no difference."""
-    return outcome if isinstance(outcome, str) else [outcome] * len(LAYOUTS)
+    """The outcome of a layer for which neither layouts nor libraries make a difference."""
+    return outcome if isinstance(outcome, str) else [outcome] * len(SELECTIONS)
 
 
 def measured(

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from benanza_analyzer import blocks, core
 from benanza_analyzer.bound import lower_bound
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
-from benanza_analyzer.measurements import NOT_MEASURED
+from benanza_analyzer.measurements import NO_LIBRARY_RUNS_IT, NOT_MEASURED
 from benanza_analyzer.models.cover import ComponentCover
 from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_schemas import codec
 from benanza_schemas.events import BoundUpdated, LayerMeasured, Missing, ModelIngested, event_id
+from benanza_schemas.vocabulary import GENERATED
 from tests.analyzer.events import (
     NOW,
     ceilings,
@@ -319,6 +320,26 @@ def test_layout_conversions_count_as_data_movement_in_all_models() -> None:
     assert the(updates, "paper").sequential_us == 8.0
     assert the(updates, "full").sequential_us == 10.0
     assert the(updates, "full").layout in ("NCHW", "NHWC")
+
+
+def test_the_paper_s_bound_takes_no_generated_kernel() -> None:
+    """Neither for a layer nor for a group, where the libraries take longer or run none."""
+    analyzer = Analyzer()
+    layers = [summary("Conv", "a"), summary("Relu", "b")]
+    generated = [variant(us, library=GENERATED) for us in (1.0, 2.0, 2.5)]
+    events: list[AnalyzerEvent] = [
+        model(layers, groups=[group("ab", (0, 1))]),
+        measured("a", generated[0], variant(4.0)),
+        measured("b", generated[1]),
+        measured("ab", generated[2]),
+    ]
+    updates = handle_all(analyzer, events)
+    paper, full = (the(updates, accounting, fusion=True) for accounting in ("paper", "full"))
+    assert (paper.sequential_us, paper.missing) == (4.0, (Missing(NO_LIBRARY_RUNS_IT, (1,)),))
+    assert (full.sequential_us, full.missing) == (2.5, ())
+    updates = analyzer.handle(measured("b", 3.0), NOW)
+    assert the(updates, "paper", fusion=True).sequential_us == 7.0
+    assert {update.accounting for update in updates} == {"paper"}
 
 
 def test_a_cover_that_is_not_proven_to_be_the_cheapest_is_logged_once(

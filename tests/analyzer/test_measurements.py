@@ -5,8 +5,10 @@ from itertools import permutations
 import pytest
 
 from benanza_analyzer.measurements import (
+    BY_LIBRARY,
     FIRST,
     LAST,
+    NO_LIBRARY_RUNS_IT,
     NOT_MEASURED,
     WHICHEVER,
     Best,
@@ -15,7 +17,7 @@ from benanza_analyzer.measurements import (
     fastest,
 )
 from benanza_schemas.events import LayerMeasured
-from benanza_schemas.vocabulary import CacheState, StoppedBy
+from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
 from tests.analyzer.events import NOW, everywhere, measured, variant
 
 
@@ -98,6 +100,25 @@ def test_what_is_not_known_has_no_time_and_a_reason() -> None:
     assert measurements.why_missing(99) == NOT_MEASURED
 
 
+def test_a_library_s_best_variant_is_apart_from_generated_kernels() -> None:
+    generated = variant(2.0, algorithm="a", library=GENERATED)
+    found = bests(measured("a", generated, variant(3.0, 0.5), variant(4.0)))
+    assert not isinstance(found, str)
+    assert (found[WHICHEVER], found[BY_LIBRARY]) == (Best(2.0, 0.0), Best(3.0, 0.5))
+    for selection, us in ((WHICHEVER, 2.0), (BY_LIBRARY, 3.0)):
+        chosen = fastest([measured("a", generated), measured("a", 3.0)], selection)
+        assert chosen is not None
+        assert chosen[1].median_us == us
+
+
+def test_a_layer_without_a_library_s_time_says_so() -> None:
+    measurements = Measurements()
+    measurements.add(1, bests(measured("a", variant(2.0, library=GENERATED))), NOW)
+    assert measurements.generated_matter
+    assert math.isinf(measurements.median_us[BY_LIBRARY, 1])
+    assert measurements.why_missing(1) == NO_LIBRARY_RUNS_IT
+
+
 def test_in_each_layout_another_variant_is_best() -> None:
     first = variant(3.0, algorithm="a", layout="NCHW", change_us=2.0)
     last = variant(2.0, algorithm="b", layout="NHWC", change_us=2.5, write_conversion_us=1.0)
@@ -112,7 +133,7 @@ def test_in_each_layout_another_variant_is_best() -> None:
     assert (found[FIRST].median_us, found[FIRST].conversion_us) == (3.0, 2.0)
     only_last = bests(measured("a", last))
     assert not isinstance(only_last, str)
-    assert [best.median_us for best in only_last] == [2.0, math.inf, 2.0]
+    assert [best.median_us for best in only_last] == [2.0, math.inf, 2.0, 2.0]
 
 
 def test_a_variant_without_layout_conversions_is_the_same_in_both_layouts() -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from benanza_analyzer.attainable import attainable_us
 from benanza_analyzer.blocks import Blocks
 from benanza_analyzer.critical_path import critical_path
-from benanza_analyzer.measurements import WHICHEVER, Measurements
+from benanza_analyzer.measurements import BY_LIBRARY, WHICHEVER, Measurements
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.models.compiled_model import CompiledModel, Counted
 from benanza_analyzer.plan import CoverPlan
@@ -72,7 +72,8 @@ def lower_bound(
     lacking = np.flatnonzero(is_counted & ~known)
     cover = blocks.numbers[blocks.ordered(known & (blocks.numbers != NOTHING))].tolist()
     # In another layout a layer is another measurement, if its time depends on the layout.
-    times = np.where(measurements.alike(blocks.numbers), WHICHEVER, plan.layouts), blocks.numbers
+    alike = measurements.alike(blocks.numbers) & (plan.layouts != BY_LIBRARY)
+    times = np.where(alike, WHICHEVER, plan.layouts), blocks.numbers
     iqr_us = measurements.iqr_us[times]
     taken = np.ravel_multi_index(times, measurements.iqr_us.shape)
     measured = tuple(np.flatnonzero(is_counted & known).tolist())

@@ -79,7 +79,7 @@ class Covered(NamedTuple):
     """The calls that a bound adds up, in topological order.
 
     Each block has the positions of its layers, and its layout as a place in
-    `measurements.LAYOUTS`. `conversion_us` is the time of the layout conversions in the bound,
+    `measurements.SELECTIONS`. `conversion_us` is the time of the layout conversions in the bound,
     `interleaved_conversion_us` that in the attainable estimate.
     """
 
@@ -216,8 +216,10 @@ class Analyzer:
     def _bounds(self, platform: Platform, model: CompiledModel) -> list[Bound]:
         """The model's bounds on the platform, in the order of `KINDS`."""
         paper = self._bounds_under("paper", platform, model)
-        # Layout conversions count under `full` only.
-        same = model.paper is model.full and not platform.measurements.layouts_matter
+        # Layout conversions and generated kernels count under `full` only.
+        measurements = platform.measurements
+        matter = measurements.layouts_matter or measurements.generated_matter
+        same = model.paper is model.full and not matter
         return paper + (paper if same else self._bounds_under("full", platform, model))
 
     def _bounds_under(

@@ -1,7 +1,7 @@
 """Each layer's best times on one system at one precision, or the reason why it has none.
 
 Layers are identified by their numbers in the `Catalogue`. Many are faster in one layout of feature
-maps than in the other.
+maps than in the other, or by a generated kernel than by any library's.
 """
 
 import math
@@ -14,14 +14,16 @@ import numpy.typing as npt
 
 from benanza_schemas.events import NOTHING_TRIED, ImageLayout, LayerMeasured, Variant
 from benanza_schemas.times import has_warm_time
-from benanza_schemas.vocabulary import CacheState
+from benanza_schemas.vocabulary import GENERATED, CacheState
 
 NOT_MEASURED = "not measured yet on this system"
+NO_LIBRARY_RUNS_IT = "only generated kernels run it here, no call of cuDNN or cuBLAS"
 MAX_REASON = 8192
 
-WHICHEVER, FIRST, LAST = LAYOUTS = range(3)
-"""The layout of the feature maps that a layer reads and writes: whichever is faster; channels
-first; channels last, all of them or those of a block."""
+WHICHEVER, FIRST, LAST, BY_LIBRARY = SELECTIONS = range(4)
+"""The variants of which the best is taken: all; those whose feature maps have channels first;
+those with channels last, all of them or those of a block; those of a library, which generated
+kernels are not, in whichever layout."""
 
 BLOCKED: ImageLayout = "NCHWc"
 """Blocks of channels, the channels of a block last: ONNX Runtime's layout on CPUs."""
@@ -58,7 +60,7 @@ UNTIMED = Best(math.inf, math.inf)
 
 
 def bests(event: LayerMeasured) -> Sequence[Best] | str:
-    """For each of `LAYOUTS` the best variant that has a warm time in that layout, `UNTIMED` where
+    """For each of `SELECTIONS` the best of its variants that has a warm time, `UNTIMED` where
     there is none; or, if there is no warm time at all, the reason.
 
     The best has the least median, and of equal medians the smaller spread.
@@ -67,46 +69,49 @@ def bests(event: LayerMeasured) -> Sequence[Best] | str:
     if not times:
         return _failure(event)
     return [
-        min((_best(event, each) for each in times if _keeps(each, layout)), default=UNTIMED)
-        for layout in range(len(LAYOUTS))
+        min((_best(event, each) for each in times if _selects(selection, each)), default=UNTIMED)
+        for selection in SELECTIONS
     ]
 
 
-def fastest(events: Iterable[LayerMeasured], layout: int) -> tuple[Best, Variant] | None:
-    """The best variant in one of `LAYOUTS` over all measurements of a layer, with its times; None
-    if there is none.
+def fastest(events: Iterable[LayerMeasured], selection: int) -> tuple[Best, Variant] | None:
+    """The best variant of one of `SELECTIONS` over all measurements of a layer, with its times;
+    None if there is none.
     """
     found = (
         (_best(event, each), each)
         for event in events
         for each in _times(event)
-        if _keeps(each, layout)
+        if _selects(selection, each)
     )
     return min(found, key=lambda each: each[0], default=None)
 
 
 def _times(event: LayerMeasured) -> Iterable[Variant]:
-    """The variant with the best warm time for each layout and time of layout conversions.
+    """The variant with the best warm time for each layout and time of layout conversions, of the
+    libraries' and of the generated ones.
 
     Pruned variants are left out: their layout conversions were not measured.
     """
-    winners: dict[tuple[str, float | None], Variant] = {}
+    winners: dict[tuple[str, float | None, bool], Variant] = {}
     for variant in event.variants:
         if has_warm_time(variant):
-            wants = variant.layout, variant.layout_change_us
+            wants = variant.layout, variant.layout_change_us, variant.library == GENERATED
             known = winners.get(wants)
             if known is None or _time(variant) < _time(known):
                 winners[wants] = variant
     return winners.values()
 
 
-def _keeps(variant: Variant, layout: int) -> bool:
-    """Whether the variant needs no layout conversion where feature maps are in this layout."""
-    return (
-        layout == WHICHEVER
-        or not variant.layout_change_us
-        or layout_of(variant) in (WHICHEVER, layout)
-    )
+def _selects(selection: int, variant: Variant) -> bool:
+    """Whether one of `SELECTIONS` takes the variant; that of a layout takes those that need no
+    layout conversion there.
+    """
+    if selection == WHICHEVER:
+        return True
+    if selection == BY_LIBRARY:
+        return variant.library != GENERATED
+    return not variant.layout_change_us or layout_of(variant) in (WHICHEVER, selection)
 
 
 def _best(event: LayerMeasured, variant: Variant) -> Best:
@@ -135,7 +140,7 @@ def _best(event: LayerMeasured, variant: Variant) -> Best:
 
 
 def layout_of(variant: Variant) -> int:
-    """The layout of the feature maps that a variant reads and writes, as a place in `LAYOUTS`."""
+    """The layout of the feature maps that a variant reads and writes, as one of `SELECTIONS`."""
     name = variant.layout
     if name == BLOCKED or (len(name) > 2 and name.startswith("N") and name.endswith("C")):
         return LAST
@@ -188,16 +193,18 @@ class Measurements:
     Several measurements of one layer are joined, and their order doesn't matter: the best time
     counts, or, if there is none, the newest failure.
 
-    The arrays hold the fields of `Best`: a row for each of `LAYOUTS`, infinite where there is no
-    time, and zero at `NOTHING`. They are as long as the catalogue was at the last call of `reach`,
-    or longer. `layouts_matter` says whether any layer's rows differ. `names` are those of
-    `LAYOUTS` on this system.
+    The arrays hold the fields of `Best`: a row for each of `SELECTIONS`, infinite where there is
+    no time, and zero at `NOTHING`. They are as long as the catalogue was at the last call of
+    `reach`, or longer. `layouts_matter` says whether any layer's rows for the two layouts differ,
+    `generated_matter` whether any layer is faster by a generated kernel. `names` are those of the
+    layouts on this system.
     """
 
     def __init__(self) -> None:
-        self._bests = np.zeros((len(LAYOUTS), len(Best._fields), 1))
+        self._bests = np.zeros((len(SELECTIONS), len(Best._fields), 1))
         self.names: tuple[ImageLayout, ...] = ("", "NCHW", "NHWC")
         self.layouts_matter = False
+        self.generated_matter = False
         self._failures: dict[int, tuple[datetime, str]] = {}
 
     def name_layouts(self, event: LayerMeasured) -> None:
@@ -206,12 +213,12 @@ class Measurements:
             self.names = (*self.names[:LAST], BLOCKED)
 
     def of(self, field: str) -> npt.NDArray[np.float64]:
-        """The values of a field of `Best`, as an array over layouts and numbers."""
+        """The values of a field of `Best`, as an array over selections and numbers."""
         return self._bests[:, Best._fields.index(field)]
 
     @property
     def median_us(self) -> npt.NDArray[np.float64]:
-        """The best times in microseconds, as an array over layouts and numbers."""
+        """The best times in microseconds, as an array over selections and numbers."""
         return self.of("median_us")
 
     @property
@@ -224,7 +231,7 @@ class Measurements:
         known = self._bests.shape[2]
         if size > known:
             more = np.array(UNTIMED)[:, None].repeat(max(size, 2 * known) - known, axis=1)
-            self._bests = np.concatenate((self._bests, [more] * len(LAYOUTS)), axis=2)
+            self._bests = np.concatenate((self._bests, [more] * len(SELECTIONS)), axis=2)
 
     def add(self, number: int, outcome: Sequence[Best] | str, measured_at: datetime) -> bool:
         """Adds an outcome as `bests` returns it, and returns whether it changed anything.
@@ -242,12 +249,13 @@ class Measurements:
             return known is None or known[1] != outcome
         self._failures.pop(number, None)
         changed = False
-        for layout, best in enumerate(outcome):
-            before = self._best(layout, number)
+        for selection, best in enumerate(outcome):
+            before = self._best(selection, number)
             joined = _joined(before, best)
             changed |= joined != before
-            self._bests[layout, :, number] = joined
+            self._bests[selection, :, number] = joined
         self.layouts_matter |= self._best(FIRST, number) != self._best(LAST, number)
+        self.generated_matter |= self._best(WHICHEVER, number) != self._best(BY_LIBRARY, number)
         return changed
 
     def alike(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
@@ -257,10 +265,12 @@ class Measurements:
         first, last = self._bests[FIRST][:, numbers], self._bests[LAST][:, numbers]
         return np.asarray((first == last).all(axis=0))
 
-    def _best(self, layout: int, number: int) -> Best:
-        return Best(*self._bests[layout, :, number].tolist())
+    def _best(self, selection: int, number: int) -> Best:
+        return Best(*self._bests[selection, :, number].tolist())
 
     def why_missing(self, number: int) -> str:
-        """The reason that a layer without a time has none."""
+        """The reason that a layer has no time, or none of a library's."""
+        if math.isfinite(self.median_us[WHICHEVER, number]):
+            return NO_LIBRARY_RUNS_IT
         _, reason = self._failures.get(number, (None, NOT_MEASURED))
         return reason

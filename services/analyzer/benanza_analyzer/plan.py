@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from benanza_analyzer.blocks import Blocks, cheapest_blocks
 from benanza_analyzer.layouts import channels_last, conversions_us
-from benanza_analyzer.measurements import FIRST, LAST, WHICHEVER, Measurements
+from benanza_analyzer.measurements import BY_LIBRARY, FIRST, LAST, WHICHEVER, Measurements
 from benanza_analyzer.models.catalogue import NOTHING
 from benanza_analyzer.models.compiled_model import CompiledModel, Counted
 from benanza_analyzer.models.contraction import Positions
@@ -26,7 +26,7 @@ DEAREST_US = 1e6
 class CoverPlan(NamedTuple):
     """A cover with a layout for each block. All arrays have a value for each position.
 
-    `layouts` are places in `LAYOUTS`. `times_us` holds each block's time at its last position,
+    `layouts` are places in `SELECTIONS`. `times_us` holds each block's time at its last position,
     zero where the time isn't `known`. `conversion_us` holds the time of the layout conversions
     that a block causes, once for all its readers; `interleaved_conversion_us` holds the same with
     calls interleaved. `apart` says which blocks read no feature maps: what they read lies in ONNX's
@@ -83,7 +83,7 @@ class CoverPlan(NamedTuple):
         medians_us = measurements.median_us[:, self.blocks.numbers]
         minds = self.known & (medians_us[FIRST] != medians_us[LAST])
         minding = self.layouts[minds]
-        if np.isinf(medians_us[LAST, minds]).all() or (minding == WHICHEVER).any():
+        if np.isinf(medians_us[LAST, minds]).all() or not np.isin(minding, (FIRST, LAST)).all():
             return measurements.names[WHICHEVER]
         return measurements.names[
             LAST if 2 * np.count_nonzero(minding == LAST) > minding.size else FIRST
@@ -96,13 +96,18 @@ def cheapest_plans(
     """The plans for the bounds without fusion and with it: those with the fewest layers missing,
     and of these the fastest. The measurements must reach as far as the catalogue.
 
-    Where layouts matter and data movement counts, several covers are tried. With fusion, the
+    `paper` takes the libraries' times only. Where layouts matter and data movement counts, several
+    covers are tried. With fusion, the
     covers without groups are tried as well: around a group, layout conversions may take longer
     than the group saves.
     """
     counted = model.counted(accounting)
     if accounting == "paper" or not _minds(counted, measurements):
-        return _free(model, counted, False, measurements), _free(model, counted, True, measurements)
+        taken = BY_LIBRARY if accounting == "paper" else WHICHEVER
+        return (
+            _free(taken, model, counted, False, measurements),
+            _free(taken, model, counted, True, measurements),
+        )
     alone = _laid_out(model, counted, False, measurements)
     grouped = _laid_out(model, counted, True, measurements) if counted.components else []
     return _cheapest(alone), _cheapest(grouped + alone)
@@ -138,12 +143,12 @@ def _minds(counted: Counted, measurements: Measurements) -> bool:
 
 
 def _free(
-    model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
+    taken: int, model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
 ) -> CoverPlan:
-    """The cheapest cover, as if layout conversions took no time."""
-    medians_us = measurements.median_us[WHICHEVER]
+    """The cheapest cover by the times of this selection, as if layout conversions took no time."""
+    medians_us = measurements.median_us[taken]
     blocks = cheapest_blocks(model, counted, fusion, medians_us[counted.block_numbers])
-    layouts = np.full(len(blocks.numbers), WHICHEVER, np.intp)
+    layouts = np.full(len(blocks.numbers), taken, np.intp)
     nothing = np.zeros(len(layouts))
     return _plan(blocks, layouts, medians_us[blocks.numbers], nothing, nothing)
 

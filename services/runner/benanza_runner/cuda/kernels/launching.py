@@ -6,8 +6,9 @@ from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.elements import IN_MEMORY
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
+from benanza_schemas.vocabulary import GENERATED
 
-LIBRARY = "cupy"
+LIBRARY = GENERATED
 
 MOST_ELEMENTS = 2**31
 """Kernels count elements with 32 bits, so they take fewer than this."""

@@ -226,16 +226,20 @@ def integer_product(call: IntegerProduct, operands: Mapping[str, Array]) -> Arra
 
 
 def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:
-    a = operands["a"].reshape(
-        call.rounds, -1, *((call.k, call.m) if call.a_transposed else (call.m, call.k))
-    )
-    b = operands["b"].reshape(
-        call.batch, *((call.n, call.k) if call.b_transposed else (call.k, call.n))
-    )
-    assert a.shape[1] == (1 if call.a_repeated else call.batch)
+    def matrices(name: str, rounds: int, batch: int, rows: int, columns: int) -> Array:
+        if name in call.side_by_side:
+            return operands[name].reshape(rounds, rows, batch, columns).swapaxes(1, 2)
+        return operands[name].reshape(rounds, batch, rows, columns)
+
+    of_a = (call.k, call.m) if call.a_transposed else (call.m, call.k)
+    of_b = (call.n, call.k) if call.b_transposed else (call.k, call.n)
+    a = matrices("a", call.rounds, 1 if call.a_repeated else call.batch, *of_a)
+    b = matrices("b", call.rounds if call.b_by_round else 1, call.batch, *of_b)
     a = a.swapaxes(2, 3) if call.a_transposed else a
-    b = b.swapaxes(1, 2) if call.b_transposed else b
-    return finished(call, (call.alpha * a @ b).reshape(call.output), operands)
+    b = b.swapaxes(2, 3) if call.b_transposed else b
+    found = call.alpha * a @ b
+    found = found.swapaxes(1, 2) if "result" in call.side_by_side else found
+    return finished(call, found.reshape(call.output), operands)
 
 
 def merged_product(call: MergedProduct, operands: Mapping[str, Array]) -> list[Array]:

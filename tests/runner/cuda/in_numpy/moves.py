@@ -73,6 +73,8 @@ def resizing(call: Resizing, given: Array) -> Array:
             x = _coordinate(call, at, axis)
             if call.mode == "nearest":
                 shares[at, min(max(int(_rounded(call.rounding, x)), 0), size - 1)] = 1
+            elif call.mode == "cubic":
+                shares[at] = _cubic(call, x, size)
             else:
                 x = min(max(x, 0.0), size - 1.0)
                 low = min(int(x), size - 1)
@@ -80,6 +82,19 @@ def resizing(call: Resizing, given: Array) -> Array:
                 shares[at, min(low + 1, size - 1)] += x - low
         result = np.moveaxis(np.tensordot(shares, result, (1, axis)), 0, axis)
     return result
+
+
+def _cubic(call: Resizing, x: float, size: int) -> Array:
+    """The shares of places on an axis; those outside are the edge's."""
+    found = np.zeros(size)
+    a = call.steepness
+    for place in range(int(np.floor(x)) - 1, int(np.floor(x)) + 3):
+        t = abs(x - place)
+        outer = a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a
+        weight = (a + 2) * t**3 - (a + 3) * t**2 + 1 if t <= 1 else outer
+        if 0 <= place < size or not call.only_inside:
+            found[min(max(place, 0), size - 1)] += weight
+    return found / found.sum()
 
 
 def _coordinate(call: Resizing, at: int, axis: int) -> float:

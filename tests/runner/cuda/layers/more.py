@@ -221,7 +221,7 @@ RESIZES = {
     f"resize {mode} {coordinates} to {size}": make(
         size, mode=mode, coordinate_transformation_mode=coordinates
     )
-    for mode in ("nearest", "linear")
+    for mode in ("nearest", "linear", "cubic")
     for coordinates in ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
     for make, size in ((resized, 18), (resized_to, 14))
 } | {
@@ -230,6 +230,9 @@ RESIZES = {
     )
     for rounding in ("floor", "ceil", "round_prefer_ceil")
 } | {
+    "resize by cubics of the inside": resized(
+        27, mode="cubic", cubic_coeff_a=-0.5, exclude_outside=1
+    ),
     "resize symmetrically": resized_to(
         14, mode="linear", coordinate_transformation_mode="half_pixel_symmetric"
     ),

@@ -224,6 +224,29 @@ PRODUCTS: dict[str, Layer] = {
     "einsum of columns": layer(
         "Einsum", (floats(2, 16, 5), floats(2, 16, 8)), floats(2, 5, 8), equation="bki,bkj->bij"
     ),
+    "einsum of heads side by side": layer(
+        "Einsum", (floats(1, 5, 3, 16), floats(1, 7, 3, 16)), floats(1, 3, 5, 7),
+        equation="bihd,bjhd->bhij",
+    ),
+    "einsum of heads side by side in a batch": layer(
+        "Einsum", (floats(2, 5, 3, 16), floats(2, 7, 3, 16)), floats(2, 3, 5, 7),
+        equation="bihd,bjhd->bhij",
+    ),
+    "einsum to heads side by side": layer(
+        "Einsum", (floats(2, 3, 5, 8), floats(2, 8, 3, 16)), floats(2, 5, 3, 16),
+        equation="bhij,bjhd->bihd",
+    ),
+    "einsum of blocks": layer(
+        "Einsum", (floats(6, 4, 8), weights(4, 8, 16)), floats(6, 4, 16), equation="bgi,gio->bgo",
+    ),
+    "einsum of rows with their own": layer(
+        "Einsum", (floats(2, 3, 5, 4, 8), weights(5, 7, 8)), floats(2, 3, 5, 4, 7),
+        equation="byhwc,hkc->byhwk",
+    ),
+    "einsum of columns with their own": layer(
+        "Einsum", (floats(2, 3, 5, 4, 8), floats(4, 7, 8)), floats(2, 3, 5, 4, 7),
+        equation="byhwc,wkc->byhwk",
+    ),
     "einsum of an order": layer(
         "Einsum", (floats(3, 5, 16),), floats(16, 3, 5), equation="abc -> cab"
     ),

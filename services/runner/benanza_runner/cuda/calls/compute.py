@@ -74,9 +74,11 @@ class Product(msgspec.Struct, frozen=True):
 
     Operands: `a` is m×k, or k×m if `a_transposed`; `b` is k×n, or n×k if `b_transposed`; `bias` and
     PRelu's `slope` have n elements; `residual` is m×n. If `a_repeated`, there is one `a` for all
-    pairs. All is done in so many `rounds`, each with its own `a`, `residual` and result, and with
-    the same `b`. If `b` is a weight (`b_constant`), the library may keep it transposed or not.
-    `output` is the shape that the layer gives the result.
+    pairs. Matrices follow each other, but those of the operands in `side_by_side` (of `a`, `b`,
+    `result`, which means `residual` too) take turns row by row. All is done in so many `rounds`,
+    each with its own `a`, `residual` and result, and with the same `b` unless `b_by_round`. If `b`
+    is a weight (`b_constant`), the library may keep it transposed or not. `output` is the shape
+    that the layer gives the result.
     """
 
     output: Shape
@@ -87,7 +89,9 @@ class Product(msgspec.Struct, frozen=True):
     a_transposed: bool = False
     b_transposed: bool = False
     a_repeated: bool = False
+    side_by_side: tuple[str, ...] = ()
     rounds: int = 1
+    b_by_round: bool = False
     b_constant: bool = False
     alpha: float = 1.0
     beta: float = 1.0

@@ -128,8 +128,9 @@ class Padding(msgspec.Struct, frozen=True):
 class Resizing(msgspec.Struct, frozen=True):
     """The operand `input` in another size, with a factor for each axis in `scales`.
 
-    `mode` is `nearest` or `linear`; `coordinates` and `rounding` are ONNX's
-    `coordinate_transformation_mode` and `nearest_mode`.
+    `mode` is `nearest`, `linear` or `cubic`; `coordinates`, `rounding`, `steepness` and
+    `only_inside` are ONNX's `coordinate_transformation_mode`, `nearest_mode`, `cubic_coeff_a` and
+    `exclude_outside`; the last two are for `cubic` only.
     """
 
     input: Shape
@@ -138,4 +139,6 @@ class Resizing(msgspec.Struct, frozen=True):
     mode: str
     coordinates: str
     rounding: str
+    steepness: float = 0.0
+    only_inside: bool = False
     element: str = ""

@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 import cupy
+import msgspec
 import numpy as np
 
 from benanza_runner.cuda.calls import Padding, Resizing
@@ -56,8 +57,8 @@ def _candidates(
     else:
         axes = joined(call.output, call.input, call.scales, 1, order)
         resized = tuple(out != size or scale != 1 for out, size, scale in axes)
-        how = call.mode, call.coordinates, call.rounding
-        kernel = _resizing(workspace.precision, call.element, resized, *how)
+        how = msgspec.structs.replace(call, input=(), output=(), scales=())
+        kernel = _resizing(workspace.precision, resized, how)
         extra = tuple(np.float32(scale) for *_, scale in axes)
         what = "resizing"
     steps = [prod(size for _, size, _ in axes[at + 1 :]) for at in range(len(axes))]
@@ -133,16 +134,31 @@ ROUNDINGS = {
 }
 
 
+TAPS = {
+    "linear": "{1.0f - t, t}",
+    "cubic": "{outer(A, 1.0f + t), inner(A, t), inner(A, 1.0f - t), outer(A, 2.0f - t)}",
+}
+"""The weights of neighbouring elements, at `t` after one that has so many of them before it."""
+
+BEFORE = {"linear": 0, "cubic": 1}
+
+CUBIC = """
+__device__ __forceinline__ float inner(float a, float t) {
+  return ((a + 2.0f) * t - (a + 3.0f)) * t * t + 1.0f;
+}
+__device__ __forceinline__ float outer(float a, float t) {
+  return ((a * t - 5.0f * a) * t + 8.0f * a) * t - 4.0f * a;
+}
+"""
+"""Both parts of the cubic convolution kernel (R. Keys, "Cubic convolution interpolation for digital
+image processing", 1981)."""
+
+
 @cache
-def _resizing(
-    precision: Precision,
-    element: str,
-    resized: tuple[bool, ...],
-    mode: str,
-    coordinates: str,
-    rounding: str,
-) -> Any:
-    """A kernel in which each resized axis has one place in the input, or two with a weight each."""
+def _resizing(precision: Precision, resized: tuple[bool, ...], how: Resizing) -> Any:
+    """A kernel in which each resized axis has one place in the input, or several with a weight
+    each. `how` has no sizes and no scales.
+    """
     rank = len(resized)
     scales = "".join(f", float f{at}" for at in range(rank))
     lines = []
@@ -150,27 +166,26 @@ def _resizing(
         lines.append(f"c = rest % o{at}; rest /= o{at};")
         if not resized[at]:
             lines.append(f"place += (long long)c * s{at};")
-        elif mode == "nearest":
-            lines.append(f"x = {COORDINATES[coordinates].format(at)};")
-            chosen = f"min(max((int){ROUNDINGS[rounding]}, 0), n{at} - 1)"
+        elif how.mode == "nearest":
+            lines.append(f"x = {COORDINATES[how.coordinates].format(at)};")
+            chosen = f"min(max((int){ROUNDINGS[how.rounding]}, 0), n{at} - 1)"
             lines.append(f"place += (long long){chosen} * s{at};")
         else:
-            lines.append(f"x = {COORDINATES[coordinates].format(at)};")
-            lines.append(f"x = fminf(fmaxf(x, 0.0f), n{at} - 1.0f);")
-            lines.append(f"const int low{at} = min((int)x, n{at} - 1);")
-            lines.append(f"const int high{at} = min(low{at} + 1, n{at} - 1);")
-            lines.append(f"const float w{at} = x - low{at};")
-    taps = [at for at in range(rank) if resized[at] and mode == "linear"]
+            lines.append(f"x = {COORDINATES[how.coordinates].format(at)};")
+            lines += _weights(how, at)
+    taps = [at for at in range(rank) if resized[at] and how.mode != "nearest"]
     if taps:
-        lines += ["float sum = 0.0f;", *_taps(taps)]
+        lines += ["float sum = 0.0f;", *_sum(how, taps)]
     found = "write(sum)" if taps else "p[place]"
     body = "\n  ".join(lines)
-    source = f"""{preamble(precision, element)}
+    source = f"""{preamble(precision, how.element)}
+#define A {how.steepness}f
+{CUBIC}
 extern "C" __global__ void resize({_parameters(rank)}{scales}) {{
   const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= total) return;
   int rest = at, c;
-  float x = 0.0f;
+  float x = 0.0f, t;
   long long place = 0;
   {body}
   q[at] = {found};
@@ -179,13 +194,33 @@ extern "C" __global__ void resize({_parameters(rank)}{scales}) {{
     return cupy.RawKernel(source, "resize")
 
 
-def _taps(axes: list[int]) -> list[str]:
-    """Statements that add up the corners of a cell, each times the product of its weights."""
-    lines = []
-    for corner in range(1 << len(axes)):
-        upper = [bool(corner >> bit & 1) for bit in range(len(axes))]
-        sides = list(zip(axes, upper, strict=True))
-        weight = " * ".join(f"w{at}" if up else f"(1.0f - w{at})" for at, up in sides)
-        where = "".join(f" + (long long){'high' if up else 'low'}{at} * s{at}" for at, up in sides)
-        lines.append(f"sum += {weight} * read(p[place{where}]);")
+def _count(how: Resizing) -> int:
+    """The number of elements on an axis that one follows from."""
+    return 2 * BEFORE[how.mode] + 2
+
+
+def _weights(how: Resizing, at: int) -> list[str]:
+    """Statements for the weights on an axis, and for the place of the first."""
+    lines = [f"x = fminf(fmaxf(x, 0.0f), n{at} - 1.0f);"] if how.mode == "linear" else []
+    lines.append(f"t = x - floorf(x); const int first{at} = (int)floorf(x) - {BEFORE[how.mode]};")
+    lines.append(f"float w{at}[] = {TAPS[how.mode]};")
+    if how.only_inside:
+        count = _count(how)
+        inside = f"first{at} + i >= 0 && first{at} + i < n{at}"
+        lines.append(f"for (int i = 0; i < {count}; i++) if (!({inside})) w{at}[i] = 0.0f;")
+        total = " + ".join(f"w{at}[{i}]" for i in range(count))
+        lines.append(f"t = {total};")
+        lines.append(f"for (int i = 0; i < {count}; i++) w{at}[i] /= t;")
     return lines
+
+
+def _sum(how: Resizing, axes: list[int]) -> list[str]:
+    """Statements that add up the neighbours, each times its weights."""
+    loops = [
+        f"#pragma unroll\n  for (int i{at} = 0; i{at} < {_count(how)}; i{at}++)" for at in axes
+    ]
+    weight = " * ".join(f"w{at}[i{at}]" for at in axes)
+    where = "".join(
+        f" + (long long)min(max(first{at} + i{at}, 0), n{at} - 1) * s{at}" for at in axes
+    )
+    return [*loops, f"  sum += {weight} * read(p[place{where}]);"]

@@ -128,6 +128,7 @@ def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, De
             n=call.output[1] // call.groups,
             k=call.filter[1],
             b_transposed=True,
+            side_by_side=("a", "result"),
             b_constant=True,
             bias=call.bias,
             residual=call.residual,
@@ -202,15 +203,11 @@ def is_product(call: Convolution) -> bool:
 
 
 class _FloatProblem:
-    """Descriptors of a product on given memory.
-
-    The matrices of a batch are groups of a convolution if the call is one; then they share rows.
-    """
+    """Descriptors of a product on given memory."""
 
     def __init__(
         self, handle: int, workspace: Workspace, call: Product, operands: dict[str, DeviceTensor]
     ) -> None:
-        side_by_side = isinstance(workspace.call, Convolution)
         self._handle = handle
         self._workspace = workspace
         self._call = call
@@ -225,11 +222,9 @@ class _FloatProblem:
         a_shape = (call.k, call.m) if not call.a_transposed else (call.m, call.k)
         b_shape = (call.n, call.k) if not call.b_transposed else (call.k, call.n)
         # By column: what has k columns in a row of memory is a matrix of k rows.
-        between = call.batch if side_by_side else 1
-        a_step, d_step = (call.k, call.n) if side_by_side else (call.m * call.k, call.m * call.n)
-        self._a = self._matrix(*a_shape, a_shape[0] * between, 0 if call.a_repeated else a_step)
-        self._b = self._matrix(*b_shape, b_shape[0], call.k * call.n)
-        self._d = self._matrix(call.n, call.m, call.n * between, d_step)
+        self._a = self._matrix("a", *a_shape)
+        self._b = self._matrix("b", *b_shape)
+        self._d = self._matrix("result", call.n, call.m)
 
     def _describe(self) -> None:
         attribute = cublasLt.MatmulDescAttribute
@@ -252,13 +247,19 @@ class _FloatProblem:
         data = np.array([value])
         cublasLt.matmul_desc_set_attribute(self._what, attribute, data.ctypes.data, data.nbytes)
 
-    def _matrix(self, rows: int, columns: int, leading: int, step: int) -> int:
+    def _matrix(self, name: str, rows: int, columns: int) -> int:
+        """The layout of an operand, of so many rows by column."""
+        call = self._call
+        side_by_side = name in call.side_by_side
+        leading, step = (rows * call.batch, rows) if side_by_side else (rows, rows * columns)
+        if name == "a" and call.a_repeated:
+            step = 0
         layout = int(cublasLt.matrix_layout_create(self._type, rows, columns, leading))
         self._layouts.append(layout)
-        if self._call.batch > 1:
+        if call.batch > 1:
             attribute = cublasLt.MatrixLayoutAttribute
             for kind, value in (
-                (attribute.BATCH_COUNT, np.int32(self._call.batch)),
+                (attribute.BATCH_COUNT, np.int32(call.batch)),
                 (attribute.STRIDED_BATCH_OFFSET, np.int64(step)),
             ):
                 data = np.array([value])
@@ -278,6 +279,7 @@ class _FloatProblem:
         added, written = operands.get("residual", result).pointer, result.pointer
         call, size_of_one = self._call, result.element_bytes
         a_step = call.batch * call.m * call.k * size_of_one
+        b_step = call.batch * call.k * call.n * size_of_one if call.b_by_round else 0
         d_step = call.batch * call.m * call.n * size_of_one
         scratch = 0
 
@@ -293,7 +295,7 @@ class _FloatProblem:
                     self._handle,
                     self._what,
                     self._alpha.ctypes.data,
-                    b,
+                    b + each * b_step,
                     self._b,
                     a + each * a_step,
                     self._a,

@@ -78,7 +78,7 @@ class CudnnGraph:
                 result = workspace.result(call.output, order)
                 build = _convolution(workspace, call, order, result)
                 yield from self._planned(workspace, layout, result, build)
-        elif isinstance(call, Product) and call.activation not in FUSED_BY_CUBLASLT:
+        elif isinstance(call, Product) and not _is_for_cublaslt(call):
             result = workspace.result(call.output)
             yield from self._planned(workspace, "", result, _product(workspace, call, result))
         elif isinstance(call, Attention):
@@ -264,24 +264,40 @@ def _prepared(graph: _Graph, ir: Any, workspace: Workspace, call: Convolution, x
     return value.set_data_type(TYPES[workspace.precision])
 
 
+def _is_for_cublaslt(call: Product) -> bool:
+    """Whether cuBLASLt runs a product as one kernel."""
+    return call.activation in FUSED_BY_CUBLASLT and call.rounds == 1
+
+
 def _product(workspace: Workspace, call: Product, result: DeviceTensor) -> Build:
+    def matrices(name: str, rows: int, columns: int, transposed: bool) -> tuple[Shape, Shape]:
+        """Shape and strides of an operand: rounds, if there are several; pairs, rows, columns."""
+        rounds = 1 if name == "b" and not call.b_by_round else call.rounds
+        batch = 1 if name == "a" and call.a_repeated else call.batch
+        length = rows if transposed else columns
+        line, step = length, rows * columns
+        if name in call.side_by_side:
+            line, step = batch * length, length
+        shape = rounds, batch, rows, columns
+        steps = batch * rows * columns, step, *((1, line) if transposed else (line, 1))
+        return (shape, steps) if call.rounds > 1 else (shape[1:], steps[1:])
+
     def build(graph: _Graph, ir: Any) -> Built:
-        if call.alpha != 1 or call.beta != 1 or call.rounds != 1:
-            raise UnsupportedError("its graphs take no factors, and multiply only once")
+        if call.alpha != 1 or call.beta != 1:
+            raise UnsupportedError("its graphs take no factors")
         m, n, k = call.m, call.n, call.k
-        a_steps = (m * k, 1, m) if call.a_transposed else (m * k, k, 1)
-        b_steps = (k * n, 1, k) if call.b_transposed else (k * n, n, 1)
-        a_count = 1 if call.a_repeated else call.batch
+        a, b = matrices("a", m, k, call.a_transposed), matrices("b", k, n, call.b_transposed)
         value = ir.matmul(
-            graph.tensor(workspace.operand("a").pointer, (a_count, m, k), a_steps),
-            graph.tensor(workspace.operand("b").pointer, (call.batch, k, n), b_steps),
+            graph.tensor(workspace.operand("a").pointer, *a),
+            graph.tensor(workspace.operand("b").pointer, *b),
         )
-        shape, steps = (call.batch, m, n), (m * n, n, 1)
+        shape, steps = matrices("result", m, n, False)
         if call.residual:
             value = ir.add(value, graph.tensor(workspace.operand("residual").pointer, shape, steps))
 
         def by_column(name: str) -> Any:
-            return graph.tensor(workspace.operand(name).pointer, (1, 1, n), (n, n, 1))
+            ones = (1,) * (len(shape) - 1)
+            return graph.tensor(workspace.operand(name).pointer, (*ones, n), (*(n,) * len(ones), 1))
 
         if call.bias:
             value = ir.add(value, by_column("bias"))

@@ -67,9 +67,9 @@ def _resizing(layer: Layer, values: Mapping[int, Array]) -> Lowering:
             ratios[axis] = scale
     if old:
         rounding = "ceil" if min(ratios) < 1 else "floor"
-    if mode == "linear" and element(x.dtype):
+    if mode != "nearest" and element(x.dtype):
         raise UnsupportedError(
-            f"{operator.op_type} of {x.dtype} in mode linear is not supported yet"
+            f"{operator.op_type} of {x.dtype} in mode {mode} is not supported yet"
         )
     call = Resizing(
         input=x.shape,
@@ -78,6 +78,8 @@ def _resizing(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         mode=mode,
         coordinates=coordinates,
         rounding=rounding if mode == "nearest" else "",
+        steepness=number(operator, "cubic_coeff_a", -0.75) if mode == "cubic" else 0.0,
+        only_inside=mode == "cubic" and integer(operator, "exclude_outside", 0) == 1,
         element=element(x.dtype),
     )
     return call, {"input": values[operator.inputs[0]]}
@@ -94,7 +96,7 @@ COORDINATES = (
 
 def _refuse(operator: Operator, mode: str, coordinates: str) -> None:
     title = operator.op_type
-    if mode not in ("nearest", "linear"):
+    if mode not in ("nearest", "linear", "cubic"):
         raise UnsupportedError(f"{title} in mode {mode} is not supported yet")
     if coordinates not in COORDINATES:
         raise UnsupportedError(f"{title} with coordinates by {coordinates} is not supported yet")

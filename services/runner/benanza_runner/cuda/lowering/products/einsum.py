@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from math import prod
+from typing import NamedTuple
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Product, View
@@ -60,16 +61,17 @@ def _product(
             raise UnsupportedError("an Einsum that repeats an axis of one is not supported yet")
     turned = bool(output) and output[-1] in terms[0] and output[-1] not in terms[1]
     order = (1, 0) if turned else (0, 1)
-    a, b = (terms[which] for which in order)
-    pairs = "".join(letter for letter in output if letter in a and letter in b)
-    m = "".join(letter for letter in output if letter in a and letter not in b)
-    n = "".join(letter for letter in output if letter in b and letter not in a)
-    k = "".join(letter for letter in a if letter in b and letter not in output)
-    a_orders, b_orders = (pairs + m + k, pairs + k + m), (pairs + k + n, pairs + n + k)
-    if output != pairs + m + n or a not in a_orders or b not in b_orders:
+    # An axis of one is anywhere.
+    a, b, written = (
+        "".join(letter for letter in term if sizes[letter] > 1)
+        for term in (terms[order[0]], terms[order[1]], output)
+    )
+    tried = (_contraction(a, b, written, count) for count in range(len(written) + 1))
+    found = next(filter(None, tried), None)
+    if found is None:
         raise UnsupportedError(f"the Einsum {','.join(terms)}->{output} is not supported yet")
-    batch, rows, columns, inner = (
-        prod(sizes[letter] for letter in part) for part in (pairs, m, n, k)
+    batch, rows, columns, inner, rounds = (
+        prod(sizes[letter] for letter in part) for part in found.parts
     )
     first, second = (operator.inputs[which] for which in order)
     call = Product(
@@ -78,8 +80,58 @@ def _product(
         m=rows,
         n=columns,
         k=inner,
-        a_transposed=a != a_orders[0],
-        b_transposed=b != b_orders[0],
+        a_transposed=found.a.transposed,
+        b_transposed=found.b.transposed,
+        side_by_side=found.side_by_side,
+        rounds=rounds,
+        b_by_round=found.b_by_round,
         b_constant=layer.tensors[second].constant,
     )
     return call, {"a": values[first], "b": values[second]}
+
+
+class _Placed(NamedTuple):
+    transposed: bool
+    side_by_side: bool
+
+
+class _Contraction(NamedTuple):
+    """`parts` are the axes of the batch, of m, n and k, and of the rounds."""
+
+    parts: tuple[str, str, str, str, str]
+    a: _Placed
+    b: _Placed
+    b_by_round: bool
+    side_by_side: tuple[str, ...]
+
+
+def _contraction(a: str, b: str, output: str, count: int) -> _Contraction | None:
+    """The product of these axes with the first `count` axes of the result as rounds."""
+    rounds = output[:count]
+    b_by_round = bool(rounds) and b.startswith(rounds)
+    if not a.startswith(rounds) or (not b_by_round and set(rounds) & set(b)):
+        return None
+    a, output = a.removeprefix(rounds), output.removeprefix(rounds)
+    b = b.removeprefix(rounds) if b_by_round else b
+    pairs = "".join(letter for letter in output if letter in a and letter in b)
+    m = "".join(letter for letter in output if letter in a and letter not in b)
+    n = "".join(letter for letter in output if letter in b and letter not in a)
+    k = "".join(letter for letter in a if letter in b and letter not in output)
+    of_a, of_b = _placed(a, pairs, m, k), _placed(b, pairs, k, n)
+    result = _placed(output, pairs, m, n)
+    if of_a is None or of_b is None or result is None or result.transposed:
+        return None
+    names = zip(("a", "b", "result"), (of_a, of_b, result), strict=True)
+    apart = tuple([name for name, where in names if where.side_by_side])
+    return _Contraction((pairs, m, n, k, rounds), of_a, of_b, b_by_round, apart)
+
+
+def _placed(term: str, pairs: str, rows: str, columns: str) -> _Placed | None:
+    """How the matrices of these axes lie in a term; None if no such matrices lie there."""
+    orders = (
+        (pairs + rows + columns, _Placed(False, False)),
+        (pairs + columns + rows, _Placed(True, False)),
+        (rows + pairs + columns, _Placed(False, True)),
+        (columns + pairs + rows, _Placed(True, True)),
+    )
+    return next((placed for order, placed in orders if order == term), None)

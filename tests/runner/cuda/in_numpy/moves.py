@@ -94,7 +94,7 @@ def _cubic(call: Resizing, x: float, size: int) -> Array:
         weight = (a + 2) * t**3 - (a + 3) * t**2 + 1 if t <= 1 else outer
         if 0 <= place < size or not call.only_inside:
             found[min(max(place, 0), size - 1)] += weight
-    return found / found.sum()
+    return np.asarray(found / found.sum())
 
 
 def _coordinate(call: Resizing, at: int, axis: int) -> float:

@@ -19,6 +19,10 @@ VIEWS = {
     "expand to the same shape": "<int64[4] s = {1, 2, 1, 6}> { y = Expand(x, s) }",
     "expand to ones": "<int64[1] s = {1}> { y = Expand(x, s) }",
     "tile once": "<int64[4] s = {1, 1, 1, 1}> { y = Tile(x, s) }",
+    "gather of the only one": "<int64 i = {-1}> { y = Gather<axis=2>(x, i) }",
+    "gather of the only one, wherever it is": "<int64[1] z = {0}>"
+    " { s = Shape(x) i = Mul(s, z) j = Gather(i, z) y = Gather<axis=0>(x, j) }",
+    "gather of all in order": "<int64[2] i = {0, -1}> { y = Gather<axis=1>(x, i) }",
     "transpose of ones": "{ y = Transpose<perm=[1,0,2,3]>(x) }",
     "transpose that keeps the order": "{ y = Transpose<perm=[0,1,2,3]>(x) }",
     "transpose of an axis of one": "{ y = Transpose<perm=[2,1,3,0]>(x) }",
@@ -52,6 +56,8 @@ MOVES = {
     "concat": "{ y = Concat<axis=1>(x, x) }",
     "split": "{ y, z = Split<axis=1, num_outputs=2>(x) }",
     "gather": "<int64[2] i = {1, 0}> { y = Gather<axis=1>(x, i) }",
+    "gather of one": "<int64 i = {1}> { y = Gather<axis=1>(x, i) }",
+    "gather of one twice": "<int64[2] i = {0, 0}> { y = Gather<axis=2>(x, i) }",
     "resize": '<float[4] s = {1, 1, 2, 1}> { y = Resize(x, "", s) }',
     "depth to space": "{ z = Concat<axis=1>(x, x) y = DepthToSpace<blocksize=2>(z) }",
 }

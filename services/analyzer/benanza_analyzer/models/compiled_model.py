@@ -20,7 +20,7 @@ from benanza_analyzer.models.model_check import check
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
 from benanza_schemas.layer import Accounting
 
-RESHAPING = frozenset(("Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
+RESHAPING = frozenset(("Flatten", "Gather", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
 """Views that may change the shape; the others only rename a value."""
 
 

@@ -1,15 +1,17 @@
 """Finds nodes that move no data: their output is their input under another shape."""
 
+from math import prod
+
 import numpy as np
 
 from benanza_ingest.resolving.fold import Array, Constants
 from benanza_ingest.resolving.graph import Node
-from benanza_schemas.layer import Layer
+from benanza_schemas.layer import Layer, Tensor
 
 _ALWAYS = frozenset("Identity Reshape Flatten Squeeze Unsqueeze Optional BitCast".split())
 _OF_ONE = frozenset(["Concat", "Sum", "Max", "Min", "Mean", "Split"])
 _CHANGING_NOTHING = frozenset(
-    "Cast CastLike Transpose Expand Tile Slice Pad Resize Upsample Dropout".split()
+    "Cast CastLike Transpose Expand Tile Slice Gather Pad Resize Upsample Dropout".split()
 )
 
 
@@ -33,6 +35,8 @@ def is_view(node: Node, layer: Layer, constants: Constants) -> bool:
         return before.dtype == after.dtype
     if op_type == "Transpose":
         return _keeps_order(node, before.shape)
+    if op_type == "Gather":
+        return _gathers_all(node, before, after, constants)
     if before.shape != after.shape:
         return False
     if op_type == "Dropout":
@@ -58,6 +62,18 @@ def _keeps_order(node: Node, shape: tuple[int, ...]) -> bool:
     order = given or list(reversed(range(len(shape))))
     moved = [axis for axis in order if shape[axis] != 1]
     return moved == sorted(moved)
+
+
+def _gathers_all(node: Node, before: Tensor, after: Tensor, constants: Constants) -> bool:
+    """Whether all elements are gathered in their order, such as the only one on an axis."""
+    if prod(before.shape) != prod(after.shape):
+        return False
+    axis = next((a.i for a in node.proto.attribute if a.name == "axis"), 0)
+    size = before.shape[axis]
+    if size == 1:
+        return True
+    places = _argument(node, 1, constants)
+    return places is not None and np.array_equal(np.ravel(places) % size, np.arange(size))
 
 
 def _is_inference(node: Node, constants: Constants) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from benanza.importing.recording import read_recording
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
-from benanza_ingest.groups import channels_last, epilogue, shuffle
+from benanza_ingest.groups import channels_last, epilogue, in_place, shuffle
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.regions import propose as regions
 from benanza_ingest.layering import costs
@@ -41,7 +41,8 @@ def test_groups_are_convex_and_chains_have_every_prefix(name: str) -> None:
         if group.rule in (shuffle.RULE, channels_last.RULE):
             assert kinds == {"view", "movement"}
         elif group.rule != regions.RULE:
-            moves = {"view", "movement"} if group.rule == attention.RULE else set()
+            has_moves = group.rule in (attention.RULE, in_place.RULE)
+            moves = {"view", "movement"} if has_moves else set()
             assert "compute" in kinds <= {"compute", *moves}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from benanza_ingest.extracted import ExtractedGroup
-from benanza_ingest.groups import channels_last, epilogue, merged, prologue, shuffle
+from benanza_ingest.groups import channels_last, epilogue, in_place, merged, prologue, shuffle
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.attention.normal_form import Form
 from benanza_ingest.groups.joining import Joiner
@@ -26,6 +26,7 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
         (shuffle.RULE, shuffle.propose(wiring)),
         (channels_last.RULE, channels_last.propose(wiring)),
         (merged.RULE, merged.propose(wiring)),
+        (in_place.RULE, in_place.propose(wiring, attended)),
         (regions.RULE, regions.propose(wiring, epilogues, attended)),
     )
     joiner = Joiner(wiring)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import (
@@ -23,6 +24,7 @@ from benanza_runner.cuda.calls import (
     Elementwise,
     Gathering,
     IntegerProduct,
+    Matrices,
     MergedProduct,
     Normalisation,
     Padding,
@@ -226,20 +228,32 @@ def integer_product(call: IntegerProduct, operands: Mapping[str, Array]) -> Arra
 
 
 def matrix_product(call: Product, operands: Mapping[str, Array]) -> Array:
-    def matrices(name: str, rounds: int, batch: int, rows: int, columns: int) -> Array:
-        if name in call.side_by_side:
-            return operands[name].reshape(rounds, rows, batch, columns).swapaxes(1, 2)
-        return operands[name].reshape(rounds, batch, rows, columns)
+    def matrices(name: str, where: Matrices, rows: int, columns: int) -> Array:
+        within = (1, where.line) if where.transposed else (where.line, 1)
+        return _strided(operands[name], call, where, (rows, columns), within)
 
-    of_a = (call.k, call.m) if call.a_transposed else (call.m, call.k)
-    of_b = (call.n, call.k) if call.b_transposed else (call.k, call.n)
-    a = matrices("a", call.rounds, 1 if call.a_repeated else call.batch, *of_a)
-    b = matrices("b", call.rounds if call.b_by_round else 1, call.batch, *of_b)
-    a = a.swapaxes(2, 3) if call.a_transposed else a
-    b = b.swapaxes(2, 3) if call.b_transposed else b
-    found = call.alpha * a @ b
-    found = found.swapaxes(1, 2) if "result" in call.side_by_side else found
-    return finished(call, found.reshape(call.output), operands)
+    a, b = matrices("a", call.a, call.m, call.k), matrices("b", call.b, call.k, call.n)
+    result = np.full(call.output, np.nan)
+    where, residual = (call.m, call.n), operands.get("residual")
+    steps = call.result.line, 1
+    before = dict(operands)
+    if residual is not None:
+        before["residual"] = _strided(residual, call, call.result, where, steps)
+    _strided(result, call, call.result, where, steps)[...] = finished(
+        call, call.alpha * a @ b, before
+    )
+    return result
+
+
+def _strided(
+    array: Array, call: Product, where: Matrices, shape: tuple[int, int], steps: tuple[int, int]
+) -> Array:
+    """The matrices of an operand by round and pair, in its own memory."""
+    flat = array.reshape(-1)
+    assert np.may_share_memory(flat, array)
+    size = flat.itemsize
+    strides = [size * step for step in (where.round, where.pair, *steps)]
+    return as_strided(flat[where.start :], (call.rounds, call.batch, *shape), strides)
 
 
 def merged_product(call: MergedProduct, operands: Mapping[str, Array]) -> list[Array]:

@@ -3,6 +3,7 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from tests.runner.cuda.layers.attention import ATTENTIONS
+from tests.runner.cuda.layers.in_place import IN_PLACE
 from tests.runner.cuda.layers.more import MORE, fixed
 from tests.runner.cuda.layers.products import PRODUCTS
 from tests.runner.cuda.layers.prologues import FOLDED
@@ -121,4 +122,5 @@ LAYERS: dict[str, Layer] = {
     **RECURRENT,
     **MERGED,
     **REGIONS,
+    **IN_PLACE,
 }

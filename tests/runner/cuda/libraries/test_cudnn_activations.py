@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Product
+from benanza_runner.cuda.calls import Matrices, Product
 from benanza_runner.cuda.libraries.cudnn_activations import activated
 from benanza_runner.cuda.lowering.products.activations import SIXTH
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -49,7 +49,8 @@ class NumpyGraph:
 
 
 def done(name: str, numbers: tuple[float, ...]) -> Array:
-    call = Product((6, 16), batch=1, m=6, n=16, k=1, activation=name, numbers=numbers)
+    a, b, result = Matrices(1), Matrices(16), Matrices(16)
+    call = Product((6, 16), 1, 6, 16, 1, a, b, result, activation=name, numbers=numbers)
     operands = {"slope": SLOPE}
     return np.asarray(activated(NumpyGraph, VALUE, call, operands.__getitem__, np.float64))
 

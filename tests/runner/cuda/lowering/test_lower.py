@@ -235,7 +235,7 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
                 (floats(3, 5, 7, 2),),
                 equation="bihd,bjhd->hijb",
             ),
-            "is not supported yet",
+            "columns one after another",
         ),
         (newest("Pad", (floats(4), longs(2)), floats(9)), "whose input 2 is computed"),
         (newest("ReduceSum", (floats(4, 0),), floats(4, 1)), "reads or writes an empty tensor"),
@@ -243,8 +243,12 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
         (newest("Softmax", (Tensor("float64", (2, 4)),), Tensor("float64", (2, 4))), "float64"),
         (newest("Sin", (longs(4),), longs(4)), "Sin of int64"),
         (
-            newest("MatMul", (floats(2, 1, 5, 8), floats(2, 3, 8, 5)), floats(2, 3, 5, 5)),
-            "along inner axes of the batch",
+            newest(
+                "MatMul",
+                (floats(2, 1, 3, 1, 5, 8), floats(4, 1, 6, 8, 5)),
+                floats(2, 4, 3, 6, 5, 5),
+            ),
+            "along more than two axes",
         ),
         (recurrent("LSTM", layout=1), "batch first"),
         (recurrent("LSTM", clip=3.0), "clips before its activations"),

@@ -69,16 +69,28 @@ class TransposedConvolution(msgspec.Struct, frozen=True):
         return self.output[1] // self.filter[1]
 
 
-class Product(msgspec.Struct, frozen=True):
-    """`activation(alpha · a · b + bias + beta · residual)` for `batch` pairs of matrices.
+class Matrices(msgspec.Struct, frozen=True):
+    """Where the matrices of an operand lie, in elements.
 
-    Operands: `a` is m×k, or k×m if `a_transposed`; `b` is k×n, or n×k if `b_transposed`; `bias` and
-    PRelu's `slope` have n elements; `residual` is m×n. If `a_repeated`, there is one `a` for all
-    pairs. Matrices follow each other, but those of the operands in `side_by_side` (of `a`, `b`,
-    `result`, which means `residual` too) take turns row by row. All is done in so many `rounds`,
-    each with its own `a`, `residual` and result, and with the same `b` unless `b_by_round`. If `b`
-    is a weight (`b_constant`), the library may keep it transposed or not. `output` is the shape
-    that the layer gives the result.
+    They begin at `start`, those of a batch one `pair` after another (zero if it is one for all),
+    those of the next round a `round` later. A matrix is lines of consecutive elements, which begin
+    one `line` after another: its rows, or its columns if `transposed`.
+    """
+
+    line: int
+    pair: int = 0
+    round: int = 0
+    start: int = 0
+    transposed: bool = False
+
+
+class Product(msgspec.Struct, frozen=True):
+    """`activation(alpha · a · b + bias + beta · residual)` for `rounds` times `batch` pairs of
+    matrices.
+
+    `a` is m×k, `b` is k×n; `bias` and PRelu's `slope` have n elements; `residual` lies as the
+    result does. If `b` is a weight (`b_constant`), the library may keep it transposed or not.
+    `output` is the shape that the layer gives the result.
     """
 
     output: Shape
@@ -86,12 +98,10 @@ class Product(msgspec.Struct, frozen=True):
     m: int
     n: int
     k: int
-    a_transposed: bool = False
-    b_transposed: bool = False
-    a_repeated: bool = False
-    side_by_side: tuple[str, ...] = ()
+    a: Matrices
+    b: Matrices
+    result: Matrices
     rounds: int = 1
-    b_by_round: bool = False
     b_constant: bool = False
     alpha: float = 1.0
     beta: float = 1.0

@@ -37,10 +37,12 @@ class RowProducts:
             return
         if not call.b_constant or call.residual or call.activation not in PATTERNS:
             return
+        if call.a.start or (call.a.transposed and call.k > 1):
+            return
         wide = WIDE_BYTES // BYTES[workspace.precision]
         width = wide if call.k % wide == 0 else 1
-        shape = (call.n, call.k) if call.b_transposed else (call.k, call.n)
-        weights = workspace.expanded("b", shape, (0, 1) if call.b_transposed else (1, 0))
+        shape = (call.n, call.k) if call.b.transposed else (call.k, call.n)
+        weights = workspace.expanded("b", shape, (0, 1) if call.b.transposed else (1, 0))
         activate = expression(call.activation, call.numbers, "sum")
         row, result = workspace.operand("a"), workspace.result(call.output)
         bias = workspace.operand("bias") if call.bias else row

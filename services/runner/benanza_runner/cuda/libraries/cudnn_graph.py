@@ -20,7 +20,14 @@ import cudnn
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.calls import Attention, Convolution, Product, Shape, TransposedConvolution
+from benanza_runner.cuda.calls import (
+    Attention,
+    Convolution,
+    Matrices,
+    Product,
+    Shape,
+    TransposedConvolution,
+)
 from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.libraries.cudnn_activations import activated
@@ -78,7 +85,7 @@ class CudnnGraph:
                 result = workspace.result(call.output, order)
                 build = _convolution(workspace, call, order, result)
                 yield from self._planned(workspace, layout, result, build)
-        elif isinstance(call, Product) and not _is_for_cublaslt(call):
+        elif isinstance(call, Product) and call.activation not in FUSED_BY_CUBLASLT:
             result = workspace.result(call.output)
             yield from self._planned(workspace, "", result, _product(workspace, call, result))
         elif isinstance(call, Attention):
@@ -264,40 +271,24 @@ def _prepared(graph: _Graph, ir: Any, workspace: Workspace, call: Convolution, x
     return value.set_data_type(TYPES[workspace.precision])
 
 
-def _is_for_cublaslt(call: Product) -> bool:
-    """Whether cuBLASLt runs a product as one kernel."""
-    return call.activation in FUSED_BY_CUBLASLT and call.rounds == 1
-
-
 def _product(workspace: Workspace, call: Product, result: DeviceTensor) -> Build:
-    def matrices(name: str, rows: int, columns: int, transposed: bool) -> tuple[Shape, Shape]:
-        """Shape and strides of an operand: rounds, if there are several; pairs, rows, columns."""
-        rounds = 1 if name == "b" and not call.b_by_round else call.rounds
-        batch = 1 if name == "a" and call.a_repeated else call.batch
-        length = rows if transposed else columns
-        line, step = length, rows * columns
-        if name in call.side_by_side:
-            line, step = batch * length, length
-        shape = rounds, batch, rows, columns
-        steps = batch * rows * columns, step, *((1, line) if transposed else (line, 1))
-        return (shape, steps) if call.rounds > 1 else (shape[1:], steps[1:])
+    batch, m, n, k = call.batch, call.m, call.n, call.k
+
+    def operand(graph: _Graph, name: str, where: Matrices, rows: int, columns: int) -> Any:
+        count = batch if where.pair else 1
+        steps = where.pair or rows * columns, *_within(where)
+        return graph.part(workspace.operand(name), where.start, (count, rows, columns), steps)
 
     def build(graph: _Graph, ir: Any) -> Built:
-        if call.alpha != 1 or call.beta != 1:
-            raise UnsupportedError("its graphs take no factors")
-        m, n, k = call.m, call.n, call.k
-        a, b = matrices("a", m, k, call.a_transposed), matrices("b", k, n, call.b_transposed)
-        value = ir.matmul(
-            graph.tensor(workspace.operand("a").pointer, *a),
-            graph.tensor(workspace.operand("b").pointer, *b),
-        )
-        shape, steps = matrices("result", m, n, False)
+        if call.alpha != 1 or call.beta != 1 or call.rounds != 1:
+            raise UnsupportedError("its graphs take no factors, and multiply only once")
+        value = ir.matmul(operand(graph, "a", call.a, m, k), operand(graph, "b", call.b, k, n))
+        shape, steps = (batch, m, n), (call.result.pair or m * n, *_within(call.result))
         if call.residual:
             value = ir.add(value, graph.tensor(workspace.operand("residual").pointer, shape, steps))
 
         def by_column(name: str) -> Any:
-            ones = (1,) * (len(shape) - 1)
-            return graph.tensor(workspace.operand(name).pointer, (*ones, n), (*(n,) * len(ones), 1))
+            return graph.tensor(workspace.operand(name).pointer, (1, 1, n), (n, n, 1))
 
         if call.bias:
             value = ir.add(value, by_column("bias"))
@@ -305,6 +296,11 @@ def _product(workspace: Workspace, call: Product, result: DeviceTensor) -> Build
         return value, shape, steps
 
     return build
+
+
+def _within(where: Matrices) -> tuple[int, int]:
+    """The strides of the rows and the columns of a matrix."""
+    return (1, where.line) if where.transposed else (where.line, 1)
 
 
 def _attention(workspace: Workspace, call: Attention) -> Build:

@@ -18,13 +18,13 @@ from benanza_runner.cuda.lowering.products.attention import (
     lower_attention,
 )
 from benanza_runner.cuda.lowering.products.convolution import lower_convolution
-from benanza_runner.cuda.lowering.products.einsum import lower_einsum
+from benanza_runner.cuda.lowering.products.einsum import is_ordering, lower_ordering
 from benanza_runner.cuda.lowering.products.integer_product import lower_integer_product
 from benanza_runner.cuda.lowering.products.merged import (
     is_merged_product,
     lower_merged_product,
 )
-from benanza_runner.cuda.lowering.products.product import lower_product
+from benanza_runner.cuda.lowering.products.product import is_product, lower_product
 from benanza_runner.cuda.lowering.products.prologue import has_prologue
 from benanza_runner.cuda.lowering.rankings import RANKINGS
 from benanza_runner.cuda.lowering.recurrent import RECURRENT
@@ -67,12 +67,10 @@ Single = Callable[[Layer, Mapping[int, Array]], tuple[Call, dict[str, Array]]]
 _CHAINS: dict[str, Lower] = {
     "Conv": lambda layer, values: Lowered(*lower_convolution(layer, values)),
     "ConvTranspose": lambda layer, values: Lowered(*lower_convolution(layer, values)),
-    "Gemm": lambda layer, values: Lowered(*lower_product(layer, values)),
-    "MatMul": lambda layer, values: Lowered(*lower_product(layer, values)),
 }
 _SINGLE: dict[str, Single] = (
     {
-        "Einsum": lower_einsum,
+        "Einsum": lower_ordering,
         "MatMulInteger": lower_integer_product,
     }
     | MOVEMENTS
@@ -117,6 +115,9 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     if has_prologue(layer):
         _refuse_integers(layer)
         return Lowered(*lower_convolution(layer, values))
+    if is_product(layer) and not (first.op_type == "Einsum" and is_ordering(first)):
+        _refuse_integers(layer)
+        return Lowered(*lower_product(layer, values))
     if first.op_type in _CHAINS:
         _refuse_integers(layer)
         try:

@@ -16,6 +16,9 @@ from benanza_schemas.layer import OMITTED, Layer, Operator
 
 VIEWS = frozenset("Flatten Identity Reshape Squeeze Unsqueeze".split())
 
+AFTER = VIEWS | {"Transpose"}
+"""The operators that may follow what writes by strides."""
+
 
 class Strided(NamedTuple):
     """A tensor within `source`, an input of the layer: its first element is the one at `start`."""
@@ -44,6 +47,27 @@ def strided(layer: Layer, index: int) -> Strided:
     for operator, result in reversed(moves):
         found = seen(layer, operator, result, found)
     return Strided(index, _address(found) - _address(whole), found)
+
+
+def written(layer: Layer, at: int) -> Array:
+    """Where the result of the operator at a position is within the layer's, after what follows.
+
+    Raises `UnsupportedError` if they don't only move it.
+    """
+    result = layer.operators[at].outputs[0]
+    moves = layer.operators[at + 1 :]
+    for move in moves:
+        if move.inputs[0] != result or move.op_type not in AFTER:
+            raise UnsupportedError(f"{layer.title()} computes more than one call does")
+        result = move.outputs[0]
+    found = contiguous(layer.tensors[result].shape)
+    for move in reversed(moves):
+        if move.op_type == "Transpose":
+            order = integers(move, "perm", tuple(reversed(range(found.ndim))))
+            found = found.transpose(np.argsort(order))
+        else:
+            found = reshaped(found, layer.tensors[move.inputs[0]].shape)
+    return found
 
 
 def _address(array: Array) -> int:

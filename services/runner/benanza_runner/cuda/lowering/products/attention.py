@@ -7,29 +7,18 @@ by strides.
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
-import numpy as np
-
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention
 from benanza_runner.cuda.elements import FLOATS
-from benanza_runner.cuda.lowering.attributes import integer, integers, number
+from benanza_runner.cuda.lowering.attributes import integer, number
 from benanza_runner.cuda.lowering.products.masks import Mask, mask_of
-from benanza_runner.cuda.lowering.strided import (
-    VIEWS,
-    contiguous,
-    reshaped,
-    steps,
-    strided,
-)
+from benanza_runner.cuda.lowering.strided import reshaped, steps, strided, written
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Lowering = tuple[Attention, dict[str, Array], frozenset[str]]
 
 NAMES = ("query", "key", "value")
-
-AFTER = VIEWS | {"Transpose"}
-"""The operators that may follow."""
 
 
 def is_attention(layer: Layer) -> bool:
@@ -63,7 +52,7 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if mask.values is not None:
         operands["mask"] = mask.values
         weights |= {"mask"} if mask.fixed else set()
-    result = _by_head(_written(layer, operator, at), heads)
+    result = _by_head(written(layer, at), heads)
     starts = [place.start for place in places]
     call = _call(layer, operator, (query, key, value, result), starts, mask)
     return call, operands, frozenset(weights)
@@ -86,23 +75,6 @@ def _check(layer: Layer, operator: Operator) -> None:
     windows = (integer(operator, f"{side}_window_size", -1) for side in ("left", "right"))
     if any(size != -1 for size in windows):
         raise UnsupportedError("an Attention that sees a window is not supported yet")
-
-
-def _written(layer: Layer, operator: Operator, at: int) -> Array:
-    """Where the operator's result is within the layer's, after the operators that follow."""
-    result = operator.outputs[0]
-    for after in layer.operators[at + 1 :]:
-        if after.inputs[0] != result or after.op_type not in AFTER:
-            raise UnsupportedError(f"{layer.title()} computes more than attention")
-        result = after.outputs[0]
-    found = contiguous(layer.tensors[result].shape)
-    for after in reversed(layer.operators[at + 1 :]):
-        if after.op_type == "Transpose":
-            order = integers(after, "perm", tuple(reversed(range(found.ndim))))
-            found = found.transpose(np.argsort(order))
-        else:
-            found = reshaped(found, layer.tensors[after.inputs[0]].shape)
-    return found
 
 
 def _by_head(array: Array, heads: int) -> Array:

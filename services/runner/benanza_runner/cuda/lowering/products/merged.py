@@ -60,5 +60,5 @@ def _alone(layer: Layer, output: int) -> Layer:
 
 
 def _can_be_merged(product: Product) -> bool:
-    plain = not product.residual and not product.activation and not product.a_transposed
+    plain = not product.residual and not product.activation and not product.a.transposed
     return plain and product.b_constant and product.batch == product.rounds == 1

@@ -1,0 +1,126 @@
+"""A sum of products as products of matrices: which axes are rows, columns, pairs and rounds."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from benanza_runner.cuda.calls import Matrices
+from benanza_runner.cuda.unsupported import UnsupportedError
+
+
+class SharedAxis(NamedTuple):
+    """An axis, and its stride in both operands and the result; None where there is no such axis."""
+
+    size: int
+    a: int | None
+    b: int | None
+    result: int | None
+
+
+class MatrixProduct(NamedTuple):
+    """The sizes of the product, and where its matrices lie."""
+
+    rounds: int
+    batch: int
+    m: int
+    n: int
+    k: int
+    a: Matrices
+    b: Matrices
+    result: Matrices
+
+
+NONE = SharedAxis(1, 0, 0, 0)
+
+
+def as_matrices(
+    axes: Sequence[SharedAxis],
+    starts: tuple[int, int] = (0, 0),
+    transposed: tuple[bool, bool] = (False, False),
+) -> MatrixProduct:
+    """The product of matrices in the fewest rounds that is this sum of products.
+
+    The result's elements with stride one are on an axis of `b`, if on any. `starts` are the places
+    of the operands' first elements. `transposed` says how matrices of one row or column are stored.
+    Raises `UnsupportedError` if no such product is this sum.
+    """
+    axes = [axis for axis in axes if axis.size > 1]
+    rows, columns, inner, both = (
+        _joined([axis for axis in axes if _owners(axis) == owners])
+        for owners in ("a result", "b result", "a b", "a b result")
+    )
+    if len(inner) > 1 or any(_owners(axis) in ("a", "b", "result") for axis in axes):
+        raise UnsupportedError("a sum over axes that don't lie one in the other")
+    (summed,) = inner or (NONE,)
+    found = min(_choices(rows, columns, both), key=lambda choice: choice[0], default=None)
+    if found is None:
+        raise UnsupportedError("a product that repeats matrices along more than two axes")
+    _, m, n, batch, rounds = found
+    return MatrixProduct(
+        rounds.size,
+        batch.size,
+        m.size,
+        n.size,
+        summed.size,
+        _matrices("a", (m, summed), (batch, rounds), starts[0], transposed[0]),
+        _matrices("b", (summed, n), (batch, rounds), starts[1], transposed[1]),
+        _matrices("result", (m, n), (batch, rounds)),
+    )
+
+
+def _owners(axis: SharedAxis) -> str:
+    """The names of what has this axis."""
+    return " ".join([name for name in ("a", "b", "result") if getattr(axis, name) is not None])
+
+
+def _joined(axes: Sequence[SharedAxis]) -> list[SharedAxis]:
+    """The same axes from the outermost to the innermost, in as few as possible."""
+    found: list[SharedAxis] = []
+    for axis in sorted(axes, key=lambda axis: (axis.result or 0, axis.a or 0), reverse=True):
+        outer = found[-1] if found else None
+        if outer and all(
+            step == (under if under is None else under * axis.size)
+            for step, under in zip(outer[1:], axis[1:], strict=True)
+        ):
+            found[-1] = axis._replace(size=axis.size * outer.size)
+        else:
+            found.append(axis)
+    return found
+
+
+def _choices(
+    rows: list[SharedAxis], columns: list[SharedAxis], both: list[SharedAxis]
+) -> Iterator[tuple[tuple[int, int], SharedAxis, SharedAxis, SharedAxis, SharedAxis]]:
+    """Rows, columns, pairs and rounds, with what to be the least: the rounds, then less work in a
+    product.
+    """
+    ends = [axis for axis in columns if axis.result == 1]
+    if columns and not ends:
+        raise UnsupportedError("a product that writes columns one after another")
+    for m, n in product(rows or [NONE], ends or [NONE]):
+        others = [axis for axis in (*rows, *columns) if axis not in (m, n)]
+        repeated = [SharedAxis(size, a or 0, b or 0, to) for size, a, b, to in (*both, *others)]
+        rest = sorted(_joined(repeated), key=lambda axis: axis.size)
+        if len(rest) <= 2:
+            rounds, batch = [*[NONE] * (2 - len(rest)), *rest]
+            yield (rounds.size, -m.size * n.size), m, n, batch, rounds
+
+
+def _matrices(
+    name: str,
+    sides: tuple[SharedAxis, SharedAxis],
+    apart: tuple[SharedAxis, SharedAxis],
+    start: int = 0,
+    transposed: bool = False,
+) -> Matrices:
+    """The matrices of the operand of this name, with these rows and columns, and what they differ
+    along.
+    """
+    pair, later = (getattr(axis, name) for axis in apart)
+    for by_column in (transposed, not transposed):
+        lines, within = reversed(sides) if by_column else sides
+        if within.size == 1 or getattr(within, name) == 1:
+            line = getattr(lines, name) if lines.size > 1 else within.size
+            if line >= within.size:
+                return Matrices(line, pair, later, start, by_column)
+    raise UnsupportedError("a product of a matrix whose rows and columns both have gaps")

@@ -1,0 +1,94 @@
+"""Where the operands of a product are in a layer's inputs, and its result in the layer's."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.elements import FLOATS
+from benanza_runner.cuda.lowering.attributes import integer
+from benanza_runner.cuda.lowering.products.contraction import MatrixProduct, SharedAxis, as_matrices
+from benanza_runner.cuda.lowering.products.einsum import terms_of
+from benanza_runner.cuda.lowering.strided import AFTER, contiguous, strided, written
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import Layer, Operator
+
+Labels = Sequence[Hashable]
+
+
+class Places(NamedTuple):
+    """The product of matrices that an operator is.
+
+    `sources` are the inputs of the layer that hold the operands `a` and `b`. They are `turned` if
+    `a` is the operator's second operand. `moved` says whether operators after it move the result.
+    """
+
+    sources: tuple[int, int]
+    found: MatrixProduct
+    turned: bool
+    moved: bool
+
+
+def places(layer: Layer, at: int) -> Places:
+    """Those of the product at this position of a layer. Raises `UnsupportedError`."""
+    operator, after = layer.operators[at], layer.operators[at + 1 :]
+    for index in operator.inputs[:2]:
+        if (dtype := layer.tensors[index].dtype) not in FLOATS:
+            raise UnsupportedError(f"{operator.op_type} with {dtype} is not supported yet")
+    operands = [strided(layer, index) for index in operator.inputs[:2]]
+    moved = bool(after) and all(each.op_type in AFTER for each in after)
+    whole = contiguous(layer.tensors[operator.outputs[0]].shape)
+    arrays = [operands[0].array, operands[1].array, written(layer, at) if moved else whole]
+    views = [*map(_View, arrays, _labels(operator, arrays[0].ndim, arrays[1].ndim))]
+    by_row = [operator.op_type == "Gemm" and integer(operator, f"trans{x}", 0) == 1 for x in "AB"]
+    turned = _is_turned(*views)
+    if turned:
+        operands.reverse()
+        by_row.reverse()
+        views[:2] = views[1], views[0]
+    sizes = {label: size for view in views for label, size, _ in view.axes()}
+    axes = [
+        SharedAxis(size, *(view.step(label) for view in views)) for label, size in sizes.items()
+    ]
+    starts = operands[0].start, operands[1].start
+    found = as_matrices(axes, starts, (by_row[0], by_row[1]))
+    return Places((operands[0].source, operands[1].source), found, turned, moved)
+
+
+class _View(NamedTuple):
+    """A view of memory with a label for each axis. Axes of one element don't count."""
+
+    array: Array
+    labels: Labels
+
+    def axes(self) -> Iterator[tuple[Hashable, int, int]]:
+        """Label, size and stride of each axis."""
+        for axis in zip(self.labels, self.array.shape, self.array.strides, strict=True):
+            if axis[1] > 1:
+                yield axis
+
+    def step(self, label: Hashable) -> int | None:
+        """The stride of an axis in elements; None if there is no such axis."""
+        return next((stride for mine, _, stride in self.axes() if mine == label), None)
+
+
+def _is_turned(a: _View, b: _View, result: _View) -> bool:
+    """Whether the result's rows run along an axis of `a`, and `b` has axes of its own there."""
+    row = [label for label, _, stride in result.axes() if stride == 1]
+    own = [label for label, _, _ in result.axes() if a.step(label) is None]
+    return bool(row) and bool(own) and b.step(row[0]) is None
+
+
+def _labels(operator: Operator, first: int, second: int) -> tuple[Labels, Labels, Labels]:
+    """The labels of the axes of both operands, which have so many, and of the result."""
+    if operator.op_type == "Einsum":
+        terms = terms_of(operator)
+        if len(terms) != 3:
+            raise UnsupportedError("an Einsum that doesn't have two operands is not supported yet")
+        return terms[0], terms[1], terms[2]
+    a: list[Hashable] = [*range(-first, -2), "m", "k"] if first > 1 else ["k"]
+    b: list[Hashable] = [*range(-second, -2), "k", "n"] if second > 1 else ["k"]
+    if operator.op_type == "Gemm":
+        a = a[::-1] if integer(operator, "transA", 0) == 1 else a
+        b = b[::-1] if integer(operator, "transB", 0) == 1 else b
+    ends = [*["m"] * (first > 1), *["n"] * (second > 1)]
+    return a, b, [*range(-max(first, second), -2), *ends]

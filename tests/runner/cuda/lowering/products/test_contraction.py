@@ -1,0 +1,98 @@
+"""Sums of products are products of matrices, whatever the order of their axes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Matrices
+from benanza_runner.cuda.lowering.products.contraction import SharedAxis, as_matrices
+from benanza_runner.cuda.unsupported import UnsupportedError
+
+SIZES = {"p": 2, "q": 3, "m": 4, "r": 2, "n": 5, "o": 3, "k": 6}
+
+
+def strides_of(term: str) -> dict[str, int]:
+    """The strides of a contiguous tensor with these axes, in elements."""
+    found, step = {}, 1
+    for label in reversed(term):
+        found[label], step = step, step * SIZES[label]
+    return found
+
+
+def tensor(term: str, seed: int) -> Array:
+    return np.random.default_rng(seed).standard_normal([SIZES[label] for label in term])
+
+
+def seen(array: Array, where: Matrices, shape: tuple[int, int, int, int]) -> Array:
+    """Matrices of a tensor by round, pair, row and column."""
+    within = (1, where.line) if where.transposed else (where.line, 1)
+    steps = [array.itemsize * step for step in (where.round, where.pair, *within)]
+    return as_strided(array.reshape(-1)[where.start :], shape, steps)
+
+
+def multiplied(a: str, b: str, result: str) -> tuple[Array, Array, int]:
+    """The sum as products of matrices and by NumPy's einsum, and the number of rounds."""
+    first, second = tensor(a, 1), tensor(b, 2)
+    steps = [strides_of(term) for term in (a, b, result)]
+    labels = dict.fromkeys(result + a)
+    found = as_matrices([SharedAxis(SIZES[x], *(step.get(x) for step in steps)) for x in labels])
+    rounds, batch = found.rounds, found.batch
+    product = seen(first, found.a, (rounds, batch, found.m, found.k)) @ seen(
+        second, found.b, (rounds, batch, found.k, found.n)
+    )
+    written = np.full([SIZES[label] for label in result], np.nan)
+    seen(written, found.result, (rounds, batch, found.m, found.n))[...] = product
+    return written, np.einsum(f"{a},{b}->{result}", first, second), found.rounds
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "result", "rounds"),
+    [
+        ("mk", "kn", "mn", 1),
+        ("km", "nk", "mn", 1),
+        ("pmk", "kn", "pmn", 1),  # one taller matrix
+        ("pmk", "pkn", "pmn", 1),
+        ("mk", "pkn", "pmn", 1),
+        ("mpk", "npk", "pmn", 1),  # side by side
+        ("mpk", "pkn", "mpn", 1),
+        ("qpmk", "pkn", "qpmn", 2),
+        ("pqmk", "pkn", "pqmn", 1),
+        ("pmqk", "pnqk", "pqmn", 2),
+        ("pmqk", "pqkn", "pmqn", 2),
+        ("kpm", "kn", "pmn", 1),
+        ("k", "kn", "n", 1),
+        ("mk", "k", "m", 1),
+        ("pm", "pn", "pmn", 1),  # nothing is summed
+    ],
+)
+def test_sums_are_products_in_few_rounds(a: str, b: str, result: str, rounds: int) -> None:
+    found, expected, count = multiplied(a, b, result)
+    np.testing.assert_allclose(found, expected)
+    assert count == rounds
+
+
+@given(st.permutations("pqmrk"), st.permutations("pqnok"), st.permutations("pqmrno"))
+def test_a_sum_is_right_or_refused(a: list[str], b: list[str], result: list[str]) -> None:
+    try:
+        found, expected, _ = multiplied("".join(a), "".join(b), "".join(result))
+    except UnsupportedError:
+        return
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("axes", "reason"),
+    [
+        ([SharedAxis(2, 6, 6, None), SharedAxis(3, 1, 2, None)], "don't lie one in the other"),
+        ([SharedAxis(2, 1, None, None)], "don't lie one in the other"),
+        ([SharedAxis(2, None, 1, 2), SharedAxis(2, 1, None, 1)], "columns one after another"),
+        ([SharedAxis(4, 20, None, 1), SharedAxis(5, 2, 1, None)], "both have gaps"),
+        ([SharedAxis(4, 0, None, 1), SharedAxis(5, 1, 1, None)], "both have gaps"),
+    ],
+)
+def test_what_is_refused(axes: list[SharedAxis], reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        as_matrices(axes)

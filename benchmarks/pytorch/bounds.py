@@ -51,6 +51,7 @@ def main() -> None:
         append(asked.file, Software("bounds", _software(runtime)))
         layers = asked.file.with_suffix(".layers.gz")
         measured = Measurements(layers, runtime.system().system_id)
+        began = time.perf_counter()
         for name, precisions in wanted.items():
             if not left():
                 break
@@ -69,6 +70,14 @@ def main() -> None:
                 append(asked.file, row)
                 shown = row.failure if row.bound_us is None else f"bound {row.bound_us:.1f} µs"
                 print(f"{name} {row.precision}: {shown}", flush=True)
+        print(speed(measured, time.perf_counter() - began))
+
+
+def speed(measured: Measurements, seconds: float) -> str:
+    """How many layers a second were measured, and for which share of the time one had the GPU."""
+    share = measured.device_seconds / seconds
+    rate = f"{measured.added / seconds:.1f} layers a second"
+    return f"{measured.added} layers in {seconds:.0f} s: {rate}, the GPU in use for {share:.0%}"
 
 
 def opened(folder: Path) -> IsolatedRuntime | WorkerPool:

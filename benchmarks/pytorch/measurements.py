@@ -17,11 +17,14 @@ from benanza_schemas.layer import Precision
 class Measurements:
     """One system's measurements by fingerprint and precision: layers that models share are measured
     once. Those in the file are there from the start. Raises `msgspec.DecodeError` if it holds
-    anything else.
+    anything else. `added` counts those that were added, `device_seconds` adds up for how long they
+    had the device.
     """
 
     def __init__(self, file: Path, system_id: str) -> None:
         self._file = file
+        self.added = 0
+        self.device_seconds = 0.0
         decoder = msgspec.json.Decoder(LayerMeasured)
         content = gzip.decompress(file.read_bytes()) if file.exists() else b""
         self._measured = {
@@ -39,6 +42,8 @@ class Measurements:
     def add(self, event: LayerMeasured) -> None:
         """Keeps a measurement, in the file as well."""
         self._measured[event.fingerprint, event.precision] = event
+        self.added += 1
+        self.device_seconds += float(event.environment.get("device_seconds", 0.0))
         with self._file.open("ab") as file:
             file.write(gzip.compress(msgspec.json.encode(event) + b"\n"))
 

@@ -118,9 +118,10 @@ def _missing(
     measurements: Measurements,
 ) -> tuple[Missing, ...]:
     """The layers without a time and those skipped, by reason, by the first layer of each."""
-    numbers = counted.numbers[lacking].tolist()
-    reasons = [*zip(lacking.tolist(), map(measurements.why_missing, numbers), strict=True)]
+    numbers, which = np.unique(counted.numbers[lacking], return_inverse=True)
+    reasons = [measurements.why_missing(number) for number in numbers.tolist()]
+    found = [*zip(lacking.tolist(), [reasons[at] for at in which.tolist()], strict=True)]
     by_reason: dict[str, list[int]] = {}
-    for position, reason in sorted((*reasons, *model.skipped)):
+    for position, reason in sorted((*found, *model.skipped)) if model.skipped else found:
         by_reason.setdefault(reason, []).append(position)
-    return tuple(Missing(reason, tuple(found)) for reason, found in by_reason.items())
+    return tuple(Missing(reason, tuple(positions)) for reason, positions in by_reason.items())

@@ -270,7 +270,7 @@ class Measurements:
 
     def why_missing(self, number: int) -> str:
         """The reason that a layer has no time, or none of a library's."""
-        if math.isfinite(self.median_us[WHICHEVER, number]):
-            return NO_LIBRARY_RUNS_IT
-        _, reason = self._failures.get(number, (None, NOT_MEASURED))
-        return reason
+        if number in self._failures:
+            return self._failures[number][1]
+        measured = math.isfinite(self.median_us[WHICHEVER, number])
+        return NO_LIBRARY_RUNS_IT if measured else NOT_MEASURED

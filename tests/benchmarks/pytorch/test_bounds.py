@@ -3,11 +3,12 @@
 import gzip
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benanza_runner.runtime import Outcome
 from benanza_schemas.layer import Layer, Precision
-from benchmarks.pytorch.bounds import bounds, ingested
+from benchmarks.pytorch.bounds import bounds, ingested, speed
 from benchmarks.pytorch.measurements import Measurements
 from benchmarks.pytorch.report import Bounded
 from tests.runner.fake_runtime import FakeRuntime
@@ -61,6 +62,16 @@ def test_a_model_is_added_up_at_each_precision(measured: Measurements) -> None:
     assert fp32.parallel_us is not None
     assert fp32.parallel_us < fp32.bound_us
     assert fp32.failure == ""
+
+
+def test_the_speed_counts_what_was_measured_now(measured: Measurements, tmp_path: Path) -> None:
+    _, jobs = ingested("resnet18", exported("resnet18"), 1)
+    found(FakeRuntime(), measured, "resnet18", "fp32")
+    later = Measurements(tmp_path / "layers.gz", FakeRuntime().system().system_id)
+    for event in measured.of((job.fingerprint for job in jobs[:3]), "fp32"):
+        later.add(msgspec.structs.replace(event, environment={"device_seconds": "0.5"}))
+    said = "3 layers in 2 s: 1.5 layers a second, the GPU in use for 75%"
+    assert speed(later, 2.0) == said
 
 
 def test_what_was_measured_for_one_model_is_not_measured_for_the_next(

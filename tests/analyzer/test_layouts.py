@@ -1,14 +1,41 @@
 """The cheapest layouts, against trying all."""
 
+from collections.abc import Sequence
 from itertools import product
 from math import inf
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_analyzer.layouts import channels_last, conversions_us
+from benanza_analyzer import layouts
+from benanza_analyzer.models.contraction import Positions
 
 Case = tuple[list[float], list[float], list[float], list[tuple[int, int]]]
+
+Edges = list[tuple[int, int]]
+
+
+def channels_last(
+    first: list[float], last: list[float], conversion: list[float], edges: Edges
+) -> list[bool]:
+    found: list[bool] = layouts.channels_last(
+        np.array(first), np.array(last), np.array(conversion), *ends(edges)
+    ).tolist()
+    return found
+
+
+def conversions_us(last: Sequence[bool], conversion: list[float], edges: Edges) -> list[float]:
+    found: list[float] = layouts.conversions_us(
+        np.array(last, np.bool_), np.array(conversion), *ends(edges)
+    ).tolist()
+    return found
+
+
+def ends(edges: Edges) -> tuple[Positions, Positions]:
+    sources, targets = np.array(edges, np.int32).reshape(-1, 2).T
+    return sources, targets
+
 
 eighths = st.integers(0, 40).map(lambda n: n / 8)
 

@@ -6,7 +6,7 @@ precision. The core knows no Kafka, no store and no clock.
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import NamedTuple
@@ -33,7 +33,9 @@ log = logging.getLogger(__name__)
 
 AnalyzerEvent = ModelIngested | SystemMeasured | LayerMeasured
 
-KINDS: tuple[tuple[Accounting, bool], ...] = (
+Kind = tuple[Accounting, bool]
+
+KINDS: tuple[Kind, ...] = (
     ("paper", False),
     ("paper", True),
     ("full", False),
@@ -118,7 +120,7 @@ class Analyzer:
             update
             for platform, models in self._learn(event)
             for model in models
-            for update in self._updates(platform, model, event.event_id, now)
+            for update in self._updates(platform, model, event, now)
         ]
 
     def restore(self, event: AnalyzerEvent) -> None:
@@ -186,19 +188,21 @@ class Analyzer:
             for model in models:
                 if platform.published.get(model.model_id, ()) is None:
                     bounds = self._bounds(platform, model)
-                    platform.published[model.model_id] = tuple(map(_digest, bounds))
+                    platform.published[model.model_id] = tuple(map(_digest, bounds.values()))
 
     def _updates(
-        self, platform: Platform, model: CompiledModel, cause: str, now: datetime
+        self, platform: Platform, model: CompiledModel, event: AnalyzerEvent, now: datetime
     ) -> Iterator[BoundUpdated]:
         """The model's bounds on the platform that differ from the published ones."""
-        bounds = self._bounds(platform, model)
-        digests = tuple(map(_digest, bounds))
-        published = platform.published.get(model.model_id) or (b"",) * len(KINDS)
-        platform.published[model.model_id] = digests
-        for index, (accounting, fusion) in enumerate(KINDS):
-            if digests[index] == published[index]:
+        cause = event.event_id
+        published = platform.published.get(model.model_id)
+        kinds = KINDS if published is None else self._moved(model, event)
+        digests = dict(zip(KINDS, published or (b"",) * len(KINDS), strict=True))
+        for (accounting, fusion), bound in self._bounds(platform, model, kinds).items():
+            digest = _digest(bound)
+            if digest == digests[accounting, fusion]:
                 continue
+            digests[accounting, fusion] = digest
             key = (model.model_id, platform.system_id, platform.precision, accounting, str(fusion))
             yield BoundUpdated(
                 event_id=event_id("BoundUpdated", *key, cause),
@@ -210,22 +214,39 @@ class Analyzer:
                 fusion=fusion,
                 cause=cause,
                 computed_at=now,
-                **msgspec.structs.asdict(bounds[index]),
+                **msgspec.structs.asdict(bound),
             )
+        platform.published[model.model_id] = tuple(digests.values())
 
-    def _bounds(self, platform: Platform, model: CompiledModel) -> list[Bound]:
-        """The model's bounds on the platform, in the order of `KINDS`."""
-        paper = self._bounds_under("paper", platform, model)
+    def _moved(self, model: CompiledModel, event: AnalyzerEvent) -> Sequence[Kind]:
+        """The bounds that an event may move: those with fusion alone, if a group was measured."""
+        if isinstance(event, LayerMeasured):
+            number = self._catalogue.number(event.fingerprint)
+            if number not in model.full.numbers:
+                return [(accounting, fusion) for accounting, fusion in KINDS if fusion]
+        return KINDS
+
+    def _bounds(
+        self, platform: Platform, model: CompiledModel, kinds: Sequence[Kind] = KINDS
+    ) -> dict[Kind, Bound]:
+        """The model's bounds of these kinds on the platform, in this order."""
+        fusions = list(dict.fromkeys(fusion for _, fusion in kinds))
+        paper = self._bounds_under("paper", fusions, platform, model)
         # Layout conversions and generated kernels count under `full` only.
         measurements = platform.measurements
         matter = measurements.layouts_matter or measurements.generated_matter
         same = model.paper is model.full and not matter
-        return paper + (paper if same else self._bounds_under("full", platform, model))
+        full = paper if same else self._bounds_under("full", fusions, platform, model)
+        return dict(zip(kinds, (*paper, *full), strict=True))
 
     def _bounds_under(
-        self, accounting: Accounting, platform: Platform, model: CompiledModel
+        self,
+        accounting: Accounting,
+        fusions: Sequence[bool],
+        platform: Platform,
+        model: CompiledModel,
     ) -> list[Bound]:
-        """The bounds without fusion and with it."""
+        """The bounds without fusion and with it, as far as they are asked for."""
         plans = self._plans(accounting, platform, model)
         self._tell(accounting, platform, model, plans[-1].blocks.gap_us)
         return [
@@ -239,7 +260,7 @@ class Analyzer:
                 platform.precision,
                 platform.cache_bytes,
             )
-            for plan in plans
+            for plan in (plans[fusion] for fusion in fusions)
         ]
 
     def _tell(

@@ -6,80 +6,82 @@ one of two sides, and it costs something to be apart. Values with several reader
 Kohli, Ladický and Torr, "Robust higher order potentials for enforcing label consistency", 2009.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+import numpy as np
+import numpy.typing as npt
 
-from benanza_analyzer.two_sides import NEVER, TwoSides
+from benanza_analyzer.models.contraction import Positions
+from benanza_analyzer.two_sides import NEVER, cheapest_sides
+
+Floats = npt.NDArray[np.float64]
 
 PICOSECONDS = 1e6
 """In a microsecond. Costs are whole picoseconds: with floats a cut may not terminate."""
 
 
 def channels_last(
-    first_us: Sequence[float],
-    last_us: Sequence[float],
-    conversion_us: Sequence[float],
-    edges: Iterable[tuple[int, int]],
-) -> list[bool]:
+    first_us: Floats,
+    last_us: Floats,
+    conversion_us: Floats,
+    sources: Positions,
+    targets: Positions,
+) -> npt.NDArray[np.bool_]:
     """For each call, whether it has channels last.
 
     `first_us` and `last_us` are the calls' times with channels first and last, in microseconds;
     infinite where a call doesn't support the layout, which is at most one of the two.
-    `conversion_us` is the time of converting what each call writes. `edges` lead from a call to
-    its readers.
+    `conversion_us` is the time of converting what each call writes. Edges lead from calls in
+    `sources` to their readers in `targets`, each pair once.
     """
-    costs = [(_whole(first), _whole(last)) for first, last in zip(first_us, last_us, strict=True)]
-    if all(first <= last for first, last in costs):
-        return [False] * len(costs)
-    if all(last <= first for first, last in costs):
-        return [True] * len(costs)
-    problem = TwoSides(len(costs))
-    for call, (first, last) in enumerate(costs):
-        problem.add(call, first, last)
-    for call, readers in _readers(edges).items():
-        if conversion_us[call] > 0:
-            _add_value(problem, call, readers, _whole(conversion_us[call]))
+    count = len(first_us)
+    alone = np.stack((_whole(first_us), _whole(last_us)), axis=1)
+    if (alone[:, 0] <= alone[:, 1]).all():
+        return np.zeros(count, np.bool_)
+    if (alone[:, 1] <= alone[:, 0]).all():
+        return np.ones(count, np.bool_)
+    costs = _whole(conversion_us)
+    dear = costs[sources] > 0
+    sources, targets = sources[dear], targets[dear]
+    readers = np.bincount(sources, minlength=count)
+    several = readers[sources] > 1
+    one, its_reader = sources[~several], targets[~several]
+    # Of the nodes for a value with several readers, one is on the last side if any reader is, the
+    # other one on the first side likewise.
+    values = np.flatnonzero(readers > 1)
+    any_last = np.zeros(count, np.int64)
+    any_last[values] = count + np.arange(len(values))
+    any_first = any_last + len(values)
+    writers, reading = sources[several], targets[several]
+    never = np.full(len(writers), NEVER)
+    edges = (
+        (one, its_reader, costs[one]),
+        (its_reader, one, costs[one]),
+        (values, any_last[values], costs[values]),
+        (any_first[values], values, costs[values]),
+        (any_last[writers], reading, never),
+        (reading, any_first[writers], never),
+    )
+    on_0, on_1, apart = (np.concatenate(each) for each in zip(*edges, strict=True))
+    more = np.zeros((2 * len(values), 2), np.int64)
     # Side 0 is channels first.
-    return [bool(side) for side in problem.sides()[: len(costs)]]
+    sides = cheapest_sides(np.concatenate((alone, more)), on_0, on_1, apart)
+    return sides[:count].astype(np.bool_)
 
 
-def _whole(us: float) -> int:
+def _whole(us: Floats) -> npt.NDArray[np.int64]:
     """Whole picoseconds."""
-    return NEVER if us == float("inf") else round(us * PICOSECONDS)
+    most = np.minimum(us * PICOSECONDS, NEVER)
+    return np.rint(most).astype(np.int64)
 
 
 def conversions_us(
-    last: Sequence[bool], conversion_us: Sequence[float], edges: Iterable[tuple[int, int]]
-) -> list[float]:
+    last: npt.NDArray[np.bool_], conversion_us: Floats, sources: Positions, targets: Positions
+) -> Floats:
     """The time of converting what each call writes, in microseconds; zero unless a reader has the
     other layout.
 
     `last` says for each call whether it has channels last; the rest is as for `channels_last`.
     """
-    found = [0.0] * len(last)
-    for call, reader in edges:
-        if last[call] != last[reader]:
-            found[call] = conversion_us[call]
+    found = np.zeros(len(last))
+    converted = sources[last[sources] != last[targets]]
+    found[converted] = conversion_us[converted]
     return found
-
-
-def _readers(edges: Iterable[tuple[int, int]]) -> Mapping[int, list[int]]:
-    readers: dict[int, list[int]] = defaultdict(list)
-    for call, reader in edges:
-        readers[call].append(reader)
-    return readers
-
-
-def _add_value(problem: TwoSides, call: int, readers: Sequence[int], cost: int) -> None:
-    """A value that is converted if any of its readers is on the other side than its writer."""
-    if len(readers) == 1:
-        problem.add_apart(call, readers[0], cost)
-        problem.add_apart(readers[0], call, cost)
-    else:
-        # One node is on the last side if any reader is, the other one on the first side likewise.
-        any_last, any_first = problem.node(), problem.node()
-        problem.add_apart(call, any_last, cost)
-        problem.add_apart(any_first, call, cost)
-        for reader in readers:
-            problem.add_apart(any_last, reader, NEVER)
-            problem.add_apart(reader, any_first, NEVER)

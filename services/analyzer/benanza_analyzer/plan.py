@@ -207,25 +207,31 @@ def _with_neighbours(
         np.where(plan.known, medians_us[layout, blocks.numbers], 0.0) for layout in (FIRST, LAST)
     )
     last_us[[view for view in model.reshaping if blocks.numbers[view] == NOTHING]] = math.inf
-    sources, targets = (each.tolist() for each in (blocks.sources, blocks.targets))
     write_us, interleaved_write_us = (
         _write_conversions(model, plan, measurements.of(field))
         for field in ("write_conversion_us", "interleaved_write_conversion_us")
     )
     apart = _reading_no_maps(plan, measurements)
-    count = len(write_us)
-    reading = dict(zip(np.flatnonzero(apart).tolist(), range(count, 2 * count), strict=False))
-    none = [0.0] * len(reading)
-    times = [*first_us.tolist(), *none], [*last_us.tolist(), *[math.inf] * len(reading)]
-    edges = sorted({(at, reading.get(to, to)) for at, to in zip(sources, targets, strict=True)})
-    last = _remembered(*map(tuple, times), (*write_us, *none), tuple(edges))
+    count, reading = len(write_us), np.flatnonzero(apart)
+    none = np.zeros(len(reading))
+    reader = np.arange(count)
+    reader[reading] = count + np.arange(len(reading))
+    pairs = np.unique(np.stack((blocks.sources, reader[blocks.targets]), axis=1), axis=0)
+    sources, targets = pairs[:, 0], pairs[:, 1]
+    last = _layouts(
+        np.concatenate((first_us, none)),
+        np.concatenate((last_us, np.full(len(reading), math.inf))),
+        np.concatenate((write_us, none)),
+        sources,
+        targets,
+    )
     layouts = np.where(last[:count], LAST, FIRST)
     return _plan(
         blocks,
         layouts,
         medians_us[layouts, blocks.numbers],
-        np.array(conversions_us(last, write_us + none, edges)[:count]),
-        np.array(conversions_us(last, interleaved_write_us + none, edges)[:count]),
+        conversions_us(last, write_us, sources, targets)[:count],
+        conversions_us(last, interleaved_write_us, sources, targets)[:count],
         apart,
     )
 
@@ -239,21 +245,38 @@ def _reading_no_maps(plan: CoverPlan, measurements: Measurements) -> npt.NDArray
     return found
 
 
-# A measurement changes few of a model's plans; the layouts of the others are looked up here.
-_remembered = lru_cache(maxsize=64)(channels_last)
+def _layouts(
+    first_us: Floats, last_us: Floats, write_us: Floats, sources: Positions, targets: Positions
+) -> npt.NDArray[np.bool_]:
+    """What `channels_last` returns.
+
+    A measurement changes few of a model's plans; the layouts of the others are looked up.
+    """
+    times = (each.tobytes() for each in (first_us, last_us, write_us))
+    edges = (each.astype(np.int32).tobytes() for each in (sources, targets))
+    return _remembered(*times, *edges)
 
 
-def _write_conversions(model: CompiledModel, plan: CoverPlan, write_us: Floats) -> list[float]:
+@lru_cache(maxsize=64)
+def _remembered(*arrays: bytes) -> npt.NDArray[np.bool_]:
+    first_us, last_us, write_us = (np.frombuffer(each) for each in arrays[:3])
+    sources, targets = (np.frombuffer(each, np.int32) for each in arrays[3:])
+    return channels_last(first_us, last_us, write_us, sources, targets)
+
+
+def _write_conversions(model: CompiledModel, plan: CoverPlan, write_us: Floats) -> Floats:
     """The time that it takes to convert each block's outputs, zero where the block has no time;
     for a view, the time for its inputs, the longest of several.
     """
-    found = np.where(plan.known, write_us[FIRST:, plan.blocks.numbers].min(axis=0), 0.0)
-    times: list[float] = np.minimum(found, DEAREST_US).tolist()
+    found = np.where(plan.known, write_us[FIRST : LAST + 1, plan.blocks.numbers].min(axis=0), 0.0)
+    times: Floats = np.minimum(found, DEAREST_US)
     views = {view for view in model.free if plan.blocks.numbers[view] == NOTHING}
-    edges = (each.tolist() for each in (plan.blocks.sources, plan.blocks.targets))
+    is_view = np.zeros(len(times), np.bool_)
+    is_view[list(views)] = True
+    of_views = is_view[plan.blocks.targets]
+    edges = plan.blocks.sources[of_views].tolist(), plan.blocks.targets[of_views].tolist()
     for source, target in zip(*edges, strict=True):
-        if target in views:
-            times[target] = max(times[target], times[source])
+        times[target] = max(times[target], times[source])
     return times
 
 

@@ -1,55 +1,89 @@
 """Which of two sides each node is best on, if it costs something to be on either and to be apart.
 
-Nodes are eliminated one by one: those that are best on one side wherever their neighbours are, and
-those with at most two neighbours. The least cost of such a node, given the sides of its neighbours,
-becomes a cost of these. What is left is a minimum cut. Bertelè and Brioschi, "Nonserial Dynamic
-Programming", 1972; Desmet, De Maeyer, Hazes and Lasters, "The dead-end elimination theorem and its
-use in protein side-chain positioning", 1992; Greig, Porteous and Seheult, "Exact maximum a
-posteriori estimation for binary images", 1989.
+First, nodes that are best on one side wherever the others are get that side, all at once, until
+there are no more. Then nodes with at most two neighbours are eliminated one by one: the least cost
+of such a node, given the sides of its neighbours, becomes a cost of these. What is left is a
+minimum cut. Desmet, De Maeyer, Hazes and Lasters, "The dead-end elimination theorem and its use in
+protein side-chain positioning", 1992; Bertelè and Brioschi, "Nonserial Dynamic Programming", 1972;
+Greig, Porteous and Seheult, "Exact maximum a posteriori estimation for binary images", 1989.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import networkx
+import numpy as np
+import numpy.typing as npt
 from networkx.algorithms.flow import boykov_kolmogorov
 
-NEVER = 10**24
-"""A cost above all others; costs are whole numbers, so that sums with it stay exact."""
+Whole = npt.NDArray[np.int64]
+
+NEVER = 10**15
+"""A cost above all others. Costs are whole numbers, so that sums with it stay exact; some thousands
+of them fit into 64 bits.
+"""
 
 _SOURCE, _SINK = "source", "sink"
+_OPEN = -1
 
 
-class TwoSides:
-    """Nodes are numbers from 0, and sides 0 and 1."""
+def cheapest_sides(alone: Whole, on_0: Whole, on_1: Whole, apart: Whole) -> npt.NDArray[np.int8]:
+    """The side of each node, 0 or 1, for which all costs together are least.
 
-    def __init__(self, count: int) -> None:
-        self._alone = [[0, 0] for _ in range(count)]
-        self._apart: list[dict[int, list[int]]] = [{} for _ in range(count)]
+    A row of `alone` has what its node costs on either side. It costs `apart` if the node in `on_0`
+    is on side 0 and the one in `on_1` on side 1.
+    """
+    alone = alone.copy()
+    sides = np.full(len(alone), _OPEN, np.int8)
+    while True:
+        forth, back = np.zeros(len(alone), np.int64), np.zeros(len(alone), np.int64)
+        np.add.at(forth, on_0, apart)
+        np.add.at(back, on_1, apart)
+        certain_0 = (sides == _OPEN) & (alone[:, 0] + forth <= alone[:, 1])
+        certain_1 = (sides == _OPEN) & (alone[:, 1] + back <= alone[:, 0]) & ~certain_0
+        if not certain_0.any() and not certain_1.any():
+            break
+        sides[certain_0], sides[certain_1] = 0, 1
+        decided_0, decided_1 = sides[on_0], sides[on_1]
+        pays = (decided_0 == 0) & (decided_1 == _OPEN)
+        np.add.at(alone[:, 1], on_1[pays], apart[pays])
+        pays = (decided_1 == 1) & (decided_0 == _OPEN)
+        np.add.at(alone[:, 0], on_0[pays], apart[pays])
+        left = (decided_0 == _OPEN) & (decided_1 == _OPEN)
+        on_0, on_1, apart = on_0[left], on_1[left], apart[left]
+    open_nodes = np.flatnonzero(sides == _OPEN)
+    place = np.zeros(len(alone), np.int64)
+    place[open_nodes] = np.arange(len(open_nodes))
+    rest = _Rest(alone[open_nodes].tolist())
+    for edge in zip(place[on_0].tolist(), place[on_1].tolist(), apart.tolist(), strict=True):
+        rest.add_apart(*edge)
+    sides[open_nodes] = rest.sides()
+    return sides
 
-    def node(self) -> int:
-        """A further node."""
-        self._alone.append([0, 0])
-        self._apart.append({})
-        return len(self._alone) - 1
 
-    def add(self, node: int, on_0: int, on_1: int) -> None:
-        """The node costs so much on either side, in addition to what it did."""
-        self._alone[node][0] += on_0
-        self._alone[node][1] += on_1
+class _Rest:
+    """Nodes whose side depends on others, with what each costs on either side."""
+
+    def __init__(self, alone: list[list[int]]) -> None:
+        self._alone = alone
+        self._apart: list[dict[int, list[int]]] = [{} for _ in alone]
 
     def add_apart(self, node: int, other: int, cost: int) -> None:
         """It costs so much if the node is on side 0 and the other one on side 1."""
         self._edge(node, other, cost, 0)
 
     def sides(self) -> list[int]:
-        """The side of each node for which all costs together are least."""
+        """The side of each node."""
         eliminated = self._eliminate()
         gone = {each.node for each in eliminated}
         sides = self._cut([node for node in range(len(self._alone)) if node not in gone])
         for each in reversed(eliminated):
             sides[each.node] = each.best(sides)
         return [sides[node] for node in range(len(self._alone))]
+
+    def _add(self, node: int, on_0: int, on_1: int) -> None:
+        self._alone[node][0] += on_0
+        self._alone[node][1] += on_1
 
     def _edge(self, node: int, other: int, forth: int, back: int) -> None:
         """Costs if the node is on side 0 and the other on side 1, and the other way round."""
@@ -64,22 +98,16 @@ class TwoSides:
         pending = list(range(len(self._alone)))
         while pending:
             node = pending.pop()
-            if gone[node]:
-                continue
-            each = _Eliminated(node, tuple(self._alone[node]), self._apart[node])
-            side = each.certain() if len(each.apart) > 2 else None
-            if side is None and len(each.apart) > 2:
+            if gone[node] or len(self._apart[node]) > 2:
                 continue
             gone[node] = True
+            each = _Eliminated(node, tuple(self._alone[node]), self._apart[node])
             found.append(each)
             for other in each.apart:
                 del self._apart[other][node]
-            if side is not None:
-                for other, costs in each.apart.items():
-                    self.add(other, *((0, costs[0]) if side == 0 else (costs[1], 0)))
-            elif len(each.apart) == 1:
+            if len(each.apart) == 1:
                 (other,) = each.apart
-                self.add(other, *(each.cost({other: side}) for side in (0, 1)))
+                self._add(other, *(each.cost({other: side}) for side in (0, 1)))
             elif each.apart:
                 one, two = each.apart
                 self._join(one, two, each)
@@ -89,8 +117,8 @@ class TwoSides:
     def _join(self, one: int, two: int, between: "_Eliminated") -> None:
         """Adds the cost of a node between two others, which is submodular, to theirs."""
         cost = {(a, b): between.cost({one: a, two: b}) for a in (0, 1) for b in (0, 1)}
-        self.add(one, cost[0, 0], cost[1, 0])
-        self.add(two, 0, cost[1, 1] - cost[1, 0])
+        self._add(one, cost[0, 0], cost[1, 0])
+        self._add(two, 0, cost[1, 1] - cost[1, 0])
         apart = cost[0, 1] + cost[1, 0] - cost[0, 0] - cost[1, 1]
         self._edge(one, two, apart, 0)
 
@@ -116,13 +144,6 @@ class _Eliminated(NamedTuple):
     node: int
     alone: tuple[int, ...]
     apart: Mapping[int, list[int]]
-
-    def certain(self) -> int | None:
-        """The side on which it costs less wherever its neighbours are; None if that depends."""
-        forth, back = (sum(costs[side] for costs in self.apart.values()) for side in (0, 1))
-        if self.alone[0] + forth < self.alone[1]:
-            return 0
-        return 1 if self.alone[1] + back < self.alone[0] else None
 
     def cost(self, sides: Mapping[int, int]) -> int:
         """The least cost, where its neighbours are on these sides."""

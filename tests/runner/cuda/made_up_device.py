@@ -82,6 +82,7 @@ class MadeUpVariant(NamedTuple):
     fails_to_prepare: bool = False
     fails_from_run: int | None = None
     chosen_by_heuristic: bool = False
+    library: str = "made-up"
 
 
 class MadeUpLibrary:
@@ -105,7 +106,7 @@ class MadeUpLibrary:
             order = orders.get(variant.layout, natural)
             result = workspace.result(workspace.call.output, order)
             yield Candidate(
-                self.library,
+                variant.library,
                 variant.algorithm,
                 variant.layout,
                 _prepare(variant),

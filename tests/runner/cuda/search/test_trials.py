@@ -32,7 +32,7 @@ from benanza_runner.measuring.throttling import TRIES, Undisturbed
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant, warm
 from benanza_schemas.layer import Precision
-from benanza_schemas.vocabulary import CacheState, StoppedBy
+from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
 from tests.runner.cuda.lowering.test_in_place import TO_TOKENS
 from tests.runner.cuda.made_up_device import (
     CONVERSION_US,
@@ -166,6 +166,23 @@ def test_what_is_many_times_slower_is_pruned() -> None:
     assert slow.samples_us == (slow_us + START_US,)
     # It is run a second time before it is given up, and never again.
     assert found.device.runs["slow"] == 2
+
+
+def test_a_library_s_best_is_timed_in_full_however_fast_generated_kernels_are() -> None:
+    found = searched(
+        [
+            MadeUpVariant("generated", 10.0, library=GENERATED),
+            MadeUpVariant("generated, slow", 5_000.0, library=GENERATED),
+            MadeUpVariant("library", 5_000.0),
+            MadeUpVariant("library, slower", 9_000.0),
+        ]
+    )
+    assert found.stopped_by() == {
+        "generated": StoppedBy.CONVERGED,
+        "generated, slow": StoppedBy.PRUNED,
+        "library": StoppedBy.CONVERGED,
+        "library, slower": StoppedBy.SCREENED,
+    }
 
 
 def test_only_what_is_slower_than_something_known_is_pruned() -> None:

@@ -22,7 +22,7 @@ from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.search import Batch, Found, SearchPlan, Trial, search
 from benanza_runner.measuring.throttling import Undisturbed, until_undisturbed
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
-from benanza_schemas.vocabulary import StoppedBy
+from benanza_schemas.vocabulary import GENERATED, StoppedBy
 
 SEED = 20_200_218
 PRUNE_FACTOR = 10.0
@@ -34,8 +34,9 @@ Expected = Sequence[Array]
 class Trials:
     """Checks and times the candidates of calls with the timer, by this plan.
 
-    A candidate is pruned if two runs take `prune_factor` times as long as the fastest so far. With
-    `interleaved`, the best variants are timed interleaved with other kernels as well.
+    A candidate is pruned if two runs take `prune_factor` times as long as the fastest so far, of
+    the libraries or of the generated kernels, whichever it is. With `interleaved`, the best
+    variants are timed interleaved with other kernels as well.
     """
 
     def __init__(
@@ -85,12 +86,14 @@ class Trials:
         failures: list[FailedVariant] = []
         pruned: list[TimedVariant] = []
         trials: list[tuple[Checked, Trial]] = []
-        fastest_us = inf
+        # By whether a kernel is generated: the libraries' times count by themselves, too.
+        fastest_us = {True: inf, False: inf}
         for offered in self._offered(workspace, compiled_as=f"{name} compile"):
             if isinstance(offered, FailedVariant):
                 failures.append(offered)
                 continue
-            pruned_us = self._prune_factor * fastest_us
+            generated = offered.library == GENERATED
+            pruned_us = self._prune_factor * fastest_us[generated]
             checked = self._checked(offered, workspace, expected, name, pruned_us)
             if isinstance(checked, FailedVariant):
                 failures.append(checked)
@@ -103,7 +106,7 @@ class Trials:
                 else:
                     # What starts nothing says little about how fast a kernel can be.
                     if not offered.in_place:
-                        fastest_us = min(fastest_us, checked.once_us)
+                        fastest_us[generated] = min(fastest_us[generated], checked.once_us)
                     trials.append((checked, made))
         right = [checked for checked, _ in trials]
         found = self._searched(trials, name)
@@ -192,7 +195,8 @@ class Trials:
         candidate = checked.candidate
         with self._guard.watching(candidate_name(name, candidate)):
             try:
-                kind = feature_map_layout(candidate.layout)
+                origin = GENERATED if candidate.library == GENERATED else "library"
+                kind = f"{feature_map_layout(candidate.layout)} {origin}"
                 return trial(self._timer, candidate.run, checked.once, checked.once_us, kind)
             except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
                 self._guard.end_if_lasting(error)

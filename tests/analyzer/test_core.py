@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import permutations
 from unittest.mock import Mock
 
 import msgspec
@@ -320,6 +321,30 @@ def test_layout_conversions_count_as_data_movement_in_all_models() -> None:
     assert the(updates, "paper").sequential_us == 8.0
     assert the(updates, "full").sequential_us == 10.0
     assert the(updates, "full").layout in ("NCHW", "NHWC")
+
+
+def test_the_layouts_of_a_group_move_nothing_without_fusion() -> None:
+    """Of two layouts with the same median, that with less spread stays chosen."""
+    layers = [summary("Conv", "a"), summary("Relu", "b")]
+
+    def laid_out(
+        layer: str, first: tuple[float, float], last: tuple[float, float]
+    ) -> LayerMeasured:
+        variants = [
+            variant(*times, layout=layout, algorithm=layout, change_us=1.0, write_conversion_us=0.5)
+            for layout, times in (("NCHW", first), ("NHWC", last))
+        ]
+        return measured(layer, *variants)
+
+    events = [
+        laid_out("a", (3.0, 0.2), (3.0, 0.1)),
+        measured("b", 1.0),
+        laid_out("ab", (9.0, 0.0), (8.0, 0.0)),
+    ]
+    for order in permutations(events):
+        found = handle_all(Analyzer(), [model(layers, groups=[group("ab", (0, 1))]), *order])
+        without = the(found)
+        assert (without.sequential_us, without.sequential_spread_us) == (4.0, 0.1)
 
 
 def test_the_paper_s_bound_takes_no_generated_kernel() -> None:

@@ -5,6 +5,7 @@ from itertools import product
 from math import inf
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,3 +92,16 @@ def test_calls_that_do_not_mind_go_with_the_others() -> None:
     assert channels_last([2.0, 3.0], [2.0, 3.0], [1.0, 1.0], [(0, 1)]) == [False, False]
     chain = [(0, 1), (1, 2)]
     assert channels_last([9.0, 3.0, 9.0], [1.0, 3.0, 1.0], [1.0, 1.0, 1.0], chain) == [True] * 3
+
+
+@pytest.mark.parametrize("count", [1_001, 20_000])
+def test_what_cannot_be_is_not_chosen_however_many_conversions_that_takes(count: int) -> None:
+    """Conversions that were not measured are assumed to take long."""
+    dear = 1e6
+    edges = [(call, count) for call in range(count)]
+    first, last = [inf] * count + [1.0], [1.0] * count + [inf]
+    assert channels_last(first, last, [dear] * count + [0.0], edges) == [True] * count + [False]
+    read = [(0, call + 1) for call in range(count)]
+    first, last = [1.0] + [3.0] * count, [dear] + [2.0] * count
+    assert channels_last(first, last, [0.5] + [0.0] * count, read) == [False] + [True] * count
+    assert channels_last(first, last, [dear] + [0.0] * count, read) == [False] * (count + 1)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_analyzer.models.contraction import Positions
-from benanza_analyzer.two_sides import NEVER, cheapest_sides
+from benanza_analyzer.two_sides import cheapest_sides
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,15 +29,17 @@ def channels_last(
 
     `first_us` and `last_us` are the calls' times with channels first and last, in microseconds;
     infinite where a call doesn't support the layout, which is at most one of the two.
-    `conversion_us` is the time of converting what each call writes. Edges lead from calls in
-    `sources` to their readers in `targets`, each pair once.
+    `conversion_us` is the time of converting what each call writes, which is finite. Edges lead
+    from calls in `sources` to their readers in `targets`, each pair once.
     """
     count = len(first_us)
-    alone = np.stack((_whole(first_us), _whole(last_us)), axis=1)
-    if (alone[:, 0] <= alone[:, 1]).all():
+    if (first_us <= last_us).all():
         return np.zeros(count, np.bool_)
-    if (alone[:, 1] <= alone[:, 0]).all():
+    if (last_us <= first_us).all():
         return np.ones(count, np.bool_)
+    times_us = np.stack((first_us, last_us), axis=1)
+    supported = np.isfinite(times_us)
+    alone = _whole(np.where(supported, times_us, 0.0))
     costs = _whole(conversion_us)
     dear = costs[sources] > 0
     sources, targets = sources[dear], targets[dear]
@@ -45,23 +47,24 @@ def channels_last(
     several = readers[sources] > 1
     one, its_reader = sources[~several], targets[~several]
     # Of the nodes for a value with several readers, one is on the last side if any reader is, the
-    # other one on the first side likewise.
+    # other one on the first side likewise: to be apart from a reader saves nothing.
     values = np.flatnonzero(readers > 1)
     any_last = np.zeros(count, np.int64)
     any_last[values] = count + np.arange(len(values))
     any_first = any_last + len(values)
     writers, reading = sources[several], targets[several]
-    never = np.full(len(writers), NEVER)
     edges = (
         (one, its_reader, costs[one]),
         (its_reader, one, costs[one]),
         (values, any_last[values], costs[values]),
         (any_first[values], values, costs[values]),
-        (any_last[writers], reading, never),
-        (reading, any_first[writers], never),
+        (any_last[writers], reading, costs[writers]),
+        (reading, any_first[writers], costs[writers]),
     )
     on_0, on_1, apart = (np.concatenate(each) for each in zip(*edges, strict=True))
     more = np.zeros((2 * len(values), 2), np.int64)
+    # What isn't supported costs more than all else together.
+    alone[~supported] = alone.sum() + apart.sum() + 1
     # Side 0 is channels first.
     sides = cheapest_sides(np.concatenate((alone, more)), on_0, on_1, apart)
     return sides[:count].astype(np.bool_)
@@ -69,8 +72,7 @@ def channels_last(
 
 def _whole(us: Floats) -> npt.NDArray[np.int64]:
     """Whole picoseconds."""
-    most = np.minimum(us * PICOSECONDS, NEVER)
-    return np.rint(most).astype(np.int64)
+    return np.rint(us * PICOSECONDS).astype(np.int64)
 
 
 def conversions_us(

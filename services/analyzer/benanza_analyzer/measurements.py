@@ -17,7 +17,7 @@ from benanza_schemas.times import has_warm_time
 from benanza_schemas.vocabulary import GENERATED, CacheState
 
 NOT_MEASURED = "not measured yet on this system"
-NO_LIBRARY_RUNS_IT = "only generated kernels run it here, no call of cuDNN or cuBLAS"
+NO_LIBRARY_RUNS_IT = "only generated kernels were timed here, no call of cuDNN or cuBLAS"
 MAX_REASON = 8192
 
 WHICHEVER, FIRST, LAST, BY_LIBRARY = SELECTIONS = range(4)

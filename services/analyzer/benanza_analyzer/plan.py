@@ -97,24 +97,36 @@ def cheapest_plans(
     and of these the fastest. The measurements must reach as far as the catalogue.
 
     `paper` takes the libraries' times only. Where layouts matter and data movement counts, several
-    covers are tried. With fusion, the
-    covers without groups are tried as well: around a group, layout conversions may take longer
-    than the group saves.
+    covers are tried. With fusion, the covers without groups are tried as well: around a group,
+    layout conversions may take longer than the group saves. What groups take moves nothing without
+    fusion.
     """
     counted = model.counted(accounting)
-    if accounting == "paper" or not _minds(counted, measurements):
-        taken = BY_LIBRARY if accounting == "paper" else WHICHEVER
+    if accounting == "paper":
         return (
-            _free(taken, model, counted, False, measurements),
-            _free(taken, model, counted, True, measurements),
+            _free(BY_LIBRARY, model, counted, False, measurements),
+            _free(BY_LIBRARY, model, counted, True, measurements),
         )
-    alone = _laid_out(model, counted, False, measurements)
-    grouped = _laid_out(model, counted, True, measurements) if counted.components else []
-    return _cheapest(alone), _cheapest(grouped + alone)
+    mind = _mind(counted.numbers, measurements)
+    without_groups = _tried(mind, model, counted, False, measurements)
+    if not counted.components:
+        return _cheapest(without_groups), _cheapest(without_groups)
+    mind = mind or _mind(counted.block_numbers, measurements)
+    grouped = _tried(mind, model, counted, True, measurements)
+    return _cheapest(without_groups), _cheapest(grouped + without_groups)
 
 
 def _cheapest(plans: Iterable[CoverPlan]) -> CoverPlan:
     return min(plans, key=lambda plan: (plan.lacking, plan.sequential_us))
+
+
+def _tried(
+    mind: bool, model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
+) -> list[CoverPlan]:
+    """The plans of which the cheapest is taken; one if no layer and no group `mind` the layout."""
+    if mind:
+        return _laid_out(model, counted, fusion, measurements)
+    return [_free(WHICHEVER, model, counted, fusion, measurements)]
 
 
 def _laid_out(
@@ -133,11 +145,10 @@ def _laid_out(
     return found if _conversion_is_known(plans, measurements) else plans + found
 
 
-def _minds(counted: Counted, measurements: Measurements) -> bool:
-    """Whether the time of any layer or group depends on the layout."""
+def _mind(numbers: npt.NDArray[np.int32], measurements: Measurements) -> bool:
+    """Whether the time of any of these layers or groups depends on the layout."""
     if not measurements.layouts_matter:
         return False
-    numbers = np.append(counted.numbers, counted.block_numbers)
     medians_us = measurements.median_us
     return not np.array_equal(medians_us[FIRST, numbers], medians_us[LAST, numbers])
 
@@ -187,7 +198,11 @@ def _conversion_is_known(plans: Sequence[CoverPlan], measurements: Measurements)
     """Whether the conversion of the outputs was measured for each block that has a time."""
     write_us = measurements.of("write_conversion_us")
     return all(
-        bool(np.isfinite(write_us[:, plan.blocks.numbers[plan.known]].min(axis=0)).all())
+        bool(
+            np.isfinite(
+                write_us[FIRST : LAST + 1, plan.blocks.numbers[plan.known]].min(axis=0)
+            ).all()
+        )
         for plan in plans
     )
 

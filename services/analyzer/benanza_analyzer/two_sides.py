@@ -18,11 +18,6 @@ from networkx.algorithms.flow import boykov_kolmogorov
 
 Whole = npt.NDArray[np.int64]
 
-NEVER = 10**15
-"""A cost above all others. Costs are whole numbers, so that sums with it stay exact; some thousands
-of them fit into 64 bits.
-"""
-
 _SOURCE, _SINK = "source", "sink"
 _OPEN = -1
 
@@ -31,7 +26,8 @@ def cheapest_sides(alone: Whole, on_0: Whole, on_1: Whole, apart: Whole) -> npt.
     """The side of each node, 0 or 1, for which all costs together are least.
 
     A row of `alone` has what its node costs on either side. It costs `apart` if the node in `on_0`
-    is on side 0 and the one in `on_1` on side 1.
+    is on side 0 and the one in `on_1` on side 1. The costs are whole numbers, so that sums are
+    exact; those of all that a node is apart from must fit into 64 bits together with its own.
     """
     alone = alone.copy()
     sides = np.full(len(alone), _OPEN, np.int8)

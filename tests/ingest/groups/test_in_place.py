@@ -54,6 +54,10 @@ def moved(body: str, out: str = "n") -> list[str]:
             "t = Transpose<perm=[0,2,1]>(z) m = MatMul(t, a) n = Transpose<perm=[1,0,2]>(m)",
             ["Transpose+MatMul+Transpose", "Transpose+MatMul"],
         ),
+        (
+            "r = Reshape(x, rows) m = Gemm(r, a) n = Transpose<perm=[1,0]>(m)",
+            ["Gemm+Transpose"],
+        ),
     ],
 )
 def test_what_strides_can_say(body: str, wanted: list[str]) -> None:
@@ -71,6 +75,10 @@ def test_what_strides_can_say(body: str, wanted: list[str]) -> None:
         ("s = Slice(x, hi, lo, last, back) n = MatMul(s, s)", "n"),
         ("t = Transpose<perm=[1,0,2]>(x) r = Reshape(t, rows) n = MatMul(r, a)", "n"),
         ("s = Gather<axis=1>(x, first) n = MatMul(s, a)", "n"),
+        # The bias would be one for each column of what is written.
+        ("r = Reshape(x, rows) m = Gemm(r, a, c) n = Transpose<perm=[1,0]>(m)", "n"),
+        ("t = Transpose<perm=[0,2,1]>(x) d = Dropout(t) n = MatMul(d, b)", "n"),
+        ("m = MatMul(x, a) d = Dropout(m) n = Transpose<perm=[0,2,1]>(d)", "n"),
     ],
 )
 def test_what_they_can_not(body: str, out: str) -> None:

@@ -15,6 +15,9 @@ from benanza_ingest.groups.wiring import Wiring
 
 RULE = "in place"
 
+VIEWS = frozenset("Flatten Identity Reshape Squeeze Unsqueeze".split())
+"""The views that are read and written in place; others hardly ever stand next to a product."""
+
 MOST_MOVES = 6
 """Of one operand, or of the result: exporters write fewer."""
 
@@ -57,7 +60,7 @@ def _before(wiring: Wiring, product: int, slot: int) -> list[int]:
         position = wiring.writers.get(names[0])
         if position is None or wiring.only_reader(position) != reader:
             break
-        if wiring.layers[position].op == "Gather" or not may_move(wiring, position):
+        if not _may_be_before(wiring, position):
             break
         moves.insert(0, position)
         names.insert(0, wiring.node(position).inputs[0])
@@ -66,6 +69,13 @@ def _before(wiring: Wiring, product: int, slot: int) -> list[int]:
         moves.pop(0)
         names.pop(0)
     return moves
+
+
+def _may_be_before(wiring: Wiring, position: int) -> bool:
+    """Whether strides may say where the elements of a layer's result are."""
+    layer = wiring.layers[position]
+    known = layer.op in VIEWS if layer.kind == "view" else layer.op != "Gather"
+    return known and may_move(wiring, position)
 
 
 def _is_read_in_place(wiring: Wiring, moves: list[int], names: list[str]) -> bool:
@@ -90,10 +100,12 @@ def _has_strides(view: Placed | None) -> bool:
 
 def _after(wiring: Wiring, product: int) -> list[int]:
     """The layers that move the result and that alone read it, up to a Transpose, if strides say
-    where the result is then to be written.
+    where the result is then to be written. None after a Gemm with a bias, which has two axes: its
+    columns would become rows, to which libraries add no bias.
     """
-    moves = list(_moving(wiring, product))
-    shape = shape_of(wiring, wiring.node(product).outputs[0])
+    node = wiring.node(product)
+    moves = [] if any(node.inputs[2:]) else list(_moving(wiring, product))
+    shape = shape_of(wiring, node.outputs[0])
     while moves and not _is_written_in_place(wiring, moves, shape):
         moves.pop()
     return moves
@@ -114,7 +126,7 @@ def _moving(wiring: Wiring, position: int) -> Iterator[int]:
         follower = wiring.only_reader(position)
         if follower is None or not may_move(wiring, follower):
             return
-        if wiring.layers[follower].kind != "view" and wiring.layers[follower].op != "Transpose":
+        if wiring.layers[follower].op not in VIEWS | {"Transpose"}:
             return
         yield follower
         position = follower

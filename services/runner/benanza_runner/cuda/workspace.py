@@ -64,15 +64,15 @@ class Workspace:
         """
         return feature_map_layouts(rank)
 
-    def natural_layout(self, shape: Shape) -> str:
-        """The name of ONNX's own layout, for variants that want it.
-
-        It is empty where layouts make no difference to this shape.
+    def natural_layout(self, *shapes: Shape) -> str:
+        """The name of ONNX's own layout, for variants that want it: of the first of these shapes to
+        which layouts make a difference, empty if there is none.
         """
-        if not depends_on_layout(shape) or len(shape) > MAX_FEATURE_MAP_AXES:
-            return ""
-        name, _ = next(feature_map_layouts(len(shape)))
-        return name
+        for shape in shapes:
+            if depends_on_layout(shape) and len(shape) <= MAX_FEATURE_MAP_AXES:
+                name, _ = next(feature_map_layouts(len(shape)))
+                return name
+        return ""
 
     def operand(self, name: str, order: Order | None = None) -> DeviceTensor:
         """An operand with its axes in this order; ONNX's by default."""

@@ -51,6 +51,21 @@ IN_PLACE = {
     "product that is written by column": region(
         _X, "n", "m = MatMul(x, f) n = Transpose<perm=[0,2,1]>(m)", f", float[24,9] f = {W}"
     ),
+    "product of more transposes than rows": region(
+        "float[8,24,5] x",
+        "n",
+        "t = Transpose<perm=[0,2,1]>(x) n = MatMul(t, f)",
+        f", float[24,9] f = {W}",
+    ),
+    "product with a column, a bias and a residual": region(
+        f"{_X}, float[2,5,1] y",
+        "n",
+        "m = MatMul(x, f) a = Add(m, g) r = Add(a, y) n = Relu(r)",
+        f", float[24,1] f = {W}, float[1] g = {W}",
+    ),
+    "product of one matrix with columns and a residual": region(
+        "float[5,5] x, float[2,5,1] y, float[2,5,1] z", "n", "m = MatMul(x, y) n = Add(m, z)"
+    ),
     "product of repeated matrices": region(
         "float[2,4,5,8] x, float[2,1,8,6] y",
         "n",

@@ -236,6 +236,15 @@ PRODUCTS: dict[str, Layer] = {
         "Einsum", (floats(2, 3, 5, 8), floats(2, 8, 3, 16)), floats(2, 5, 3, 16),
         equation="bhij,bjhd->bihd",
     ),
+    "einsum to a number": layer(
+        "Einsum", (floats(3, 4), floats(3, 4)), floats(), equation="ij,ij->"
+    ),
+    "einsum of more pairs than rows": layer(
+        "Einsum", (floats(8, 16, 7), weights(16, 9)), floats(8, 7, 9), equation="bcs,co->bso"
+    ),
+    "einsum of a matrix for each column": layer(
+        "Einsum", (floats(3, 4), floats(4, 2)), floats(3, 2, 4), equation="ij,jk->ikj"
+    ),
     "einsum of blocks": layer(
         "Einsum", (floats(6, 4, 8), weights(4, 8, 16)), floats(6, 4, 16), equation="bgi,gio->bgo",
     ),

@@ -235,7 +235,7 @@ def test_a_gate_on_another_value_is_no_activation() -> None:
                 (floats(3, 5, 7, 2),),
                 equation="bihd,bjhd->hijb",
             ),
-            "columns one after another",
+            "more than two axes",
         ),
         (newest("Pad", (floats(4), longs(2)), floats(9)), "whose input 2 is computed"),
         (newest("ReduceSum", (floats(4, 0),), floats(4, 1)), "reads or writes an empty tensor"),

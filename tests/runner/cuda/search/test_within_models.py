@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.measurements import bests
-from benanza_runner.cuda.search.within_models import best_by_layout
+from benanza_runner.cuda.search.within_models import to_interleave
 from benanza_runner.variants import TimedVariant, event_variant
 from benanza_schemas.events import LayerMeasured
-from benanza_schemas.vocabulary import CacheState, StoppedBy
+from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
 from tests.backbone.sample_events import SYSTEM
 
 LAYOUTS = ("NCHW", "NHWC", "weights transposed", "")
 
 
-def variant(place: int, layout: str, median_us: float, iqr_us: float) -> TimedVariant:
+def variant(place: int, layout: str, median_us: float, iqr_us: float, library: str) -> TimedVariant:
     return TimedVariant(
-        library="cudnn-graph",
+        library=library,
         algorithm=f"engine {place}",
         layout=layout,
         samples_us=(median_us,),
@@ -34,19 +34,24 @@ def variant(place: int, layout: str, median_us: float, iqr_us: float) -> TimedVa
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(LAYOUTS), st.sampled_from((1.0, 2.0)), st.integers(0, 2)),
+        st.tuples(
+            st.sampled_from(LAYOUTS),
+            st.sampled_from((1.0, 2.0)),
+            st.integers(0, 2),
+            st.sampled_from(("cudnn-graph", GENERATED)),
+        ),
         min_size=1,
         max_size=9,
     )
 )
 def test_the_analyzer_finds_interleaved_times_of_what_it_takes_for_best(
-    drawn: list[tuple[str, float, int]],
+    drawn: list[tuple[str, float, int, str]],
 ) -> None:
     """Equal medians are not rare: times are multiples of a clock's tick."""
     timed = [variant(place, *each) for place, each in enumerate(drawn)]
     interleaved = [
         msgspec.structs.replace(timed[place], cache=cache)
-        for place in best_by_layout(timed)
+        for place in to_interleave(timed)
         for cache in (CacheState.INTERLEAVED, CacheState.WEIGHTS_COLD)
     ]
     found = bests(

@@ -90,7 +90,8 @@ class Product(msgspec.Struct, frozen=True):
 
     `a` is m×k, `b` is k×n; `bias` and PRelu's `slope` have n elements; `residual` lies as the
     result does. If `b` is a weight (`b_constant`), the library may keep it transposed or not.
-    `output` is the shape that the layer gives the result.
+    `output` is the shape that the layer gives the result. `moved` has the shapes of the operands
+    and of the result that the layer moves, whose order in memory is hence ONNX's.
     """
 
     output: Shape
@@ -109,6 +110,7 @@ class Product(msgspec.Struct, frozen=True):
     residual: bool = False
     activation: str = ""
     numbers: tuple[float, ...] = ()
+    moved: tuple[Shape, ...] = ()
 
 
 class MergedProduct(msgspec.Struct, frozen=True):

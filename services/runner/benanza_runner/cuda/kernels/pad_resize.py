@@ -138,9 +138,11 @@ TAPS = {
     "linear": "{1.0f - t, t}",
     "cubic": "{outer(A, 1.0f + t), inner(A, t), inner(A, 1.0f - t), outer(A, 2.0f - t)}",
 }
-"""The weights of neighbouring elements, at `t` after one that has so many of them before it."""
+"""The weights of neighbouring elements, at `t` after the last one before the place in question.
+`A` is the coefficient of the cubic kernel."""
 
 BEFORE = {"linear": 0, "cubic": 1}
+"""How many of these neighbours come before the place in question."""
 
 CUBIC = """
 __device__ __forceinline__ float inner(float a, float t) {

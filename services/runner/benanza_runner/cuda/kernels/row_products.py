@@ -37,7 +37,7 @@ class RowProducts:
             return
         if not call.b_constant or call.residual or call.activation not in PATTERNS:
             return
-        if call.a.start or (call.a.transposed and call.k > 1):
+        if call.a.start or (call.a.transposed and call.a.line > 1):
             return
         wide = WIDE_BYTES // BYTES[workspace.precision]
         width = wide if call.k % wide == 0 else 1
@@ -45,6 +45,7 @@ class RowProducts:
         weights = workspace.expanded("b", shape, (0, 1) if call.b.transposed else (1, 0))
         activate = expression(call.activation, call.numbers, "sum")
         row, result = workspace.operand("a"), workspace.result(call.output)
+        layout = workspace.natural_layout(*call.moved)
         bias = workspace.operand("bias") if call.bias else row
         arguments = (
             row.array,
@@ -59,7 +60,7 @@ class RowProducts:
             kernel = _kernel(workspace.precision, width, lanes, call.bias, activate)
             run = launch(kernel, -(-call.n * lanes // threads), threads, arguments)
             name = f"row kernel ({lanes} threads a row, {threads} a block)"
-            yield Candidate(LIBRARY, name, "", no_scratch, run, result)
+            yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
 
 @cache

@@ -15,13 +15,15 @@ from benanza_runner.cuda.libraries.cublaslt_matmul import (
     EPILOGUES,
     LIBRARY,
     UNPADDED,
+    WEIGHTS_TRANSPOSED,
     FloatProblem,
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
 from benanza_runner.variants import FailedVariant
 
-ALIGNED_BYTES = 16
+PACK_BYTES = 16
+"""What the rows of a matrix are aligned to for Tensor Cores."""
 
 
 class CublasLt:
@@ -78,14 +80,15 @@ def _products(workspace: Workspace) -> Iterator[tuple[Product, str, dict[str, De
         more = {name: workspace.operand(name) for name in names}
         result = workspace.result(call.output)
         a, b = workspace.operand("a"), workspace.operand("b")
-        yield call, "", {"a": a, "b": b, "result": result, **more}
+        layout = workspace.natural_layout(*call.moved)
+        yield call, layout, {"a": a, "b": b, "result": result, **more}
         matrix = (call.n, call.k) if call.b.transposed else (call.k, call.n)
         if call.b_constant and call.batch == 1 and b.shape == matrix:
             operands = {"a": a, "b": workspace.operand("b", (1, 0)), "result": result, **more}
-            yield _turned(call), "weights transposed", operands
+            yield _turned(call), layout or WEIGHTS_TRANSPOSED, operands
             operands = {"a": a, "result": result}
             of_rows = (0, 1) if call.b.transposed else (1, 0)
-            yield from _padded(workspace, call, "", operands, ("b", matrix, of_rows))
+            yield from _padded(workspace, call, layout, operands, ("b", matrix, of_rows))
     elif isinstance(call, Convolution) and is_product(call):
         layout, order = list(feature_map_layouts(len(call.input)))[1]
         operands = {
@@ -133,7 +136,7 @@ def _padded(
     """
     result = operands["result"]
     size = result.element_bytes
-    pack = ALIGNED_BYTES // size
+    pack = PACK_BYTES // size
     n = -(-call.n // pack) * pack
     if call.n == n or call.k % pack or call.m == 1 or call.m * n >= MOST_ELEMENTS:
         return
@@ -181,7 +184,7 @@ def _merged(
     )
     yield product, "", operands | {"b": workspace.operand("b")}
     operands |= {"b": workspace.operand("b", (0, 2, 1))}
-    yield _turned(product), "weights transposed", operands
+    yield _turned(product), WEIGHTS_TRANSPOSED, operands
 
 
 def is_product(call: Convolution) -> bool:

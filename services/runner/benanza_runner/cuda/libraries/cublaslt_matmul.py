@@ -36,6 +36,10 @@ ALIGNED_BYTES = 256
 UNPADDED = "unpadded"
 """The operand that is the result of a product with padded columns, without these."""
 
+WEIGHTS_TRANSPOSED = "weights transposed"
+"""The layout of variants that want the weight as it lies after a Transpose, and no feature maps in
+any layout. Where they want these as well, it is part of the algorithm's name."""
+
 EPILOGUES = {
     (False, ""): cublasLt.Epilogue.DEFAULT,
     (True, ""): cublasLt.Epilogue.BIAS,
@@ -128,6 +132,9 @@ class FloatProblem:
         offered = heuristic(self._handle, self._what, (self._b, self._a, self._d), most, aligned)
         more = ", columns padded" if UNPADDED in self._operands else ""
         more += ", arrays of pointers" if self._by_pointers else ""
+        given = self._workspace.call
+        if call.moved and isinstance(given, Product) and call.b.transposed != given.b.transposed:
+            more += f", {WEIGHTS_TRANSPOSED}"
         return [(name + more, algorithm, size) for name, algorithm, size in offered]
 
     def _aligned(self, where: Matrices) -> int:

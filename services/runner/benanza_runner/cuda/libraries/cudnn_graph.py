@@ -87,7 +87,8 @@ class CudnnGraph:
                 yield from self._planned(workspace, layout, result, build)
         elif isinstance(call, Product) and call.activation not in FUSED_BY_CUBLASLT:
             result = workspace.result(call.output)
-            yield from self._planned(workspace, "", result, _product(workspace, call, result))
+            layout = workspace.natural_layout(*call.moved)
+            yield from self._planned(workspace, layout, result, _product(workspace, call, result))
         elif isinstance(call, Attention):
             result = workspace.result(call.output)
             yield from self._planned(workspace, "", result, _attention(workspace, call))

@@ -13,14 +13,17 @@ from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.search import Found
 from benanza_runner.variants import AnyVariant, TimedVariant
-from benanza_schemas.vocabulary import CacheState, StoppedBy
+from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
 
 INTERLEAVED = "company"
 """The `library` of the variant that says why there are no interleaved times. Events store it."""
 
+OF_A_LIBRARY = "of a library"
 
-def best_by_layout(variants: Sequence[TimedVariant]) -> list[int]:
-    """Places of the fastest variant in each layout of feature maps, and of the fastest without.
+
+def to_interleave(variants: Sequence[TimedVariant]) -> list[int]:
+    """Places of the fastest variant in each layout of feature maps, of the fastest without, and of
+    the fastest of a library.
 
     Of two with the same median it is the one with less spread. The analyzer chooses in the same
     way, and then looks for this variant's interleaved times.
@@ -28,7 +31,9 @@ def best_by_layout(variants: Sequence[TimedVariant]) -> list[int]:
     best: dict[str, int] = {}
     for place in sorted(range(len(variants)), key=lambda place: _time(variants[place])):
         best.setdefault(feature_map_layout(variants[place].layout), place)
-    return list(best.values())
+        if variants[place].library != GENERATED:
+            best.setdefault(OF_A_LIBRARY, place)
+    return list(dict.fromkeys(best.values()))
 
 
 def _time(variant: TimedVariant) -> tuple[float, float]:
@@ -76,7 +81,7 @@ class WithinModels:
             try:
                 interleaved = [
                     self._converted(variant, workspace)
-                    for place in best_by_layout(converted)
+                    for place in to_interleave(converted)
                     for variant in _interleaved(
                         self._interleaved, checked[place], converted[place], workspace
                     )

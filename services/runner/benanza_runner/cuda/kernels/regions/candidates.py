@@ -92,7 +92,7 @@ def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
     ranks = {len(shape) for shape in feature_maps(call)}
     if len(ranks) == 1:
         return list(workspace.layouts(ranks.pop()))
-    return [(next(filter(None, map(workspace.natural_layout, sorted_results(call))), ""), ())]
+    return [(workspace.natural_layout(*sorted_results(call)), ())]
 
 
 def _candidates(

@@ -1,6 +1,6 @@
 """A sum of products as products of matrices: which axes are rows, columns, pairs and rounds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class MatrixProduct(NamedTuple):
     result: Matrices
 
 
-NONE = SharedAxis(1, 0, 0, 0)
+NO_AXIS = SharedAxis(1, 0, 0, 0)
 
 
 def as_matrices(
@@ -40,9 +40,9 @@ def as_matrices(
 ) -> MatrixProduct:
     """The product of matrices in the fewest rounds that is this sum of products.
 
-    The result's elements with stride one are on an axis of `b`, if on any. `starts` are the places
-    of the operands' first elements. `transposed` says how matrices of one row or column are stored.
-    Raises `UnsupportedError` if no such product is this sum.
+    The result's elements with stride one are on an axis of `b`, if any axis of a matrix has them.
+    `starts` are the places of the operands' first elements. `transposed` says how matrices of one
+    row or column are stored. Raises `UnsupportedError` if no such product is this sum.
     """
     axes = [axis for axis in axes if axis.size > 1]
     rows, columns, inner, both = (
@@ -51,21 +51,20 @@ def as_matrices(
     )
     if len(inner) > 1 or any(_owners(axis) in ("a", "b", "result") for axis in axes):
         raise UnsupportedError("a sum over axes that don't lie one in the other")
-    (summed,) = inner or (NONE,)
-    found = min(_choices(rows, columns, both), key=lambda choice: choice[0], default=None)
-    if found is None:
-        raise UnsupportedError("a product that repeats matrices along more than two axes")
-    _, m, n, batch, rounds = found
-    return MatrixProduct(
-        rounds.size,
-        batch.size,
-        m.size,
-        n.size,
-        summed.size,
-        _matrices("a", (m, summed), (batch, rounds), starts[0], transposed[0]),
-        _matrices("b", (summed, n), (batch, rounds), starts[1], transposed[1]),
-        _matrices("result", (m, n), (batch, rounds)),
-    )
+    (summed,) = inner or (NO_AXIS,)
+    why = UnsupportedError("a product that repeats matrices along more than two axes")
+    for m, n, batch, rounds in _choices(rows, columns, both):
+        repeated = batch, rounds
+        try:
+            a = _matrices("a", (m, summed), repeated, starts[0], transposed[0])
+            b = _matrices("b", (summed, n), repeated, starts[1], transposed[1])
+            result = _matrices("result", (m, n), repeated)
+        except UnsupportedError as error:
+            why = error
+            continue
+        sizes = rounds.size, batch.size, m.size, n.size, summed.size
+        return MatrixProduct(*sizes, a, b, result)
+    raise why
 
 
 def _owners(axis: SharedAxis) -> str:
@@ -90,20 +89,21 @@ def _joined(axes: Sequence[SharedAxis]) -> list[SharedAxis]:
 
 def _choices(
     rows: list[SharedAxis], columns: list[SharedAxis], both: list[SharedAxis]
-) -> Iterator[tuple[tuple[int, int], SharedAxis, SharedAxis, SharedAxis, SharedAxis]]:
-    """Rows, columns, pairs and rounds, with what to be the least: the rounds, then less work in a
-    product.
+) -> list[tuple[SharedAxis, SharedAxis, SharedAxis, SharedAxis]]:
+    """Rows, columns, pairs and rounds: those with the fewest rounds first, and of these, those with
+    the most work in one product.
     """
+    found = []
+    # Libraries want the columns of the result next to each other.
     ends = [axis for axis in columns if axis.result == 1]
-    if columns and not ends:
-        raise UnsupportedError("a product that writes columns one after another")
-    for m, n in product(rows or [NONE], ends or [NONE]):
+    for m, n in product(rows or [NO_AXIS], ends or [NO_AXIS]):
         others = [axis for axis in (*rows, *columns) if axis not in (m, n)]
         repeated = [SharedAxis(size, a or 0, b or 0, to) for size, a, b, to in (*both, *others)]
         rest = sorted(_joined(repeated), key=lambda axis: axis.size)
         if len(rest) <= 2:
-            rounds, batch = [*[NONE] * (2 - len(rest)), *rest]
-            yield (rounds.size, -m.size * n.size), m, n, batch, rounds
+            rounds, batch = [*[NO_AXIS] * (2 - len(rest)), *rest]
+            found.append((m, n, batch, rounds))
+    return sorted(found, key=lambda each: (each[3].size, -each[0].size * each[1].size))
 
 
 def _matrices(

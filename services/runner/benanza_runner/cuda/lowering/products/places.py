@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.products.contraction import MatrixProduct, SharedAxis, as_matrices
@@ -19,13 +20,16 @@ class Places(NamedTuple):
     """The product of matrices that an operator is.
 
     `sources` are the inputs of the layer that hold the operands `a` and `b`. They are `turned` if
-    `a` is the operator's second operand. `moved` says whether operators after it move the result.
+    `a` is the operator's second operand. `moved` says whether operators after it move the result;
+    where others follow, nothing is turned, as an epilogue goes by the operator's columns. `shapes`
+    are those of the inputs and of the result that are moved, without weights.
     """
 
     sources: tuple[int, int]
     found: MatrixProduct
     turned: bool
     moved: bool
+    shapes: tuple[Shape, ...]
 
 
 def places(layer: Layer, at: int) -> Places:
@@ -40,7 +44,7 @@ def places(layer: Layer, at: int) -> Places:
     arrays = [operands[0].array, operands[1].array, written(layer, at) if moved else whole]
     views = [*map(_View, arrays, _labels(operator, arrays[0].ndim, arrays[1].ndim))]
     by_row = [operator.op_type == "Gemm" and integer(operator, f"trans{x}", 0) == 1 for x in "AB"]
-    turned = _is_turned(*views)
+    turned = (moved or not after) and _is_turned(*views)
     if turned:
         operands.reverse()
         by_row.reverse()
@@ -51,7 +55,11 @@ def places(layer: Layer, at: int) -> Places:
     ]
     starts = operands[0].start, operands[1].start
     found = as_matrices(axes, starts, (by_row[0], by_row[1]))
-    return Places((operands[0].source, operands[1].source), found, turned, moved)
+    read = [each.source for each in operands if each.source not in operator.inputs]
+    written_to = layer.outputs if moved else ()
+    touched = [layer.tensors[index] for index in (*read, *written_to)]
+    shapes = tuple([tensor.shape for tensor in touched if not tensor.constant])
+    return Places((operands[0].source, operands[1].source), found, turned, moved, shapes)
 
 
 class _View(NamedTuple):

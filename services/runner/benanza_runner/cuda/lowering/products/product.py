@@ -1,7 +1,7 @@
 """Gemm, MatMul and Einsum as one call, alone or with an epilogue.
 
 Operands are read where they are in the layer's inputs, and the result is written where it is to be,
-by strides. The libraries hence need no Transpose, Slice or Gather before a product, and no
+by strides. The libraries hence need no Transpose, Slice or Expand before a product, and no
 Transpose after it.
 """
 
@@ -40,7 +40,7 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     of_vector = len(layer.tensors[operator.inputs[1]].shape) == 1
     if after and not place.moved and of_vector:
         raise UnsupportedError("nothing is fused with the product of a matrix and a vector")
-    channels = 1 if of_vector else shape[-1]
+    channels = shape[-1] if shape and not of_vector else 1
     epilogue = Epilogue(layer, values, channels, axis=-1, product=at)
     third_factor = number(operator, "beta", 1.0)
     # The factor of a residual: that of the Gemm's C, or 1 for one that is added later.
@@ -78,6 +78,7 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         residual=epilogue.residual is not None,
         activation=epilogue.activation.name,
         numbers=epilogue.activation.numbers,
+        moved=place.shapes,
     )
     fixed = [name for name, at in (("a", first), ("b", second)) if layer.tensors[at].constant]
     operands = {"a": values[first], "b": b} | epilogue.operands()

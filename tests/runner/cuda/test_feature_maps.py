@@ -3,7 +3,7 @@
 import pytest
 
 from benanza_runner.cuda.calls import Region, Shape
-from benanza_runner.cuda.calls.region import Given
+from benanza_runner.cuda.calls.region import Concatenated, Given
 from benanza_runner.cuda.feature_maps import feature_maps, sorted_results
 
 MAP, TOKENS = (1, 16, 5, 6), (1, 5, 6, 16)
@@ -21,16 +21,31 @@ def region(*shapes: Shape, channels: int = 0) -> Region:
         (region(MAP, MAP, (16,)), {MAP}),
         (region(MAP, (1, 16, 1, 1)), {MAP}),  # the same memory in both layouts
         (region(MAP, (1, 16, 10, 12)), set()),  # which of them are maps isn't known
+        (region(MAP, (1, 8, 5, 6), (1, 24, 5, 6)), {MAP, (1, 8, 5, 6), (1, 24, 5, 6)}),
+        (region(MAP, (1, 8, 5, 6), TOKENS), {MAP, (1, 8, 5, 6)}),
         (region(MAP, TOKENS), {MAP}),
         (region(TOKENS, MAP), {MAP}),
         (region(MAP, (1, 30, 16)), {MAP}),
         (region((1, 30, 16), (1, 16, 30)), set()),
         (region(MAP, (1, 16, 10, 12), TOKENS, channels=16), {MAP, (1, 16, 10, 12)}),
+        (region(MAP, (1, 8, 5, 6), (1, 16, 3, 3), channels=16), {MAP, (1, 8, 5, 6), (1, 16, 3, 3)}),
+        (region(MAP, (1, 8, 10, 12), channels=16), {MAP}),
         (region((2, 8, 3, 4, 5), channels=8), {(2, 8, 3, 4, 5)}),
     ],
 )
 def test_feature_maps(found: Region, maps: set[Shape]) -> None:
     assert feature_maps(found) == maps
+
+
+def test_what_is_joined_before_windows_move_over_it() -> None:
+    values = (
+        Given((1, 4, 10, 12), "", "first"),
+        Given((1, 12, 10, 12), "", "second"),
+        Concatenated((1, 16, 10, 12), "", (0, 1), axis=1),
+        Given(MAP, "", "pooled"),
+    )
+    found = feature_maps(Region(values, (3,), channels=16))
+    assert found == {(1, 4, 10, 12), (1, 12, 10, 12), MAP}
 
 
 def test_the_order_of_results_says_nothing() -> None:

@@ -10,17 +10,31 @@ RANKS = (4, 5)
 def feature_maps(region: Region) -> frozenset[Shape]:
     """The shapes of the operands and results that may have their channels first or last.
 
-    Where windows move over feature maps, these are known by their channels. Elsewhere all that has
-    so many axes counts as one, if it has the same shape, or else that of tokens: with the channels
-    behind the axes of space.
+    Where windows move over feature maps, these are known by their channels. Those of other channels
+    with the same axes of space are joined to them or cut out of them. Elsewhere all that has so
+    many axes counts as one, if it has the same axes of space, or else the shape of tokens: with the
+    channels behind the axes of space.
     """
     given = [value.shape for value in region.values if isinstance(value, Given)]
     results = [region.values[each].shape for each in region.outputs]
     found = {s for s in (*given, *results) if len(s) in RANKS and depends_on_layout(s)}
     if region.channels:
-        return frozenset(shape for shape in found if shape[1] == region.channels)
-    maps = {shape for shape in found if found <= {shape, (shape[0], *shape[2:], shape[1])}}
-    return frozenset(maps if len(maps) == 1 else ())
+        shapes = [value.shape for value in region.values if len(value.shape) in RANKS]
+        spaces = {_space(shape) for shape in shapes if shape[1] == region.channels}
+        return frozenset(shape for shape in found if _space(shape) in spaces)
+    choices = {frozenset(s for s in found if _space(s) == _space(shape)) for shape in found}
+    maps = [choice for choice in choices if found - choice <= {_tokens(s) for s in choice}]
+    return maps[0] if len(maps) == 1 else frozenset()
+
+
+def _space(shape: Shape) -> Shape:
+    """The batch and the axes of space of feature maps of this shape."""
+    return shape[0], *shape[2:]
+
+
+def _tokens(shape: Shape) -> Shape:
+    """The shape of feature maps with their channels behind the axes of space."""
+    return shape[0], *shape[2:], shape[1]
 
 
 def sorted_results(region: Region) -> list[Shape]:

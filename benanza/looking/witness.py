@@ -147,6 +147,9 @@ def _event(bound: ModelBound, testimony: Testimony, known: _Known) -> ModelWitne
         parallel=testimony.parallel,
         calls=testimony.calls,
         layout_changes=testimony.layout_changes,
+        error=testimony.error,
+        allowed_error=testimony.allowed_error,
+        unchecked=testimony.unchecked,
         failure=testimony.failure,
     )
 
@@ -172,5 +175,8 @@ def _result(bound: ModelBound, testimony: Testimony) -> ModelWitness:
         parallel_iqr_us=parallel.iqr_us if parallel else None,
         calls=testimony.calls,
         layout_changes=testimony.layout_changes,
+        error=testimony.error,
+        allowed_error=testimony.allowed_error,
+        unchecked=testimony.unchecked,
         failure=testimony.failure,
     )

@@ -22,9 +22,21 @@ def print_witnesses(console: Console, found: Witnesses) -> None:
         console.print(_table(rows, plain=not console.is_terminal))
         console.print(Text(printable(systems.measured_on(rows[0]))))
     for witness in found.witnesses:
-        if witness.failure:
+        if reason := witness.failure or _doubt(witness):
             about = f"{witness.model}, batch {witness.batch}, {witness.precision}"
-            console.print(Text(printable(f"{about}: {witness.failure}")))
+            console.print(Text(printable(f"{about}: {reason}")))
+
+
+def _doubt(witness: ModelWitness) -> str:
+    """Why the run may be wrong, empty if it is right."""
+    if witness.error is None or witness.allowed_error is None:
+        return f"its results were not compared: {witness.unchecked}"
+    if witness.error <= witness.allowed_error:
+        return ""
+    return (
+        f"wrong results: they are off by {witness.error:.2g} of their norm; "
+        f"{witness.allowed_error:.2g} is allowed"
+    )
 
 
 def _table(witnesses: Sequence[ModelWitness], *, plain: bool) -> Table:
@@ -43,6 +55,7 @@ def _table(witnesses: Sequence[ModelWitness], *, plain: bool) -> Table:
         Column(f"run on streams {unit.name}"),
         Column("calls"),
         Column("layout changes"),
+        Column("error"),
     )
     rows = [
         (
@@ -59,6 +72,7 @@ def _table(witnesses: Sequence[ModelWitness], *, plain: bool) -> Table:
             unit.format(witness.parallel_us),
             f"{witness.calls:,}",
             f"{witness.layout_changes:,}",
+            "-" if witness.error is None else f"{witness.error:.1g}",
         )
         for witness in witnesses
     ]

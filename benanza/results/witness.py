@@ -11,7 +11,9 @@ class ModelWitness(Result, frozen=True, kw_only=True):
     In `sequential_us` the calls run one after the other; in `read_ahead_us` likewise, with weights
     prefetched into the cache, or kept there, whichever was faster; in `parallel_us` on several
     streams. `layout_changes` of the `calls` are layout conversions. `failure` says why there are no
-    times.
+    times. The run is right if its `error`, as a share of the reference's norm, is no larger than
+    `allowed_error`; both are `None` where results were not compared, for which `unchecked` has the
+    reason.
     """
 
     model: str
@@ -32,6 +34,9 @@ class ModelWitness(Result, frozen=True, kw_only=True):
     parallel_iqr_us: float | None
     calls: int
     layout_changes: int
+    error: float | None
+    allowed_error: float | None
+    unchecked: str
     failure: str
 
 

@@ -14,10 +14,11 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-SCHEMA_VERSION = 6
-"""Version 5 had no layout NCHWc. Version 4 had zero where a bound has no figure. Version 3 had no
-`after` either; version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`;
-version 1 had no `layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed.
+SCHEMA_VERSION = 7
+"""Version 6 didn't say whether a witness is right. Version 5 had no layout NCHWc. Version 4 had
+zero where a bound has no figure. Version 3 had no `after` either; version 2 had no
+`write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`,
+`cache_bytes` and `layout`, and no ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -33,6 +34,9 @@ Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_LENGTH)]
 Reason = Annotated[str, msgspec.Meta(max_length=MAX_REASON_LENGTH)]
 Microseconds = Annotated[float, msgspec.Meta(ge=0, le=2**53)]
 """A time in microseconds, always finite."""
+
+Ratio = Annotated[float, msgspec.Meta(ge=0, le=2**53)]
+"""A number without a unit, always finite."""
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 """A time stamp with its zone, in the form of RFC 3339."""
@@ -409,6 +413,10 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
     weights prefetched into the cache, or kept there, whichever was faster; `parallel` the time on
     several streams. `calls` counts all calls, `layout_changes` the layout conversions among them.
     `failure` says why there are no times.
+
+    `error` is ‖result − reference‖ / ‖reference‖ of the worst output. The reference is computed in
+    float32 from the same inputs and weights. Up to `allowed_error` the run is right. Both are
+    `None` where nothing was compared; `unchecked` says why.
     """
 
     model_id: Hash
@@ -422,6 +430,9 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
     parallel: Witnessed | None = None
     calls: Whole = 0
     layout_changes: Whole = 0
+    error: Ratio | None = None
+    allowed_error: Ratio | None = None
+    unchecked: Reason = ""
     failure: Reason = ""
 
 

@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 6 say."""
+"""An event of each kind with every field set: what the golden bytes of version 7 say."""
 
 from datetime import UTC, datetime
 
@@ -231,6 +231,8 @@ EVENTS: tuple[AnyEvent, ...] = (
         parallel=Witnessed(9.5, 0.0, (9.5,)),
         calls=2,
         layout_changes=1,
+        error=0.001,
+        allowed_error=0.02,
         failure="",
     ),
     DeadLetter(

@@ -56,6 +56,7 @@ NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
     4: {"BenchmarkRequested": {"after": ()}},
     5: {},
     6: {},
+    7: {"ModelWitnessed": {"error": None, "allowed_error": None}},
 }
 NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     2: {"layout_change_us": None},
@@ -161,9 +162,9 @@ def test_a_bound_without_figures_is_written_as_null() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_todays_bytes_are_those_of_version_6(name: str) -> None:
+def test_todays_bytes_are_those_of_version_7(name: str) -> None:
     """If this fails, consumers of the version before can't read what is written now."""
-    assert SCHEMA_VERSION == 6
+    assert SCHEMA_VERSION == 7
     assert encode(BY_NAME[name]) == golden(name)
 
 
@@ -330,7 +331,7 @@ def test_an_unknown_kind_of_event_is_refused() -> None:
 def test_a_newer_schema_version_says_to_upgrade() -> None:
     """Before anything else: what else is new in the event can't be told."""
     newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
-    with pytest.raises(DecodeError, match=r"schema version 7 is newer than 6.*upgrade"):
+    with pytest.raises(DecodeError, match=r"schema version 8 is newer than 7.*upgrade"):
         decode(newer)
 
 

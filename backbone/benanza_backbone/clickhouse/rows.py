@@ -257,6 +257,9 @@ def _witness(event: ModelWitnessed) -> Row:
         "parallel_samples_us": parallel.samples_us if parallel else (),
         "calls": event.calls,
         "layout_changes": event.layout_changes,
+        "error": event.error,
+        "allowed_error": event.allowed_error,
+        "unchecked": event.unchecked,
         "failure": event.failure,
     }
 

@@ -41,6 +41,9 @@ class Testimony(msgspec.Struct, frozen=True):
     parallel: Witnessed | None = None
     calls: int = 0
     layout_changes: int = 0
+    error: float | None = None
+    allowed_error: float | None = None
+    unchecked: str = ""
     failure: str = ""
     slowed: bool = False
 

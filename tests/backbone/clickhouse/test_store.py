@@ -114,6 +114,7 @@ def test_what_was_not_measured_of_a_witness_is_null(store: Store) -> None:
         None,
         [],
     )
+    assert (row["error"], row["allowed_error"]) == (None, None)
     assert row["witnessed_at"] == WITNESSED.witnessed_at
 
 

@@ -56,6 +56,8 @@ class Whole(FakeRuntime):
             parallel=Witnessed(us / 2, 0.5, (us / 2,)),
             calls=len(calls) + 1,
             layout_changes=1,
+            error=0.001,
+            allowed_error=0.01,
         )
 
 
@@ -97,6 +99,8 @@ def test_a_model_is_run_as_its_bound_says(tmp_path: Path) -> None:
     assert row["sequential_us"] == found["sequential_us"]
     assert row["read_ahead_us"] == found["read_ahead_us"] == found["sequential_us"] - 1.0
     assert row["read_ahead_samples_us"] == [found["read_ahead_us"]]
+    assert (row["error"], row["allowed_error"]) == (found["error"], found["allowed_error"])
+    assert (row["error"], row["unchecked"]) == (0.001, "")
     assert row["parallel_samples_us"] == [found["parallel_us"]]
     assert {b["event_id"]: b["sequential_us"] for b in bounds}[row["bound_id"]] == (
         found["sequential_bound_us"]

@@ -28,6 +28,9 @@ WITNESS = ModelWitness(
     parallel_iqr_us=1.0,
     calls=15,
     layout_changes=1,
+    error=0.004,
+    allowed_error=0.02,
+    unchecked="",
     failure="",
 )
 
@@ -53,6 +56,7 @@ def test_a_run_stands_beside_its_bound_and_the_estimate() -> None:
     assert found["attainable / run"] == "0.88"
     assert found["read ahead / bound"] == "1.10"
     assert found["run on streams µs"] == "180.0"
+    assert found["error"] == "0.004"
     assert system == "measured on A GPU with cuda at fp16"
 
 
@@ -61,6 +65,15 @@ def test_a_model_that_could_not_be_run_has_dashes_and_its_reason() -> None:
     _, row, _, reason = lines(none)
     assert " - " in row
     assert reason == "alexnet, batch 8, fp16: no memory"
+
+
+def test_a_run_that_is_wrong_or_was_not_compared_says_so() -> None:
+    (*_, wrong) = lines(but(error=0.5))
+    assert wrong == (
+        "alexnet, batch 8, fp16: wrong results: they are off by 0.5 of their norm; 0.02 is allowed"
+    )
+    (*_, unchecked) = lines(but(error=None, allowed_error=None, unchecked="no numbers"))
+    assert unchecked == "alexnet, batch 8, fp16: its results were not compared: no numbers"
 
 
 def test_each_precision_has_a_table_of_its_own() -> None:

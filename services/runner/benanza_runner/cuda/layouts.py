@@ -21,6 +21,13 @@ def feature_map_layouts(rank: int) -> Iterator[tuple[str, Order]]:
     yield f"N{letters}C", (0, *space, 1)
 
 
+def with_one_axis_of_space(order: Order) -> Order:
+    """The order of the axes of feature maps with one axis of space, from that of the same with an
+    axis of one before it, as `windows.in_space` adds it.
+    """
+    return tuple([axis - (axis > 2) for axis in order if axis != 2])
+
+
 def depends_on_layout(shape: Shape) -> bool:
     """Whether a tensor of this shape lies otherwise in memory in each of the two layouts."""
     return len(shape) >= 3 and shape[1] > 1 and prod(shape[2:]) > 1

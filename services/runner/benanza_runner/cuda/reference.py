@@ -1,5 +1,7 @@
 """What a layer's results should be: ONNX Runtime computes them in float32 on the CPU."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -44,10 +46,41 @@ def reference(layer: Layer, precision: Precision, threads: int) -> Reference:
     return Reference(_values(layer, model), outputs)
 
 
+class CpuLayer:
+    """A layer as ONNX Runtime computes it in float32 on the CPU, with so many threads.
+
+    `given` holds the weights by position. Constants of known values are rounded to the precision.
+    Raises what `layer_model` and ONNX Runtime raise.
+    """
+
+    def __init__(
+        self, layer: Layer, given: Mapping[int, Array], precision: Precision, threads: int
+    ) -> None:
+        self._layer = layer
+        model = layer_model(_rounded_constants(layer, precision))
+        self._inputs = [int(name.removeprefix("t")) for name in model.inputs]
+        weights = {name: given[int(name.removeprefix("t"))] for name in model.constants}
+        self._session = _session(replace(model, constants=weights), threads)
+
+    def results(self, values: Mapping[int, Array]) -> list[Array]:
+        """The layer's outputs for these inputs, by position."""
+        inputs = {f"t{index}": values[index] for index in self._inputs}
+        return _results(self._session, self._layer, inputs)
+
+
 def _computed(layer: Layer, model: LayerModel, threads: int) -> list[Array]:
+    return _results(_session(model, threads), layer, model.inputs)
+
+
+def _session(model: LayerModel, threads: int) -> ort.InferenceSession:
     options = session_options(model.constants, CPU, threads)
-    session = ort.InferenceSession(model.proto.SerializeToString(), options, providers=[CPU.name])
-    found: list[Array] = session.run([f"t{index}" for index in layer.outputs], model.inputs)
+    return ort.InferenceSession(model.proto.SerializeToString(), options, providers=[CPU.name])
+
+
+def _results(
+    session: ort.InferenceSession, layer: Layer, inputs: Mapping[str, Array]
+) -> list[Array]:
+    found: list[Array] = session.run([f"t{index}" for index in layer.outputs], dict(inputs))
     return found
 
 
@@ -77,9 +110,9 @@ def _rounded_constants(layer: Layer, precision: Precision) -> Layer:
         and (types := formal_types(operator, slot, output=False))
         and len(types & FLOATS) == 1
     }
-    rounded = numpy_dtype(ELEMENT_TYPE[precision])
+    dtype = numpy_dtype(ELEMENT_TYPE[precision])
     tensors = tuple(
-        msgspec.structs.replace(tensor, value=_rounded_value(tensor.value, rounded))
+        msgspec.structs.replace(tensor, value=_rounded_value(tensor.value, dtype))
         if tensor.value is not None and tensor.dtype == "float32" and index not in wanted
         else tensor
         for index, tensor in enumerate(layer.tensors)
@@ -87,19 +120,24 @@ def _rounded_constants(layer: Layer, precision: Precision) -> Layer:
     return msgspec.structs.replace(layer, tensors=tensors)
 
 
-def _rounded_value(data: bytes, rounded: np.dtype[Any]) -> bytes:
+def _rounded_value(data: bytes, dtype: np.dtype[Any]) -> bytes:
     with np.errstate(over="ignore"):
-        return np.frombuffer(data, np.float32).astype(rounded).astype(np.float32).tobytes()
+        return np.frombuffer(data, np.float32).astype(dtype).astype(np.float32).tobytes()
 
 
 def _rounded_model(layer: Layer, precision: Precision) -> LayerModel:
     model = layer_model(layer)
-    rounded = numpy_dtype(ELEMENT_TYPE[precision])
     for arrays in (model.constants, model.inputs):
         for name, array in arrays.items():
             if array.dtype == np.float32:
-                arrays[name] = array.astype(rounded).astype(np.float32)
+                arrays[name] = rounded(array, precision)
     return model
+
+
+def rounded(array: Array, precision: Precision) -> Array:
+    """An array of float32 with its elements rounded to the precision."""
+    found: Array = array.astype(numpy_dtype(ELEMENT_TYPE[precision])).astype(np.float32)
+    return found
 
 
 def _values(layer: Layer, model: LayerModel) -> dict[int, Array]:

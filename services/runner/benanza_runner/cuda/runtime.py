@@ -30,6 +30,7 @@ from benanza_runner.cuda.timing.interleaved import SpacedTimer
 from benanza_runner.cuda.timing.launch_overhead import launch_overhead
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
+from benanza_runner.cuda.whole_model.model_reference import ModelReference, model_reference
 from benanza_runner.cuda.whole_model.prefetch import prefetched_runs
 from benanza_runner.cuda.whole_model.witness import PreparedProgram
 from benanza_runner.cuda.workspace import Workspace
@@ -228,12 +229,21 @@ class CudaRuntime(Runtime):
     def witness(self, program: Program, precision: Precision) -> Testimony:
         """The model's times: calls in order, with prefetching, and in parallel.
 
-        Of the ways of prefetching, the fastest counts.
+        Of the ways of prefetching, the fastest counts. The results of all are compared with a
+        reference, which is computed before the device is taken.
         """
+        try:
+            expected = model_reference(program, precision, self._threads)
+        except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no base
+            unchecked = one_line(f"{type(error).__name__}: {error}")
+            with self._device:
+                return self._witnessed(program, precision, unchecked)
         with self._device:
-            return self._witnessed(program, precision)
+            return self._witnessed(program, precision, expected)
 
-    def _witnessed(self, program: Program, precision: Precision) -> Testimony:
+    def _witnessed(
+        self, program: Program, precision: Precision, expected: ModelReference | str
+    ) -> Testimony:
         try:
             in_order = self.prepared(program, precision, parallel=False)
             sequential = self.timed(in_order.run)
@@ -242,15 +252,21 @@ class CudaRuntime(Runtime):
                 with each.persisting() as run:
                     prefetched.append(self.timed(run))
             slowed = self.slowed()
-            parallel = self.prepared(program, precision, parallel=True)
-            return Testimony(
+            in_parallel = self.prepared(program, precision, parallel=True)
+            parallel = self.timed(in_parallel.run)
+            found = Testimony(
                 sequential=sequential,
                 read_ahead=min(prefetched, key=lambda each: each.median_us, default=None),
-                parallel=self.timed(parallel.run),
+                parallel=parallel,
                 calls=sum(len(call.runs) for call in in_order.calls),
                 layout_changes=in_order.layout_conversions,
                 slowed=slowed,
             )
+            if isinstance(expected, str):
+                return msgspec.structs.replace(found, unchecked=expected)
+            results = (each.results(expected.outputs) for each in (in_order, in_parallel))
+            error = max(expected.error(each) for each in results)
+            return msgspec.structs.replace(found, error=error, allowed_error=expected.allowed)
         except REFUSALS as error:
             return Testimony(failure=str(error))
         except Exception as error:  # noqa: BLE001  # CUDA's libraries' errors share no base

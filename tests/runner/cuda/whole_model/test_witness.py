@@ -127,9 +127,8 @@ def all_waiting(program: Program) -> Program:
 def check(cuda: Runtime, program: Program, precision: Precision, how: str, folder: Path) -> None:
     """Runs a program, and its calls in NumPy."""
     from benanza_runner.cuda.lowering.lower import lower, reads
-    from benanza_runner.cuda.reference import random_inputs
     from benanza_runner.cuda.runtime import CudaRuntime
-    from benanza_runner.cuda.whole_model.linked_workspace import scaled
+    from benanza_runner.cuda.whole_model.model_inputs import model_inputs
     from benanza_runner.cuda.whole_model.prefetch import PrefetchedRun
     from benanza_runner.cuda.whole_model.prefetch_plan import PrefetchPolicy
     from benanza_runner.onnx_layers.precision import retyped
@@ -157,13 +156,13 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
             values[written] = values[step.names[step.layer.operators[0].inputs[0]]].reshape(shape)
             continue
         layer = retyped(step.layer, "fp32")
-        given = random_inputs(layer, precision)
-        lowered = scaled(lower(layer, given))
+        given = model_inputs(layer, precision)
+        lowered = lower(layer, given)
         operands = {
             name: array.astype(np.float64) if array.dtype == np.float32 else array
             for name, array in lowered.operands.items()
         }
-        for name, at in reads(lower(layer, given), given).items():
+        for name, at in reads(lowered, given).items():
             operands[name] = values.setdefault(step.names[at], operands[name])
         for index, result in zip(
             layer.outputs, compute(lowered.call, operands, folder), strict=True
@@ -186,6 +185,35 @@ def test_the_times_of_a_whole_model_are_about_those_of_its_calls(cuda: Runtime) 
     assert testimony.calls >= len([step for step in program.steps if step.choice])
     # Each call takes a microsecond or more, and none of these takes fifty.
     assert testimony.calls * 0.5 < testimony.sequential.median_us < testimony.calls * 50
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "content", [branching_model(), choosing_model(), dense_model(), attending_model()]
+)
+@pytest.mark.parametrize("precision", ["fp32", "tf32", "fp16", "bf16"])
+def test_results_are_compared_with_those_of_the_cpu(
+    cuda: Runtime, content: bytes, precision: Precision
+) -> None:
+    testimony = cuda.witness(measured_program(cuda, content, precision), precision)
+    assert testimony.unchecked == ""
+    assert testimony.error is not None
+    assert testimony.allowed_error is not None
+    assert 0 <= testimony.error <= testimony.allowed_error < 0.3
+
+
+@pytest.mark.gpu
+def test_results_that_are_wrong_are_seen(cuda: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here because the device runs with other weights than the reference."""
+    from benanza_runner.cuda.reference import random_inputs
+    from benanza_runner.cuda.whole_model import witness
+
+    program = measured_program(cuda, branching_model(), "fp16")
+    monkeypatch.setattr(witness, "model_inputs", random_inputs)
+    testimony = cuda.witness(program, "fp16")
+    assert testimony.error is not None
+    assert testimony.allowed_error is not None
+    assert testimony.error > testimony.allowed_error
 
 
 @pytest.mark.gpu

@@ -1,39 +1,28 @@
 """A workspace whose call is linked into a model: it reads and writes the model's values."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import prod, sqrt
-
-import numpy as np
 
 from benanza_runner.cuda.calls import (
-    Convolution,
     Elementwise,
     IntegerProduct,
-    MergedProduct,
-    Product,
     Recurrence,
     Shape,
 )
 from benanza_runner.cuda.candidate import Run
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.kernels.layout_conversion import same_memory
-from benanza_runner.cuda.layouts import Order
+from benanza_runner.cuda.layouts import Order, with_one_axis_of_space
 from benanza_runner.cuda.lowering.lower import Lowered
-from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.values import Values, natural
 from benanza_runner.cuda.workspace import Workspace
-
-TYPICAL = 0.68
-"""The root of the mean square of a weight: see `random_values.FLOATS`."""
 
 
 class LinkedWorkspace(Workspace):
     """A workspace whose call reads values of a model, and writes some.
 
-    `reads` maps each operand that is no weight to the name of its value; `writes` names the values
-    written. Only the layout `layout` is offered; where layouts make no difference to a call,
-    feature maps stay as they are. `first` holds the layout conversions that have to run before the
-    call.
+    `reads` maps each operand that is no weight to the name of its value; `writes` has the names and
+    the shapes of the values written. Only the layout `layout` is offered; where layouts make no
+    difference to a call, feature maps stay as they are. `first` holds the layout conversions that
+    have to run before the call.
     """
 
     def __init__(
@@ -41,11 +30,11 @@ class LinkedWorkspace(Workspace):
         lowered: Lowered,
         values: Values,
         reads: Mapping[str, str],
-        writes: Sequence[str],
+        writes: Sequence[tuple[str, Shape]],
         layout: str,
         scratch: Callable[[int], int],
     ) -> None:
-        super().__init__(scaled(lowered), values.precision, values.device)
+        super().__init__(lowered, values.precision, values.device)
         self._values = values
         self._reads = reads
         self._writes = writes
@@ -67,22 +56,19 @@ class LinkedWorkspace(Workspace):
         return self._read(name, shape, self._actual(shape, order))
 
     def expanded(self, name: str, shape: Shape, order: Order) -> DeviceTensor:
-        """The same as if it had this shape. Raises `UnsupportedError`."""
+        """The same as if it had this shape."""
         if name not in self._reads:
             return super().expanded(name, shape, order)
         own = self._lowered.operands[name].shape
         if len(own) == len(shape):
             return self._read(name, shape, self._actual(shape, order))
-        if not same_memory(shape, natural(shape), order):
-            raise UnsupportedError("the layout of a feature map that lacks axes is not converted")
-        found = self._read(name, own, natural(own))
-        return found.seen_as(shape, order)
+        return self._read(name, own, with_one_axis_of_space(order)).seen_as(shape, order)
 
     def alias(self, name: str, order: Order, shape: Shape, seen: Order) -> DeviceTensor:
         """A value of the model as the one that the call writes."""
         if 0 not in self._written:
             self._written[0] = super().alias(name, order, shape, seen)
-            self._values.add(self._writes[0], self._written[0])
+            self._values.add(self._writes[0][0], self._written[0])
         return self._written[0]
 
     def result(
@@ -90,14 +76,21 @@ class LinkedWorkspace(Workspace):
     ) -> DeviceTensor:
         """The value of the model that the call writes as its result of this number."""
         if number not in self._written:
+            name, own = self._writes[number]
             actual = self._actual(shape, order)
-            self._written[number] = self._values.write(self._writes[number], shape, actual, element)
+            if len(own) == 3 and len(shape) == 4:
+                lies = with_one_axis_of_space(actual)
+                found = self._values.write(name, own, lies, element).seen_as(shape, actual)
+            else:
+                found = self._values.write(name, shape, actual, element)
+            self._written[number] = found
         return self._written[number]
 
     def results(self, shape: Shape, count: int) -> list[DeviceTensor]:
         """The values of the model that the call writes, one right after another."""
         if not self._written:
-            found = self._values.write_together(self._writes[:count], shape)
+            names = [name for name, _ in self._writes[:count]]
+            found = self._values.write_together(names, shape)
             self._written = dict(enumerate(found))
         return [self._written[number] for number in range(count)]
 
@@ -136,21 +129,3 @@ class LinkedWorkspace(Workspace):
             if lowered.operands[name].shape == call.output:
                 return self._values.order(value)
         return None
-
-
-def scaled(lowered: Lowered) -> Lowered:
-    """The same call with weights so small that values neither grow nor vanish along a model."""
-    match lowered.call:
-        case Convolution():
-            name, terms = "filter", prod(lowered.call.filter[1:])
-        case Product():
-            name, terms = "b", lowered.call.k
-        case MergedProduct():
-            name, terms = "b", lowered.call.product.k
-        case _:
-            return lowered
-    if name not in lowered.weights:
-        return lowered
-    factor = np.float32(1 / (TYPICAL * sqrt(terms)))
-    operands = lowered.operands | {name: lowered.operands[name] * factor}
-    return lowered._replace(operands=operands)

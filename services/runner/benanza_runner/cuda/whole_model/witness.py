@@ -4,25 +4,28 @@ It replays the variants that the bound adds up, each reading what another wrote,
 much of the bound can be had.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 import cupy
 
-from benanza_runner.cuda.candidate import NO_LIBRARY, Candidate, Run
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.candidate import Candidate, Run
 from benanza_runner.cuda.device_tensor import BYTES, DeviceTensor
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower, reads
-from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.arena import ALIGNMENT
 from benanza_runner.cuda.whole_model.linked_workspace import LinkedWorkspace
+from benanza_runner.cuda.whole_model.model_inputs import model_inputs
 from benanza_runner.cuda.whole_model.streams import STREAMS, assign
 from benanza_runner.cuda.whole_model.values import Values, natural
+from benanza_runner.cuda.whole_model.views import last_readers, viewed
 from benanza_runner.onnx_layers.precision import retyped
-from benanza_schemas.layer import OMITTED, Precision
+from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program, ProgramStep
 
 WIDEST = 8
@@ -91,6 +94,10 @@ class PreparedProgram:
         finally:
             self._use(self._streams[0])
 
+    def results(self, names: Iterable[str]) -> dict[str, Array]:
+        """What the last run left in these values, in ONNX's order of axes."""
+        return {name: self.values.tensor(name).floats().get() for name in names}
+
     def _run_parallel(self) -> None:
         main = self._streams[0]
         self._begin.record(main)
@@ -114,10 +121,10 @@ class PreparedProgram:
     def _calls(self, program: Program) -> list[ModelCall]:
         calls: list[ModelCall] = []
         makers: dict[str, list[int]] = {}
-        leaving = _last_readers(program)
+        leaving = last_readers(program)
         for index, step in enumerate(program.steps):
             if step.choice is None:
-                name, of = _viewed(step)
+                name, of = viewed(step)
                 makers[name] = makers.setdefault(of, [])
                 conversion = self._view(step, name, of)
                 if conversion is not None:
@@ -130,7 +137,7 @@ class PreparedProgram:
                 before = sorted({call for name in read for call in makers.get(name, ())})
                 for name in read if workspace.first else ():
                     makers.setdefault(name, []).append(len(calls))
-                makers |= {name: [len(calls)] for name in _written(step)}
+                makers |= {name: [len(calls)] for name, _ in _written(step)}
                 own = () if candidate.in_place else (candidate.run,)
                 runs = *workspace.first, *own
                 weights, choice = tuple(workspace.weights()), step.choice
@@ -147,7 +154,11 @@ class PreparedProgram:
         if shape == given and order is not None:
             self.values.view(name, of, shape, order)
             return None
-        _, conversion = self.values.read(of, given, natural(given))
+        random = None
+        if order is None:
+            layer = retyped(step.layer, "fp32")
+            random = model_inputs(layer, self._precision)[step.layer.operators[0].inputs[0]]
+        _, conversion = self.values.read(of, given, natural(given), random)
         self.values.view(name, of, shape, natural(shape))
         return conversion
 
@@ -158,7 +169,7 @@ class PreparedProgram:
         """
         assert step.choice is not None
         layer = retyped(step.layer, "fp32")
-        given = random_inputs(layer, self._precision)
+        given = model_inputs(layer, self._precision)
         lowered = lower(layer, given)
         read = {name: step.names[at] for name, at in reads(lowered, given).items()}
         workspace = LinkedWorkspace(
@@ -191,42 +202,9 @@ class PreparedProgram:
         return int(self._scratch[-1].data.ptr)
 
 
-def _written(step: ProgramStep) -> list[str]:
-    return [step.names[index] for index in step.layer.outputs]
-
-
-def _viewed(step: ProgramStep) -> tuple[str, str]:
-    """The names of the value that a view makes, and of the one that it is made of."""
-    first = step.layer.operators[0].inputs[0]
-    if first == OMITTED:
-        raise UnsupportedError(f"{step.layer.title()} is a view of no input")
-    return step.names[step.layer.outputs[0]], step.names[first]
-
-
-def _last_readers(program: Program) -> dict[int, list[str]]:
-    """By step, the values that no later step needs. Views live as long as what they view."""
-    root: dict[str, str] = {}
-    last: dict[str, int] = {}
-    for index, step in enumerate(program.steps):
-        if step.choice is None or step.choice.library == NO_LIBRARY:
-            name, of = _viewed(step)
-            root[name] = root.get(of, of)
-        for name in step.names:
-            last[root.get(name, name)] = index
-    kept = {root.get(name, name) for name in program.outputs}
-    written = {step.names[index] for step in program.steps for index in step.layer.outputs}
-    # The model's inputs stay, for its next run.
-    kept |= last.keys() - written
-    leaving: dict[int, list[str]] = {}
-    for name in _all_names(program.steps):
-        origin = root.get(name, name)
-        if origin not in kept:
-            leaving.setdefault(last[origin], []).append(name)
-    return leaving
-
-
-def _all_names(steps: Iterable[ProgramStep]) -> Iterator[str]:
-    return iter(dict.fromkeys(name for step in steps for name in step.names))
+def _written(step: ProgramStep) -> list[tuple[str, Shape]]:
+    """The names and the shapes of the values that a step writes."""
+    return [(step.names[index], step.layer.tensors[index].shape) for index in step.layer.outputs]
 
 
 def _memory_bytes(program: Program, precision: Precision) -> int:

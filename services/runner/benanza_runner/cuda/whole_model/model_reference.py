@@ -1,0 +1,104 @@
+"""What a model's results should be: ONNX Runtime computes all steps in float32 on the CPU."""
+
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.cuda.reference import CpuLayer, rounded
+from benanza_runner.cuda.whole_model.model_inputs import model_inputs
+from benanza_runner.cuda.whole_model.views import last_readers, viewed
+from benanza_runner.measuring.error import TOLERANCE
+from benanza_runner.onnx_layers.precision import retyped
+from benanza_schemas.layer import Precision
+from benanza_schemas.program import Program, ProgramStep
+
+SEED = 20_201_123
+
+MOST_ERROR = 1e9
+"""Stands for errors above it, and for results that are no numbers."""
+
+Values = dict[str, Array]
+
+
+class ModelReference(NamedTuple):
+    """The outputs by name, and the error that a right run may have.
+
+    `allowed` is the error of a model in which each call is off by what a call may be off by
+    (`measuring.error`), in a random direction, and its result is rounded to the precision.
+    """
+
+    outputs: Values
+    allowed: float
+
+    def error(self, found: Mapping[str, Array]) -> float:
+        """The largest ‖result − reference‖ / ‖reference‖ of all outputs."""
+        return max(_error(found[name], expected) for name, expected in self.outputs.items())
+
+
+def model_reference(program: Program, precision: Precision, threads: int) -> ModelReference:
+    """The reference for a program at a precision.
+
+    Inputs and weights are those of `model_inputs`; a value that no step writes is what the first
+    step that reads it is given. ONNX Runtime uses so many `threads`. Raises what `model_inputs` and
+    ONNX Runtime raise, and `ValueError` if an output isn't finite.
+    """
+    exact: Values = {}
+    disturbed: Values = {}
+    random = np.random.default_rng(SEED)
+    known: dict[str, tuple[CpuLayer, dict[int, Array]]] = {}
+    leaving = last_readers(program)
+    for at, step in enumerate(program.steps):
+        if step.fingerprint not in known:
+            layer = retyped(step.layer, "fp32")
+            given = model_inputs(layer, precision)
+            known[step.fingerprint] = CpuLayer(layer, given, precision, threads), given
+        layer_on_cpu, given = known[step.fingerprint]
+        for values in (exact, disturbed):
+            results = dict(_results(step, layer_on_cpu, given, values))
+            if values is disturbed and step.choice is not None:
+                results = {name: _off(array, precision, random) for name, array in results.items()}
+            values.update(results)
+            for name in leaving.get(at, ()):
+                values.pop(name, None)
+    outputs = {name: exact[name] for name in program.outputs if name in exact}
+    if not outputs:
+        raise ValueError("no step computes an output of the model")
+    if not all(np.isfinite(array).all() for array in outputs.values()):
+        raise ValueError("with random weights, the model's outputs aren't finite")
+    allowed = [_error(disturbed[name], array) for name, array in outputs.items()]
+    return ModelReference(outputs, max(TOLERANCE[precision], *allowed))
+
+
+def _results(
+    step: ProgramStep, layer_on_cpu: CpuLayer, given: Mapping[int, Array], values: Values
+) -> Iterator[tuple[str, Array]]:
+    """What a step writes, each with its name. Values that nothing wrote are added."""
+    read = dict(given)
+    for index in step.layer.inputs():
+        if not step.layer.tensors[index].constant:
+            read[index] = values.setdefault(step.names[index], given[index])
+    if step.choice is None:
+        name, of = viewed(step)
+        yield name, values[of].reshape(step.layer.tensors[step.layer.outputs[0]].shape)
+        return
+    for index, array in zip(step.layer.outputs, layer_on_cpu.results(read), strict=True):
+        yield step.names[index], array
+
+
+def _off(array: Array, precision: Precision, random: np.random.Generator) -> Array:
+    """An array that is off by what a call may be off by, rounded to the precision."""
+    if array.dtype != np.float32 or not array.size:
+        return array
+    noise = random.standard_normal(array.shape, np.float32)
+    by = TOLERANCE[precision] * float(np.linalg.norm(array)) / float(np.linalg.norm(noise))
+    return rounded(array + noise * np.float32(by), precision)
+
+
+def _error(found: Array, expected: Array) -> float:
+    there = expected.astype(np.float64).reshape(-1)
+    difference = np.linalg.norm(found.astype(np.float64).reshape(-1) - there)
+    error = float(difference / max(float(np.linalg.norm(there)), float(np.finfo(np.float32).tiny)))
+    return min(error, MOST_ERROR) if isfinite(error) else MOST_ERROR

@@ -1,0 +1,45 @@
+"""Which values of a program are views of others, and how long each is needed."""
+
+from collections.abc import Iterable, Iterator
+
+from benanza_runner.cuda.candidate import NO_LIBRARY
+from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.layer import OMITTED
+from benanza_schemas.program import Program, ProgramStep
+
+
+def viewed(step: ProgramStep) -> tuple[str, str]:
+    """The names of the value that a view makes, and of the one that it is made of.
+
+    Raises `UnsupportedError` if there is none.
+    """
+    first = step.layer.operators[0].inputs[0]
+    if first == OMITTED:
+        raise UnsupportedError(f"{step.layer.title()} is a view of no input")
+    return step.names[step.layer.outputs[0]], step.names[first]
+
+
+def last_readers(program: Program) -> dict[int, list[str]]:
+    """By step, the values that no later step needs. Views live as long as what they view."""
+    root: dict[str, str] = {}
+    last: dict[str, int] = {}
+    for index, step in enumerate(program.steps):
+        if step.choice is None or step.choice.library == NO_LIBRARY:
+            name, of = viewed(step)
+            root[name] = root.get(of, of)
+        for name in step.names:
+            last[root.get(name, name)] = index
+    kept = {root.get(name, name) for name in program.outputs}
+    written = {step.names[index] for step in program.steps for index in step.layer.outputs}
+    # The model's inputs stay, for its next run.
+    kept |= last.keys() - written
+    leaving: dict[int, list[str]] = {}
+    for name in _all_names(program.steps):
+        origin = root.get(name, name)
+        if origin not in kept:
+            leaving.setdefault(last[origin], []).append(name)
+    return leaving
+
+
+def _all_names(steps: Iterable[ProgramStep]) -> Iterator[str]:
+    return iter(dict.fromkeys(name for step in steps for name in step.names))

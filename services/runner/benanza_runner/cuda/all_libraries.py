@@ -4,7 +4,7 @@ from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
 from benanza_runner.cuda.kernels.gathering import GatheringKernels
 from benanza_runner.cuda.kernels.integer_products import IntegerProducts
-from benanza_runner.cuda.kernels.movement import MovementKernels
+from benanza_runner.cuda.kernels.movement.candidates import MovementKernels
 from benanza_runner.cuda.kernels.norms import NormKernels
 from benanza_runner.cuda.kernels.pad_resize import PadResizeKernels
 from benanza_runner.cuda.kernels.pooling import PoolingKernels

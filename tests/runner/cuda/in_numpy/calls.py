@@ -67,8 +67,10 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             return merged_product(call, operands)
         case Region():
             return _region(call, operands, folder)
-        case Convolution() if alike := as_region(call, frozenset(operands)):
-            found = convolution(call, operands)
+        case Convolution() | RowNormalisation() | Softmax() if alike := as_region(
+            call, frozenset(operands)
+        ):
+            found = _one(call, operands, folder)
             shapes = {v.name: v.shape for v in alike.values if isinstance(v, Given)}
             seen = {name: operands[name].reshape(shape) for name, shape in shapes.items()}
             (again,) = _region(alike, seen, folder)
@@ -376,7 +378,8 @@ def elementwise(call: Elementwise, operands: Mapping[str, Array], folder: Path) 
     target = IN_MEMORY.get(call.element, "float")
     body = f"{reads} {' '.join(call.statements)} q[i] = {call.result};"
     loop = f"for (long i = 0; i < n; ++i) {{ {body} }}"
-    source = f"#include <math.h>\nvoid chain({names}{target}* q, long n) {{ {loop} }}\n"
+    head = "#include <math.h>\n#define erf_of erff\n"
+    source = f"{head}void chain({names}{target}* q, long n) {{ {loop} }}\n"
     (folder / "chain.c").write_text(source, encoding="utf-8")
     # A library that is loaded may not be written over.
     library = folder / f"chain{len(list(folder.glob('*.so')))}.so"

@@ -17,8 +17,7 @@ from benanza_runner.cuda.calls import (
 )
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.elements import IN_MEMORY
-from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
-from benanza_runner.cuda.kernels.movement import WORDS
+from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WORDS, launch
 from benanza_runner.cuda.kernels.source.indexing import Axis, walk
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant

@@ -10,7 +10,7 @@ from typing import Any
 
 import cupy
 
-from benanza_runner.cuda.calls import Region
+from benanza_runner.cuda.calls import Region, RowNormalisation, Softmax
 from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
@@ -71,7 +71,7 @@ FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 
 
 class RegionKernels:
-    """Candidates for regions, and depth-wise convolutions as such."""
+    """Candidates for regions, and depth-wise convolutions, normalisations and softmax as such."""
 
     library = LIBRARY
 
@@ -88,7 +88,14 @@ class RegionKernels:
 
 
 def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
-    """Name and order of axes of the layouts of feature maps; ONNX's own if there are none."""
+    """Name and order of axes of the layouts of feature maps; ONNX's own if there are none, or if
+    they count as rows.
+    """
+    match workspace.call:
+        case RowNormalisation(by_channel=False):
+            return [("", ())]
+        case Softmax():
+            return [(workspace.natural_layout(workspace.call.output), ())]
     ranks = {len(shape) for shape in feature_maps(call)}
     if len(ranks) == 1:
         return list(workspace.layouts(ranks.pop()))

@@ -57,7 +57,7 @@ def _gelu(operator: Operator, inputs: Sequence[str]) -> str:
     if text(operator, "approximate", "none") == "tanh":
         inner = f"0.7978845608f * ({x} + 0.044715f * {x} * {x} * {x})"
         return f"0.5f * {x} * (1.0f + tanhf({inner}))"
-    return f"0.5f * {x} * (1.0f + erff({x} * 0.7071067812f))"
+    return f"0.5f * {x} * (1.0f + erf_of({x} * 0.7071067812f))"
 
 
 def _clip(operator: Operator, inputs: Sequence[str]) -> str:
@@ -111,7 +111,7 @@ _WRITERS: dict[str, Write] = {
     "Cosh": _template("coshf({0})"),
     "Div": _joined("/"),
     "Elu": _alpha("({0} > 0.0f ? {0} : {a} * expm1f({0}))", 1.0),
-    "Erf": _template("erff({0})"),
+    "Erf": _template("erf_of({0})"),
     "Exp": _template("expf({0})"),
     "Floor": _template("floorf({0})"),
     "Gelu": _gelu,

@@ -1,6 +1,16 @@
 """Calls that aren't lowered to regions, but that the kernel of a region can run as well."""
 
-from benanza_runner.cuda.calls import Call, Convolution, Region
+from collections.abc import Mapping
+from math import prod
+
+from benanza_runner.cuda.calls import (
+    Call,
+    Convolution,
+    Region,
+    RowNormalisation,
+    Shape,
+    Softmax,
+)
 from benanza_runner.cuda.lowering.regions.express import express
 from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -12,19 +22,46 @@ def as_region(call: Call, weights: frozenset[str]) -> Region | None:
     `weights` names the operands that the model fixes. Operands have the shapes that the call has
     for them.
     """
-    if isinstance(call, Region):
-        return call
-    if not isinstance(call, Convolution) or "filter" not in weights:
-        return None
+    match call:
+        case Region():
+            return call
+        case Convolution() if "filter" in weights:
+            return _expressed(call, _of_convolution(call), channels=call.input[1])
+        case RowNormalisation():
+            shapes = _of_normalisation(call)
+            return _expressed(call, shapes) if weights >= shapes.keys() - VALUES else None
+        case Softmax():
+            return _expressed(call, {"input": call.output})
+    return None
+
+
+VALUES = {"input", "residual"}
+"""The operands of a normalisation that other calls may have computed."""
+
+
+def _of_convolution(call: Convolution) -> dict[str, Shape]:
     channels = (call.input[1],)
     shapes = {"input": call.input, "filter": call.filter}
     shapes |= {"bias": channels} if call.bias else {}
     shapes |= {"residual": call.output} if call.residual else {}
     shapes |= {"slope": channels} if call.activation == "PRelu" else {}
+    return shapes
+
+
+def _of_normalisation(call: RowNormalisation) -> dict[str, Shape]:
+    affine = (prod(n for n, mine in zip(call.lengths, call.affine, strict=True) if mine),)
+    shapes = {"input": call.output}
+    shapes |= {"residual": call.output} if call.residual else {}
+    shapes |= {"scale": affine} if call.scale else {}
+    shapes |= {"bias": affine} if call.bias else {}
+    return shapes
+
+
+def _expressed(call: Call, shapes: Mapping[str, Shape], channels: int = 0) -> Region | None:
     values = RegionValues()
     operands = {name: values.given(name, shape, "") for name, shape in shapes.items()}
     try:
         outputs = express(call, operands, values)
     except UnsupportedError:
         return None
-    return Region(tuple(values.values), tuple(outputs), channels=call.input[1])
+    return Region(tuple(values.values), tuple(outputs), channels)

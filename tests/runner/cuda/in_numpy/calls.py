@@ -67,7 +67,7 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             return merged_product(call, operands)
         case Region():
             return _region(call, operands, folder)
-        case Convolution() | RowNormalisation() | Softmax() if alike := as_region(
+        case Convolution() | Reduction() | RowNormalisation() | Softmax() if alike := as_region(
             call, frozenset(operands)
         ):
             found = _one(call, operands, folder)

@@ -10,7 +10,7 @@ from typing import Any
 
 import cupy
 
-from benanza_runner.cuda.calls import Region, RowNormalisation, Softmax
+from benanza_runner.cuda.calls import Reduction, Region, RowNormalisation, Softmax
 from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
@@ -66,12 +66,17 @@ and at most this share of that for each of several, as with the windows of convo
 MOST_REGISTERS = 160
 """What is loaded for a tile should fit into so many of 4 bytes: the compiler loads early."""
 
+FEATURE_MAP_RANK = 4
+"""With fewer axes, what is reduced counts as rows."""
+
 FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 """Quotients and roots that are off by two units in the last place, as Triton has them."""
 
 
 class RegionKernels:
-    """Candidates for regions, and depth-wise convolutions, normalisations and softmax as such."""
+    """Candidates for regions, and depth-wise convolutions, normalisations, softmax and reductions
+    as such.
+    """
 
     library = LIBRARY
 
@@ -93,6 +98,8 @@ def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
     """
     match workspace.call:
         case RowNormalisation(by_channel=False):
+            return [("", ())]
+        case Reduction(input=shape) if len(shape) < FEATURE_MAP_RANK:
             return [("", ())]
         case Softmax():
             return [(workspace.natural_layout(workspace.call.output), ())]
@@ -176,15 +183,27 @@ def _operand(workspace: Workspace, value: Given, order: Order) -> DeviceTensor:
 
 def _threads(source: KernelSource) -> Iterator[Threads]:
     """Blocks of threads that suit the sections: their rows' lengths, and how rows lie in memory."""
-    packs = max((section.packs for section in source.sections if section.reduces), default=0)
+    reducing = [section for section in source.sections if section.reduces]
     if source.tile > 1:
         yield POINTWISE[0]
         return
-    if not packs:
+    if not reducing:
         yield from POINTWISE
         if max(section.packs for section in source.sections) >= MANY:
             yield from POINTWISE_OF_MANY
         return
+    packs = max(section.packs for section in reducing)
+    longest = max(section.longest for section in reducing)
+    yield from dict.fromkeys((*_lanes(longest), *_lanes(packs)))
+    if source.by_row:
+        yield from ACROSS
+    rows = max(section.rows for section in reducing)
+    if packs >= LONG and rows <= FEW and _has_clusters():
+        yield from CLUSTERS
+
+
+def _lanes(packs: int) -> Iterator[Threads]:
+    """Threads for rows of so many packs."""
     enough = 1 << (packs - 1).bit_length()
     least = max(LEAST_LANES, min(enough, MOST_LANES) // FEWER)
     lanes = max(LEAST_LANES, min(enough, MOST_LANES))
@@ -192,11 +211,6 @@ def _threads(source: KernelSource) -> Iterator[Threads]:
         # Threads of several warps wait for each other, so they have a block of their own.
         yield Threads(lanes, BLOCK // lanes if lanes <= WARP else 1)
         lanes //= 2
-    if source.by_row:
-        yield from ACROSS
-    rows = max(section.rows for section in source.sections if section.reduces)
-    if packs >= LONG and rows <= FEW and _has_clusters():
-        yield from CLUSTERS
 
 
 @cache

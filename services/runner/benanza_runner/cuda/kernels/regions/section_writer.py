@@ -54,8 +54,11 @@ class SectionWriter:
         inner = section.inner
         fastest = section.axes[-1] if section.axes else LoopAxis("", 1)
         self._width = gcd(width, fastest.size) if inner and inner[-1] == fastest else 1
+        # A row of one result has no other loop than that of its reduction.
+        self._reduced_width = self._width if prod(axis.size for axis in inner) > 1 else width
         self._elements = {
-            each: Elements(region, operands, each, names) for each in {1, self._width}
+            each: Elements(region, operands, each, names)
+            for each in {1, self._width, self._reduced_width}
         }
         self._of_row: list[str] = []
         self._known_of_row: dict[Hashable, str] = {}
@@ -63,7 +66,7 @@ class SectionWriter:
         self._tile = tile if _is_tiled(section, tile) else 1
         rows = prod(axis.size for axis in section.outer)
         packs = prod(axis.size for axis in inner) // self._width // self._tile
-        self.size = SectionSize(rows, packs, section.rows is not None)
+        self.size = SectionSize(rows, packs, packs, section.rows is not None)
 
     @property
     def by_row(self) -> bool:
@@ -187,14 +190,15 @@ class SectionWriter:
             return known
         found = self._value(value)
         nest = self._nest(found, at)
-        width = gcd(self._width, nest.axes[-1].size)
-        width = width if width == self._width else 1
+        width = gcd(self._reduced_width, nest.axes[-1].size)
+        width = width if width == self._reduced_width else 1
         counter = self._names.new("i")
         places = nest.places(at, _counted(counter, nest.axes, width))
         within = Body(self._known_of_row, self._of_row, self._rows)
         element = self._elements[width].element(found.input, places, within, self._reduced)
         name, kind = self._started(found)
         packs = prod(axis.size for axis in nest.axes) // width
+        self.size = self.size._replace(longest=max(packs, self.size.longest))
         join = f"[]({kind} a, {kind} b) {{ return {_JOIN[found.kind]}; }}"
         within.each.append(f"{name} = {_joined(found.kind, name, element)};")
         self._of_row += [

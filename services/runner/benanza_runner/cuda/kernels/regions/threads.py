@@ -110,11 +110,13 @@ class Threads(NamedTuple):
 
 class SectionSize(NamedTuple):
     """How much a section has to do: `rows` of a reduction, each of so many `packs` that a thread
-    computes at once; without reductions, all packs are one row.
+    computes at once; without reductions, all packs are one row. A row may be reduced from more
+    packs than it has, at most from the `longest`.
     """
 
     rows: int
     packs: int
+    longest: int
     reduces: bool
 
     def blocks(self, threads: Threads) -> int:

@@ -6,6 +6,7 @@ from math import prod
 from benanza_runner.cuda.calls import (
     Call,
     Convolution,
+    Reduction,
     Region,
     RowNormalisation,
     Shape,
@@ -32,6 +33,8 @@ def as_region(call: Call, weights: frozenset[str]) -> Region | None:
             return _expressed(call, shapes) if weights >= shapes.keys() - VALUES else None
         case Softmax():
             return _expressed(call, {"input": call.output})
+        case Reduction() if not call.element:
+            return _expressed(call, {"input": call.input})
     return None
 
 

@@ -67,8 +67,8 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
             return merged_product(call, operands)
         case Region():
             return _region(call, operands, folder)
-        case Convolution() | Reduction() | RowNormalisation() | Softmax() if alike := as_region(
-            call, frozenset(operands)
+        case Convolution() | Pooling() | Reduction() | RowNormalisation() | Softmax() if (
+            alike := as_region(call, frozenset(operands))
         ):
             found = _one(call, operands, folder)
             shapes = {v.name: v.shape for v in alike.values if isinstance(v, Given)}

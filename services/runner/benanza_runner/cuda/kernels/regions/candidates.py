@@ -74,9 +74,7 @@ FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 
 
 class RegionKernels:
-    """Candidates for regions, and depth-wise convolutions, normalisations, softmax and reductions
-    as such.
-    """
+    """Candidates for regions, and for what is one: see `as_region`."""
 
     library = LIBRARY
 

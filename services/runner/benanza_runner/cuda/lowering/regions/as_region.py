@@ -6,6 +6,7 @@ from math import prod
 from benanza_runner.cuda.calls import (
     Call,
     Convolution,
+    Pooling,
     Reduction,
     Region,
     RowNormalisation,
@@ -33,6 +34,11 @@ def as_region(call: Call, weights: frozenset[str]) -> Region | None:
             return _expressed(call, shapes) if weights >= shapes.keys() - VALUES else None
         case Softmax():
             return _expressed(call, {"input": call.output})
+        case Pooling() if _is_global(call):
+            kind = "Max" if call.mode == "max" else "Mean"
+            axes = tuple(range(2, len(call.input)))
+            whole = Reduction(kind, call.input, axes, call.output)
+            return _expressed(whole, {"input": call.input})
         case Reduction() if not call.element:
             return _expressed(call, {"input": call.input})
     return None
@@ -40,6 +46,13 @@ def as_region(call: Call, weights: frozenset[str]) -> Region | None:
 
 VALUES = {"input", "residual"}
 """The operands of a normalisation that other calls may have computed."""
+
+
+def _is_global(call: Pooling) -> bool:
+    """Whether the only window is the whole feature map."""
+    return (
+        call.window == call.input[2:] and not any(call.pads_before) and prod(call.output[2:]) == 1
+    )
 
 
 def _of_convolution(call: Convolution) -> dict[str, Shape]:

@@ -95,6 +95,7 @@ def test_the_worst_output_counts() -> None:
     [
         ("g (float[4] x) => (y) { a = Abs(x) n = Neg(a) y = Sqrt(n) }", "aren't finite"),
         ("g (float[4] x) => (x) { y = Abs(x) }", "no step computes an output"),
+        ("g (float[4] x) => (y) { a = Abs(x) b = Abs(a) y = Sub(b, a) }", "nothing would be"),
     ],
 )
 def test_what_can_not_be_compared_has_a_reason(text: str, reason: str) -> None:

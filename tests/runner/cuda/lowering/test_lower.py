@@ -89,6 +89,19 @@ def test_pads_that_follow_from_the_shapes(auto_pad: str, tmp_path: Path) -> None
     check(layer, tmp_path)
 
 
+def test_a_dilated_pooling_with_one_window(tmp_path: Path) -> None:
+    """The window is as large as the input, but sees only its first element."""
+    x, result = floats(1, 3, 2, 2), floats(1, 3, 1, 1)
+    layer = newest(
+        "MaxPool", (x,), result, kernel_shape=(2, 2), dilations=(2, 2), pads=(0, 0, 1, 1)
+    )
+    check(layer, tmp_path)
+
+
+def test_a_mean_of_one_number(tmp_path: Path) -> None:
+    check(newest("ReduceMean", (floats(),), floats(), opset=13), tmp_path)
+
+
 def test_a_pooling_rounded_up(tmp_path: Path) -> None:
     x, result = floats(1, 2, 8, 8), floats(1, 2, 4, 4)
     layer = single("MaxPool", 12, (x,), (result,), kernel_shape=(3, 3), strides=(2, 2), ceil_mode=1)

@@ -81,6 +81,11 @@ def test_groups_compute_what_their_layers_compute(model: Callable[[], bytes]) ->
     assert apart.error(model_reference(joined, "fp32", threads=1).outputs) <= apart.allowed
 
 
+def test_errors_stay_where_the_next_operator_is_defined() -> None:
+    text = "g (float[4,100] x) => (y) { a = Relu(x) y = Sqrt(a) }"
+    assert model_reference(called(content(text)), "fp16", threads=1).allowed < 0.02
+
+
 def test_the_worst_output_counts() -> None:
     expected = {"a": np.ones(4, np.float32), "b": np.full(9, 2.0, np.float32)}
     reference = ModelReference(expected, 0.1)

@@ -67,7 +67,7 @@ MOST_REGISTERS = 160
 """What is loaded for a tile should fit into so many of 4 bytes: the compiler loads early."""
 
 FEATURE_MAP_RANK = 4
-"""With fewer axes, what is reduced counts as rows."""
+"""With fewer axes, or if axes go, what is reduced counts as rows, as in `reductions`."""
 
 FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 """Quotients and roots that are off by two units in the last place, as Triton has them."""
@@ -97,7 +97,9 @@ def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
     match workspace.call:
         case RowNormalisation(by_channel=False):
             return [("", ())]
-        case Reduction(input=shape) if len(shape) < FEATURE_MAP_RANK:
+        case Reduction(input=shape, output=result) if (
+            len(shape) < FEATURE_MAP_RANK or len(shape) != len(result) > 2
+        ):
             return [("", ())]
         case Softmax():
             return [(workspace.natural_layout(workspace.call.output), ())]

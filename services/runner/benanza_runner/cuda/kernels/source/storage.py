@@ -48,6 +48,6 @@ _BFLOAT = _SIXTEEN_BITS.replace("LOAD", "f = __uint_as_float((unsigned)v << 16);
 PREAMBLE: dict[Precision, str] = {"fp32": _FLOAT, "tf32": _FLOAT, "fp16": _HALF, "bf16": _BFLOAT}
 """`T` is the type in memory; `load` and `store` convert it to `float` and back.
 
-`erf_of` is the error function. For 16 bits it is off by 2e-6 at most and takes a third fewer
-instructions (Abramowitz and Stegun, "Handbook of Mathematical Functions", 7.1.28, 1964).
+`erf_of` is the error function for sums with 1. For 16 bits it is off by 2e-6 and takes a third
+fewer instructions (Abramowitz and Stegun, "Handbook of Mathematical Functions", 7.1.28, 1964).
 """

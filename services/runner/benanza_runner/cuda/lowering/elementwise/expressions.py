@@ -111,7 +111,7 @@ _WRITERS: dict[str, Write] = {
     "Cosh": _template("coshf({0})"),
     "Div": _joined("/"),
     "Elu": _alpha("({0} > 0.0f ? {0} : {a} * expm1f({0}))", 1.0),
-    "Erf": _template("erf_of({0})"),
+    "Erf": _template("erff({0})"),
     "Exp": _template("expf({0})"),
     "Floor": _template("floorf({0})"),
     "Gelu": _gelu,

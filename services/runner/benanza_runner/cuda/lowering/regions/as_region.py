@@ -15,6 +15,7 @@ from benanza_runner.cuda.calls import (
 )
 from benanza_runner.cuda.lowering.regions.express import express
 from benanza_runner.cuda.lowering.regions.region_values import RegionValues
+from benanza_runner.cuda.lowering.regions.windows import is_global
 from benanza_runner.cuda.unsupported import UnsupportedError
 
 
@@ -29,30 +30,20 @@ def as_region(call: Call, weights: frozenset[str]) -> Region | None:
             return call
         case Convolution() if "filter" in weights:
             return _expressed(call, _of_convolution(call), channels=call.input[1])
-        case RowNormalisation():
+        case RowNormalisation() if any(call.reduced):
             shapes = _of_normalisation(call)
             return _expressed(call, shapes) if weights >= shapes.keys() - VALUES else None
         case Softmax():
             return _expressed(call, {"input": call.output})
-        case Pooling() if _is_global(call):
-            kind = "Max" if call.mode == "max" else "Mean"
-            axes = tuple(range(2, len(call.input)))
-            whole = Reduction(kind, call.input, axes, call.output)
-            return _expressed(whole, {"input": call.input})
-        case Reduction() if not call.element:
+        case Pooling() if is_global(call):
+            return _expressed(call, {"input": call.input})
+        case Reduction() if call.axes and not call.element:
             return _expressed(call, {"input": call.input})
     return None
 
 
 VALUES = {"input", "residual"}
 """The operands of a normalisation that other calls may have computed."""
-
-
-def _is_global(call: Pooling) -> bool:
-    """Whether the only window is the whole feature map."""
-    return (
-        call.window == call.input[2:] and not any(call.pads_before) and prod(call.output[2:]) == 1
-    )
 
 
 def _of_convolution(call: Convolution) -> dict[str, Shape]:

@@ -60,7 +60,7 @@ def depthwise(call: Convolution, operands: Operands, values: RegionValues) -> in
 def pooled(call: Pooling, operands: Operands, values: RegionValues) -> int:
     """A pooling. Raises `UnsupportedError` for windows that are too large, unless they are one."""
     x = values.reshaped(operands["input"], call.input)
-    if _is_global(call):
+    if is_global(call):
         axes = range(2, len(call.input))
         found = values.reduced(x, axes, "max" if call.mode == "max" else "sum")
         if call.mode == "max":
@@ -119,7 +119,7 @@ def _reaches_beyond(call: Pooling) -> bool:
     return any(call.pads_before) or any(end > size for end, size in reach)
 
 
-def _is_global(call: Pooling) -> bool:
+def is_global(call: Pooling) -> bool:
     """Whether there is one window, which is the whole input."""
     whole = call.window == call.input[2:] and set(call.output[2:]) == {1}
     return whole and not any(call.pads_before) and set(call.dilations) == {1}

@@ -35,7 +35,7 @@ def _doubt(witness: ModelWitness) -> str:
         return ""
     return (
         f"wrong results: they are off by {witness.error:.2g} of their norm; "
-        f"{witness.allowed_error:.2g} is allowed"
+        f"{witness.allowed_error:.2g} is allowed. Each call alone was right: please report it"
     )
 
 

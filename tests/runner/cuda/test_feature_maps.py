@@ -2,9 +2,9 @@
 
 import pytest
 
-from benanza_runner.cuda.calls import Region, Shape
+from benanza_runner.cuda.calls import Reduction, Region, Shape
 from benanza_runner.cuda.calls.region import Concatenated, Given
-from benanza_runner.cuda.feature_maps import feature_maps, sorted_results
+from benanza_runner.cuda.feature_maps import feature_maps, reduces_feature_maps, sorted_results
 
 MAP, TOKENS = (1, 16, 5, 6), (1, 5, 6, 16)
 
@@ -46,6 +46,17 @@ def test_what_is_joined_before_windows_move_over_it() -> None:
     )
     found = feature_maps(Region(values, (3,), channels=16))
     assert found == {(1, 4, 10, 12), (1, 12, 10, 12), MAP}
+
+
+@pytest.mark.parametrize(
+    ("output", "maps"), [((2, 8, 1, 1), True), ((2, 8), True), ((2, 5, 6), False)]
+)
+def test_what_is_reduced_may_be_feature_maps(output: Shape, maps: bool) -> None:
+    assert reduces_feature_maps(Reduction("Mean", (2, 8, 5, 6), (1,), output)) == maps
+
+
+def test_what_is_reduced_along_three_axes_is_rows() -> None:
+    assert not reduces_feature_maps(Reduction("Mean", (2, 8, 5), (2,), (2, 8, 1)))
 
 
 def test_the_order_of_results_says_nothing() -> None:

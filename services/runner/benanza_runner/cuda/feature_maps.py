@@ -1,6 +1,6 @@
 """Which of a region's operands and results are feature maps, with their channels first or last."""
 
-from benanza_runner.cuda.calls import Region, Shape
+from benanza_runner.cuda.calls import Reduction, Region, Shape
 from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.layouts import depends_on_layout
 
@@ -25,6 +25,14 @@ def feature_maps(region: Region) -> frozenset[Shape]:
     choices = {frozenset(s for s in found if _space(s) == _space(shape)) for shape in found}
     maps = [choice for choice in choices if found - choice <= {_tokens(s) for s in choice}]
     return maps[0] if len(maps) == 1 else frozenset()
+
+
+def reduces_feature_maps(call: Reduction) -> bool:
+    """Whether what is reduced may have its channels first or last. Elsewhere it counts as rows: if
+    it has fewer axes, or if the result has lost some and is still no matrix.
+    """
+    kept = len(call.output) == len(call.input)
+    return len(call.input) >= min(RANKS) and (kept or len(call.output) <= 2)
 
 
 def _space(shape: Shape) -> Shape:

@@ -13,6 +13,7 @@ import numpy as np
 
 from benanza_runner.cuda.calls import Reduction, Shape
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
+from benanza_runner.cuda.feature_maps import reduces_feature_maps
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch, preamble
 from benanza_runner.cuda.kernels.source.indexing import Rows, split, walk
 from benanza_runner.cuda.kernels.source.rows import OVER_LANES, row_axes, row_parameters
@@ -47,7 +48,7 @@ def _reductions(workspace: Workspace, call: Reduction) -> Iterator[Candidate]:
     rank = len(call.input)
     kept = len(call.output) == rank
     layouts = [("", tuple(range(rank)))]
-    if rank >= 4 and (kept or len(call.output) <= 2):
+    if reduces_feature_maps(call):
         layouts = list(workspace.layouts(rank))
     reduced = tuple(axis in call.axes for axis in range(rank))
     for layout, order in layouts:

@@ -8,8 +8,8 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.reference import CpuLayer, rounded
+from benanza_runner.cuda.whole_model.lifetimes import last_readers, viewed
 from benanza_runner.cuda.whole_model.model_inputs import model_inputs
-from benanza_runner.cuda.whole_model.views import last_readers, viewed
 from benanza_runner.measuring.error import TOLERANCE
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.layer import Precision

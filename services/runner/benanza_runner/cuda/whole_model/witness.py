@@ -19,11 +19,11 @@ from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower, reads
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.arena import ALIGNMENT
+from benanza_runner.cuda.whole_model.lifetimes import last_readers, viewed
 from benanza_runner.cuda.whole_model.linked_workspace import LinkedWorkspace
 from benanza_runner.cuda.whole_model.model_inputs import model_inputs
 from benanza_runner.cuda.whole_model.streams import STREAMS, assign
 from benanza_runner.cuda.whole_model.values import Values, natural
-from benanza_runner.cuda.whole_model.views import last_readers, viewed
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program, ProgramStep

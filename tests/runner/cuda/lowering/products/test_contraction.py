@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
@@ -117,8 +117,7 @@ def test_pairs_of_matrices_in_any_order_are_one_product(
     ways.
     """
     sizes = {"p": pairs, "m": rows, "k": 6, "n": 5}
-    if a[-1] == "p" or b[-1] == "p":
-        return
+    assume(a[-1] != "p" and b[-1] != "p")
     for result in ("pmn", "mpn"):
         found, expected, rounds = multiplied("".join(a), "".join(b), result, sizes)
         np.testing.assert_allclose(found, expected)

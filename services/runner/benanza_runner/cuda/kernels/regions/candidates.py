@@ -14,7 +14,7 @@ from benanza_runner.cuda.calls import Reduction, Region, RowNormalisation, Softm
 from benanza_runner.cuda.calls.region import Given
 from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.feature_maps import feature_maps, sorted_results
+from benanza_runner.cuda.feature_maps import feature_maps, reduces_feature_maps, sorted_results
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
 from benanza_runner.cuda.kernels.regions.kernel import NAME, KernelSource, KernelWriter
 from benanza_runner.cuda.kernels.regions.section import RegionResult
@@ -66,9 +66,6 @@ and at most this share of that for each of several, as with the windows of convo
 MOST_REGISTERS = 160
 """What is loaded for a tile should fit into so many of 4 bytes: the compiler loads early."""
 
-FEATURE_MAP_RANK = 4
-"""With fewer axes, or if axes go, what is reduced counts as rows, as in `reductions`."""
-
 FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 """Quotients and roots that are off by two units in the last place, as Triton has them."""
 
@@ -97,9 +94,7 @@ def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
     match workspace.call:
         case RowNormalisation(by_channel=False):
             return [("", ())]
-        case Reduction(input=shape, output=result) if (
-            len(shape) < FEATURE_MAP_RANK or len(shape) != len(result) > 2
-        ):
+        case Reduction() if not reduces_feature_maps(workspace.call):
             return [("", ())]
         case Softmax():
             return [(workspace.natural_layout(workspace.call.output), ())]

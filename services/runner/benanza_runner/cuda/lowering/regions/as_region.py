@@ -18,6 +18,9 @@ from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.lowering.regions.windows import is_global
 from benanza_runner.cuda.unsupported import UnsupportedError
 
+VALUES = {"input", "residual"}
+"""The operands of a normalisation that other calls may have computed."""
+
 
 def as_region(call: Call, weights: frozenset[str]) -> Region | None:
     """The region that a call is, whose operands have the same names; None if it is none.
@@ -40,10 +43,6 @@ def as_region(call: Call, weights: frozenset[str]) -> Region | None:
         case Reduction() if call.axes and not call.element:
             return _expressed(call, {"input": call.input})
     return None
-
-
-VALUES = {"input", "residual"}
-"""The operands of a normalisation that other calls may have computed."""
 
 
 def _of_convolution(call: Convolution) -> dict[str, Shape]:

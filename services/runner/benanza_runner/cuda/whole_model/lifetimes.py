@@ -1,4 +1,4 @@
-"""Which values of a program are views of others, and how long each is needed."""
+"""How long each value of a program is needed: a view needs the value that it is made of."""
 
 from collections.abc import Iterable, Iterator
 

@@ -8,6 +8,8 @@ again: so the time may be too short for everything, and the same command again g
 
 import argparse
 import os
+import shlex
+import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -73,6 +75,9 @@ def main() -> None:
         finally:
             write_recording(asked.file, events)
             print(f"{measured:,} of {len(wanted):,} measured; {len(events):,} events in the file")
+            if measured < len(wanted):
+                command = shlex.join(["python", "-m", "benchmarks.record", *sys.argv[1:]])
+                print(f"This goes on:\n\n    {command}")
 
 
 def _jobs(batch_sizes: list[int]) -> list[BenchmarkRequested]:

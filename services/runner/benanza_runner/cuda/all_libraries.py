@@ -1,19 +1,17 @@
 """All adapters that offer candidates: of libraries, and of the kernels of this package."""
 
 from benanza_runner.cuda.kernels.attention import AttentionKernels
+from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
 from benanza_runner.cuda.kernels.gathering import GatheringKernels
 from benanza_runner.cuda.kernels.integer_products import IntegerProducts
 from benanza_runner.cuda.kernels.movement.candidates import MovementKernels
-from benanza_runner.cuda.kernels.norms import NormKernels
 from benanza_runner.cuda.kernels.pad_resize import PadResizeKernels
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
-from benanza_runner.cuda.kernels.reductions import ReductionKernels
 from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
 from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
 from benanza_runner.cuda.kernels.row_products import RowProducts
-from benanza_runner.cuda.kernels.softmax_lrn import SoftmaxLrnKernels
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt import CublasLt
 from benanza_runner.cuda.libraries.cublaslt_integers import CublasLtIntegers
@@ -47,13 +45,11 @@ def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> t
         IntegerProducts(),
         ElementwiseKernels(),
         PoolingKernels(),
-        SoftmaxLrnKernels(),
+        ChannelNormalisationKernels(),
         MovementKernels(),
         GatheringKernels(),
         PadResizeKernels(),
         RankingKernels(),
-        ReductionKernels(),
-        NormKernels(),
         RegionKernels(),
         InPlaceViews(),
         TransposedKernels(),

@@ -58,6 +58,11 @@ class Workspace:
         """The names of the operands that the model fixes."""
         return self._lowered.weights
 
+    @property
+    def computed(self) -> dict[str, Shape]:
+        """The shapes of the operands that the model doesn't fix, by name."""
+        return self._lowered.computed()
+
     def layouts(self, rank: int) -> Iterator[tuple[str, Order]]:
         """Name and order of axes of the layouts that candidates may choose for feature maps of so
         many axes.

@@ -280,6 +280,8 @@ REDUCTIONS = {
     "reduce many": layer("ReduceSum", (floats(3, 5000), fixed(1)), floats(3, 1)),
     "reduce integers": layer("ReduceSum", (longs(4, 6), fixed(1)), longs(4, 1)),
     "largest integer": layer("ReduceMax", (ints(4, 6), fixed(0)), ints(1, 6)),
+    "smallest integer": layer("ReduceMin", (ints(4, 6), fixed(1)), ints(4, 1)),
+    "smallest bool": layer("ReduceMin", (bools(4, 2), fixed(1)), bools(4, 1)),
 }  # fmt: skip
 
 NORMS = {
@@ -290,8 +292,14 @@ NORMS = {
     "layer norm of long rows": layer(
         "LayerNormalization", (floats(3, 1500), weights(1500), weights(1500)), floats(3, 1500)
     ),
+    "layer norm with a computed scale": layer(
+        "LayerNormalization", (ROWS, floats(12), floats(12)), ROWS
+    ),
     "rms norm": layer("RMSNormalization", (ROWS, weights(12)), ROWS),
     "instance norm": layer("InstanceNormalization", (X, weights(8), weights(8)), X),
+    "instance norm with a computed scale": layer(
+        "InstanceNormalization", (X, floats(8), floats(8)), X
+    ),
     "instance norm of one axis": layer(
         "InstanceNormalization", (floats(2, 3, 20), weights(3), weights(3)), floats(2, 3, 20)
     ),

@@ -16,6 +16,17 @@ def test_what_was_given_back_is_used_again() -> None:
     assert arena.size == 5 * ALIGNMENT
 
 
+def test_what_is_to_be_unused_was_nobodys_before() -> None:
+    arena = Arena()
+    first, second = arena.take(1000), arena.take(1000)
+    arena.give_back(first)
+    arena.give_back(second)
+    kept = arena.take(10, unused=True)
+    assert kept == 4 * ALIGNMENT
+    assert arena.take(3000) == kept + ALIGNMENT, "what was freed is too short"
+    assert arena.take(2000) == first
+
+
 @given(st.lists(st.tuples(st.integers(0, 5000), st.booleans()), max_size=60))
 def test_what_is_taken_never_overlaps(wishes: list[tuple[int, bool]]) -> None:
     arena = Arena()

@@ -26,6 +26,7 @@ from tests.attending_model import attending_model
 from tests.branching_model import branching_model
 from tests.choosing_model import choosing_model
 from tests.dense_model import dense_model
+from tests.joining_model import joining_model
 from tests.schemas.samples import NOON
 from tests.viewing_model import viewing_model
 
@@ -98,6 +99,14 @@ def test_attention_reads_its_operands_where_a_product_wrote_them(
     assert "Softmax" not in [step.layer.title() for step in program.steps]
     assert attention.names[attention.layer.outputs[0]] in ("o", "t")
     check(cuda, program, precision, how, tmp_path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", WAYS)
+def test_an_input_that_is_read_late_is_there_until_then(
+    cuda: Runtime, tmp_path: Path, how: str
+) -> None:
+    check(cuda, measured_program(cuda, joining_model(), "fp16"), "fp16", how, tmp_path)
 
 
 @pytest.mark.gpu

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Call
+from benanza_runner.cuda.calls import Call, Shape
 from benanza_runner.cuda.elements import FLOATS, element
 from benanza_runner.cuda.lowering.elementwise.chains import is_chain, lower_elementwise
 from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
@@ -43,6 +43,10 @@ class Lowered(NamedTuple):
     call: Call
     operands: dict[str, Array]
     weights: frozenset[str]
+
+    def computed(self) -> dict[str, Shape]:
+        """The shapes of the other operands, by name."""
+        return {n: array.shape for n, array in self.operands.items() if n not in self.weights}
 
 
 def reads(lowered: Lowered, values: Mapping[int, Array]) -> dict[str, int]:

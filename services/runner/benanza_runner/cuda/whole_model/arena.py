@@ -18,16 +18,16 @@ class Arena:
         self._free: list[tuple[int, int]] = []
         self._taken: dict[int, int] = {}
 
-    def take(self, size: int) -> int:
-        """The offset of so many bytes."""
+    def take(self, size: int, *, unused: bool = False) -> int:
+        """The offset of so many bytes. If they are to be `unused`, nobody had them before."""
         size = max(ALIGNMENT, -(-size // ALIGNMENT) * ALIGNMENT)
-        for index, (start, end) in enumerate(self._free):
+        for index, (start, end) in enumerate(() if unused else self._free):
             if end - start >= size:
                 self._free[index : index + 1] = [(start + size, end)] if end - start > size else []
                 self._taken[start] = size
                 return start
         start = self.size
-        if self._free and self._free[-1][1] == self.size:
+        if not unused and self._free and self._free[-1][1] == self.size:
             start, _ = self._free.pop()
         self.size = start + size
         self._taken[start] = size

@@ -48,10 +48,14 @@ class Values:
         """The order of axes in which a value was written; None if it was not written yet."""
         return next(iter(self._tensors.get(name, {})), None)
 
-    def write(self, name: str, shape: Shape, order: Order, element: str = "") -> DeviceTensor:
-        """Memory for a value, which the caller has filled. Raises `MemoryError`."""
+    def write(
+        self, name: str, shape: Shape, order: Order, element: str = "", *, unused: bool = False
+    ) -> DeviceTensor:
+        """Memory for a value, which the caller has filled; if it is to be `unused`, memory that
+        nothing wrote before. Raises `MemoryError`.
+        """
         dtype = stored_as(self.precision, element)
-        offset = self._arena.take(prod(shape) * dtype.itemsize)
+        offset = self._arena.take(prod(shape) * dtype.itemsize, unused=unused)
         if self._arena.size > self._memory.size:
             raise MemoryError("the values of the model need more memory than was thought")
         self._offsets.setdefault(name, []).append(offset)
@@ -85,7 +89,9 @@ class Values:
         known = self._tensors.get(name)
         if known is None:
             element = given.dtype.name if given is not None else ""
-            target = self.write(name, shape, order, element if element in IN_MEMORY else "")
+            element = element if element in IN_MEMORY else ""
+            # It is filled now, and read after the calls before have written what they write.
+            target = self.write(name, shape, order, element, unused=True)
             if given is not None:
                 target.array[...] = self.device.copied(given, order, self.precision).array
             return target, None

@@ -37,7 +37,7 @@ def writer(layer: Layer) -> KernelWriter:
     """Feature maps have their channels first."""
     layer = retyped(layer, "fp32")
     lowered = lower(layer, random_inputs(layer, "fp32"))
-    call = as_region(lowered.call, lowered.weights)
+    call = as_region(lowered.call, lowered.computed())
     assert call is not None
     strides = {}
     for value in call.values:

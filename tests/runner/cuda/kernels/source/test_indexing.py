@@ -1,12 +1,12 @@
 """Offsets by few axes are those that NumPy finds by all of them."""
 
-from itertools import permutations, product
+from itertools import permutations
 from math import prod
 
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.kernels.source.indexing import Axis, joined, repeats, split, walk, walked
+from benanza_runner.cuda.kernels.source.indexing import Axis, joined, repeats, walk, walked
 
 SHAPE = (2, 3, 1, 4)
 ORDERS = list(permutations(range(4)))
@@ -46,25 +46,6 @@ def test_axes_that_go_together_are_one() -> None:
     assert walked((2, 3, 1, 4), [(2, 3)], (0, 1, 2, 3)) == ((6, 4), ((0, 1),))
     assert repeats((2, 3, 4, 5), (1, 3), (0, 1, 2, 3)) is None
     assert repeats((2, 3, 1, 5), (1, 3), (0, 1, 2, 3)) == (1, 15)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_rows_hold_each_element_once(order: tuple[int, ...]) -> None:
-    lengths = tuple(SHAPE[axis] for axis in order)
-    steps = tuple(prod(SHAPE[axis + 1 :]) for axis in order)
-    x = np.arange(prod(SHAPE)).reshape(SHAPE).transpose(order)
-    for reduced in product((False, True), repeat=4):
-        rows = split(lengths, steps, reduced)
-        outside = [(length, step) for length, step, _ in rows.outside]
-        inside = [(length, step) for length, step, _ in rows.inside]
-        kept = [axis for axis in range(4) if not reduced[axis]]
-        inner = [axis for axis in range(4) if reduced[axis]]
-        expected = x.transpose(*kept, *inner).reshape(prod(n for n, _ in outside), -1)
-        found = [
-            [offset(row, outside) + offset(at, inside) for at in range(prod(n for n, _ in inside))]
-            for row in range(len(expected))
-        ]
-        assert found == expected.tolist()
 
 
 def test_axes_that_stay_as_they_are_are_joined() -> None:

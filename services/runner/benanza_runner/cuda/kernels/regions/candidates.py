@@ -77,7 +77,7 @@ class RegionKernels:
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
         """One for each layout, width of access, and threads of a row and of a block."""
-        call = as_region(workspace.call, workspace.fixed)
+        call = as_region(workspace.call, workspace.computed)
         if call is None:
             return
         if any(prod(value.shape) >= MOST_ELEMENTS for value in call.values):

@@ -31,7 +31,12 @@ from benanza_runner.cuda.unsupported import UnsupportedError
 MOST_REPEATED = 64
 """So many elements are reduced by one thread, if it needs them for a row of its own."""
 
-_START = {"sum": "0", "prod": "1", "max": "-LARGEST", "min": "LARGEST"}
+_START = {"sum": "0", "prod": "1", "max": "-LARGEST - 1", "min": "LARGEST"}
+_LARGEST = {
+    "float": "__int_as_float(0x7f800000)",
+    "int": "0x7fffffff",
+    "long long": "0x7fffffffffffffffLL",
+}
 _JOIN = {"sum": "a + b", "prod": "a * b", "max": "a > b ? a : b", "min": "a < b ? a : b"}
 
 
@@ -270,8 +275,7 @@ def _place(section: Section, loops: dict[str, Index]) -> Index:
 
 
 def _start(kind: str, variable: str) -> str:
-    largest = "__int_as_float(0x7f800000)" if variable == "float" else "0x7fffffffffffffffLL"
-    return _START[kind].replace("LARGEST", largest)
+    return _START[kind].replace("LARGEST", _LARGEST[variable])
 
 
 def _joined(kind: str, a: str, b: str) -> str:

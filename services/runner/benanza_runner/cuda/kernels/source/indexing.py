@@ -82,38 +82,6 @@ def walked(output: Shape, owned: list[tuple[int, ...]], order: tuple[int, ...]) 
     return Walk(tuple(lengths), tuple(steps))
 
 
-class Rows(NamedTuple):
-    """Length, stride, and stride of scale and bias of each axis, outside rows and inside them."""
-
-    outside: list[tuple[int, int, int]]
-    inside: list[tuple[int, int, int]]
-
-    def numbers(self) -> list[int]:
-        """As kernels take them: length and strides of each axis, those outside first."""
-        return [number for axis in (*self.outside, *self.inside) for number in axis]
-
-
-def split(
-    lengths: Shape, steps: Shape, reduced: tuple[bool, ...], affine_steps: Shape | None = None
-) -> Rows:
-    """The axes of rows. Axes that continue into the next one are joined with it.
-
-    `lengths` and `steps` (strides in elements) are in the order in which axes are counted;
-    `reduced` says which of them are inside rows.
-    """
-    sides: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] = ([], [])
-    affine_steps = affine_steps or (0,) * len(lengths)
-    for length, step, inside, affine in zip(lengths, steps, reduced, affine_steps, strict=True):
-        axes = sides[inside]
-        if length == 1:
-            continue
-        if axes and axes[-1][1] == length * step and axes[-1][2] == length * affine:
-            axes[-1] = axes[-1][0] * length, step, affine
-        else:
-            axes.append((length, step, affine))
-    return Rows(sides[0] or [(1, 0, 0)], sides[1] or [(1, 0, 0)])
-
-
 def joined(
     output: Shape,
     x: Shape,

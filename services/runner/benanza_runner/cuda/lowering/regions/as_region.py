@@ -18,30 +18,33 @@ from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.lowering.regions.windows import is_global
 from benanza_runner.cuda.unsupported import UnsupportedError
 
-VALUES = {"input", "residual"}
-"""The operands of a normalisation that other calls may have computed."""
+MAPS = {"input", "residual"}
+"""The operands that are seen with an axis of space more, where the call has one more."""
 
 
-def as_region(call: Call, weights: frozenset[str]) -> Region | None:
+def as_region(call: Call, computed: Mapping[str, Shape]) -> Region | None:
     """The region that a call is, whose operands have the same names; None if it is none.
 
-    `weights` names the operands that the model fixes. Operands have the shapes that the call has
-    for them.
+    `computed` has the shapes of the operands that the model doesn't fix. Operands of the region
+    have the shapes that the call has for them.
     """
     match call:
         case Region():
             return call
-        case Convolution() if "filter" in weights:
+        case Convolution() if "filter" not in computed:
             return _expressed(call, _of_convolution(call), channels=call.input[1])
-        case RowNormalisation() if any(call.reduced):
+        case RowNormalisation():
             shapes = _of_normalisation(call)
-            return _expressed(call, shapes) if weights >= shapes.keys() - VALUES else None
+            affine = computed.keys() - MAPS
+            if any(computed[name] != shapes[name] for name in affine):
+                return None
+            return _expressed(call, shapes)
         case Softmax():
             return _expressed(call, {"input": call.output})
         case Pooling() if is_global(call):
             return _expressed(call, {"input": call.input})
-        case Reduction() if call.axes and not call.element:
-            return _expressed(call, {"input": call.input})
+        case Reduction():
+            return _expressed(call, {"input": call.input}, element=call.element)
     return None
 
 
@@ -63,9 +66,11 @@ def _of_normalisation(call: RowNormalisation) -> dict[str, Shape]:
     return shapes
 
 
-def _expressed(call: Call, shapes: Mapping[str, Shape], channels: int = 0) -> Region | None:
+def _expressed(
+    call: Call, shapes: Mapping[str, Shape], channels: int = 0, element: str = ""
+) -> Region | None:
     values = RegionValues()
-    operands = {name: values.given(name, shape, "") for name, shape in shapes.items()}
+    operands = {name: values.given(name, shape, element) for name, shape in shapes.items()}
     try:
         outputs = express(call, operands, values)
     except UnsupportedError:

@@ -158,7 +158,9 @@ class RegionValues:
         return self._add(Gathered(shape, self.element(number), number, indices, axis))
 
     def reduced(self, number: int, axes: Sequence[int], kind: str) -> int:
-        """A value reduced over axes, which are kept as axes of one."""
+        """A value reduced over axes, which are kept as axes of one. Over none it stays as it is."""
+        if not axes:
+            return number
         given = self.shape(number)
         shape = tuple(1 if axis in axes else size for axis, size in enumerate(given))
         return self._add(Reduced(shape, self.element(number), number, tuple(sorted(axes)), kind))

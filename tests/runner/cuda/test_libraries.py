@@ -24,6 +24,7 @@ LIBRARIES = (
     "CudnnRecurrent",
     "CublasLt",
     "CublasLtIntegers",
+    "CublasLtWindows",
     "RowProducts",
     "IntegerProducts",
     "ElementwiseKernels",

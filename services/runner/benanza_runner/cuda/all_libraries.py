@@ -13,8 +13,9 @@ from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
 from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
 from benanza_runner.cuda.kernels.row_products import RowProducts
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
-from benanza_runner.cuda.libraries.cublaslt import CublasLt
-from benanza_runner.cuda.libraries.cublaslt_integers import CublasLtIntegers
+from benanza_runner.cuda.libraries.cublaslt.integers import CublasLtIntegers
+from benanza_runner.cuda.libraries.cublaslt.products import CublasLt
+from benanza_runner.cuda.libraries.cublaslt.windows import CublasLtWindows
 from benanza_runner.cuda.libraries.cudnn_algorithms import CudnnAlgorithms
 from benanza_runner.cuda.libraries.cudnn_elementwise import CudnnElementwise
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
@@ -41,6 +42,7 @@ def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> t
         CudnnRecurrent(legacy),
         CublasLt(algorithms),
         CublasLtIntegers(algorithms),
+        CublasLtWindows(algorithms),
         RowProducts(),
         IntegerProducts(),
         ElementwiseKernels(),

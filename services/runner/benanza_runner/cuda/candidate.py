@@ -42,6 +42,16 @@ class Candidate(NamedTuple):
     in_place: bool = False
 
 
+def in_turn(*runs: Run) -> Run:
+    """Starts these one after the other."""
+
+    def run() -> None:
+        for each in runs:
+            each()
+
+    return run
+
+
 def refused(library: str, algorithm: str, layout: str, reason: object) -> FailedVariant:
     """A variant that failed for this reason, such as an exception."""
     return FailedVariant(

@@ -109,6 +109,18 @@ class Workspace:
             self._operands[key] = self.memory.copied(np.pad(array, more), natural, self.precision)
         return self._operands[key]
 
+    def rows(self, name: str, shape: Shape, order: Order, length: int) -> DeviceTensor:
+        """An operand that the model fixes, as if it had this shape, with its axes in this order:
+        the first one, and all others as one, which is extended with zeros to this length.
+        """
+        key = name, (-3, length, *order)
+        if key not in self._operands:
+            array = self._lowered.operands[name].reshape(shape).transpose(order)
+            array = array.reshape(len(array), -1)
+            more = [(0, 0), (0, length - array.shape[1])]
+            self._operands[key] = self.memory.copied(np.pad(array, more), (0, 1), self.precision)
+        return self._operands[key]
+
     def alias(self, name: str, order: Order, shape: Shape, seen: Order) -> DeviceTensor:
         """An operand with its axes in this order, as a result of this shape with axes `seen`."""
         return self.operand(name, order).seen_as(shape, seen)

@@ -78,6 +78,16 @@ LAYERS: dict[str, Layer] = {
     "conv by channel": convolution(
         (1, 16, 8, 8), (16, 1, 3, 3), (1, 16, 8, 8), group=16, pads=(1, 1, 1, 1)
     ),
+    "conv of patches": convolution(
+        (2, 3, 32, 32), (16, 3, 16, 16), (2, 16, 2, 2), strides=(16, 16)
+    ),
+    "conv of patches of odd sizes": convolution(
+        (1, 3, 23, 21), (24, 3, 7, 7), (1, 24, 3, 3), strides=(7, 7)
+    ),
+    "conv of few channels": convolution(
+        (2, 3, 15, 15), (16, 3, 3, 3), (2, 16, 8, 8), strides=(2, 2), pads=(1, 1, 1, 1)
+    ),
+    "conv of pairs": convolution((2, 8, 8, 6), (16, 8, 2, 2), (2, 16, 4, 3), strides=(2, 2)),
     "conv dilated": convolution((1, 8, 12, 12), (8, 8, 3, 3), (1, 8, 8, 8), dilations=(2, 2)),
     "conv + batch norm + relu": conv_group(8, 9, "BatchNormalization", "Relu"),
     "conv + batch norm + residual + relu": conv_group(8, 9, "BatchNormalization", "Add", "Relu"),

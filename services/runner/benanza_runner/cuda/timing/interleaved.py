@@ -18,7 +18,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from benanza_runner.cuda.candidate import Run
+from benanza_runner.cuda.candidate import Run, in_turn
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.search.instruments import NoiseError, Timer
 from benanza_runner.measuring.batch import calls_for
@@ -130,16 +130,6 @@ def _differences(together: Sequence[float], without_us: float) -> tuple[float, .
     if not found:
         raise NoiseError("interleaved it takes no longer than the other kernels alone")
     return found
-
-
-def in_turn(*runs: Run) -> Run:
-    """Starts these one after the other."""
-
-    def run() -> None:
-        for each in runs:
-            each()
-
-    return run
 
 
 @cache

@@ -11,7 +11,7 @@ from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.launching import MOST_ELEMENTS
 from benanza_runner.cuda.layouts import Order, feature_map_layouts
-from benanza_runner.cuda.libraries.cublaslt_matmul import (
+from benanza_runner.cuda.libraries.cublaslt.matmul import (
     EPILOGUES,
     LIBRARY,
     UNPADDED,

@@ -14,7 +14,7 @@ from nvmath.bindings import cublasLt
 from benanza_runner.cuda.calls import IntegerProduct
 from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.kernels.integer_products import correction, shift, shifting, too_large
-from benanza_runner.cuda.libraries.cublaslt_matmul import LIBRARY, SCRATCH_BYTES, heuristic
+from benanza_runner.cuda.libraries.cublaslt.matmul import LIBRARY, SCRATCH_BYTES, heuristic
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 

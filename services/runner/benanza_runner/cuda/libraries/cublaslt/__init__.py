@@ -1,0 +1,1 @@
+"""cuBLASLt: matrix products, and what can be computed as such."""

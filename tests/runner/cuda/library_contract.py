@@ -28,6 +28,7 @@ from tests.runner.cuda.layers.samples import LAYERS
 
 SAMPLES = (
     "conv",
+    "conv of patches",
     "conv + batch norm + residual + relu",
     "transposed conv",
     "gemm",

@@ -276,3 +276,27 @@ def test_without_a_version_of_the_standard_domain_nothing_is_known(node: str) ->
     (layer,) = extract(model.SerializeToString()).layers
     assert layer.kind == "skipped"
     assert "the model names no opset for it" in layer.reason or layer.op == "If"
+
+
+def test_what_has_no_elements_is_left_out_of_what_is_joined() -> None:
+    """As exporters write rotary positions of all columns, with those that stay as they are."""
+    model = extracted(
+        "g (float[2,4] x) => (z, w) <int64[1] end = {4}, int64[1] far = {9}, int64[1] last = {1}> {"
+        " n = Neg(x) none = Slice(x, end, far, last) y = Concat<axis=1>(none, n) z = Abs(y)"
+        " w = Concat<axis=1>(n, none, x) }"
+    )
+    assert sorted(kinds(model)) == [
+        ("Abs", "compute"),
+        ("Concat", "movement"),
+        ("Concat", "view"),
+        ("Neg", "compute"),
+    ]
+    joined = next(layer for layer in model.layers if layer.kind == "movement")
+    assert shapes(joined) == [(2, 4), (2, 4), (2, 8)]
+
+
+def test_what_is_joined_of_nothing_stays_as_it_is() -> None:
+    model = extracted(
+        "g (float[0,4] x) => (z) { n = Neg(x) y = Concat<axis=0>(x, n) z = Abs(y) }"
+    )
+    assert ("Concat", "view") in kinds(model)

@@ -104,6 +104,7 @@ class _Resolver:
         self._add(nodes, 0)
         outputs = [self._aliases.get(name, name) for name in self._outputs]
         outputs.extend(self._sequences.parts(tuple(outputs)))
+        self._leave_out_empty_parts()
         live = without_dead(self._nodes, outputs, self._opset)
         if self._follower is not None:
             self._follower.refuse(live)
@@ -117,6 +118,15 @@ class _Resolver:
             causes=self._causes,
             outputs=outputs,
         )
+
+    def _leave_out_empty_parts(self) -> None:
+        """Takes values without elements from what is joined, so that nothing has to make them."""
+        for node in self._nodes:
+            if node.op_type == "Concat" and not node.domain:
+                known = [self._types.get(name) for name in node.inputs]
+                pairs = zip(node.inputs, known, strict=True)
+                filled = [name for name, type_ in pairs if type_ is None or 0 not in type_.shape]
+                node.inputs = tuple(filled) or node.inputs
 
     def _add_weights(self, graph: onnx.GraphProto) -> None:
         for tensor in graph.initializer:

@@ -296,7 +296,5 @@ def test_what_has_no_elements_is_left_out_of_what_is_joined() -> None:
 
 
 def test_what_is_joined_of_nothing_stays_as_it_is() -> None:
-    model = extracted(
-        "g (float[0,4] x) => (z) { n = Neg(x) y = Concat<axis=0>(x, n) z = Abs(y) }"
-    )
+    model = extracted("g (float[0,4] x) => (z) { n = Neg(x) y = Concat<axis=0>(x, n) z = Abs(y) }")
     assert ("Concat", "view") in kinds(model)

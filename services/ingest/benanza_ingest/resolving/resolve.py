@@ -123,10 +123,13 @@ class _Resolver:
         """Takes values without elements from what is joined, so that nothing has to make them."""
         for node in self._nodes:
             if node.op_type == "Concat" and not node.domain:
-                known = [self._types.get(name) for name in node.inputs]
-                pairs = zip(node.inputs, known, strict=True)
-                filled = [name for name, type_ in pairs if type_ is None or 0 not in type_.shape]
+                filled = [name for name in node.inputs if not self._is_empty(name)]
                 node.inputs = tuple(filled) or node.inputs
+
+    def _is_empty(self, name: str) -> bool:
+        """Whether a value is known to have no elements."""
+        known = self._types.get(name)
+        return known is not None and known.resolved and known.elements() == 0
 
     def _add_weights(self, graph: onnx.GraphProto) -> None:
         for tensor in graph.initializer:

@@ -182,6 +182,17 @@ MOVES = {
     "space to depth": layer(
         "SpaceToDepth", (floats(2, 3, 8, 6),), floats(2, 12, 4, 3), blocksize=2
     ),
+    "windows added up": layer(
+        "Col2Im", (floats(2, 36, 25), fixed(9, 9), fixed(3, 3)), floats(2, 4, 9, 9),
+        strides=(2, 2), pads=(1, 1, 1, 1),
+    ),
+    "windows added up to cut images": layer(
+        "Col2Im", (floats(1, 12, 12), fixed(7, 9), fixed(2, 2)), floats(1, 3, 7, 9), strides=(2, 2)
+    ),
+    "dilated windows added up": layer(
+        "Col2Im", (floats(1, 12, 4), fixed(5, 6), fixed(2, 3)), floats(1, 2, 5, 6),
+        dilations=(3, 2),
+    ),
     "pad": layer(
         "Pad", (X, fixed(0, 0, 1, 2, 0, 0, 3, 0), fixed(0.5, dtype="float32", scalar=True)),
         floats(2, 8, 13, 11),

@@ -8,6 +8,7 @@ from benanza_runner.cuda.calls import Call, Shape
 from benanza_runner.cuda.elements import FLOATS, element
 from benanza_runner.cuda.lowering.elementwise.chains import is_chain, lower_elementwise
 from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
+from benanza_runner.cuda.lowering.folding import FOLDINGS
 from benanza_runner.cuda.lowering.gathering import GATHERINGS
 from benanza_runner.cuda.lowering.movement import MOVEMENTS, is_shuffle, lower_shuffle
 from benanza_runner.cuda.lowering.norms import NORMS, is_norm_of_sum, lower_norm_of_sum
@@ -77,6 +78,7 @@ _SINGLE: dict[str, Single] = (
         "Einsum": lower_ordering,
         "MatMulInteger": lower_integer_product,
     }
+    | FOLDINGS
     | MOVEMENTS
     | GATHERINGS
     | PAD_RESIZE

@@ -77,6 +77,10 @@ def test_tokens_of_a_volume() -> None:
         "y = Transpose<perm=[0,3,2,1]>(x)",
         f"{numbers(start=-1, end=-100, axis=3, step=-1)} f = Slice(x, start, end, axis, step)"
         " y = Transpose<perm=[0,2,3,1]>(f)",
+        f"{numbers(start=0, end=8, axis=1, step=1)} f = Slice(x, start, end, axis, step)"
+        " y = Transpose<perm=[0,2,3,1]>(f)",
+        f"{numbers(start=0, end=8, axis=1, step=1)} f = Slice(x, start, end, axis, step)"
+        " h = Constant<value_ints=[2,8,30]>() y = Reshape(f, h)",
         "t = Transpose<perm=[0,2,3,1]>(x) y = Neg(t)",
         "h = Constant<value_ints=[2,4,120]>() t = Reshape(x, h) y = Transpose<perm=[0,2,1]>(t)",
         "h = Constant<value_ints=[2,30,16]>() t = Transpose<perm=[0,3,2,1]>(x) y = Reshape(t, h)",

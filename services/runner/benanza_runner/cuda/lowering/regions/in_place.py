@@ -96,5 +96,7 @@ def _seen(value: object, before: int, array: Array) -> Array:
 
 def _is_transposed(value: Reindexed, array: Array) -> bool:
     """Whether the axes of an array are all there, whole and forwards, in another order."""
-    whole = not any(value.starts) and set(value.steps) <= {1}
-    return whole and sorted(value.axes) == [*range(array.ndim)]
+    forwards = not any(value.starts) and set(value.steps) <= {1}
+    if not forwards or sorted(value.axes) != [*range(array.ndim)]:
+        return False
+    return array.transpose(np.argsort(value.axes)).shape == value.shape

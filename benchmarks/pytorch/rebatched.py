@@ -15,9 +15,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from benanza_ingest.errors import ModelError
-from benanza_schemas.events import ModelIngested
+from benanza_schemas.events import BenchmarkRequested, ModelIngested
+from benanza_schemas.layer import Layer
 from benchmarks.pytorch.bounds import ingested
+
+
+class _Layer(NamedTuple):
+    identity: Layer | str
+    flops: int
+
+
+Layers = Counter[_Layer]
+Ingested = tuple[ModelIngested, list[BenchmarkRequested]]
+"""A model's layers, and a job for each layer and group."""
 
 
 class Compared(NamedTuple):
@@ -51,36 +64,62 @@ def compared(folder: Path, batch: int) -> Iterator[Compared]:
         alone = folder / f"{name}-b1.onnx"
         if not alone.exists():
             continue
-        there, _ = ingested(name, path.read_bytes(), batch)
+        there = ingested(name, path.read_bytes(), batch)
         try:
-            here, _ = ingested(name, alone.read_bytes(), batch)
+            here = ingested(name, alone.read_bytes(), batch)
         except ModelError as error:
             yield Compared(name, wrong=False, verdict=f"refused: {error}")
             continue
         yield Compared(name, *judged(here, there))
 
 
-def judged(here: ModelIngested, there: ModelIngested) -> tuple[bool, str]:
-    """Whether what was bound is not what was exported, and by how much.
+def judged(here: Ingested, there: Ingested) -> tuple[bool, str]:
+    """Whether what was bound is not what was exported, and what differs.
 
-    Views don't count: exporters leave some away where a size is 1.
+    Views don't count: exporters leave some away where a size is 1. Nor do constants that an
+    exporter repeats for the whole batch, such as masks.
     """
-    ours, theirs = _layers(here), _layers(there)
-    differing = (ours - theirs).total() + (theirs - ours).total()
-    if differing:
-        ratio = _flops(here) / max(1, _flops(there))
-        return True, f"**{differing} layers differ**, FLOPs of the export times {ratio:.3g}"
-    views = len(here.layers) - len(there.layers)
-    return False, "the same" + (f", but for views: {abs(views)}" if views else "")
+    exact, _ = _difference(*(_layers(each, repeated=True) for each in (here, there)))
+    found, ratio = _difference(*(_layers(each, repeated=False) for each in (here, there)))
+    if found:
+        return True, f"**{found} layers differ**, FLOPs of the export times {ratio:.3g}"
+    views = abs(len(here[0].layers) - len(there[0].layers))
+    but = [f"views: {views}"] * (views > 0)
+    but += [f"repeated constants: {exact // 2}"] * (exact > 0)
+    return False, "the same" + (f", but for {', '.join(but)}" if but else "")
 
 
-def _layers(model: ModelIngested) -> Counter[str]:
-    uses = (model.summaries[layer.summary] for layer in model.layers)
-    return Counter(use.fingerprint or use.op for use in uses if use.kind != "view")
+def _difference(ours: Layers, theirs: Layers) -> tuple[int, float]:
+    """How many layers only one of them has, and the ratio of their FLOPs."""
+    flops = [sum(layer.flops * count for layer, count in each.items()) for each in (ours, theirs)]
+    return (ours - theirs).total() + (theirs - ours).total(), flops[0] / max(1, flops[1])
 
 
-def _flops(model: ModelIngested) -> int:
-    return sum(model.summaries[layer.summary].flops for layer in model.layers)
+def _layers(found: Ingested, *, repeated: bool) -> Layers:
+    """The layers that take time. Unless `repeated`, a constant has but one for the whole batch."""
+    model, jobs = found
+    layers = {job.fingerprint: job.layer for job in jobs}
+    summaries = [model.summaries[use.summary] for use in model.layers]
+    return Counter(
+        _Layer(
+            _once(layers[each.fingerprint], model.batch)
+            if each.fingerprint and not repeated
+            else each.fingerprint or each.op,
+            each.flops,
+        )
+        for each in summaries
+        if each.kind != "view"
+    )
+
+
+def _once(layer: Layer, batch: int) -> Layer:
+    tensors = (
+        replace(tensor, shape=(1, *tensor.shape[1:]), value=None)
+        if tensor.constant and tensor.shape[:1] == (batch,)
+        else tensor
+        for tensor in layer.tensors
+    )
+    return replace(layer, tensors=tuple(tensors))
 
 
 if __name__ == "__main__":

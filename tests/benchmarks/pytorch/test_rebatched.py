@@ -40,12 +40,23 @@ def test_a_refused_model_is_shown_with_the_reason(tmp_path: Path) -> None:
 
 
 def test_other_layers_are_wrong() -> None:
-    here, _ = ingested("net", model(2, "a = Relu(x) y = Softmax(a)"), 2)
-    there, _ = ingested("net", model(4, "a = Relu(x) y = Softmax(a)"), 4)
+    here = ingested("net", model(2, "a = Relu(x) y = Softmax(a)"), 2)
+    there = ingested("net", model(4, "a = Relu(x) y = Softmax(a)"), 4)
     assert judged(here, there) == (True, "**4 layers differ**, FLOPs of the export times 0.5")
 
 
 def test_views_that_an_exporter_left_away_are_no_difference() -> None:
-    here, _ = ingested("net", model(2, "a = Relu(x) b = Identity(a) y = Softmax(b)"), 2)
-    there, _ = ingested("net", model(2, "a = Relu(x) y = Softmax(a)"), 2)
+    here = ingested("net", model(2, "a = Relu(x) b = Identity(a) y = Softmax(b)"), 2)
+    there = ingested("net", model(2, "a = Relu(x) y = Softmax(a)"), 2)
     assert judged(here, there) == (False, "the same, but for views: 1")
+
+
+def test_a_mask_repeated_for_each_image_is_no_difference() -> None:
+    once, for_each, other = (
+        ingested("net", model(2, f"m = Constant <value = float[{mask}> () y = Add(x, m)"), 2)
+        for mask in ("1,6,1] {1,2,3,4,5,6}", "2,1,1] {1,2}", "1,1,4] {1,2,3,4}")
+    )
+    assert judged(once, once) == (False, "the same")
+    assert judged(once, other)[0]
+    there = ingested("net", model(2, "m = Constant <value = float[1,1,1] {1}> () y = Add(x, m)"), 2)
+    assert judged(there, for_each) == (False, "the same, but for repeated constants: 1")

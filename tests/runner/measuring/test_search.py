@@ -1,5 +1,7 @@
 """The search for the fastest variant, with made-up timers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 from statistics import median
 
@@ -32,12 +34,21 @@ class MadeUpTimers:
         self.full = [0] * len(times_us)
         self.spent_us = [0.0] * len(times_us)
         self.order: list[int] = []
+        self.guarded = self.held = False
+
+    @contextmanager
+    def device(self) -> Iterator[None]:
+        """Within it, batches may run and may not be made."""
+        self.held = True
+        yield
+        self.held = False
 
     def trial(self, index: int) -> Trial:
-        return Trial(self._batch(index, SCREENING_CALLS), lambda: self._full(index))
+        return Trial(self._batch(index, SCREENING_CALLS), lambda _: self._full(index))
 
     def _batch(self, index: int, calls: int) -> Batch:
         def run() -> Timing:
+            assert self.held or not self.guarded, "nothing runs without the device"
             self.calls[index] += 1
             self.order.append(index)
             extra = self._random.expovariate(1) * self._noise
@@ -48,6 +59,7 @@ class MadeUpTimers:
         return Batch(run, calls)
 
     def _full(self, index: int) -> Batch:
+        assert not self.held, "it takes long to make a batch"
         self.full[index] += 1
         return self._batch(index, FULL_CALLS)
 
@@ -142,6 +154,16 @@ def test_variants_are_screened_in_an_order_that_the_seed_decides() -> None:
         orders.append(timers.order[:20])
     assert orders[0] == orders[1] != orders[2]
     assert sorted(orders[0]) == list(range(20)) != orders[0]
+
+
+@given(times, st.integers(0, 10_000))
+def test_batches_run_within_the_device_and_are_made_outside(
+    times_us: list[float], seed: int
+) -> None:
+    timers = MadeUpTimers(times_us, 0.05, seed)
+    timers.guarded = True
+    alone = search(MadeUpTimers(times_us, 0.05, seed).trials(), PLAN, Random(seed))
+    assert search(timers.trials(), PLAN, Random(seed), timers.device) == alone
 
 
 def test_of_nothing_nothing_is_found() -> None:

@@ -6,6 +6,7 @@ The few that are left at the end are timed in full. Samples from before the sear
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from statistics import median
 from typing import NamedTuple
@@ -29,12 +30,13 @@ class Batch(NamedTuple):
 class Trial(NamedTuple):
     """A variant: a small batch to screen it with, and what makes the batch to time it in full.
 
-    The best variant of each `kind`, such as a layout, is always timed in full. `seen_us` holds
-    times of a call, in microseconds, from before the search.
+    The latter is given how many microseconds a call takes. The best variant of each `kind`, such
+    as a layout, is always timed in full. `seen_us` holds times of a call, in microseconds, from
+    before the search.
     """
 
     screening: Batch
-    full: Callable[[], Batch]
+    full: Callable[[float], Batch]
     kind: str = ""
     seen_us: tuple[float, ...] = ()
 
@@ -73,21 +75,22 @@ class Found(NamedTuple):
     stopped_by: StoppedBy
 
 
-def search(trials: Sequence[Trial], plan: SearchPlan, random: Random) -> list[Found]:
+def search(
+    trials: Sequence[Trial],
+    plan: SearchPlan,
+    random: Random,
+    device: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> list[Found]:
     """What was found for each trial, in their order.
 
     The best of each kind has always been timed in full: a variant that seems faster after a few
-    samples, by chance, is then timed in full as well. Raises what a batch raises.
+    samples, by chance, is then timed in full as well. Batches run within `device`, and are made
+    outside of it, as that takes long. Raises what a batch raises.
     """
-    taken_us = [list(trial.seen_us) for trial in trials]
-    left = list(range(len(trials)))
-    for samples, within in plan.rounds:
-        random.shuffle(left)
-        for index in left:
-            more = samples - len(taken_us[index])
-            taken_us[index].extend(trials[index].screening.call_us() for _ in range(more))
-        least = min((min(taken_us[index]) for index in left), default=0.0)
-        left = [index for index in left if min(taken_us[index]) <= within * least]
+    if not trials:
+        return []
+    with device():
+        left, taken_us = _screened(trials, plan, random)
     ranked = sorted(range(len(trials)), key=lambda index: min(taken_us[index]))
     best = {trials[index].kind: index for index in reversed(ranked)}
     close = [index for index in ranked if index in left][: plan.finalists]
@@ -95,14 +98,31 @@ def search(trials: Sequence[Trial], plan: SearchPlan, random: Random) -> list[Fo
     found = [Found(tuple(us), StoppedBy.SCREENED) for us in taken_us]
     while finalists:
         random.shuffle(finalists)
-        for index in finalists:
-            found[index] = _in_full(trials[index], plan)
+        batches = {index: trials[index].full(min(taken_us[index])) for index in finalists}
+        with device():
+            for index, batch in batches.items():
+                found[index] = _in_full(batch, plan)
         finalists = _doubtful(trials, found)
     return found
 
 
-def _in_full(trial: Trial, plan: SearchPlan) -> Found:
-    batch = trial.full()
+def _screened(
+    trials: Sequence[Trial], plan: SearchPlan, random: Random
+) -> tuple[list[int], list[list[float]]]:
+    """The trials that are left after all rounds, and each one's samples in microseconds."""
+    taken_us = [list(trial.seen_us) for trial in trials]
+    left = list(range(len(trials)))
+    for samples, within in plan.rounds:
+        random.shuffle(left)
+        for index in left:
+            more = samples - len(taken_us[index])
+            taken_us[index].extend(trials[index].screening.call_us() for _ in range(more))
+        least = min(min(taken_us[index]) for index in left)
+        left = [index for index in left if min(taken_us[index]) <= within * least]
+    return left, taken_us
+
+
+def _in_full(batch: Batch, plan: SearchPlan) -> Found:
     samples = collect(batch.run, plan.rule)
     times = tuple(us / batch.calls for us in samples.calls_us)
     return Found(times, samples.stopped_by)

@@ -27,7 +27,7 @@ def test_short_calls_are_repeated_in_a_replay(us: float, screening: int, full: i
     made = trial(device, run, device.replayed(run, 1), us, "NCHW")
     assert made.kind == "NCHW"
     assert made.screening.calls == screening
-    assert made.full().calls == full
+    assert made.full(us).calls == full
 
 
 def test_the_run_of_a_long_call_is_its_first_sample() -> None:

@@ -24,8 +24,8 @@ def trial(timer: Timer, run: Run, once: Batch, once_us: float, kind: str) -> Tri
     calls = calls_for(once_us, SCREENING_US, SCREENING_CALLS)
     screening = once if calls == 1 else timer.replayed(run, calls)
 
-    def full() -> Batch:
-        enough = calls_for(screening.call_us(), FULL_US, FULL_CALLS)
+    def full(call_us: float) -> Batch:
+        enough = calls_for(call_us, FULL_US, FULL_CALLS)
         return screening if enough <= calls else timer.replayed(run, enough)
 
     return Trial(screening, full, kind, (once_us,) if calls == 1 else ())

@@ -117,15 +117,17 @@ class Trials:
         work = f"{name} search"
         if self._guard.blocklisted(work):
             # One of them ended the process when it ran again and again: this time, by name.
-            trials = [(checked, self._watched(checked, made, name)) for checked, made in trials]
-        with self._guard.running(work):
-            if trials:
-                wake(trials[0][1].screening)
-            return search([made for _, made in trials], self._plan, Random(SEED))
+            made = [self._watched(each, candidate_name(name, of.candidate)) for of, each in trials]
+        else:
+            made = [each._replace(full=self._watching(work, each.full)) for _, each in trials]
 
-    def _watched(self, checked: Checked, made: Trial, name: str) -> Trial:
+        if made:
+            with self._guard.running(work):
+                wake(made[0].screening)
+        return search(made, self._plan, Random(SEED), lambda: self._guard.running(work))
+
+    def _watched(self, made: Trial, candidate: str) -> Trial:
         """The trial with each of its runs under guard, which takes longer."""
-        candidate = candidate_name(name, checked.candidate)
 
         def watched(batch: Batch) -> Batch:
             def run() -> Timing:
@@ -134,11 +136,15 @@ class Trials:
 
             return Batch(run, batch.calls)
 
-        def full() -> Batch:
-            with self._guard.watching(candidate):
-                return watched(made.full())
-
+        full = self._watching(candidate, lambda call_us: watched(made.full(call_us)))
         return made._replace(screening=watched(made.screening), full=full)
+
+    def _watching(self, name: str, make: Callable[[float], Batch]) -> Callable[[float], Batch]:
+        def full(call_us: float) -> Batch:
+            with self._guard.watching(name):
+                return make(call_us)
+
+        return full
 
     def wrong_again(
         self, workspace: Workspace, expected: Expected, name: str, known: TimedVariant

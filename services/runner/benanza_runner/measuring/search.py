@@ -100,6 +100,8 @@ def search(
         random.shuffle(finalists)
         batches = {index: trials[index].full(min(taken_us[index])) for index in finalists}
         with device():
+            for batch in batches.values():
+                batch.run()  # A CUDA graph that hasn't run yet may slow all others down.
             for index, batch in batches.items():
                 found[index] = _in_full(batch, plan)
         finalists = _doubtful(trials, found)

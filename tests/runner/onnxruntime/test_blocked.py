@@ -130,7 +130,7 @@ def test_what_reads_and_writes_blocks(layer: Layer, nodes: str, reads: int, writ
     [
         relu(64),
         gemm(1, 64, 64),
-        conv(9, 7),
+        conv(17, 7),  # More channels than a block has, and no multiple of four.
         single("Softmax", 13, (MAP,), (MAP,), axis=1),
         single("LRN", 13, (MAP,), (MAP,), size=5),
         single("Transpose", 13, (MAP,), (floats(1, 32, 5, 7),), perm=(0, 1, 3, 2)),

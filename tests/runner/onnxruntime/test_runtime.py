@@ -175,10 +175,10 @@ def test_a_large_layer_is_called_alone(runtime: OnnxRuntime) -> None:
 @pytest.mark.parametrize(
     ("group", "algorithm"),
     [
-        (conv_group(9, 16, "Relu"), "FusedConv"),
-        (conv_group(9, 16, "BatchNormalization"), "Conv"),
-        (conv_group(9, 16, "BatchNormalization", "Relu"), "FusedConv"),
-        (conv_group(9, 16, "BatchNormalization", "Add", "Relu"), "FusedConv"),
+        (conv_group(17, 16, "Relu"), "FusedConv"),
+        (conv_group(17, 16, "BatchNormalization"), "Conv"),
+        (conv_group(17, 16, "BatchNormalization", "Relu"), "FusedConv"),
+        (conv_group(17, 16, "BatchNormalization", "Add", "Relu"), "FusedConv"),
     ],
 )
 def test_a_group_that_runs_as_one_call(runtime: OnnxRuntime, group: Layer, algorithm: str) -> None:

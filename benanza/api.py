@@ -10,6 +10,7 @@ from typing import TypeVar
 from benanza import arguments
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.bounds import LowerBounds
+from benanza.results.explanations import Explanations
 from benanza.results.inspection import Inspection
 from benanza.results.publish import Published
 from benanza.results.result import Result
@@ -79,6 +80,37 @@ def lower_bound(
     found = run(request, load(arguments.folder("data", data)))
     if found.errors:
         raise BenanzaError("; ".join(failed.reason for failed in found.errors))
+    return _shown(found)
+
+
+def explain(
+    model: ModelSource,
+    *,
+    dims: Mapping[str, int] | None = None,
+    precision: Precision | Sequence[Precision] = "fp32",
+    fusion: bool = True,
+    accounting: Accounting = "full",
+    data: ModelSource | None = None,
+) -> Explanations:
+    """Where the time of a model's known bounds goes: the calls that they add up.
+
+    `model` may also be a name or an id; nothing is benchmarked. The arguments are the options of
+    `benanza explain`. Raises `BenanzaError` for one that can't be, and if no bound of the model is
+    known.
+    """
+    from benanza.looking.explain import known_explanations
+
+    policy = BoundPolicy(
+        precisions=arguments.precisions("precision", precision),
+        fusion=arguments.switch("fusion", fusion),
+        accounting=arguments.accounting_choice("accounting", accounting),
+    )
+    found = known_explanations(
+        load(arguments.folder("data", data)),
+        [arguments.model_text("model", model)],
+        policy,
+        arguments.dimensions("dims", dims),
+    )
     return _shown(found)
 
 

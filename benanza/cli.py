@@ -7,6 +7,7 @@ import click
 from benanza.commands.completion import completion
 from benanza.commands.importing.import_recordings import import_recordings
 from benanza.commands.looking.bounds import bounds
+from benanza.commands.looking.explain import explain
 from benanza.commands.looking.history import history
 from benanza.commands.looking.inspect import inspect
 from benanza.commands.looking.witness import witness
@@ -59,6 +60,7 @@ for command in (
     inspect,
     run,
     bounds,
+    explain,
     history,
     witness,
     import_recordings,

@@ -27,7 +27,7 @@ def known_bounds(
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         found = store.bounds(ids, at)
-    return Bounds(bounds=tuple(each for each in found if _is_meant(each, policy, dims)))
+    return Bounds(bounds=tuple(each for each in found if is_meant(each, policy, dims)))
 
 
 def known_history(
@@ -40,10 +40,11 @@ def known_history(
     with known_store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))
         found = [version for identity in ids for version in store.history(identity)]
-    return History(history=tuple(each for each in found if _is_meant(each, policy, dims)))
+    return History(history=tuple(each for each in found if is_meant(each, policy, dims)))
 
 
-def _is_meant(
+def is_meant(
     found: ModelBound | BoundVersion, policy: BoundPolicy, dims: Mapping[str, int]
 ) -> bool:
+    """Whether the policy includes a bound, or a version of one, and it has these dimensions."""
     return policy.includes(found) and dims.items() <= found.dims.items()

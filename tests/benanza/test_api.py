@@ -72,3 +72,12 @@ def test_lower_bound_takes_several_of_everything(data: Path) -> None:
 def test_lower_bound_raises_for_a_model_that_has_none(data: Path) -> None:
     with pytest.raises(benanza.BenanzaError, match=r"there is no file missing\.onnx"):
         benanza.lower_bound(["zoo:squeezenet", "missing.onnx"], data=data)
+
+
+def test_explain_is_the_command(benanza: Benanza, data: Path) -> None:
+    import benanza as api
+
+    done = benanza("explain", "zoo:squeezenet", "--data", data, "--format", "json")
+    found = api.explain("zoo:squeezenet", data=data)
+    assert found.to_dict() == json.loads(done.stdout)
+    assert "squeezenet, batch 1: " in found._repr_html_()

@@ -32,6 +32,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "check-config",
         "completion",
         "dead-letters",
+        "explain",
         "history",
         "import",
         "inspect",

@@ -64,10 +64,7 @@ def lower_bound(
     """
     counted = model.counted(accounting)
     blocks, known = plan.blocks, plan.known
-    edges = blocks.sources, blocks.targets
-    path = critical_path(
-        *(each.tolist() for each in (*edges, plan.between_us(*edges), plan.times_us))
-    )
+    path = longest_path(plan)
     is_counted = counted.numbers != NOTHING
     lacking = np.flatnonzero(is_counted & ~known)
     cover = blocks.numbers[blocks.ordered(known & (blocks.numbers != NOTHING))].tolist()
@@ -96,6 +93,13 @@ def lower_bound(
         critical_path=_layers_of(path, blocks),
         layout=plan.layout(measurements),
     )
+
+
+def longest_path(plan: CoverPlan) -> list[int]:
+    """The last positions of the blocks on the critical path, in order."""
+    edges = plan.blocks.sources, plan.blocks.targets
+    arrays = *edges, plan.between_us(*edges), plan.times_us
+    return critical_path(*(each.tolist() for each in arrays))
 
 
 def _path_us(plan: CoverPlan, path: list[int]) -> float:

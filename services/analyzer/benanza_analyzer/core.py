@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from benanza_analyzer.bound import Bound, lower_bound
+from benanza_analyzer.calls import Call, calls
 from benanza_analyzer.measurements import Measurements, bests
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_analyzer.models.compiled_model import CompiledModel, compile_model
@@ -146,6 +147,20 @@ class Analyzer:
             float(plan.conversion_us.sum()),
             float(plan.interleaved_conversion_us.sum()),
         )
+
+    def calls(
+        self,
+        model_id: str,
+        system_id: str,
+        precision: Precision,
+        accounting: Accounting,
+        *,
+        fusion: bool,
+    ) -> list[Call]:
+        """The calls of a bound, one by one. Raises `KeyError` if there is no such model."""
+        platform = self._platform(system_id, precision)
+        plan = self._plans(accounting, platform, self._models[model_id])[fusion]
+        return calls(plan, platform.measurements, self._catalogue)
 
     def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, Collection[CompiledModel]]]:
         """Takes in the event; returns on which platforms, for which models, it may move bounds."""

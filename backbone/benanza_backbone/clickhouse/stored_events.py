@@ -1,0 +1,135 @@
+"""Events made again from their rows: what the analyzer needs to compute a model's bounds."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from benanza_backbone.clickhouse.store import Store
+from benanza_schemas.events import (
+    Ceiling,
+    Group,
+    LayerMeasured,
+    LayerSummary,
+    LayerUse,
+    ModelIngested,
+    System,
+    SystemMeasured,
+    Variant,
+)
+from benanza_schemas.layer import Precision
+
+_MODEL = """
+SELECT event_id, model_id, name, zoo, sha256, opset, batch, dims FROM models FINAL
+WHERE model_id = {model:String}
+ORDER BY name
+LIMIT 1
+"""
+
+_LAYERS = """
+SELECT name, op, domain, kind, fingerprint, flops, bytes, parameters, reason
+FROM model_layers FINAL
+WHERE model_id = {model:String}
+ORDER BY position
+"""
+
+_EDGES = """
+SELECT source, target FROM model_edges FINAL
+WHERE model_id = {model:String}
+ORDER BY source, target
+"""
+
+_GROUPS = """
+SELECT fingerprint, rule, layers, flops, bytes FROM model_groups FINAL
+WHERE model_id = {model:String}
+ORDER BY position
+"""
+
+_SYSTEM = "SELECT * FROM systems FINAL WHERE system_id = {system:String}"
+
+_MEASUREMENTS = """
+SELECT * FROM measurements FINAL
+WHERE system_id = {system:String}
+  AND precision = {precision:String}
+  AND fingerprint IN
+  (
+      SELECT fingerprint FROM model_layers WHERE model_id = {model:String}
+      UNION ALL
+      SELECT fingerprint FROM model_groups WHERE model_id = {model:String}
+  )
+ORDER BY measured_at, event_id, variant
+"""
+
+
+def stored_model(store: Store, model_id: str) -> ModelIngested:
+    """The layers of a model in the store, under the first of its names. Raises `BenanzaError` as
+    all queries do, and `LookupError` if there is no such model.
+    """
+    model = {"model": model_id}
+    found = next(iter(store.query(_MODEL, model)), None)
+    if found is None:
+        raise LookupError(f"there is no model {model_id} in the store")
+    summaries: dict[LayerSummary, int] = {}
+    layers = []
+    for row in store.query(_LAYERS, model):
+        name = row.pop("name")
+        summary = msgspec.convert(row, LayerSummary)
+        layers.append(LayerUse(summaries.setdefault(summary, len(summaries)), name))
+    return ModelIngested(
+        **found,
+        summaries=tuple(summaries),
+        layers=tuple(layers),
+        edges=tuple((row["source"], row["target"]) for row in store.query(_EDGES, model)),
+        groups=tuple(msgspec.convert(store.query(_GROUPS, model), list[Group])),
+    )
+
+
+def stored_system(store: Store, system_id: str) -> SystemMeasured:
+    """The newest measurement of a system's ceilings. Raises as `stored_model` does."""
+    row = next(iter(store.query(_SYSTEM, {"system": system_id})), None)
+    if row is None:
+        raise LookupError(f"there is no system {system_id} in the store")
+    rates = (row[f"ceilings.{field}"] for field in ("name", "precision", "value", "iqr"))
+    names = (field.name for field in msgspec.structs.fields(System))
+    return SystemMeasured(
+        event_id=row["event_id"],
+        system=System(**{name: row[name] for name in names}),
+        measured_at=row["measured_at"],
+        ceilings=tuple(Ceiling(*rate) for rate in zip(*rates, strict=True)),
+        cache_bytes=row["cache_bytes"],
+    )
+
+
+def stored_measurements(
+    store: Store, model_id: str, system: System, precision: Precision
+) -> list[LayerMeasured]:
+    """All measurements of a model's layers and groups on a system at a precision, oldest first."""
+    rows = store.query(
+        _MEASUREMENTS,
+        {"model": model_id, "system": system.system_id, "precision": precision},
+    )
+    return [
+        _measured(list(of_event), system)
+        for _, of_event in groupby(rows, key=lambda row: (row["measured_at"], row["event_id"]))
+    ]
+
+
+def _measured(rows: Sequence[dict[str, Any]], system: System) -> LayerMeasured:
+    first = rows[0]
+    names = [field.name for field in msgspec.structs.fields(Variant)]
+    variants = [
+        msgspec.convert({name: row[name] for name in names}, Variant, strict=False)
+        for row in rows
+        if row["library"] or row["algorithm"]
+    ]
+    return LayerMeasured(
+        event_id=first["event_id"],
+        fingerprint=first["fingerprint"],
+        system=system,
+        precision=first["precision"],
+        measured_at=first["measured_at"],
+        variants=tuple(variants),
+        environment=first["environment"],
+        failure="" if variants else first["failure"],
+    )

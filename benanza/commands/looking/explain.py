@@ -1,0 +1,68 @@
+"""`benanza explain`: where the time of a bound goes."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import (
+    Format,
+    data_option,
+    dim_filter_option,
+    format_option,
+    model_argument,
+    policy_options,
+    print_json,
+)
+from benanza.commands.startup import settings_of
+from benanza.render.explanations import TOP, print_explanations
+from benanza.render.table import console
+from benanza.request import BoundPolicy
+from benanza_schemas.layer import Accounting, Precision
+
+
+@click.command()
+@model_argument
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=TOP,
+    show_default=True,
+    help="How many kinds of calls to show.",
+)
+@dim_filter_option
+@policy_options
+@data_option
+@format_option
+def explain(
+    *,
+    model: str,
+    top: int,
+    dims: tuple[tuple[str, int], ...],
+    precisions: tuple[Precision, ...],
+    fusion: bool,
+    accounting: Accounting,
+    data: Path | None,
+    output: Format,
+) -> None:
+    """Where the time of the bounds of MODEL goes.
+
+    It lists the calls that each bound adds up, those that take the longest first: the variant that
+    is the fastest, what it moves and computes in a second, and which share of the system's highest
+    rate that is. Calls of the same kind are one row; as JSON each is there, with the names of its
+    layers. MODEL may also be a name or an id that a table of bounds shows. Nothing is benchmarked.
+
+    \b
+    Examples:
+      benanza explain resnet50.onnx
+      benanza explain zoo:squeezenet --precision fp16 --top 5
+      benanza explain bert.onnx --fusion off --format json
+    """
+    from benanza.looking.explain import known_explanations
+
+    policy = BoundPolicy(precisions, fusion, accounting)
+    found = known_explanations(settings_of(data), [model], policy, dict(dims))
+    if output == "json":
+        print_json(found)
+    else:
+        print_explanations(console(sys.stdout), found, top)

@@ -1,0 +1,140 @@
+"""Where the time of bounds goes, for people."""
+
+from collections.abc import Sequence
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from benanza.render.bounds import counted, model_at
+from benanza.render.systems import SystemNames
+from benanza.render.table import Column, html, printable, table
+from benanza.render.units import TimeUnit, amount, plural, time_unit
+from benanza.results.explanations import ExplainedCall, Explanation, Explanations
+
+NONE_SUCH = "no bound is known of this kind; benanza bounds shows those that are"
+
+OPERATORS_SHOWN = 4
+"""Of a longer group, the first operators are shown."""
+
+TOP = 20
+"""So many kinds of calls are shown unless another number is asked for."""
+
+Alike = Sequence[ExplainedCall]
+"""Calls of one layer that run in one way."""
+
+
+def print_explanations(console: Console, found: Explanations, top: int = TOP) -> None:
+    """Prints a table for each bound, with calls of the same kind in one row, up to `top` rows."""
+    for part in _parts(found, top, plain=not console.is_terminal):
+        console.print(part)
+
+
+def explanations_html(found: Explanations) -> str:
+    """Explanations for a notebook."""
+    return html(_parts(found, TOP, plain=False))
+
+
+def _parts(found: Explanations, top: int, *, plain: bool) -> list[RenderableType]:
+    if not found.explanations:
+        return [Text(NONE_SUCH)]
+    systems = SystemNames(each.bound for each in found.explanations)
+    parts: list[RenderableType] = []
+    for each in found.explanations:
+        kinds = _kinds(each.calls)
+        unit = time_unit([each.bound.sequential_us])
+        parts.append(Text(printable(_title(each, systems, unit))))
+        if kinds:
+            parts.append(_table(kinds[:top], unit, plain=plain))
+        if len(kinds) > top:
+            parts.append(Text(_rest(kinds[top:])))
+    return parts
+
+
+def _kinds(calls: Sequence[ExplainedCall]) -> list[Alike]:
+    """Calls of the same layer with the same variant together, those of the longest time first."""
+    found: dict[tuple[str, ...], list[ExplainedCall]] = {}
+    for call in calls:
+        variant = call.library, call.algorithm, call.layout
+        # Views are told apart by what they are.
+        found.setdefault((call.fingerprint or call.op, *variant), []).append(call)
+    return sorted(found.values(), key=_share, reverse=True)
+
+
+def _share(calls: Alike) -> float:
+    return sum(call.share for call in calls)
+
+
+def _title(found: Explanation, systems: SystemNames, unit: TimeUnit) -> str:
+    bound = found.bound
+    calls = sum(call.us > 0 for call in found.calls)
+    time = f"{unit.format(bound.sequential_us)} {unit.name}"
+    partial = f", without {plural(len(bound.coverage.missing), 'missing layer')}"
+    return (
+        f"{model_at(bound)}: {time} in {plural(calls, 'call')}{partial if bound.partial else ''}, "
+        f"{systems.measured_on(bound)}{counted(bound)}"
+    )
+
+
+def _table(kinds: Sequence[Alike], unit: TimeUnit, *, plain: bool) -> Table:
+    converts = any(call.conversion_us for calls in kinds for call in calls)
+    aside = not all(call.critical for calls in kinds for call in calls)
+    columns = (
+        Column("operators", "left"),
+        Column("first layer", "left"),
+        Column("calls"),
+        *([Column("critical")] if aside else []),
+        Column(f"each {unit.name}"),
+        Column(f"together {unit.name}"),
+        *([Column(f"conversions {unit.name}")] if converts else []),
+        Column("share"),
+        Column("reaches", "left"),
+        Column("algorithm", "left"),
+    )
+    rows = [
+        (
+            _operators(calls[0]),
+            min(calls, key=lambda call: call.positions).layers[0],
+            f"{len(calls):,}",
+            *([f"{sum(call.critical for call in calls):,}"] if aside else []),
+            unit.format(calls[0].us),
+            unit.format(sum(call.us for call in calls)),
+            *([unit.format(sum(call.conversion_us for call in calls))] if converts else []),
+            f"{_share(calls):.1%}",
+            _reached(calls[0]),
+            _variant(calls[0]),
+        )
+        for calls in kinds
+    ]
+    return table(columns, rows, plain=plain)
+
+
+def _operators(call: ExplainedCall) -> str:
+    names = call.op.split("+")
+    if len(names) <= OPERATORS_SHOWN:
+        return call.op
+    return f"{'+'.join(names[:OPERATORS_SHOWN])}+… ({len(names)})"
+
+
+def _reached(call: ExplainedCall) -> str:
+    """The rate by which the call is limited, and its share of the highest: `165 GFLOP/s, 72%`."""
+    if not call.us:
+        return "-"
+    work, unit = (call.flops, "FLOP/s") if call.limited_by == "compute" else (call.bytes, "B/s")
+    rate = amount(work / call.us * 1e6, unit)
+    return rate if call.roofline_us is None else f"{rate}, {call.roofline_us / call.us:.0%}"
+
+
+def _variant(call: ExplainedCall) -> str:
+    if not call.library:
+        return "a view"
+    layout = f", {call.layout}" if call.layout else ""
+    return f"{call.library}: {call.algorithm}{layout}"
+
+
+def _rest(kinds: Sequence[Alike]) -> str:
+    calls = sum(map(len, kinds))
+    return (
+        f"and {plural(calls, 'call')} of {plural(len(kinds), 'kind')}, "
+        f"{sum(map(_share, kinds)):.1%} of the time; --top shows more, --format json all"
+    )

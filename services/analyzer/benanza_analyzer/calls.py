@@ -1,0 +1,55 @@
+"""The calls that a bound adds up, one by one."""
+
+from typing import NamedTuple
+
+from benanza_analyzer.bound import longest_path
+from benanza_analyzer.measurements import Measurements
+from benanza_analyzer.models.catalogue import NOTHING, Catalogue
+from benanza_analyzer.plan import CoverPlan
+
+
+class Call(NamedTuple):
+    """A layer, or a group in place of its layers, whose positions are these.
+
+    `layout` is a place in `measurements.SELECTIONS`. `us` is the median of its time, `iqr_us` the
+    interquartile range; `conversion_us` is the time of the layout conversions that the call causes,
+    once for all its readers. `flops` and `bytes` are its work: operations, and bytes moved at the
+    model's own types. `critical` says whether it is on the critical path. A view takes no time, has
+    no `fingerprint`, and is among the calls if what it passes on is converted.
+    """
+
+    positions: tuple[int, ...]
+    fingerprint: str
+    layout: int
+    us: float
+    iqr_us: float
+    conversion_us: float
+    flops: int
+    bytes: int
+    critical: bool
+
+
+def calls(plan: CoverPlan, measurements: Measurements, catalogue: Catalogue) -> list[Call]:
+    """The calls of a plan in topological order. Their times and those of their conversions add up
+    to the sequential bound.
+    """
+    blocks = plan.blocks
+    path = frozenset(longest_path(plan))
+    ends = blocks.ordered((plan.known & (blocks.numbers != NOTHING)) | (plan.conversion_us > 0))
+    found = []
+    for end in ends.tolist():
+        number, layout = int(blocks.numbers[end]), int(plan.layouts[end])
+        found.append(
+            Call(
+                positions=blocks.groups.get(end, (end,)),
+                fingerprint=catalogue.fingerprints[number],
+                layout=layout,
+                us=float(plan.times_us[end]),
+                iqr_us=float(measurements.iqr_us[layout, number]) if number != NOTHING else 0.0,
+                conversion_us=float(plan.conversion_us[end]),
+                flops=int(catalogue.flops[number]),
+                bytes=int(catalogue.bytes[number]),
+                critical=end in path,
+            )
+        )
+    return found

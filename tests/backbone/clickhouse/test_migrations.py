@@ -24,6 +24,7 @@ CHECKSUMS = {
     "0001_baseline.sql": "338434275f3099823f0885fd74c2b5ae6cf961a20e8aad36bc1b26bdc68f39b7",
     "0002_beaten_bounds.sql": "f38e4ce1c1d0d390a74c495d8dda9a25d93ccc4c21790ca163eb27eb3c90fdb6",
     "0003_right_witnesses.sql": "911d3652ace11c4115d0d5114e44a34c497715709b26450d4c33c5acebddf49a",
+    "0004_right_runs.sql": "7d0778bf83ad779bc09661b40001e6029f8577ea22e3b2fa2bdac309422c6fb2",
 }
 """SHA-256 of each migration as it was released."""
 

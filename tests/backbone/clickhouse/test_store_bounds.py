@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import msgspec
+import pytest
 
 from benanza_backbone.clickhouse.bounds import Coverage, FasterRun, MissingLayer, Slowed
 from benanza_backbone.clickhouse.store import Store
@@ -159,6 +160,21 @@ def test_a_bound_says_which_calls_were_timed_on_a_device_that_was_slowed_down(
     store.insert([measured(RELU_ID, fastest, at=4)])
     (found,) = store.bounds()
     assert found.slowed == Slowed(calls=0, by=(), layers=())
+
+
+@pytest.mark.parametrize(
+    ("error", "allowed_error", "beats"),
+    [(0.01, 0.02, True), (0.02, 0.02, True), (0.021, 0.02, False), (None, None, True)],
+)
+def test_a_run_with_wrong_results_beats_no_bound(
+    store: Store, error: float | None, allowed_error: float | None, *, beats: bool
+) -> None:
+    higher = bound(cause=event_id("a cause"), at=4, sequential_us=20.0, fusion=True)
+    run = msgspec.structs.replace(WITNESSED, error=error, allowed_error=allowed_error)
+    store.insert([*(event for event in EVERY_KIND if event != WITNESSED), higher, run])
+    _, fused = store.bounds()
+    assert bool(fused.beaten_by) is beats
+    assert bool(store.beaten_bounds()) is beats
 
 
 def test_a_bound_that_a_run_is_below_is_named_until_it_is_lower(store: Store) -> None:

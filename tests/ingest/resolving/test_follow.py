@@ -318,6 +318,10 @@ SAME = {
         "g (float[{b},3,8,8] x) => (y) <int64[4] s = {{{b},3,16,16}}, float[3,3,1,1] w>"
         "{{ t = Resize<mode=\"nearest\">(x, , , s) y = Conv(t, w) }}"
     ),
+    "windows that are added up": (
+        "g (float[{b},12,12] x) => (y) <int64[2] s = {{7,9}}, int64[2] w = {{2,2}}>"
+        "{{ t = Col2Im<strides=[2,2]>(x, s, w) y = Relu(t) }}"
+    ),
     "keys that are repeated": (
         "g (float[{b},2,6,4] x) => (y) <int64[5] s = {{{b},2,3,6,4}}, int64[4] t = {{{b},6,6,4}},"
         " int64[1] a = {{2}}>"

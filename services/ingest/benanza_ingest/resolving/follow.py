@@ -23,9 +23,10 @@ _FIT_TOGETHER = frozenset(
 """Shape inference checks that the inputs of these fit together; any may be without the batch."""
 
 _FIRST_ONLY = frozenset(
-    "ArgMax ArgMin CastLike CenterCropPad Clip CumProd CumSum Dropout Expand OneHot Pad ReduceL1 "
-    "ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
-    "ReduceSumSquare Reshape Resize Slice Split Squeeze Tile TopK Trilu Unsqueeze Upsample".split()
+    "ArgMax ArgMin CastLike CenterCropPad Clip Col2Im CumProd CumSum Dropout Expand OneHot Pad "
+    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
+    "ReduceSum ReduceSumSquare Reshape Resize Slice Split Squeeze Tile TopK Trilu Unsqueeze "
+    "Upsample".split()
 )
 """The other inputs of these say what to do with the first, whatever its sizes."""
 

@@ -14,6 +14,7 @@ from benanza.results.explanations import Explanations
 from benanza.results.inspection import Inspection
 from benanza.results.publish import Published
 from benanza.results.result import Result
+from benanza.results.what_ifs import WhatIfs
 from benanza.settings import load
 from benanza_backbone.errors import BenanzaError
 from benanza_runner.runtime import RuntimeChoice
@@ -109,6 +110,30 @@ def explain(
         load(arguments.folder("data", data)),
         [arguments.model_text("model", model)],
         policy,
+        arguments.dimensions("dims", dims),
+    )
+    return _shown(found)
+
+
+def what_if(
+    model: ModelSource,
+    *,
+    dims: Mapping[str, int] | None = None,
+    precision: Precision | Sequence[Precision] = "fp32",
+    data: ModelSource | None = None,
+) -> WhatIfs:
+    """What a model's known bounds would be under other policies: without fusion, with calls of
+    libraries alone, in one layout, at another precision.
+
+    `model` may also be a name or an id; nothing is benchmarked. The arguments are the options of
+    `benanza what-if`. Raises `BenanzaError` as `explain` does.
+    """
+    from benanza.looking.what_if import known_what_ifs
+
+    found = known_what_ifs(
+        load(arguments.folder("data", data)),
+        [arguments.model_text("model", model)],
+        arguments.precisions("precision", precision),
         arguments.dimensions("dims", dims),
     )
     return _shown(found)

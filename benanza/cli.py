@@ -10,6 +10,7 @@ from benanza.commands.looking.bounds import bounds
 from benanza.commands.looking.explain import explain
 from benanza.commands.looking.history import history
 from benanza.commands.looking.inspect import inspect
+from benanza.commands.looking.what_if import what_if
 from benanza.commands.looking.witness import witness
 from benanza.commands.operating.check_config import check_config
 from benanza.commands.operating.dead_letters import dead_letters
@@ -61,6 +62,7 @@ for command in (
     run,
     bounds,
     explain,
+    what_if,
     history,
     witness,
     import_recordings,

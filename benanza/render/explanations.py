@@ -93,7 +93,7 @@ def _table(kinds: Sequence[Alike], unit: TimeUnit, *, plain: bool) -> Table:
     )
     rows = [
         (
-            _operators(calls[0]),
+            operators(calls[0].op),
             min(calls, key=lambda call: call.positions).layers[0],
             f"{len(calls):,}",
             *([f"{sum(call.critical for call in calls):,}"] if aside else []),
@@ -109,10 +109,11 @@ def _table(kinds: Sequence[Alike], unit: TimeUnit, *, plain: bool) -> Table:
     return table(columns, rows, plain=plain)
 
 
-def _operators(call: ExplainedCall) -> str:
-    names = call.op.split("+")
+def operators(op: str) -> str:
+    """Operators joined by `+`, of many only the first."""
+    names = op.split("+")
     if len(names) <= OPERATORS_SHOWN:
-        return call.op
+        return op
     return f"{'+'.join(names[:OPERATORS_SHOWN])}+… ({len(names)})"
 
 

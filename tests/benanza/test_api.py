@@ -81,3 +81,12 @@ def test_explain_is_the_command(benanza: Benanza, data: Path) -> None:
     found = api.explain("zoo:squeezenet", data=data)
     assert found.to_dict() == json.loads(done.stdout)
     assert "squeezenet, batch 1: " in found._repr_html_()
+
+
+def test_what_if_is_the_command(benanza: Benanza, data: Path) -> None:
+    import benanza as api
+
+    done = benanza("what-if", "zoo:squeezenet", "--data", data, "--format", "json")
+    found = api.what_if("zoo:squeezenet", data=data)
+    assert found.to_dict() == json.loads(done.stdout)
+    assert "without fusion" in found._repr_html_()

@@ -43,6 +43,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "seed-known-layers",
         "serve",
         "topics",
+        "what-if",
         "witness",
         "zoo",
     ]

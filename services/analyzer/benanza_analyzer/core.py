@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from benanza_analyzer.answers.calls import Cover, cover_of
 from benanza_analyzer.bound import Bound, lower_bound
-from benanza_analyzer.calls import Call, calls
 from benanza_analyzer.measurements import Measurements, bests
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_analyzer.models.compiled_model import CompiledModel, compile_model
@@ -148,7 +148,7 @@ class Analyzer:
             float(plan.interleaved_conversion_us.sum()),
         )
 
-    def calls(
+    def cover(
         self,
         model_id: str,
         system_id: str,
@@ -156,11 +156,11 @@ class Analyzer:
         accounting: Accounting,
         *,
         fusion: bool,
-    ) -> list[Call]:
+    ) -> Cover:
         """The calls of a bound, one by one. Raises `KeyError` if there is no such model."""
         platform = self._platform(system_id, precision)
         plan = self._plans(accounting, platform, self._models[model_id])[fusion]
-        return calls(plan, platform.measurements, self._catalogue)
+        return cover_of(plan, platform.measurements, self._catalogue)
 
     def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, Collection[CompiledModel]]]:
         """Takes in the event; returns on which platforms, for which models, it may move bounds."""

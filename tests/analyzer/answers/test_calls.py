@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_analyzer.calls import Call
+from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.core import Analyzer, AnalyzerEvent, Kind
 from benanza_analyzer.measurements import FIRST, LAST
-from benanza_schemas.events import BoundUpdated, LayerMeasured, ModelIngested, Variant
+from benanza_schemas.events import (
+    BoundUpdated,
+    LayerMeasured,
+    LayerSummary,
+    ModelIngested,
+    Variant,
+)
 from benanza_schemas.vocabulary import GENERATED
 from tests.analyzer.events import NOW, fingerprint, measured, model, summary, system, variant
 from tests.analyzer.graphs import all_fingerprints, models, times
@@ -22,7 +28,8 @@ CHAIN = model(
 
 
 def calls(analyzer: Analyzer, of: ModelIngested, *, fusion: bool = True) -> list[Call]:
-    return analyzer.calls(of.model_id, system().system_id, "fp32", "full", fusion=fusion)
+    cover = analyzer.cover(of.model_id, system().system_id, "fp32", "full", fusion=fusion)
+    return cover.calls
 
 
 def in_layouts(first_us: float, last_us: float, conversion_us: float) -> list[Variant]:
@@ -51,6 +58,10 @@ def measurements(draw: st.DrawFn, of: ModelIngested) -> list[LayerMeasured]:
     return found
 
 
+def kinds_of(of: ModelIngested) -> list[LayerSummary]:
+    return [of.summaries[use.summary] for use in of.layers]
+
+
 @given(st.data())
 def test_calls_add_up_to_the_bound(data: st.DataObject) -> None:
     of = data.draw(models())
@@ -60,8 +71,11 @@ def test_calls_add_up_to_the_bound(data: st.DataObject) -> None:
     for event in events:
         newest |= {(u.accounting, u.fusion): u for u in analyzer.handle(event, NOW)}
     for (accounting, fusion), bound in newest.items():
-        found = analyzer.calls(of.model_id, system().system_id, "fp32", accounting, fusion=fusion)
-        assert fsum(call.us + call.conversion_us for call in found) == (bound.sequential_us or 0.0)
+        cover = analyzer.cover(of.model_id, system().system_id, "fp32", accounting, fusion=fusion)
+        found = cover.calls
+        assert cover.sequential_us == (bound.sequential_us or 0.0)
+        skipped = sum(each.kind == "skipped" for each in kinds_of(of))
+        assert cover.lacking + skipped == sum(len(missing.layers) for missing in bound.missing)
         assert [call.fingerprint for call in found if call.fingerprint] == [*bound.cover]
         positions = [at for call in found for at in call.positions]
         assert len(positions) == len(set(positions))

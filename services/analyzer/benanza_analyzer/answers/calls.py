@@ -1,5 +1,6 @@
 """The calls that a bound adds up, one by one."""
 
+import math
 from typing import NamedTuple
 
 from benanza_analyzer.bound import longest_path
@@ -29,10 +30,22 @@ class Call(NamedTuple):
     critical: bool
 
 
-def calls(plan: CoverPlan, measurements: Measurements, catalogue: Catalogue) -> list[Call]:
-    """The calls of a plan in topological order. Their times and those of their conversions add up
-    to the sequential bound.
+class Cover(NamedTuple):
+    """The calls of a bound in topological order, and how many layers it lacks. The times of the
+    calls and of their conversions add up to the sequential bound.
     """
+
+    calls: list[Call]
+    lacking: int
+
+    @property
+    def sequential_us(self) -> float:
+        """The sequential bound in microseconds."""
+        return math.fsum(each for call in self.calls for each in (call.us, call.conversion_us))
+
+
+def cover_of(plan: CoverPlan, measurements: Measurements, catalogue: Catalogue) -> Cover:
+    """The cover that a plan has chosen."""
     blocks = plan.blocks
     path = frozenset(longest_path(plan))
     ends = blocks.ordered((plan.known & (blocks.numbers != NOTHING)) | (plan.conversion_us > 0))
@@ -52,4 +65,4 @@ def calls(plan: CoverPlan, measurements: Measurements, catalogue: Catalogue) -> 
                 critical=end in path,
             )
         )
-    return found
+    return Cover(found, plan.lacking)

@@ -1,0 +1,54 @@
+"""`benanza what-if`: what a bound would be under other policies."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import (
+    Format,
+    data_option,
+    dim_filter_option,
+    format_option,
+    model_argument,
+    precision_option,
+    print_json,
+)
+from benanza.commands.startup import settings_of
+from benanza.render.table import console
+from benanza.render.what_ifs import print_what_ifs
+from benanza_schemas.layer import Precision
+
+
+@click.command("what-if")
+@model_argument
+@dim_filter_option
+@precision_option
+@data_option
+@format_option
+def what_if(
+    *,
+    model: str,
+    dims: tuple[tuple[str, int], ...],
+    precisions: tuple[Precision, ...],
+    data: Path | None,
+    output: Format,
+) -> None:
+    """What the bounds of MODEL would be under other policies.
+
+    Each is planned anew as a whole from what was measured: without fusion, with calls of libraries
+    alone, with feature maps in one layout, at another precision. What makes no difference is left
+    out. MODEL may also be a name or an id that a table of bounds shows. Nothing is benchmarked.
+
+    \b
+    Examples:
+      benanza what-if resnet50.onnx
+      benanza what-if zoo:squeezenet --precision fp16 --format json
+    """
+    from benanza.looking.what_if import known_what_ifs
+
+    found = known_what_ifs(settings_of(data), [model], precisions, dict(dims))
+    if output == "json":
+        print_json(found)
+    else:
+        print_what_ifs(console(sys.stdout), found)

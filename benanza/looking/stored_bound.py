@@ -1,0 +1,60 @@
+"""What the store holds about a bound: enough to compute it again, under any policy."""
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from benanza_analyzer.answers.calls import Cover
+from benanza_analyzer.answers.policies import FASTEST, Policy
+from benanza_analyzer.core import Analyzer, AnalyzerEvent
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clickhouse.stored_events import (
+    stored_measurements,
+    stored_model,
+    stored_system,
+)
+from benanza_schemas.events import CeilingName, LayerMeasured, ModelIngested, SystemMeasured
+
+
+class StoredBound(NamedTuple):
+    """A bound, its model, the system, and the measurements of all layers and groups there."""
+
+    bound: ModelBound
+    model: ModelIngested
+    system: SystemMeasured
+    measurements: list[LayerMeasured]
+
+    @classmethod
+    def of(cls, store: Store, bound: ModelBound) -> "StoredBound":
+        """Reads it from the store."""
+        system = stored_system(store, bound.system_id)
+        return cls(
+            bound,
+            stored_model(store, bound.model_id),
+            system,
+            stored_measurements(store, bound.model_id, system.system, bound.precision),
+        )
+
+    def cover(self, policy: Policy = FASTEST, *, fusion: bool) -> Cover:
+        """The calls of the bound, with groups or without, of what the policy takes."""
+        analyzer = Analyzer()
+        taken = map(policy.of, self.measurements)
+        events: list[AnalyzerEvent] = [self.model, self.system, *taken]
+        for event in events:
+            analyzer.restore(event)
+        bound = self.bound
+        return analyzer.cover(
+            bound.model_id, bound.system_id, bound.precision, bound.accounting, fusion=fusion
+        )
+
+    def by_layer(self) -> dict[str, list[LayerMeasured]]:
+        """The measurements of each layer and group, by fingerprint."""
+        found: dict[str, list[LayerMeasured]] = defaultdict(list)
+        for each in self.measurements:
+            found[each.fingerprint].append(each)
+        return found
+
+    def ceilings(self) -> dict[CeilingName, float]:
+        """The system's highest rates at the bound's precision."""
+        at = self.bound.precision
+        return {each.name: each.value for each in self.system.ceilings if each.precision == at}

@@ -1,0 +1,97 @@
+"""`benanza what-if`: bounds under other policies, from what was measured."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from benanza.installation.configured import known_store
+from benanza.looking.bounds import is_meant
+from benanza.looking.model_ids import model_ids
+from benanza.looking.stored_bound import StoredBound
+from benanza.request import BoundPolicy
+from benanza.results.what_ifs import ModelWhatIfs, WhatIf, WhatIfLayers, WhatIfs
+from benanza_analyzer.answers.calls import Cover
+from benanza_analyzer.answers.differences import Difference, differences
+from benanza_analyzer.answers.policies import FASTEST, POLICIES
+from benanza_backbone.settings import Settings
+from benanza_ingest.limits import limits_of
+from benanza_schemas.events import ModelIngested
+from benanza_schemas.layer import Precision
+
+
+def known_what_ifs(
+    settings: Settings,
+    models: Sequence[str],
+    precisions: Sequence[Precision],
+    dims: Mapping[str, int],
+) -> WhatIfs:
+    """What the bounds of these models at these precisions would be under `POLICIES`, and at the
+    other precisions that were measured on the same system.
+
+    Bounds are those with groups under the accounting `full`, only of models whose named dimensions
+    include `dims`. Raises `BenanzaError` for a model that has no bound.
+    """
+    with known_store(settings) as store:
+        found = store.bounds(model_ids(store, models, limits_of(settings)))
+        policy = BoundPolicy(tuple(dict.fromkeys(each.precision for each in found)))
+        stored = [StoredBound.of(store, each) for each in found if is_meant(each, policy, dims)]
+    return WhatIfs(
+        models=tuple(
+            _what_ifs(each, stored) for each in stored if each.bound.precision in precisions
+        )
+    )
+
+
+def _what_ifs(stored: StoredBound, others: Sequence[StoredBound]) -> ModelWhatIfs:
+    base = stored.cover(fusion=FASTEST.fusion)
+    found = (
+        _what_if(name, precision, stored.model, base, cover)
+        for name, precision, cover in _covers(stored, others)
+    )
+    matter = tuple(each for each in found if each.layers or each.ratio is None)
+    return ModelWhatIfs(bound=stored.bound, what_ifs=matter)
+
+
+def _covers(
+    stored: StoredBound, others: Sequence[StoredBound]
+) -> Iterator[tuple[str, Precision, Cover]]:
+    for policy in POLICIES:
+        if policy != FASTEST:
+            cover = stored.cover(policy, fusion=policy.fusion)
+            yield policy.name, stored.bound.precision, cover
+    of = stored.bound
+    for other in others:
+        at = other.bound
+        if (at.model_id, at.system_id) == (of.model_id, of.system_id) and at is not of:
+            yield f"at {at.precision}", at.precision, other.cover(fusion=FASTEST.fusion)
+
+
+def _what_if(
+    name: str, precision: Precision, model: ModelIngested, base: Cover, cover: Cover
+) -> WhatIf:
+    before_us, us = base.sequential_us, cover.sequential_us
+    comparable = cover.lacking <= base.lacking and before_us > 0
+    layers = differences(cover.calls, base.calls) if comparable else []
+    return WhatIf(
+        name=name,
+        precision=precision,
+        sequential_us=us,
+        more_us=us - before_us if comparable else None,
+        ratio=us / before_us if comparable else None,
+        lacking=cover.lacking,
+        calls=sum(call.us > 0 for call in cover.calls),
+        layers=tuple(_layers(each, model) for each in sorted(layers, key=_greatest_first)),
+    )
+
+
+def _greatest_first(found: Difference) -> tuple[float, tuple[int, ...]]:
+    return -abs(found.saved_us), found.positions
+
+
+def _layers(found: Difference, model: ModelIngested) -> WhatIfLayers:
+    uses = [model.layers[at] for at in found.positions]
+    return WhatIfLayers(
+        positions=found.positions,
+        layers=tuple(use.name for use in uses),
+        op="+".join(model.summaries[use.summary].op for use in uses),
+        bound_us=found.after_us,
+        us=found.before_us,
+    )

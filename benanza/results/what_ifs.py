@@ -1,0 +1,52 @@
+"""What a bound would be under other policies."""
+
+from benanza.results.result import Result
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.document import Document
+from benanza_schemas.layer import Precision
+
+
+class WhatIfLayers(Document, frozen=True, kw_only=True):
+    """Layers that take another time, by position and name, with their operators joined by `+`.
+
+    `us` is their time under the policy, `bound_us` in the bound itself, with layout conversions.
+    Nothing smaller can be compared: some call of either covers all of them.
+    """
+
+    positions: tuple[int, ...]
+    layers: tuple[str, ...]
+    op: str
+    bound_us: float
+    us: float
+
+
+class WhatIf(Document, frozen=True, kw_only=True):
+    """The bound under a policy, planned anew as a whole. `name` says what the policy is.
+
+    `sequential_us` is the sum of its calls, `more_us` how much more that is than the bound, less if
+    negative, and `ratio` is that to the bound. Both are `None` where it lacks layers that the bound
+    doesn't: `lacking` is how many layers that are counted have no time. `layers` holds what makes
+    the difference, the greatest first.
+    """
+
+    name: str
+    precision: Precision
+    sequential_us: float
+    more_us: float | None
+    ratio: float | None
+    lacking: int
+    calls: int
+    layers: tuple[WhatIfLayers, ...]
+
+
+class ModelWhatIfs(Document, frozen=True, kw_only=True):
+    """A bound, and what it would be under the policies that make a difference."""
+
+    bound: ModelBound
+    what_ifs: tuple[WhatIf, ...]
+
+
+class WhatIfs(Result, frozen=True, kw_only=True):
+    """What some bounds would be."""
+
+    models: tuple[ModelWhatIfs, ...]

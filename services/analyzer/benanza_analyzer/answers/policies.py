@@ -1,0 +1,62 @@
+"""Which of the measured variants a bound may take: what-ifs are bounds under other policies."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from benanza_analyzer.measurements import FIRST, LAST, layout_of
+from benanza_schemas.events import LayerMeasured, Variant
+from benanza_schemas.vocabulary import GENERATED
+
+NOT_TAKEN = "no variant that was timed here is one of those"
+"""Why a layer has no time under a policy that takes none of its variants."""
+
+
+class Policy(NamedTuple):
+    """A bound with groups or without, of the variants that `takes` takes. `name` is for people.
+
+    A layer that has none of these takes any, if `otherwise_any`; else it has no time.
+    """
+
+    name: str
+    fusion: bool
+    takes: Callable[[Variant], bool]
+    otherwise_any: bool = False
+
+    def of(self, event: LayerMeasured) -> LayerMeasured:
+        """The measurement with the variants that are taken; a failure if there are none."""
+        variants = tuple(filter(self.takes, event.variants))
+        if len(variants) == len(event.variants) or (self.otherwise_any and not variants):
+            return event
+        failure = "" if variants else NOT_TAKEN
+        return msgspec.structs.replace(event, variants=variants, failure=failure)
+
+
+def _any(variant: Variant) -> bool:
+    return True
+
+
+def _of_a_library(variant: Variant) -> bool:
+    return variant.library != GENERATED
+
+
+def _channels_first(variant: Variant) -> bool:
+    return layout_of(variant) != LAST
+
+
+def _channels_last(variant: Variant) -> bool:
+    return layout_of(variant) != FIRST
+
+
+FASTEST = Policy("the fastest variants", True, _any)
+
+POLICIES = (
+    FASTEST,
+    Policy("without fusion", False, _any),
+    Policy("calls of libraries alone", True, _of_a_library),
+    Policy("libraries alone, without fusion", False, _of_a_library),
+    Policy("channels first wherever possible", True, _channels_first, otherwise_any=True),
+    Policy("channels last wherever possible", True, _channels_last, otherwise_any=True),
+)
+"""The fastest comes first: the others are compared with it."""

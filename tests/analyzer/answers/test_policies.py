@@ -1,0 +1,50 @@
+"""Which variants a bound takes under a policy."""
+
+import pytest
+
+from benanza_analyzer.answers.policies import FASTEST, NOT_TAKEN, POLICIES, Policy
+from benanza_schemas.vocabulary import GENERATED
+from tests.analyzer.events import measured, variant
+
+FIRST = variant(3.0, layout="NCHW", library="cudnn")
+LAST = variant(1.0, layout="NHWC", library="cudnn")
+BLOCKED = variant(2.0, layout="NCHWc", library="onnxruntime")
+EITHER = variant(4.0, library="cublasLt")
+KERNEL = variant(0.5, library=GENERATED)
+ALL = FIRST, LAST, BLOCKED, EITHER, KERNEL
+
+
+def named(name: str) -> Policy:
+    (found,) = (policy for policy in POLICIES if policy.name.startswith(name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("policy", "taken"),
+    [
+        (FASTEST, ALL),
+        (named("without fusion"), ALL),
+        (named("calls of libraries alone"), (FIRST, LAST, BLOCKED, EITHER)),
+        (named("libraries alone, without fusion"), (FIRST, LAST, BLOCKED, EITHER)),
+        (named("channels first"), (FIRST, EITHER, KERNEL)),
+        (named("channels last"), (LAST, BLOCKED, EITHER, KERNEL)),
+    ],
+)
+def test_what_a_policy_takes(policy: Policy, taken: tuple[object, ...]) -> None:
+    assert policy.of(measured("a", *ALL)).variants == taken
+    assert policy.fusion is ("without fusion" not in policy.name)
+
+
+def test_a_layer_without_such_a_variant_has_no_time_and_a_reason() -> None:
+    found = named("calls of libraries alone").of(measured("a", KERNEL))
+    assert (found.variants, found.failure) == ((), NOT_TAKEN)
+
+
+def test_where_a_layout_is_preferred_others_are_taken_if_there_is_none() -> None:
+    event = measured("a", FIRST)
+    assert named("channels last").of(event) == event
+
+
+def test_a_failure_stays_what_it_was() -> None:
+    event = measured("a", failure="no such type")
+    assert all(policy.of(event) == event for policy in POLICIES)

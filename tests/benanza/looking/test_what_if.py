@@ -1,0 +1,81 @@
+"""Bounds under other policies, from what the recording of an H200 holds."""
+
+from pathlib import Path
+
+import pytest
+
+from benanza.importing.import_recordings import import_recordings
+from benanza.looking.bounds import known_bounds
+from benanza.looking.what_if import known_what_ifs
+from benanza.publishing.publish import PublishRequest, publish
+from benanza.request import BoundPolicy
+from benanza.results.what_ifs import ModelWhatIfs, WhatIf
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings, load
+
+pytestmark = pytest.mark.integration
+
+RECORDING = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Where two models have bounds by the recording."""
+    settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("what-if"))})
+    import_recordings([RECORDING], settings)
+    publish(["zoo:squeezenet", "zoo:densenet121"], PublishRequest(), settings)
+    return settings
+
+
+def found(settings: Settings, model: str) -> tuple[ModelWhatIfs, dict[str, WhatIf]]:
+    (only,) = known_what_ifs(settings, [model], ["fp16"], {}).models
+    return only, {each.name: each for each in only.what_ifs}
+
+
+def test_a_bound_without_fusion_is_the_one_that_is_stored(recorded: Settings) -> None:
+    only, by_name = found(recorded, "squeezenet")
+    policy = BoundPolicy(("fp16",), fusion=False)
+    (wanted,) = known_bounds(recorded, ["squeezenet"], policy, {}, None).bounds
+    without = by_name["without fusion"]
+    assert without.sequential_us == pytest.approx(wanted.sequential_us)
+    assert only.bound.sequential_us is not None
+    assert without.more_us == pytest.approx(without.sequential_us - only.bound.sequential_us)
+    assert without.ratio is not None
+    assert without.ratio > 1
+
+
+def test_another_precision_is_that_one_s_bound(recorded: Settings) -> None:
+    _, by_name = found(recorded, "squeezenet")
+    (wanted,) = known_bounds(recorded, ["squeezenet"], BoundPolicy(("fp32",)), {}, None).bounds
+    assert by_name["at fp32"].sequential_us == pytest.approx(wanted.sequential_us)
+    assert by_name["at fp32"].precision == "fp32"
+
+
+def test_differences_of_layers_add_up(recorded: Settings) -> None:
+    _, by_name = found(recorded, "squeezenet")
+    comparable = [each for each in by_name.values() if each.more_us is not None]
+    assert len(comparable) >= 4
+    for each in comparable:
+        assert sum(of.us - of.bound_us for of in each.layers) == pytest.approx(each.more_us)
+        sizes = [abs(of.us - of.bound_us) for of in each.layers]
+        assert sizes == sorted(sizes, reverse=True)
+        assert all(len(of.layers) == len(of.op.split("+")) for of in each.layers)
+
+
+def test_fewer_choices_are_never_faster(recorded: Settings) -> None:
+    for model in ("squeezenet", "densenet121"):
+        _, by_name = found(recorded, model)
+        restricted = [each for each in by_name.values() if not each.name.startswith("at ")]
+        assert all(each.more_us is None or each.more_us > 0 for each in restricted)
+
+
+def test_what_lacks_layers_has_no_ratio(recorded: Settings) -> None:
+    _, by_name = found(recorded, "densenet121")
+    alone = by_name["calls of libraries alone"]
+    assert (alone.ratio, alone.more_us) == (None, None)
+    assert alone.lacking > 0
+
+
+def test_a_model_without_a_bound_is_an_error(recorded: Settings) -> None:
+    with pytest.raises(BenanzaError, match=r"no bounds are known for .*missing\.onnx"):
+        known_what_ifs(recorded, ["missing.onnx"], ["fp16"], {})

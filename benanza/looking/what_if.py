@@ -60,7 +60,8 @@ def _covers(
     of = stored.bound
     for other in others:
         at = other.bound
-        if (at.model_id, at.system_id) == (of.model_id, of.system_id) and at is not of:
+        alike = (at.model, at.model_id, at.system_id) == (of.model, of.model_id, of.system_id)
+        if alike and at.precision != of.precision:
             yield f"at {at.precision}", at.precision, other.cover(fusion=FASTEST.fusion)
 
 

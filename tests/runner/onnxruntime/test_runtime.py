@@ -188,6 +188,17 @@ def test_a_group_that_runs_as_one_call(runtime: OnnxRuntime, group: Layer, algor
     assert variant.median_us
 
 
+def test_views_at_the_ends_of_a_group_are_no_calls(runtime: OnnxRuntime) -> None:
+    """A product of three axes and its bias are a Gemm, as within a model."""
+    y = floats(2, 5, 8)
+    tensors = floats(2, 5, 12), weights(12, 8), weights(8), y, y
+    operators = operator("MatMul", 13, (0, 1), (3,)), operator("Add", 14, (3, 2), (4,))
+    (variant,) = variants(runtime, Layer(tensors, operators, (4,)), "fp32")
+    assert isinstance(variant, TimedVariant)
+    assert variant.algorithm == "Gemm"
+    assert variant.median_us
+
+
 def test_a_group_that_runs_as_several_calls(runtime: OnnxRuntime) -> None:
     operators = (operator("Relu", 13, (0,), (1,)), operator("Exp", 13, (1,), (2,)))
     variant = failed(runtime, Layer((floats(4),) * 3, operators, (2,)))

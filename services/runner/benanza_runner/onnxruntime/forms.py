@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from benanza_runner.onnx_layers.layer_model import LayerModel
 from benanza_runner.onnxruntime.blocked import DOMAIN, LAYOUT, Shape, block_size, blocked, maps
+from benanza_runner.onnxruntime.end_views import without_end_views
 from benanza_runner.onnxruntime.graph import as_run
 from benanza_runner.onnxruntime.session import CPU, Provider
 from benanza_runner.reasons import one_line
@@ -43,6 +44,8 @@ def forms_of(
     if is_group or precision in ("fp16", "bf16"):
         with tempfile.TemporaryDirectory(prefix="benanza-") as folder:
             plain = as_run(model, Path(folder), provider, optimised=is_group)
+        if is_group:
+            plain = without_end_views(plain, provider)
     if provider != CPU or precision != "fp32":
         return [LayerForm(plain)]
     graph = model.proto.graph

@@ -173,7 +173,8 @@ def _above(bound: ModelBound, systems: SystemNames) -> list[str]:
         return []
     line = (
         f"{_which(bound, systems)}: the roofline is above the bound; fast algorithms for "
-        "convolutions take fewer operations than it counts"
+        "convolutions take fewer operations than it counts, and rates that were measured while "
+        "the machine was busy are too low"
     )
     return [printable(line)]
 

@@ -38,15 +38,19 @@ def test_bounds_of_a_model_by_its_id(benanza: Benanza, first_run: FirstRun, data
 
 
 def test_bounds_as_they_were(benanza: Benanza, first_run: FirstRun, data: Path) -> None:
-    """Half-way through the measurements, and before there was any."""
+    """Half-way to the first full bound, and before there was any.
+
+    On a busy machine much is measured again after the first full bound.
+    """
     versions = document(benanza("history", "squeezenet", "--data", data, "--format", "json"))
     times = [version["computed_at"] for version in versions["history"]]
-    half = len(times) // 2
-    then = benanza("bounds", "--at", times[half], "--data", data, "--format", "json")
+    partial = [version for version in versions["history"] if version["missing"]]
+    half = partial[len(partial) // 2]
+    then = benanza("bounds", "--at", half["computed_at"], "--data", data, "--format", "json")
     (bound,) = document(then, status=3)["bounds"]
     assert bound["partial"] is True
-    assert bound["sequential_us"] == versions["history"][half]["sequential_us"]
-    assert len(bound["coverage"]["missing"]) == versions["history"][half]["missing"]
+    assert bound["sequential_us"] == half["sequential_us"]
+    assert len(bound["coverage"]["missing"]) == half["missing"]
     before = (datetime.fromisoformat(times[0]) - timedelta(seconds=1)).isoformat()
     none = benanza("bounds", "--at", before, "--data", data, "--format", "json")
     assert document(none) == {"bounds": []}
@@ -76,7 +80,8 @@ def test_tables_in_a_pipe(benanza: Benanza, first_run: FirstRun, data: Path) -> 
     assert bounds[0].split()[:4] == ["model", "batch", "layers", "unique"]
     assert bounds[1].split()[:4] == ["squeezenet", "1", "66", "38"]
     assert bounds[2].startswith("measured on ")
-    assert all("slowed down" in note for note in bounds[3:])
+    of_busy_machine = ("slowed down", "roofline is above")
+    assert all(any(words in note for words in of_busy_machine) for note in bounds[3:])
     history = benanza("history", "squeezenet", "--data", data).stdout.splitlines()
     assert history[0].startswith("squeezenet, batch 1, measured on ")
     assert history[1].startswith("computed at (UTC)")

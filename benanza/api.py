@@ -12,6 +12,7 @@ from benanza.request import BoundPolicy, RunRequest
 from benanza.results.bounds import LowerBounds
 from benanza.results.explanations import Explanations
 from benanza.results.inspection import Inspection
+from benanza.results.profiles import Profiles
 from benanza.results.publish import Published
 from benanza.results.result import Result
 from benanza.results.what_ifs import WhatIfs
@@ -136,6 +137,44 @@ def what_if(
         arguments.precisions("precision", precision),
         arguments.dimensions("dims", dims),
     )
+    return _shown(found)
+
+
+def profile(
+    model: ModelSource | Sequence[ModelSource],
+    *,
+    framework: str = "onnxruntime",
+    all_configurations: bool = False,
+    batch: int | Sequence[int] = (),
+    dims: Mapping[str, int] | None = None,
+    precision: Precision | Sequence[Precision] = "fp32",
+    data: ModelSource | None = None,
+) -> Profiles:
+    """How long one or more models take in a framework, call by call, beside their known bounds.
+
+    The arguments are the options of `benanza profile`; what was found is kept in `data`. A model
+    that the framework can't run is among the profiles, with its `failure`. Raises `BenanzaError`
+    for an argument that can't be, if there is no such framework, and if any model can't be read.
+    """
+    from benanza.profiling.profile import ProfileRequest
+    from benanza.profiling.profile import profile as run_profile
+
+    request = RunRequest(
+        models=arguments.model_texts("model", model),
+        batch_sizes=arguments.batch_sizes("batch", batch),
+        dims=arguments.dimensions("dims", dims),
+        policy=BoundPolicy(arguments.precisions("precision", precision)),
+    )
+    found = run_profile(
+        ProfileRequest(
+            request,
+            framework,
+            arguments.switch("all_configurations", all_configurations),
+        ),
+        load(arguments.folder("data", data)),
+    )
+    if found.errors:
+        raise BenanzaError("; ".join(failed.reason for failed in found.errors))
     return _shown(found)
 
 

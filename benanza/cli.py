@@ -10,6 +10,7 @@ from benanza.commands.looking.bounds import bounds
 from benanza.commands.looking.explain import explain
 from benanza.commands.looking.history import history
 from benanza.commands.looking.inspect import inspect
+from benanza.commands.looking.profile import profile
 from benanza.commands.looking.what_if import what_if
 from benanza.commands.looking.witness import witness
 from benanza.commands.operating.check_config import check_config
@@ -65,6 +66,7 @@ for command in (
     what_if,
     history,
     witness,
+    profile,
     import_recordings,
     publish,
     dead_letters,

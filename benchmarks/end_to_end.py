@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import benanza
+from benanza.profiling.whole_model import whole_model
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import zoo_names
@@ -28,7 +29,6 @@ from benanza_runner.cpu import available_cores
 from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnxruntime.session import CPU, Session
-from benchmarks.whole_model import whole_model
 
 PUBLISHED_MEAN, PUBLISHED_WORST = 0.92, 0.83
 ROUNDS = 4

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from benanza.importing.recording import Recorded, read_recording, write_recording
-from benanza_schemas.events import Ceiling, LayerMeasured, SystemMeasured
+from benanza_schemas.events import Ceiling, LayerMeasured, ModelProfiled, SystemMeasured
 from benanza_schemas.times import is_timed
 
 
@@ -32,15 +32,18 @@ def merged(events: Iterable[Recorded]) -> list[Recorded]:
     """The events that count, systems first."""
     systems: dict[str, SystemMeasured] = {}
     layers: dict[tuple[str, str, str], LayerMeasured] = {}
+    profiles: dict[str, ModelProfiled] = {}
     for event in events:
         system_id = event.system.system_id
         if isinstance(event, LayerMeasured):
             key = event.fingerprint, system_id, event.precision
             if key not in layers or is_timed(event):
                 layers[key] = event
+        elif isinstance(event, ModelProfiled):
+            profiles[event.event_id] = event
         else:
             systems[system_id] = _joined(systems.get(system_id, event), event)
-    return [*systems.values(), *layers.values()]
+    return [*systems.values(), *layers.values(), *profiles.values()]
 
 
 def _joined(known: SystemMeasured, event: SystemMeasured) -> SystemMeasured:

@@ -9,36 +9,41 @@ from benanza.installation.configured import configured_log
 from benanza.results.import_recordings import Imported
 from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.settings import Settings
-from benanza_schemas.events import LayerMeasured
-from benanza_schemas.topics import RESULTS, topic_and_key
+from benanza_schemas.events import LayerMeasured, ModelProfiled
+from benanza_schemas.topics import PROFILES, RESULTS, topic_and_key
 
 AT_ONCE = 1000
 
 
 def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
-    """Appends to the topic `results` what it lacks of these files. The bounds of all known models
-    follow from it.
+    """Appends to the topics `results` and `profiles` what they lack of these files. The bounds of
+    all known models follow from the measurements.
 
     Reads every file to its end before it appends anything. Raises `BenanzaError` as
     `read_recording` does, or if the log can't be reached.
     """
     systems: set[str] = set()
-    layers = new = 0
+    layers = profiles = new = 0
     with configured_log(settings) as log:
-        known = {_digest(record.value) for record in log.records(RESULTS)}
+        known = {
+            _digest(record.value) for topic in (RESULTS, PROFILES) for record in log.records(topic)
+        }
         lacking: set[bytes] = set()
         for file in files:
             for encoded, event in read_recording(file):
-                systems.add(event.system.system_id)
                 measured = isinstance(event, LayerMeasured)
                 layers += measured
+                if isinstance(event, ModelProfiled):
+                    profiles += 1
+                else:
+                    systems.add(event.system.system_id)
                 if (digest := _digest(encoded)) not in known and digest not in lacking:
                     lacking.add(digest)
                     new += measured
         for file in files if lacking else ():
             for messages in _batched(_messages(file, lacking)):
                 log.append(messages)
-    return Imported(systems=len(systems), measurements=layers, new=new)
+    return Imported(systems=len(systems), measurements=layers, new=new, profiles=profiles)
 
 
 def _messages(file: Path, lacking: set[bytes]) -> Iterator[Message]:

@@ -1,7 +1,7 @@
-"""Measurements in a file, for people who don't have the device.
+"""Measurements and profiles in a file, for people who don't have the device.
 
 The file is MessagePack, compressed with xz: how many events there are, and each of them as a
-binary, as the topic `results` holds it.
+binary, as its topic holds it.
 """
 
 import lzma
@@ -12,9 +12,9 @@ import msgpack
 
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.codec import MAX_EVENT_BYTES, DecodeError, decode, encode
-from benanza_schemas.events import LayerMeasured, SystemMeasured
+from benanza_schemas.events import LayerMeasured, ModelProfiled, SystemMeasured
 
-Recorded = SystemMeasured | LayerMeasured
+Recorded = SystemMeasured | LayerMeasured | ModelProfiled
 
 
 def write_recording(path: Path, events: Sequence[Recorded]) -> None:

@@ -16,12 +16,13 @@ from benanza_schemas.events import ModelPublished
 class AskedModel:
     """A model at one batch size, and what will become of it.
 
-    `model` is how the user named it. `model_id` and `ingested_id` are those of the
-    `ModelIngested` that ingest makes of it.
+    `model` is how the user named it, `batch` the batch size bound. `model_id` and `ingested_id` are
+    those of the `ModelIngested` that ingest makes of it.
     """
 
     model: str
     event: ModelPublished
+    batch: int
     model_id: str
     ingested_id: str
 
@@ -53,4 +54,5 @@ def _asked_model(
         dims=request.dims,
         content=fetched.content,
     )
-    return AskedModel(model, event, identity, ingested_id(event.name, event.zoo, identity))
+    ingested = ingested_id(event.name, event.zoo, identity)
+    return AskedModel(model, event, binding.batch, identity, ingested)

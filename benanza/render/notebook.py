@@ -1,13 +1,15 @@
 """Tables in a notebook for what the Python API returns."""
 
+from benanza.render.answers.explanations import explanations_html
+from benanza.render.answers.profiles import profiles_html
+from benanza.render.answers.what_ifs import what_ifs_html
 from benanza.render.bounds import bounds_html, lower_bounds_html
-from benanza.render.explanations import explanations_html
 from benanza.render.inspection import inspection_html
 from benanza.render.publish import published_html
-from benanza.render.what_ifs import what_ifs_html
 from benanza.results.bounds import Bounds, LowerBounds
 from benanza.results.explanations import Explanations
 from benanza.results.inspection import Inspection
+from benanza.results.profiles import Profiles
 from benanza.results.publish import Published
 from benanza.results.result import SHOWN_BY
 from benanza.results.what_ifs import WhatIfs
@@ -20,4 +22,5 @@ def show_tables() -> None:
     SHOWN_BY[LowerBounds] = lower_bounds_html
     SHOWN_BY[Explanations] = explanations_html
     SHOWN_BY[WhatIfs] = what_ifs_html
+    SHOWN_BY[Profiles] = profiles_html
     SHOWN_BY[Published] = published_html

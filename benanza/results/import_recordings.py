@@ -4,8 +4,11 @@ from benanza.results.result import Result
 
 
 class Imported(Result, frozen=True, kw_only=True):
-    """How many measurements of how many systems there were, and how many of them were new."""
+    """How many measurements of how many systems there were, how many of them were new, and how many
+    profiles there were.
+    """
 
     systems: int
     measurements: int
     new: int
+    profiles: int

@@ -42,6 +42,7 @@ from benanza_schemas.events import (
     BoundUpdated,
     LayerMeasured,
     ModelIngested,
+    ModelProfiled,
     ModelPublished,
     event_id,
 )
@@ -99,7 +100,9 @@ class Recorded:
             lambda: defaultdict(list)
         )
         now = datetime.now(UTC)
-        measurements = (event for _, event in read_recording(path))
+        measurements = (
+            event for _, event in read_recording(path) if not isinstance(event, ModelProfiled)
+        )
         # Models last: each measurement of a known model would compute its bounds anew.
         for event in (*measurements, *(model for model, _ in self.models)):
             if isinstance(event, LayerMeasured):

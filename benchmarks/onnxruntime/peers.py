@@ -18,6 +18,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 
+from benanza.profiling.whole_model import Arrays
 from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner import nvidia
 from benanza_runner.arrays import Array
@@ -36,7 +37,6 @@ from benchmarks.onnxruntime.attempts import (
     Peers,
 )
 from benchmarks.onnxruntime.session import ModelForOrt, WholeSession
-from benchmarks.whole_model import Arrays
 
 FIRST_CALLS = 3
 """In these calls, ONNX Runtime searches for algorithms and captures graphs."""

@@ -14,11 +14,11 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-SCHEMA_VERSION = 7
-"""Version 6 didn't say whether a witness is right. Version 5 had no layout NCHWc. Version 4 had
-zero where a bound has no figure. Version 3 had no `after` either; version 2 had no
-`write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`,
-`cache_bytes` and `layout`, and no ModelWitnessed.
+SCHEMA_VERSION = 8
+"""Version 7 had no ModelProfiled. Version 6 didn't say whether a witness is right. Version 5 had no
+layout NCHWc. Version 4 had zero where a bound has no figure. Version 3 had no `after` either;
+version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no
+`layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -219,6 +219,15 @@ def identified(system: System) -> System:
     )
 
 
+def device(system: System) -> str:
+    """What systems have in common whose times may be compared: the accelerator, or, without one,
+    the CPU with the number of threads. A framework brings its own libraries, so these don't count.
+
+    The column `systems.device` of the store says the same.
+    """
+    return system.accelerator or f"{system.cpu}, threads: {system.threads}"
+
+
 class SystemMeasured(Event, frozen=True, kw_only=True):
     """The ceilings of a system were measured. Topic `results`, key `system_id`.
 
@@ -397,8 +406,8 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
 _FIGURES = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")
 
 
-class Witnessed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The times of a whole model that was run as its bound says, of one execution each."""
+class RunTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The times of a whole model, of one execution each, in the order taken."""
 
     median_us: Microseconds
     iqr_us: Microseconds
@@ -425,14 +434,54 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
     precision: Precision
     batch: Positive
     witnessed_at: Time
-    sequential: Witnessed | None = None
-    read_ahead: Witnessed | None = None
-    parallel: Witnessed | None = None
+    sequential: RunTimes | None = None
+    read_ahead: RunTimes | None = None
+    parallel: RunTimes | None = None
     calls: Whole = 0
     layout_changes: Whole = 0
     error: Ratio | None = None
     allowed_error: Ratio | None = None
     unchecked: Reason = ""
+    failure: Reason = ""
+
+
+class FrameworkCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A call that a framework makes when it runs a model.
+
+    `name` and `op` are the framework's own. `layers` are the positions of the model's layers that
+    the call computes; none, if it only converts or copies what others compute. `start_us` is the
+    time from the start of an execution to that of the call, the median of several executions, as
+    `median_us` and `iqr_us` are of how long it takes.
+    """
+
+    name: Name
+    op: Name
+    layers: tuple[Whole, ...]
+    start_us: Microseconds
+    median_us: Microseconds
+    iqr_us: Microseconds
+
+
+class ModelProfiled(Event, frozen=True, kw_only=True):
+    """A framework ran a model. Topic `profiles`, key `model_id`.
+
+    `system` is the machine with the framework's own libraries; `runtime` there is the framework.
+    `configuration` names what was set, and `options` holds it. `times` are those of executions of
+    which nothing but the start and the end was looked at, `times_looked_at` those of the
+    executions in which each of `calls`, in the order of their starts, was timed. `failure` says why
+    there are no times, or no calls.
+    """
+
+    model_id: Hash
+    system: System
+    configuration: Name
+    options: dict[Name, Name]
+    precision: Precision
+    batch: Positive
+    profiled_at: Time
+    times: RunTimes | None = None
+    times_looked_at: RunTimes | None = None
+    calls: tuple[FrameworkCall, ...] = ()
     failure: Reason = ""
 
 
@@ -475,6 +524,7 @@ AnyEvent = (
     | LayerMeasured
     | BoundUpdated
     | ModelWitnessed
+    | ModelProfiled
     | DeadLetter
     | DeadLetterSettled
 )

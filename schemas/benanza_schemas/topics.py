@@ -12,6 +12,7 @@ from benanza_schemas.events import (
     LayerMeasured,
     LayerSeen,
     ModelIngested,
+    ModelProfiled,
     ModelPublished,
     ModelWitnessed,
     SystemMeasured,
@@ -70,7 +71,7 @@ def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
         case BoundUpdated():
             parts = (event.model_id, event.system_id, str(event.batch), event.precision)
             return BOUNDS, "/".join((*parts, event.accounting, str(event.fusion))).encode()
-        case ModelWitnessed():
+        case ModelWitnessed() | ModelProfiled():
             return PROFILES, event.model_id.encode()
         case DeadLetter():
             return DEAD_LETTERS, event.key

@@ -14,6 +14,7 @@ from benanza_schemas.events import (
     Ceiling,
     DeadLetter,
     DeadLetterSettled,
+    FrameworkCall,
     Group,
     LayerMeasured,
     LayerSeen,
@@ -21,12 +22,13 @@ from benanza_schemas.events import (
     LayerUse,
     Missing,
     ModelIngested,
+    ModelProfiled,
     ModelPublished,
     ModelWitnessed,
+    RunTimes,
     System,
     SystemMeasured,
     Variant,
-    Witnessed,
     event_id,
     identified,
 )
@@ -255,8 +257,24 @@ WITNESSED = ModelWitnessed(
     precision="fp32",
     batch=1,
     witnessed_at=after(3),
-    sequential=Witnessed(16.5, 0.25, (16.5, 16.75)),
+    sequential=RunTimes(16.5, 0.25, (16.5, 16.75)),
     calls=3,
+)
+PROFILED = ModelProfiled(
+    event_id=event_id("ModelProfiled", MODEL_ID),
+    model_id=MODEL_ID,
+    system=identified(msgspec.structs.replace(SYSTEM, method="")),
+    configuration="default options",
+    options={"graph_optimization_level": "ORT_ENABLE_ALL"},
+    precision="fp32",
+    batch=1,
+    profiled_at=after(4),
+    times=RunTimes(30.5, 0.25, (30.5, 30.75)),
+    times_looked_at=RunTimes(32.5, 0.5, (32.5, 33.0)),
+    calls=(
+        FrameworkCall("reorder", "ReorderInput", (), 0.5, 1.5, 0.25),
+        FrameworkCall("conv_nchwc", "Conv", (0, 1), 2.25, 18.5, 0.75),
+    ),
 )
 DEAD = DeadLetter(
     event_id=event_id("DeadLetter", "models", "0", "7"),
@@ -286,6 +304,7 @@ EVERY_KIND: tuple[AnyEvent, ...] = (
     GROUP_MEASURED,
     *BOUNDS,
     WITNESSED,
+    PROFILED,
     DEAD,
     SETTLED,
 )

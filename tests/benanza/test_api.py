@@ -90,3 +90,20 @@ def test_what_if_is_the_command(benanza: Benanza, data: Path) -> None:
     found = api.what_if("zoo:squeezenet", data=data)
     assert found.to_dict() == json.loads(done.stdout)
     assert "without fusion" in found._repr_html_()
+
+
+def test_profile_finds_what_the_command_finds(benanza: Benanza, data: Path) -> None:
+    import benanza as api
+
+    done = benanza("profile", "zoo:squeezenet", "--data", data, "--format", "json")
+    (of_command,) = json.loads(done.stdout)["profiles"]
+    found = api.profile("zoo:squeezenet", data=data)
+    (of_api,) = found.profiles
+    assert of_api.bound_us == of_command["bound_us"]
+    assert [call.op for call in of_api.calls] == [call["op"] for call in of_command["calls"]]
+    assert "slower call" in found._repr_html_()
+
+
+def test_profile_raises_for_a_model_that_can_t_be_read(data: Path) -> None:
+    with pytest.raises(benanza.BenanzaError, match=r"there is no file missing\.onnx"):
+        benanza.profile("missing.onnx", data=data)

@@ -11,7 +11,7 @@ import msgspec
 
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_runner.variants import TimedVariant, timed_variant
-from benanza_schemas.events import Ceiling, System, Witnessed, identified
+from benanza_schemas.events import Ceiling, RunTimes, System, identified
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 from benanza_schemas.vocabulary import StoppedBy
@@ -60,7 +60,7 @@ class FakeRuntime(Runtime):
     def witness(self, program: Program, precision: Precision) -> Testimony:
         """Takes a microsecond for each step."""
         us = float(len(program.steps))
-        return Testimony(sequential=Witnessed(us, 0.0, (us,)), calls=len(program.steps))
+        return Testimony(sequential=RunTimes(us, 0.0, (us,)), calls=len(program.steps))
 
 
 class MisbehavingRuntime(FakeRuntime):

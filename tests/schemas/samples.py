@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 7 say."""
+"""An event of each kind with every field set: what the golden bytes of version 8 say."""
 
 from datetime import UTC, datetime
 
@@ -9,6 +9,7 @@ from benanza_schemas.events import (
     Ceiling,
     DeadLetter,
     DeadLetterSettled,
+    FrameworkCall,
     Group,
     LayerKnown,
     LayerMeasured,
@@ -17,12 +18,13 @@ from benanza_schemas.events import (
     LayerUse,
     Missing,
     ModelIngested,
+    ModelProfiled,
     ModelPublished,
     ModelWitnessed,
+    RunTimes,
     System,
     SystemMeasured,
     Variant,
-    Witnessed,
 )
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor, TensorValue
 from benanza_schemas.vocabulary import CacheState, StoppedBy
@@ -226,13 +228,30 @@ EVENTS: tuple[AnyEvent, ...] = (
         precision="fp16",
         batch=8,
         witnessed_at=NOON,
-        sequential=Witnessed(11.5, 0.125, (11.5, 11.625)),
-        read_ahead=Witnessed(10.5, 0.25, (10.5, 10.75)),
-        parallel=Witnessed(9.5, 0.0, (9.5,)),
+        sequential=RunTimes(11.5, 0.125, (11.5, 11.625)),
+        read_ahead=RunTimes(10.5, 0.25, (10.5, 10.75)),
+        parallel=RunTimes(9.5, 0.0, (9.5,)),
         calls=2,
         layout_changes=1,
         error=0.001,
         allowed_error=0.02,
+        failure="",
+    ),
+    ModelProfiled(
+        event_id=some_id("c"),
+        model_id=some_id("a"),
+        system=SYSTEM,
+        configuration="default options",
+        options={"graph_optimization_level": "ORT_ENABLE_ALL"},
+        precision="fp32",
+        batch=8,
+        profiled_at=NOON,
+        times=RunTimes(21.5, 0.125, (21.5, 21.625)),
+        times_looked_at=RunTimes(23.5, 0.5, (23.5, 24.0)),
+        calls=(
+            FrameworkCall("reorder", "ReorderInput", (), 0.5, 1.5, 0.25),
+            FrameworkCall("conv_nchwc", "Conv", (0, 1), 2.25, 18.5, 0.75),
+        ),
         failure="",
     ),
     DeadLetter(

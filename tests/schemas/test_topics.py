@@ -18,6 +18,7 @@ PLACES = {
     "LayerMeasured": ("results", B),
     "BoundUpdated": ("bounds", A + b"/" + E + b"/8/fp16/full/True"),
     "ModelWitnessed": ("profiles", A),
+    "ModelProfiled": ("profiles", A),
     "DeadLetter": ("dead-letters", b"\x00\xff"),
     "DeadLetterSettled": ("dead-letters", samples.some_id("8").encode()),
 }

@@ -16,10 +16,12 @@ from benanza_schemas.events import (
     LayerMeasured,
     LayerSeen,
     ModelIngested,
+    ModelProfiled,
     ModelPublished,
     ModelWitnessed,
     SystemMeasured,
     Variant,
+    device,
 )
 from benanza_schemas.layer import AttributeValue, Layer, TensorValue
 
@@ -35,6 +37,8 @@ TABLES = (
     "measurements",
     "bounds",
     "witnesses",
+    "profile_calls",
+    "profiles",
     "dead_letters",
 )
 """In the order in which they are written: a model is in `models` after its layers are stored."""
@@ -63,6 +67,8 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
             return {"bounds": [_bound(event)]}
         case ModelWitnessed():
             return {"witnesses": [_witness(event)]}
+        case ModelProfiled():
+            return {"profile_calls": _profile_calls(event), "profiles": [_profile(event)]}
         case DeadLetter():
             return {"dead_letters": [_dead_letter(event)]}
         case DeadLetterSettled():
@@ -262,6 +268,49 @@ def _witness(event: ModelWitnessed) -> Row:
         "unchecked": event.unchecked,
         "failure": event.failure,
     }
+
+
+def _profile(event: ModelProfiled) -> Row:
+    system, times, looked_at = event.system, event.times, event.times_looked_at
+    return {
+        "model_id": event.model_id,
+        "device": device(system),
+        "precision": event.precision,
+        "framework": system.runtime,
+        "version": system.libraries.get(system.runtime, ""),
+        "configuration": event.configuration,
+        "options": event.options,
+        "batch": event.batch,
+        "profiled_at": utc(event.profiled_at),
+        "event_id": event.event_id,
+        "accelerator": system.accelerator,
+        "driver": system.driver,
+        "cpu": system.cpu,
+        "threads": system.threads,
+        "libraries": system.libraries,
+        "median_us": times and times.median_us,
+        "iqr_us": times and times.iqr_us,
+        "samples_us": times.samples_us if times else (),
+        "looked_at_us": looked_at and looked_at.median_us,
+        "calls": len(event.calls),
+        "failure": event.failure,
+    }
+
+
+def _profile_calls(event: ModelProfiled) -> list[Row]:
+    return [
+        {
+            "event_id": event.event_id,
+            "position": position,
+            "name": call.name,
+            "op": call.op,
+            "layers": call.layers,
+            "start_us": call.start_us,
+            "median_us": call.median_us,
+            "iqr_us": call.iqr_us,
+        }
+        for position, call in enumerate(event.calls)
+    ]
 
 
 def _dead_letter(event: DeadLetter) -> Row:

@@ -37,5 +37,6 @@ def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format
         click.echo(
             f"{plural(found.measurements, 'measurement')} of {plural(found.systems, 'system')}, "
             f"{found.new:,} of them new"
+            + (f"; {plural(found.profiles, 'profile')}" if found.profiles else "")
         )
         click.echo("bounds follow from them for published models; say: benanza publish MODEL")

@@ -18,6 +18,7 @@ from benanza_schemas.events import (
     DeadLetterSettled,
     LayerMeasured,
     ModelIngested,
+    ModelProfiled,
     ModelWitnessed,
     SystemMeasured,
 )
@@ -54,7 +55,7 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
 
     takes = (
         *(ModelIngested, BenchmarkRequested, SystemMeasured, LayerMeasured, BoundUpdated),
-        *(ModelWitnessed, DeadLetter, DeadLetterSettled),
+        *(ModelWitnessed, ModelProfiled, DeadLetter, DeadLetterSettled),
     )
     return Step(
         log,

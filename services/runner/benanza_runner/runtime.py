@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from benanza_runner.variants import AnyVariant
-from benanza_schemas.events import Ceiling, System, Witnessed
+from benanza_schemas.events import Ceiling, RunTimes, System
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 
@@ -36,9 +36,9 @@ class Testimony(msgspec.Struct, frozen=True):
     `slowed` as in `Outcome`.
     """
 
-    sequential: Witnessed | None = None
-    read_ahead: Witnessed | None = None
-    parallel: Witnessed | None = None
+    sequential: RunTimes | None = None
+    read_ahead: RunTimes | None = None
+    parallel: RunTimes | None = None
     calls: int = 0
     layout_changes: int = 0
     error: float | None = None

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
+import msgspec
+
 from benanza_backbone.clickhouse.rows import TABLES, rows, utc
 from tests.backbone.sample_events import (
     BOUNDS,
@@ -14,6 +16,7 @@ from tests.backbone.sample_events import (
     MODEL,
     MODEL_ID,
     NOON,
+    PROFILED,
     PUBLISHED,
     REQUESTED,
     SEEN,
@@ -87,6 +90,20 @@ def test_a_dead_letter_is_a_row_without_what_it_holds_and_another_when_it_is_set
     (settled,) = rows(SETTLED)["dead_letters"]
     assert (settled["dead_letter_id"], settled["state"]) == (DEAD.event_id, "dropped")
     assert (settled["changed_at"], settled["service"]) == (SETTLED.settled_at, "")
+
+
+def test_a_profile_is_a_row_and_one_for_each_call() -> None:
+    found = rows(PROFILED)
+    (row,) = found["profiles"]
+    assert (row["framework"], row["version"], row["median_us"]) == ("onnxruntime", "1.31.1", 30.5)
+    assert (row["device"], row["calls"]) == ("Some CPU, threads: 2", 2)
+    assert [(each["position"], each["op"], each["layers"]) for each in found["profile_calls"]] == [
+        (0, "ReorderInput", ()),
+        (1, "Conv", (0, 1)),
+    ]
+    failed = msgspec.structs.replace(PROFILED, times=None, calls=(), failure="why")
+    (row,) = rows(failed)["profiles"]
+    assert (row["median_us"], row["samples_us"], row["failure"]) == (None, (), "why")
 
 
 def test_every_row_of_a_table_has_the_same_columns_in_the_same_order() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from benanza_backbone.clickhouse.bounds import Coverage, FasterRun, MissingLayer, Slowed
 from benanza_backbone.clickhouse.store import Store
-from benanza_schemas.events import Witnessed, event_id
+from benanza_schemas.events import RunTimes, event_id
 from tests.backbone.sample_events import (
     BOUNDS,
     CONV_ID,
@@ -15,6 +15,8 @@ from tests.backbone.sample_events import (
     GROUP_MEASURED,
     MODEL,
     MODEL_ID,
+    OTHER_SYSTEM,
+    PROFILED,
     RELU_ID,
     RELU_MEASURED,
     SYSTEM,
@@ -187,9 +189,9 @@ def test_a_bound_that_a_run_is_below_is_named_until_it_is_lower(store: Store) ->
         WITNESSED,
         event_id=event_id("ModelWitnessed", "on streams"),
         witnessed_at=after(5),
-        sequential=Witnessed(21.0, 0.1, (21.0,)),
-        read_ahead=Witnessed(19.9, 0.1, (19.9,)),
-        parallel=Witnessed(15.0, 0.1, (15.0,)),
+        sequential=RunTimes(21.0, 0.1, (21.0,)),
+        read_ahead=RunTimes(19.9, 0.1, (19.9,)),
+        parallel=RunTimes(15.0, 0.1, (15.0,)),
     )
     failed = msgspec.structs.replace(
         WITNESSED, event_id=event_id("ModelWitnessed", "failed"), sequential=None, failure="why"
@@ -214,6 +216,39 @@ def test_a_bound_that_a_run_is_below_is_named_until_it_is_lower(store: Store) ->
     (_, fused) = store.bounds()
     assert fused.beaten_by == ()
     assert store.beaten_bounds() == {}
+
+
+def test_a_bound_that_a_framework_is_below_on_the_same_device_is_named(store: Store) -> None:
+    higher = bound(cause=event_id("a cause"), at=4, sequential_us=40.0, fusion=True)
+    store.insert([*(event for event in EVERY_KIND if event != WITNESSED), higher])
+    _, fused = store.bounds()
+    run = FasterRun(run_as="onnxruntime 1.31.1, default options", run_us=30.5)
+    assert fused.beaten_by == (run,)
+    lower = bound(cause=event_id("another cause"), at=5, sequential_us=30.0, fusion=True)
+    store.insert([lower])
+    _, fused = store.bounds()
+    assert fused.beaten_by == ()
+    (found,) = store.query(
+        "SELECT model, framework, configuration, median_us, sequential_us, ratio "
+        "FROM profiles_beside_bounds"
+    )
+    assert found == {
+        "model": "Net",
+        "framework": "onnxruntime",
+        "configuration": "default options",
+        "median_us": 30.5,
+        "sequential_us": 30.0,
+        "ratio": 30.5 / 30.0,
+    }
+
+
+def test_a_framework_on_another_device_beats_no_bound(store: Store) -> None:
+    higher = bound(cause=event_id("a cause"), at=4, sequential_us=40.0, fusion=True)
+    elsewhere = msgspec.structs.replace(PROFILED, system=OTHER_SYSTEM)
+    others = (event for event in EVERY_KIND if event not in (WITNESSED, PROFILED))
+    store.insert([*others, higher, elsewhere])
+    assert store.beaten_bounds() == {}
+    assert store.query("SELECT * FROM profiles_beside_bounds") == []
 
 
 def test_history_says_what_moved_a_bound(store: Store) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from benanza_backbone.clickhouse.store import Store
-from benanza_schemas.events import BenchmarkRequested, Ceiling, Witnessed, event_id
+from benanza_schemas.events import BenchmarkRequested, Ceiling, RunTimes, event_id
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer
 from tests.backbone.sample_events import (
@@ -61,7 +61,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     )
     with Store.open(f"chdb://{tmp_path_factory.mktemp('store')}") as store:
         store.insert([each for each in EVERY_KIND if each not in (MODEL, WITNESSED)])
-        faster = Witnessed(14.0, 0.25, (14.0,))
+        faster = RunTimes(14.0, 0.25, (14.0,))
         store.insert([msgspec.structs.replace(WITNESSED, read_ahead=faster)])
         store.insert([msgspec.structs.replace(MODEL, name="resnet50")])
         store.insert([msgspec.structs.replace(each, computed_at=after(60)) for each in BOUNDS])

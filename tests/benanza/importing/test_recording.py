@@ -10,18 +10,19 @@ import pytest
 from benanza.importing.recording import Recorded, read_recording, write_recording
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.codec import encode
-from benanza_schemas.events import LayerMeasured, LayerSeen, SystemMeasured
+from benanza_schemas.events import LayerMeasured, LayerSeen, ModelProfiled, SystemMeasured
 from tests.schemas.samples import EVENTS
 
 SHIPPED = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
 
 (SYSTEM_MEASURED,) = (event for event in EVENTS if isinstance(event, SystemMeasured))
 (LAYER_MEASURED,) = (event for event in EVENTS if isinstance(event, LayerMeasured))
+(PROFILED,) = (event for event in EVENTS if isinstance(event, ModelProfiled))
 (LAYER_SEEN,) = (event for event in EVENTS if isinstance(event, LayerSeen))
 
 
 def test_what_was_written_comes_back(tmp_path: Path) -> None:
-    events: list[Recorded] = [SYSTEM_MEASURED, LAYER_MEASURED, LAYER_MEASURED]
+    events: list[Recorded] = [SYSTEM_MEASURED, LAYER_MEASURED, LAYER_MEASURED, PROFILED]
     write_recording(tmp_path / "r.xz", events)
     assert list(read_recording(tmp_path / "r.xz")) == [(encode(event), event) for event in events]
 

@@ -14,7 +14,7 @@ from benanza.running import pipeline
 from benanza.settings import load
 from benanza_backbone.clickhouse.store import Store
 from benanza_runner.runtime import Outcome, Testimony
-from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, Witnessed
+from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, RunTimes
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
 from benanza_schemas.vocabulary import CacheState
@@ -51,9 +51,9 @@ class Whole(FakeRuntime):
         calls = [step.choice for step in program.steps if step.choice]
         us = 1.1 * sum({"fast": 2.0, "only": 1.0}[call.algorithm] for call in calls)
         return Testimony(
-            sequential=Witnessed(us, 0.5, (us, us)),
-            read_ahead=Witnessed(us - 1.0, 0.25, (us - 1.0,)),
-            parallel=Witnessed(us / 2, 0.5, (us / 2,)),
+            sequential=RunTimes(us, 0.5, (us, us)),
+            read_ahead=RunTimes(us - 1.0, 0.25, (us - 1.0,)),
+            parallel=RunTimes(us / 2, 0.5, (us / 2,)),
             calls=len(calls) + 1,
             layout_changes=1,
             error=0.001,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, checker, helper
 
+from benanza.profiling.whole_model import Arrays, whole_model
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.onnx_layers.layer_model import placeholder
 from benanza_runner.onnxruntime.session import CPU
@@ -15,7 +16,6 @@ from benchmarks.onnxruntime.attempts import OrtConfiguration
 from benchmarks.onnxruntime.half import half
 from benchmarks.onnxruntime.peers import attempted
 from benchmarks.onnxruntime.session import ModelForOrt, tamed, with_weights
-from benchmarks.whole_model import Arrays, whole_model
 
 PLAIN = OrtConfiguration(nhwc=False, graph=False)
 BEST = OrtConfiguration(nhwc=True, graph=True, fused_bias=True)

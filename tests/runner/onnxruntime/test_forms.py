@@ -3,18 +3,15 @@
 import pytest
 
 from benanza_runner.onnx_layers.layer_model import layer_model
-from benanza_runner.onnxruntime.blocked import Shape, block_size
+from benanza_runner.onnxruntime.blocked import Shape
 from benanza_runner.onnxruntime.forms import forms_of
 from benanza_runner.onnxruntime.session import CPU, Provider
 from benanza_schemas.layer import Layer, Precision
 from tests.runner.layers import conv, conv_group, floats, relu, single, weights
+from tests.runner.onnxruntime.needs_blocks import needs_blocks
 
 MAP, ODD_MAP = floats(1, 32, 7, 5), floats(1, 33, 7, 5)
 SHAPE, ODD_SHAPE = MAP.shape, ODD_MAP.shape
-
-needs_blocks = pytest.mark.skipif(
-    not block_size(), reason="ONNX Runtime has no layout NCHWc on this processor"
-)
 
 
 def to_odd_channels() -> Layer:

@@ -21,7 +21,7 @@ from benanza_runner.measuring.busy import OTHERS, Load
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnxruntime import forms
-from benanza_runner.onnxruntime.blocked import DOMAIN, block_size
+from benanza_runner.onnxruntime.blocked import DOMAIN
 from benanza_runner.onnxruntime.copies_timer import CopiesTimer, TimedCopies
 from benanza_runner.onnxruntime.runtime import OnnxRuntime
 from benanza_runner.onnxruntime.session import CPU, Provider, Session, session_options
@@ -32,14 +32,11 @@ from benanza_schemas.events import SystemMeasured, event_id, identified
 from benanza_schemas.layer import Layer, Precision, Tensor
 from benanza_schemas.vocabulary import StoppedBy
 from tests.runner.layers import conv, conv_group, floats, gemm, operator, relu, single, weights
+from tests.runner.onnxruntime.needs_blocks import needs_blocks
 from tests.runner.runtime_contract import RuntimeContract
 
 ROUNDS = 5
 MAP, ODD_MAP = floats(1, 32, 14, 14), floats(1, 255, 14, 14)
-
-needs_blocks = pytest.mark.skipif(
-    not block_size(), reason="ONNX Runtime has no layout NCHWc on this processor"
-)
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,7 @@ from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_runner.variants import warm
-from benanza_schemas.events import Ceiling, System, Witnessed, identified
+from benanza_schemas.events import Ceiling, RunTimes, System, identified
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
@@ -302,7 +302,7 @@ class CudaRuntime(Runtime):
         self._graph.use(stream.ptr)
         self._legacy.use(stream.ptr)
 
-    def timed(self, run: Run) -> Witnessed:
+    def timed(self, run: Run) -> RunTimes:
         """The time of a whole model, as replays of a graph that holds it a few times.
 
         `run` starts the model's calls. It only ever runs as a graph: some of cuDNN's algorithms
@@ -314,4 +314,4 @@ class CudaRuntime(Runtime):
         samples = collect(batch.run, Rule())
         times = tuple(us / batch.calls for us in samples.calls_us)
         found = summary(sorted(times))
-        return Witnessed(found.median, found.iqr, times)
+        return RunTimes(found.median, found.iqr, times)

@@ -23,7 +23,8 @@ from benanza_schemas.events import (
     ModelPublished,
     event_id,
 )
-from benanza_schemas.topics import RESULTS
+from benanza_schemas.topics import PROFILES, RESULTS
+from tests.backbone.sample_events import PROFILED
 from tests.benanza.commands.conftest import Kind, opened_log
 from tests.benanza.hashed_runtime import HashedRuntime
 from tests.schemas.samples import NOON
@@ -74,8 +75,20 @@ def test_it_takes_in_what_is_new_and_nothing_twice(installation: Kind, tmp_path:
         "systems": 1,
         "measurements": len(events) + 10,
         "new": len(events) - 10,
+        "profiles": 0,
     }
     assert in_the_log() == [event.event_id for event in events]
+
+
+def test_profiles_come_along(installation: Kind, tmp_path: Path) -> None:
+    events = measured()[:10]
+    write_recording(tmp_path / "r.xz", [*events, PROFILED])
+    for new in (10, 0):
+        assert command("import", str(tmp_path / "r.xz")).stdout.startswith(
+            f"10 measurements of 1 system, {new} of them new; 1 profile\n"
+        )
+    with opened_log() as log:
+        assert [decode(record.value) for record in log.records(PROFILES)] == [PROFILED]
 
 
 def test_of_a_damaged_file_and_those_beside_it_nothing_is_taken_in(

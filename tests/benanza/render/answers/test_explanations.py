@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from benanza.render.explanations import NONE_SUCH, explanations_html, print_explanations
+from benanza.render.answers.explanations import NONE_SUCH, explanations_html, print_explanations
 from benanza.render.table import console
 from benanza.results.explanations import ExplainedCall, Explanation, Explanations
 from tests.benanza.render.test_bounds import BOUND

@@ -4,8 +4,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from benanza.render.answers.explanations import NONE_SUCH, operators
 from benanza.render.bounds import model_at
-from benanza.render.explanations import NONE_SUCH, operators
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit

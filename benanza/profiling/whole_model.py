@@ -1,8 +1,17 @@
-"""A whole model with random weights, as its layers are benchmarked: for timing end to end."""
+"""A whole model as a framework runs it, with random weights and inputs.
+
+What the model computes from constants stands in it as a constant: a framework does that once. Its
+nodes are named by the positions of their layers, so that a framework's calls can be joined to them.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from onnx import GraphProto, ModelProto, helper, numpy_helper
 
+from benanza_ingest.errors import ModelError
 from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import opset_imports, parse
@@ -16,27 +25,55 @@ from benanza_schemas.layer import OMITTED
 
 Arrays = dict[str, Array]
 
+_NAMED = re.compile(r"layer_(\d+)_")
 
-def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, Arrays, Arrays]:
-    """The model's live nodes as one model, its weights, and its inputs; `batch` as for `extract`.
 
-    Weights are handed to the session apart, as the runner does with those of a layer. What
-    the model computes from constants stands as a constant: a framework does that once.
+class WholeModel(NamedTuple):
+    """A model with its weights, which a session is given apart, and its inputs, by name."""
+
+    proto: ModelProto
+    weights: Arrays
+    inputs: Arrays
+
+
+def node_name(position: int) -> str:
+    """The name of the node of the layer at this position."""
+    return f"layer_{position}_"
+
+
+def positions_in(name: str) -> tuple[int, ...]:
+    """The positions of the layers that a framework's name of a node mentions."""
+    return tuple(int(found) for found in _NAMED.findall(name))
+
+
+def whole_model(
+    content: bytes,
+    batch: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    limits: Limits | None = None,
+) -> WholeModel:
+    """The model's live nodes as one model; `content`, `batch`, `dims` and `limits` as for
+    `extract`, whose layers have the same positions.
+
+    Raises `ModelError` as `extract` does, and if a layer had to be skipped.
     """
-    limits = Limits()
+    limits = limits or Limits()
     model = parse(content, limits)
-    binding = bind(model, batch, {})
+    binding = bind(model, batch, dims or {})
     graph = resolve(model, binding, limits)
     maker = Layers(graph, opset_imports(model), limits)
     whole = GraphProto(name="whole")
     weights: Arrays = {}
-    for node in graph.nodes:
+    for position, node in enumerate(graph.nodes):
+        extracted = maker.layer(node)
+        layer = extracted.layer
+        if layer is None:
+            raise ModelError(f"{extracted.name} can't be run: {extracted.reason}")
         proto = whole.node.add()
         proto.CopyFrom(node.proto)
+        proto.name = node_name(position)
         del proto.input[:]
         proto.input.extend(node.inputs)
-        layer = maker.layer(node).layer
-        assert layer is not None, "it has skipped layers"
         for index, name in zip(layer.operators[0].inputs, node.inputs, strict=False):
             if index == OMITTED or not layer.tensors[index].constant or name in weights:
                 continue
@@ -57,11 +94,12 @@ def whole_model(content: bytes, batch: int | None = None) -> tuple[ModelProto, A
             whole.input.append(value)
     for name in graph.outputs:
         output = graph.types.get(name)
-        assert output is not None, "it has an output of unknown type"
+        if output is None:
+            raise ModelError(f"the type of its output {name} is not known")
         onnx_type = TO_ONNX[output.dtype]
         whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
     made = ModelProto(ir_version=model.ir_version, graph=whole, opset_import=model.opset_import)
-    return made, {n: a for n, a in weights.items() if n not in written}, inputs
+    return WholeModel(made, {n: a for n, a in weights.items() if n not in written}, inputs)
 
 
 def _input(dtype: str, shape: tuple[int, ...]) -> Array:

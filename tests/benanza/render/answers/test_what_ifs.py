@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from benanza.render.explanations import NONE_SUCH
+from benanza.render.answers.explanations import NONE_SUCH
+from benanza.render.answers.what_ifs import NO_DIFFERENCE, print_what_ifs, what_ifs_html
 from benanza.render.table import console
-from benanza.render.what_ifs import NO_DIFFERENCE, print_what_ifs, what_ifs_html
 from benanza.results.what_ifs import ModelWhatIfs, WhatIf, WhatIfLayers, WhatIfs
 from tests.benanza.render.test_bounds import BOUND
 

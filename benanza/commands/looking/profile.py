@@ -1,0 +1,101 @@
+"""`benanza profile`: how long a framework takes."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import (
+    FAILED,
+    Format,
+    Model,
+    batch_option,
+    data_option,
+    dim_option,
+    format_option,
+    precision_option,
+    print_json,
+)
+from benanza.commands.startup import settings_of
+from benanza.render.answers.profiles import TOP, print_profiles
+from benanza.render.progress import TerminalProgress
+from benanza.render.table import console
+from benanza.request import BoundPolicy, RunRequest
+from benanza_schemas.layer import Precision
+
+
+@click.command()
+@click.argument("models", type=Model(), nargs=-1, required=True, metavar="MODEL...")
+@click.option(
+    "--framework",
+    default="onnxruntime",
+    metavar="NAME",
+    help="What runs the models: onnxruntime, or one that another package brings.",
+    show_default=True,
+)
+@click.option(
+    "--all-configurations",
+    is_flag=True,
+    help="With everything that can be set in the framework, instead of its defaults.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=TOP,
+    help="How many parts of each run to show.",
+    show_default=True,
+)
+@batch_option
+@dim_option
+@precision_option
+@data_option
+@format_option
+@click.pass_context
+def profile(
+    ctx: click.Context,
+    *,
+    models: tuple[str, ...],
+    framework: str,
+    all_configurations: bool,
+    top: int,
+    batch_sizes: tuple[int, ...],
+    dims: tuple[tuple[str, int], ...],
+    precisions: tuple[Precision, ...],
+    data: Path | None,
+    output: Format,
+) -> None:
+    """Times each MODEL in a framework, call by call.
+
+    Where the bound of the model on this device is known, it shows in which parts the bound saves
+    time: between calls, in conversions, in calls that the bound joins, in slower calls. Whole runs
+    are timed first, and then others in which each call is timed, so that what looking costs is
+    seen. What was found is stored as an event.
+
+    \b
+    Examples:
+      benanza run zoo:squeezenet && benanza profile zoo:squeezenet
+      benanza profile resnet50.onnx --all-configurations --format json
+    """
+    from benanza.profiling.profile import ProfileRequest
+    from benanza.profiling.profile import profile as run_profile
+
+    request = ProfileRequest(
+        RunRequest(
+            models=models,
+            batch_sizes=batch_sizes,
+            dims=dict(dims),
+            policy=BoundPolicy(precisions),
+        ),
+        framework,
+        all_configurations,
+    )
+    with TerminalProgress(sys.stderr) as progress:
+        found = run_profile(request, settings_of(data), progress)
+    if output == "json":
+        print_json(found)
+    else:
+        print_profiles(console(sys.stdout), found, top)
+    for failed in found.errors:
+        click.echo(f"error: {failed.reason}", err=True)
+    if found.errors or any(each.failure for each in found.profiles):
+        ctx.exit(FAILED)

@@ -1,0 +1,79 @@
+"""The port to a framework, which runs whole models in its own way.
+
+`tests/benanza/profiling/framework_contract.py` is the suite that every adapter passes. An adapter
+is found by the entry points of its package, so a framework can be added without changing Benanza:
+
+    [project.entry-points."benanza.frameworks"]
+    my_framework = "my_package.my_module:MyFramework"
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import NamedTuple
+
+from benanza.profiling.whole_model import WholeModel
+from benanza_backbone.errors import BenanzaError
+from benanza_schemas.events import FrameworkCall, RunTimes, System
+from benanza_schemas.layer import Precision
+
+ENTRY_POINTS = "benanza.frameworks"
+
+
+class Configuration(NamedTuple):
+    """What is set in a framework: in words, and by the framework's own names."""
+
+    name: str
+    options: Mapping[str, str]
+
+
+class Profile(NamedTuple):
+    """What came of running a model: the fields of `ModelProfiled` of these names.
+
+    A framework that can't look into a run leaves out `times_looked_at` and `calls`.
+    """
+
+    times: RunTimes | None = None
+    times_looked_at: RunTimes | None = None
+    calls: tuple[FrameworkCall, ...] = ()
+    failure: str = ""
+
+
+class Framework(ABC):
+    """Runs models and times them. What is wrong with a model is part of the profile and never an
+    exception.
+    """
+
+    @abstractmethod
+    def system(self) -> System:
+        """The machine, with the versions of the framework, its `runtime`, and of its libraries."""
+
+    @abstractmethod
+    def configurations(self) -> tuple[Configuration, ...]:
+        """What can be set. The first is what those have who set nothing."""
+
+    @abstractmethod
+    def profile(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> Profile:
+        """Times executions of the model: first whole ones, and then others in which each call is
+        timed, so that what looking costs is seen.
+
+        Layers are named by their positions in the model.
+        """
+
+
+def framework_named(name: str) -> Framework:
+    """The framework of this name, ready to run models. Raises `BenanzaError` if there is none, or
+    if it can't run here.
+    """
+    known = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    if name not in known:
+        raise BenanzaError(
+            f"there is no framework {name!r}; installed are {', '.join(sorted(known)) or 'none'}"
+        )
+    try:
+        made: Framework = known[name].load()()
+    except ImportError as error:
+        raise BenanzaError(f"framework {name} can't be loaded: {error}; install it") from error
+    return made

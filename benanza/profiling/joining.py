@@ -1,0 +1,86 @@
+"""Which layers each node of a graph computes that a framework made of a model's."""
+
+from collections.abc import Mapping, Sequence
+
+from onnx import GraphProto, NodeProto
+
+from benanza.profiling.whole_model import positions_in
+
+MOVEMENT = frozenset(
+    "Cast Identity MemcpyFromHost MemcpyToHost ReorderInput ReorderOutput "
+    "Reshape Squeeze Transpose Unsqueeze".split()
+)
+"""What a framework adds around nodes that it changed, to give them other types or layouts."""
+
+BLOCKED = "_nchwc"
+"""Ends the names of nodes whose feature maps are in blocks: ONNX Runtime names them after the value
+that they would write without.
+"""
+
+
+STARTING = frozenset(
+    "AveragePool Conv ConvTranspose Gemm GlobalAveragePool GlobalMaxPool MatMul MaxPool".split()
+)
+"""What a framework joins with operators after it, and not with what computes its input."""
+
+
+def layers_of_nodes(model: GraphProto, optimised: GraphProto) -> list[tuple[int, ...]]:
+    """For each node of the optimised graph the positions of the layers that it computes, ascending.
+
+    `model` is that of a `WholeModel`: its nodes are the layers. A node that is named after a layer,
+    or writes a value of the model, computes that layer. A layer that no node shows to be its own
+    was joined with its neighbours. If it alone reads a value that the optimised graph doesn't have,
+    then the node that computes what wrote that value goes on to compute this layer too, unless the
+    layer is one of `STARTING`; otherwise the layer belongs to the first node that computes one of
+    its readers. A node with no layers only converts or copies.
+    """
+    writer = {value: at for at, node in enumerate(model.node) for value in node.output if value}
+    owner: dict[int, int] = {}
+    known = {value for node in optimised.node for value in (*node.input, *node.output)}
+    for number, node in enumerate(optimised.node):
+        for position in _shown(node, writer):
+            owner.setdefault(position, number)
+    readers = _readers(model, writer)
+    for position, node in enumerate(model.node):
+        before = [
+            owner[writer[value]]
+            for value in node.input
+            if value not in known
+            and writer.get(value) in owner
+            and len(readers[writer[value]]) == 1
+        ]
+        if position not in owner and node.op_type not in STARTING and before:
+            # Of several, the last reads what the others write.
+            owner[position] = max(before)
+    for position in reversed(range(len(model.node))):
+        after = [owner[reader] for reader in readers[position] if reader in owner]
+        if position not in owner and after:
+            owner[position] = min(after)
+    return _positions(owner, len(optimised.node))
+
+
+def _shown(node: NodeProto, writer: Mapping[str, int]) -> tuple[int, ...]:
+    """The layers that a node of the optimised graph shows to be its own."""
+    named = positions_in(node.name)
+    if named:
+        return named
+    if node.op_type in MOVEMENT:
+        return ()
+    values = (*node.output, node.name.removesuffix(BLOCKED))
+    return tuple(writer[value] for value in values if value in writer)
+
+
+def _readers(model: GraphProto, writer: Mapping[str, int]) -> Sequence[Sequence[int]]:
+    readers: list[list[int]] = [[] for _ in model.node]
+    for position, node in enumerate(model.node):
+        for value in node.input:
+            if value in writer:
+                readers[writer[value]].append(position)
+    return readers
+
+
+def _positions(owner: Mapping[int, int], nodes: int) -> list[tuple[int, ...]]:
+    found: list[list[int]] = [[] for _ in range(nodes)]
+    for position in sorted(owner):
+        found[owner[position]].append(position)
+    return [tuple(positions) for positions in found]

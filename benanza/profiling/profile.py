@@ -1,0 +1,110 @@
+"""`benanza profile`: how long a framework takes for models, call by call."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from benanza.errors import about_model
+from benanza.installation.configured import configured_log, known_store
+from benanza.profiling.beside_bound import beside_bound
+from benanza.profiling.framework import Configuration, Framework, Profile, framework_named
+from benanza.profiling.whole_model import whole_model
+from benanza.publishing.asked_models import AskedModel, asked_models
+from benanza.publishing.fetched_once import FetchedOnce
+from benanza.request import RunRequest
+from benanza.results.bounds import FailedModel
+from benanza.results.profiles import Profiles
+from benanza.running.progress import RunProgress, Silent
+from benanza_backbone.clock import now
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.service.processor import as_message
+from benanza_backbone.settings import Settings
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import limits_of
+from benanza_schemas.events import ModelProfiled, event_id
+from benanza_schemas.layer import Precision
+
+
+class ProfileRequest(NamedTuple):
+    """What to run with what: all configurations of the framework, or the one that those have who
+    set nothing.
+    """
+
+    run: RunRequest
+    framework: str
+    all_configurations: bool = False
+
+
+def profile(
+    request: ProfileRequest, settings: Settings, progress: RunProgress | None = None
+) -> Profiles:
+    """Runs each model in the framework, and sets that beside its bound where one is known.
+
+    A model that the framework can't run is among the profiles, with its `failure`; one that can't
+    be read is among the `errors`. Raises `BenanzaError` if there is no such framework, or if the
+    log or the store can't be used.
+    """
+    progress = progress or Silent()
+    framework = framework_named(request.framework)
+    limits = limits_of(settings)
+    fetch = FetchedOnce()
+    asked: list[AskedModel] = []
+    errors: list[FailedModel] = []
+    for model in request.run.models:
+        try:
+            asked += asked_models(model, request.run, limits, fetch)
+        except BenanzaError as error:
+            errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
+    wanted = list(_wanted(asked, framework, request))
+    progress.stage("running models", len(wanted))
+    profiled = []
+    for each, precision, configuration in wanted:
+        content = fetch(each.model, limits).content
+        found = _profiled(each, content, framework, precision, configuration, settings)
+        profiled.append((each.event.name, found))
+        progress.advance()
+    with configured_log(settings) as log:
+        log.append([as_message(event) for _, event in profiled])
+    with known_store(settings) as store:
+        profiles = tuple(beside_bound(store, name, event) for name, event in profiled)
+    return Profiles(profiles=profiles, errors=tuple(errors))
+
+
+def _wanted(
+    asked: Sequence[AskedModel], framework: Framework, request: ProfileRequest
+) -> Iterator[tuple[AskedModel, Precision, Configuration]]:
+    known = framework.configurations()
+    configurations = known if request.all_configurations else known[:1]
+    yield from product(asked, request.run.policy.precisions, configurations)
+
+
+def _profiled(
+    asked: AskedModel,
+    content: bytes,
+    framework: Framework,
+    precision: Precision,
+    configuration: Configuration,
+    settings: Settings,
+) -> ModelProfiled:
+    batch = next(iter(asked.event.batch_sizes), None)
+    try:
+        model = whole_model(content, batch, asked.event.dims, limits_of(settings))
+        found = framework.profile(model, precision, configuration)
+    except ModelError as error:
+        found = Profile(failure=str(error))
+    system, time = framework.system(), now()
+    causes = (asked.model_id, system.system_id, configuration.name, precision, time.isoformat())
+    return ModelProfiled(
+        event_id=event_id("ModelProfiled", *causes),
+        model_id=asked.model_id,
+        system=system,
+        configuration=configuration.name,
+        options=dict(configuration.options),
+        precision=precision,
+        batch=asked.batch,
+        profiled_at=time,
+        times=found.times,
+        times_looked_at=found.times_looked_at,
+        calls=found.calls,
+        failure=found.failure,
+    )

@@ -1,0 +1,1 @@
+"""Answers for people: where time goes, what would be, what frameworks take."""

@@ -1,0 +1,112 @@
+"""How long frameworks take for models, for people."""
+
+from collections.abc import Sequence
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from benanza.render.answers.explanations import operators
+from benanza.render.table import Column, html, printable, table
+from benanza.render.units import TimeUnit, plural, time_unit
+from benanza.results.profiles import ModelProfile, ProfiledPart, Profiles
+
+TOP = 10
+"""So many parts are shown unless another number is asked for."""
+
+NO_BOUND = "no full bound of it is known on this device; say: benanza run"
+
+LAYERS_SHOWN = 2
+
+
+def print_profiles(console: Console, found: Profiles, top: int = TOP) -> None:
+    """Prints for each profile where the bound saves time: by kind, and the `top` parts."""
+    for part in _rendered(found, top, plain=not console.is_terminal):
+        console.print(part)
+
+
+def profiles_html(found: Profiles) -> str:
+    """Profiles for a notebook."""
+    return html(_rendered(found, TOP, plain=False))
+
+
+def _rendered(found: Profiles, top: int, *, plain: bool) -> list[RenderableType]:
+    rendered: list[RenderableType] = []
+    for each in found.profiles:
+        unit = time_unit([each.us, each.bound_us])
+        rendered += [Text(printable(line)) for line in _title(each, unit)]
+        if each.parts:
+            rendered.append(_kinds(each.parts, unit, plain=plain))
+            rendered.append(_greatest(each.parts[:top], unit, plain=plain))
+    return rendered
+
+
+def _title(found: ModelProfile, unit: TimeUnit) -> list[str]:
+    framework = f"{found.framework} {found.version}, {found.configuration}"
+    about = f"{found.model}, batch {found.batch}, {found.precision}, on {found.device}"
+    if found.us is None:
+        return [f"{about}: {framework}: {found.failure}"]
+    took = f"{unit.format(found.us)} {unit.name} in {framework}"
+    if found.bound_us is None:
+        return [f"{about}: {took}", NO_BOUND]
+    bound = (
+        f"the bound is {unit.format(found.bound_us)} {unit.name}, {found.bound_us / found.us:.0%}"
+    )
+    lines = [f"{about}: {took}; {bound}"]
+    if found.failure:
+        lines.append(f"its calls were not timed: {found.failure}")
+    elif found.looked_at_us is not None:
+        lines.append(
+            f"with {plural(len(found.calls), 'call')} timed: {unit.format(found.looked_at_us)} "
+            f"{unit.name}, {found.looked_at_us / found.us - 1:+.0%}"
+        )
+    return lines
+
+
+def _kinds(parts: Sequence[ProfiledPart], unit: TimeUnit, *, plain: bool) -> Table:
+    """What the bound saves, by kind."""
+    kinds: dict[str, list[ProfiledPart]] = {}
+    for part in parts:
+        kinds.setdefault(part.kind, []).append(part)
+    columns = (
+        Column("what", "left"),
+        Column("parts"),
+        Column(f"takes {unit.name}"),
+        Column(f"bound {unit.name}"),
+        Column(f"saved {unit.name}"),
+    )
+    rows = []
+    for kind, of_kind in kinds.items():
+        us, bound_us = (sum(getattr(each, name) for each in of_kind) for name in ("us", "bound_us"))
+        times = (unit.format(each) for each in (us, bound_us, us - bound_us))
+        rows.append((kind, f"{len(of_kind):,}", *times))
+    return table(columns, rows, plain=plain)
+
+
+def _greatest(parts: Sequence[ProfiledPart], unit: TimeUnit, *, plain: bool) -> Table:
+    """The parts in which the bound saves most."""
+    columns = (
+        Column(f"saved {unit.name}"),
+        Column(f"takes {unit.name}"),
+        Column("what", "left"),
+        Column("the framework's calls", "left"),
+        Column("calls in the bound"),
+        Column("layers", "left"),
+    )
+    rows = [
+        (
+            unit.format(part.us - part.bound_us),
+            unit.format(part.us),
+            part.kind,
+            operators(part.op) if part.op else "-",
+            f"{part.bound_calls:,}" if part.positions else "-",
+            _layers(part.layers),
+        )
+        for part in parts
+    ]
+    return table(columns, rows, plain=plain)
+
+
+def _layers(names: Sequence[str]) -> str:
+    more = len(names) - LAYERS_SHOWN
+    return ", ".join(names[:LAYERS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,76 @@
+"""How long frameworks take for models, and where they are slower than the bound."""
+
+from benanza.results.bounds import FailedModel
+from benanza.results.result import Result
+from benanza_analyzer.answers.kinds import InefficiencyKind
+from benanza_backbone.document import Document
+from benanza_schemas.layer import Precision
+
+
+class ProfiledCall(Document, frozen=True, kw_only=True):
+    """A call that a framework made, and when: microseconds from the start of an execution.
+
+    `name` and `op` are the framework's. `positions` are those of the layers that it computes; none,
+    if it only converts or copies.
+    """
+
+    name: str
+    op: str
+    positions: tuple[int, ...]
+    start_us: float
+    us: float
+    iqr_us: float
+
+
+class ProfiledPart(Document, frozen=True, kw_only=True):
+    """A part of a framework's run beside the same part of the bound, in microseconds.
+
+    `calls` are positions in the profile's `calls`, `op` has the framework's operators joined by
+    `+`, and `bound_calls` counts the calls that take time in the bound. `layers` are the names of
+    the layers at `positions`.
+    """
+
+    kind: InefficiencyKind
+    positions: tuple[int, ...]
+    layers: tuple[str, ...]
+    op: str
+    calls: tuple[int, ...]
+    bound_calls: int
+    us: float
+    bound_us: float
+
+
+class ModelProfile(Result, frozen=True, kw_only=True):
+    """How long a framework takes for a model, beside the bound on the same device.
+
+    `configuration` says in words what was set, `options` by the framework's own names. `us` is the
+    median of an execution of which only the start and the end were looked at, `looked_at_us` that
+    of one in which each of `calls` was timed; both are `None` where `failure` says why. `bound_us`
+    is the sequential bound with fusion under the accounting `full`; where it is `None`, as no
+    full bound is known, there are no `parts` either. The parts add up to the run in which calls
+    were timed, and to the bound; those in which the bound saves most come first.
+    """
+
+    model: str
+    model_id: str
+    batch: int
+    device: str
+    precision: Precision
+    framework: str
+    version: str
+    configuration: str
+    options: dict[str, str]
+    us: float | None
+    iqr_us: float | None
+    looked_at_us: float | None
+    calls: tuple[ProfiledCall, ...]
+    bound_us: float | None
+    parts: tuple[ProfiledPart, ...]
+    failure: str
+
+
+class Profiles(Result, frozen=True, kw_only=True):
+    """Profiles of some models, and the models that have none."""
+
+    profiles: tuple[ModelProfile, ...]
+    errors: tuple[FailedModel, ...]

@@ -1,0 +1,79 @@
+"""Where a framework's run of a model takes longer than the bound.
+
+Benanza (Li et al., IPDPSW 2020) asks this as its fourth question.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from benanza_analyzer.answers.calls import Call
+from benanza_analyzer.answers.differences import differences
+from benanza_analyzer.answers.kinds import InefficiencyKind
+from benanza_schemas.events import FrameworkCall
+
+
+class Inefficiency(NamedTuple):
+    """A part of a framework's run beside the same part of the bound, in microseconds.
+
+    `calls` are the framework's, by position among them, `positions` those of the layers that they
+    compute, `bound_calls` the number of calls in the bound that take time there.
+    """
+
+    kind: InefficiencyKind
+    positions: tuple[int, ...]
+    calls: tuple[int, ...]
+    bound_calls: int
+    us: float
+    bound_us: float
+
+    @property
+    def saved_us(self) -> float:
+        """How much less the bound takes; negative if it takes more."""
+        return self.us - self.bound_us
+
+
+def inefficiencies(
+    run_us: float, calls: Sequence[FrameworkCall], cover: Sequence[Call]
+) -> list[Inefficiency]:
+    """The parts of a run that takes `run_us` and makes these calls, beside a bound that adds up
+    `cover`; those in which the bound saves most first.
+
+    Together, the parts take as long as the run, if that is as long as its calls or longer, and as
+    the bound.
+    """
+    own = [
+        Call(call.layers, "", 0, call.median_us, 0.0, 0.0, 0, 0, critical=False)
+        for call in calls
+        if call.layers
+    ]
+    found = [_joined(each.positions, calls, cover) for each in differences(own, cover)]
+    between_us = run_us - math.fsum(call.median_us for call in calls)
+    if between_us > 0:
+        found.append(Inefficiency("between calls", (), (), 0, between_us, 0.0))
+    found += [
+        Inefficiency("conversions and copies", (), (number,), 0, call.median_us, 0.0)
+        for number, call in enumerate(calls)
+        if not call.layers and call.median_us
+    ]
+    return sorted(found, key=lambda each: (-each.saved_us, each.positions, each.calls))
+
+
+def _joined(
+    positions: tuple[int, ...], calls: Sequence[FrameworkCall], cover: Sequence[Call]
+) -> Inefficiency:
+    of_part = frozenset(positions)
+    numbers = tuple(at for at, call in enumerate(calls) if of_part.intersection(call.layers))
+    bound = [call for call in cover if of_part.intersection(call.positions)]
+    us = math.fsum(calls[at].median_us for at in numbers)
+    bound_us = math.fsum(call.us + call.conversion_us for call in bound)
+    timed = sum(call.us > 0 for call in bound)
+    if us <= bound_us:
+        kind: InefficiencyKind = "not slower"
+    elif not timed:
+        kind = "no call needed"
+    elif sum(calls[at].median_us > 0 for at in numbers) > timed:
+        kind = "more calls"
+    else:
+        kind = "slower call"
+    return Inefficiency(kind, positions, numbers, timed, us, bound_us)

@@ -1,0 +1,16 @@
+"""What makes a framework's run longer than the bound, in words."""
+
+from typing import Literal
+
+InefficiencyKind = Literal[
+    "between calls",
+    "conversions and copies",
+    "no call needed",
+    "more calls",
+    "slower call",
+    "not slower",
+]
+"""The time that passes between calls; calls that compute no layer; layers that the bound needs no
+call for; layers that the bound covers with fewer calls; with as many or more that are faster; and
+those in which the framework isn't slower.
+"""

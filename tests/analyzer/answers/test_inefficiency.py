@@ -1,0 +1,71 @@
+"""Where a framework's run takes longer than the bound."""
+
+from math import fsum
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benanza_analyzer.answers.calls import Call
+from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
+from benanza_schemas.events import FrameworkCall
+from tests.analyzer.answers.test_differences import call, covers
+
+
+def made(us: float, *layers: int, op: str = "Conv") -> FrameworkCall:
+    return FrameworkCall(f"{op}{layers}", op, layers, 0.0, us, 0.0)
+
+
+def kinds(found: list[Inefficiency]) -> dict[str, tuple[tuple[int, ...], float, float]]:
+    return {each.kind: (each.positions, each.us, each.bound_us) for each in found}
+
+
+def test_each_kind_has_its_positions() -> None:
+    calls = [
+        made(2.0, 0),
+        made(3.0, 1),
+        made(0.5, op="ReorderInput"),
+        made(7.0, 2),
+        made(1.0, 3, op="Reshape"),
+        made(4.0, 4),
+    ]
+    cover = [call(3.5, 0, 1), call(5.0, 2), call(4.5, 4)]
+    assert kinds(inefficiencies(20.0, calls, cover)) == {
+        "more calls": ((0, 1), 5.0, 3.5),
+        "conversions and copies": ((), 0.5, 0.0),
+        "slower call": ((2,), 7.0, 5.0),
+        "no call needed": ((3,), 1.0, 0.0),
+        "not slower": ((4,), 4.0, 4.5),
+        "between calls": ((), 2.5, 0.0),
+    }
+
+
+def test_the_greatest_saving_comes_first_and_names_the_framework_s_calls() -> None:
+    calls = [made(2.0, 0), made(9.0, 1), made(1.0, op="ReorderOutput")]
+    found = inefficiencies(12.0, calls, [call(1.5, 0), call(1.0, 1)])
+    assert [(each.calls, each.saved_us) for each in found] == [
+        ((1,), 8.0),
+        ((2,), 1.0),
+        ((0,), 0.5),
+    ]
+
+
+def test_a_call_that_joins_what_the_bound_runs_apart_is_no_slower_call_of_one_layer() -> None:
+    (found,) = inefficiencies(9.0, [made(9.0, 0, 1)], [call(2.0, 0), call(3.0, 1)])
+    assert (found.kind, found.positions, found.bound_calls) == ("slower call", (0, 1), 2)
+
+
+def test_what_is_the_same_in_both_is_left_out() -> None:
+    assert inefficiencies(2.0, [made(2.0, 0)], [call(2.0, 0)]) == []
+
+
+@given(covers(), covers(), st.integers(0, 8), st.integers(0, 80))
+def test_the_parts_add_up(
+    own: list[Call], cover: list[Call], conversions: int, between: int
+) -> None:
+    calls = [made(each.us, *each.positions) for each in own]
+    calls += [made(0.5, op="ReorderInput")] * conversions
+    run_us = fsum(each.median_us for each in calls) + between / 8
+    found = inefficiencies(run_us, calls, cover)
+    bound_us = fsum(each.us + each.conversion_us for each in cover)
+    saved_us = fsum(each.saved_us for each in found)
+    assert saved_us == run_us - bound_us

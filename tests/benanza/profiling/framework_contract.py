@@ -1,0 +1,82 @@
+"""What every adapter of `Framework` must do: a suite that each adapter's tests inherit."""
+
+from abc import ABC, abstractmethod
+from math import fsum
+
+import pytest
+
+from benanza.profiling.framework import Framework, Profile
+from benanza.profiling.whole_model import WholeModel, whole_model
+from tests.ingest.onnx_text import content
+
+SMALL = """
+g (float[1, 16, 32, 32] x) => (float[1, 10] y)
+<float[16, 16, 3, 3] w = ["location": "w"], float[16] b = ["location": "b"],
+ float[16384, 10] v = ["location": "v"]> {
+    conv = Conv <pads = [1, 1, 1, 1]> (x, w, b)
+    relu = Relu(conv)
+    sum = Add(relu, x)
+    flat = Flatten(sum)
+    y = MatMul(flat, v)
+}
+"""
+
+
+def small_model() -> WholeModel:
+    """A model of five layers, the fourth of them a view."""
+    return whole_model(content(SMALL))
+
+
+class FrameworkContract(ABC):
+    """Subclasses give the `framework`."""
+
+    @abstractmethod
+    @pytest.fixture
+    def framework(self) -> Framework:
+        """The framework under test."""
+
+    @pytest.fixture
+    def profile(self, framework: Framework) -> Profile:
+        """That of the small model with the first configuration."""
+        return framework.profile(small_model(), "fp32", framework.configurations()[0])
+
+    def test_its_system_names_the_framework_and_its_version(self, framework: Framework) -> None:
+        system = framework.system()
+        assert system.libraries[system.runtime]
+        assert system == framework.system()
+
+    def test_configurations_have_names_of_their_own(self, framework: Framework) -> None:
+        found = framework.configurations()
+        assert found
+        assert len({each.name for each in found}) == len(found)
+        assert len({frozenset(each.options.items()) for each in found}) == len(found)
+
+    def test_a_run_takes_time(self, profile: Profile) -> None:
+        assert profile.failure == ""
+        assert profile.times is not None
+        assert profile.times.median_us > 0
+        assert len(profile.times.samples_us) >= 5
+
+    def test_every_layer_but_views_is_in_one_call(self, profile: Profile) -> None:
+        if not profile.calls:
+            pytest.skip("it doesn't look into runs")
+        positions = [at for call in profile.calls for at in call.layers]
+        assert len(positions) == len(set(positions))
+        assert {0, 1, 2, 4} <= set(positions) <= {0, 1, 2, 3, 4}
+
+    def test_calls_follow_each_other_within_a_run(self, profile: Profile) -> None:
+        if profile.times_looked_at is None:
+            pytest.skip("it doesn't look into runs")
+        starts = [call.start_us for call in profile.calls]
+        assert starts == sorted(starts)
+        run_us = profile.times_looked_at.median_us
+        assert 0 < fsum(call.median_us for call in profile.calls) <= 1.2 * run_us
+        assert starts[-1] <= run_us
+
+    def test_what_it_refuses_is_a_failure(self, framework: Framework) -> None:
+        broken = small_model()
+        broken.proto.graph.node[1].op_type = "Nonsense"
+        found = framework.profile(broken, "fp32", framework.configurations()[0])
+        assert found.failure
+        assert "\n" not in found.failure
+        assert (found.times, found.calls) == (None, ())

@@ -1,0 +1,110 @@
+"""How long frameworks take, as people read it."""
+
+import io
+from typing import Any
+
+import msgspec
+
+from benanza.render.answers.profiles import NO_BOUND, print_profiles, profiles_html
+from benanza.render.table import console
+from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledPart, Profiles
+
+CALLS = tuple(
+    ProfiledCall(name=op, op=op, positions=positions, start_us=start_us, us=us, iqr_us=0.1)
+    for op, positions, start_us, us in (
+        ("ReorderInput", (), 1.0, 2.0),
+        ("Conv", (0,), 3.0, 60.0),
+        ("Relu", (1,), 64.0, 30.0),
+    )
+)
+JOINED = ProfiledPart(
+    kind="more calls",
+    positions=(0, 1),
+    layers=("conv1", "relu1"),
+    op="Conv+Relu",
+    calls=(1, 2),
+    bound_calls=1,
+    us=90.0,
+    bound_us=50.0,
+)
+REORDERED = ProfiledPart(
+    kind="conversions and copies",
+    positions=(),
+    layers=(),
+    op="ReorderInput",
+    calls=(0,),
+    bound_calls=0,
+    us=2.0,
+    bound_us=0.0,
+)
+PROFILE = ModelProfile(
+    model="net",
+    model_id="0" * 32,
+    batch=8,
+    device="A CPU, threads: 2",
+    precision="fp32",
+    framework="onnxruntime",
+    version="1.25.0",
+    configuration="default options",
+    options={"graph_optimization_level": "ORT_ENABLE_ALL"},
+    us=100.0,
+    iqr_us=1.0,
+    looked_at_us=110.0,
+    calls=CALLS,
+    bound_us=50.0,
+    parts=(JOINED, REORDERED),
+    failure="",
+)
+
+
+def lines(top: int = 10, **changes: Any) -> list[str]:
+    stream = io.StringIO()
+    found = Profiles(profiles=(msgspec.structs.replace(PROFILE, **changes),), errors=())
+    print_profiles(console(stream), found, top)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_the_run_stands_beside_the_bound() -> None:
+    title, looked_at, *_ = lines()
+    assert title == (
+        "net, batch 8, fp32, on A CPU, threads: 2: 100.0 µs in onnxruntime 1.25.0, default "
+        "options; the bound is 50.0 µs, 50%"
+    )
+    assert looked_at == "with 3 calls timed: 110.0 µs, +10%"
+
+
+def test_savings_are_added_up_by_kind_and_then_part_by_part() -> None:
+    _, _, *tables = map(cells, lines())
+    assert tables == [
+        ["what", "parts", "takes µs", "bound µs", "saved µs"],
+        ["more calls", "1", "90.0", "50.0", "40.0"],
+        ["conversions and copies", "1", "2.0", "0.0", "2.0"],
+        [
+            *("saved µs", "takes µs", "what", "the framework's calls"),
+            *("calls in the bound", "layers"),
+        ],
+        ["40.0", "90.0", "more calls", "Conv+Relu", "1", "conv1, relu1"],
+        ["2.0", "2.0", "conversions and copies", "ReorderInput", "-"],
+    ]
+    assert len(lines(top=1)) == len(lines()) - 1
+
+
+def test_without_a_bound_it_says_how_to_get_one() -> None:
+    title, hint = lines(bound_us=None, parts=())
+    assert title.endswith("100.0 µs in onnxruntime 1.25.0, default options")
+    assert hint == NO_BOUND
+
+
+def test_a_failure_stands_in_place_of_the_time() -> None:
+    found = lines(us=None, iqr_us=None, looked_at_us=None, calls=(), parts=(), failure="no kernel")
+    assert found == [
+        "net, batch 8, fp32, on A CPU, threads: 2: onnxruntime 1.25.0, default options: no kernel"
+    ]
+
+
+def test_a_notebook_shows_the_same() -> None:
+    assert "more calls" in profiles_html(Profiles(profiles=(PROFILE,), errors=()))

@@ -1,6 +1,15 @@
 """How fast a deep-learning model could run on this machine, and what stands in between."""
 
-from benanza.api import explain, inspect, lower_bound, profile, publish, what_if
+from benanza.api import advise, explain, inspect, lower_bound, profile, publish, what_if
 from benanza_backbone.errors import BenanzaError
 
-__all__ = ["BenanzaError", "explain", "inspect", "lower_bound", "profile", "publish", "what_if"]
+__all__ = [
+    "BenanzaError",
+    "advise",
+    "explain",
+    "inspect",
+    "lower_bound",
+    "profile",
+    "publish",
+    "what_if",
+]

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from benanza import arguments
 from benanza.request import BoundPolicy, RunRequest
+from benanza.results.advice import Advised
 from benanza.results.bounds import LowerBounds
 from benanza.results.explanations import Explanations
 from benanza.results.inspection import Inspection
@@ -175,6 +176,29 @@ def profile(
     )
     if found.errors:
         raise BenanzaError("; ".join(failed.reason for failed in found.errors))
+    return _shown(found)
+
+
+def advise(
+    model: ModelSource,
+    *,
+    precision: Precision | Sequence[Precision] = "fp32",
+    data: ModelSource | None = None,
+) -> Advised:
+    """What would make a model faster in the frameworks that `profile` ran it in, and what each
+    remedy is worth.
+
+    `model` may also be a name or an id; nothing is run. The arguments are the options of
+    `benanza advise`. Raises `BenanzaError` for one that can't be, if no bound of the model is
+    known, and if no framework ran it.
+    """
+    from benanza.looking.advise import known_advice
+
+    found = known_advice(
+        load(arguments.folder("data", data)),
+        [arguments.model_text("model", model)],
+        arguments.precisions("precision", precision),
+    )
     return _shown(found)
 
 

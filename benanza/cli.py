@@ -6,6 +6,7 @@ import click
 
 from benanza.commands.completion import completion
 from benanza.commands.importing.import_recordings import import_recordings
+from benanza.commands.looking.advise import advise
 from benanza.commands.looking.bounds import bounds
 from benanza.commands.looking.explain import explain
 from benanza.commands.looking.history import history
@@ -67,6 +68,7 @@ for command in (
     history,
     witness,
     profile,
+    advise,
     import_recordings,
     publish,
     dead_letters,

@@ -21,7 +21,7 @@ def beside_bound(store: Store, name: str, event: ModelProfiled) -> ModelProfile:
     if bound is not None and event.times_looked_at is not None:
         stored = StoredBound.of(store, bound)
         calls = stored.cover(fusion=True).calls
-        found = inefficiencies(event.times_looked_at.median_us, event.calls, calls)
+        found = inefficiencies(event.times_looked_at, event.calls, calls)
         parts = tuple(_part(each, event, stored.model) for each in found)
     system, times, looked_at = event.system, event.times, event.times_looked_at
     return ModelProfile(
@@ -49,6 +49,7 @@ def beside_bound(store: Store, name: str, event: ModelProfiled) -> ModelProfile:
             for call in event.calls
         ),
         bound_us=bound.sequential_us if bound else None,
+        bound_system_id=bound.system_id if bound else "",
         parts=parts,
         failure=event.failure,
     )
@@ -80,4 +81,5 @@ def _part(found: Inefficiency, event: ModelProfiled, model: ModelIngested) -> Pr
         bound_calls=found.bound_calls,
         us=found.us,
         bound_us=found.bound_us,
+        spread_us=found.spread_us,
     )

@@ -1,11 +1,13 @@
 """Tables in a notebook for what the Python API returns."""
 
+from benanza.render.answers.advice import advice_html
 from benanza.render.answers.explanations import explanations_html
 from benanza.render.answers.profiles import profiles_html
 from benanza.render.answers.what_ifs import what_ifs_html
 from benanza.render.bounds import bounds_html, lower_bounds_html
 from benanza.render.inspection import inspection_html
 from benanza.render.publish import published_html
+from benanza.results.advice import Advised
 from benanza.results.bounds import Bounds, LowerBounds
 from benanza.results.explanations import Explanations
 from benanza.results.inspection import Inspection
@@ -23,4 +25,5 @@ def show_tables() -> None:
     SHOWN_BY[Explanations] = explanations_html
     SHOWN_BY[WhatIfs] = what_ifs_html
     SHOWN_BY[Profiles] = profiles_html
+    SHOWN_BY[Advised] = advice_html
     SHOWN_BY[Published] = published_html

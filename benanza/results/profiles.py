@@ -27,7 +27,7 @@ class ProfiledPart(Document, frozen=True, kw_only=True):
 
     `calls` are positions in the profile's `calls`, `op` has the framework's operators joined by
     `+`, and `bound_calls` counts the calls that take time in the bound. `layers` are the names of
-    the layers at `positions`.
+    the layers at `positions`. `spread_us` is that of the difference.
     """
 
     kind: InefficiencyKind
@@ -38,6 +38,7 @@ class ProfiledPart(Document, frozen=True, kw_only=True):
     bound_calls: int
     us: float
     bound_us: float
+    spread_us: float
 
 
 class ModelProfile(Result, frozen=True, kw_only=True):
@@ -46,9 +47,10 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     `configuration` says in words what was set, `options` by the framework's own names. `us` is the
     median of an execution of which only the start and the end were looked at, `looked_at_us` that
     of one in which each of `calls` was timed; both are `None` where `failure` says why. `bound_us`
-    is the sequential bound with fusion under the accounting `full`; where it is `None`, as no
-    full bound is known, there are no `parts` either. The parts add up to the run in which calls
-    were timed, and to the bound; those in which the bound saves most come first.
+    is the sequential bound with fusion under the accounting `full`, by the times of the system
+    `bound_system_id`; where it is `None`, as no full bound is known, there are no `parts` either.
+    The parts add up to the run in which calls were timed, and to the bound; those in which the
+    bound saves most come first.
     """
 
     model: str
@@ -65,6 +67,7 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     looked_at_us: float | None
     calls: tuple[ProfiledCall, ...]
     bound_us: float | None
+    bound_system_id: str
     parts: tuple[ProfiledPart, ...]
     failure: str
 

@@ -102,6 +102,9 @@ def test_profile_finds_what_the_command_finds(benanza: Benanza, data: Path) -> N
     assert of_api.bound_us == of_command["bound_us"]
     assert [call.op for call in of_api.calls] == [call["op"] for call in of_command["calls"]]
     assert "slower call" in found._repr_html_()
+    (advised,) = api.advise("squeezenet", data=data).models
+    assert advised.profile.us == of_api.us
+    assert sum(each.saved_us for each in advised.advice if each.source == "profile") > 0
 
 
 def test_profile_raises_for_a_model_that_can_t_be_read(data: Path) -> None:

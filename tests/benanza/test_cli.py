@@ -28,6 +28,7 @@ SLOW_TO_IMPORT = (
 
 def test_the_commands_are_those_of_the_interface() -> None:
     assert COMMANDS == [
+        "advise",
         "bounds",
         "check-config",
         "completion",

@@ -9,11 +9,14 @@ import msgspec
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.events import (
     Ceiling,
+    FrameworkCall,
     Group,
     LayerMeasured,
     LayerSummary,
     LayerUse,
     ModelIngested,
+    ModelProfiled,
+    RunTimes,
     System,
     SystemMeasured,
     Variant,
@@ -59,6 +62,19 @@ WHERE system_id = {system:String}
       SELECT fingerprint FROM model_groups WHERE model_id = {model:String}
   )
 ORDER BY measured_at, event_id, variant
+"""
+
+_PROFILES = """
+SELECT * FROM profiles FINAL
+WHERE model_id = {model:String}
+ORDER BY profiled_at DESC, event_id DESC
+LIMIT 1 BY device, precision, framework, version, configuration
+"""
+
+_PROFILE_CALLS = """
+SELECT event_id, name, op, layers, start_us, median_us, iqr_us FROM profile_calls FINAL
+WHERE event_id IN {events:Array(String)}
+ORDER BY event_id, position
 """
 
 
@@ -133,3 +149,35 @@ def _measured(rows: Sequence[dict[str, Any]], system: System) -> LayerMeasured:
         environment=first["environment"],
         failure="" if variants else first["failure"],
     )
+
+
+def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:
+    """The newest profile of a model on each device, at each precision, and in each framework with
+    each configuration; the newest of all comes first. Raises `BenanzaError` as all queries do.
+    """
+    rows = store.query(_PROFILES, {"model": model_id})
+    calls: dict[str, list[FrameworkCall]] = {row["event_id"]: [] for row in rows}
+    for row in store.query(_PROFILE_CALLS, {"events": list(calls)}):
+        calls[row.pop("event_id")].append(msgspec.convert(row, FrameworkCall))
+    return [_profiled(row, calls[row["event_id"]]) for row in rows]
+
+
+def _profiled(row: dict[str, Any], calls: Sequence[FrameworkCall]) -> ModelProfiled:
+    names = (field.name for field in msgspec.structs.fields(System))
+    system = {name: row[name] for name in names if name != "runtime"}
+    same = ("event_id", "model_id", "configuration", "options", "precision", "batch", "failure")
+    return ModelProfiled(
+        **{name: row[name] for name in same},
+        system=System(**system, runtime=row["framework"]),
+        profiled_at=row["profiled_at"],
+        times=_run_times(row, ""),
+        times_looked_at=_run_times(row, "looked_at_"),
+        calls=tuple(calls),
+    )
+
+
+def _run_times(row: dict[str, Any], kind: str) -> RunTimes | None:
+    median_us = row[f"{kind}us" if kind else "median_us"]
+    if median_us is None:
+        return None
+    return RunTimes(median_us, row[f"{kind}iqr_us"], tuple(row[f"{kind}samples_us"]))

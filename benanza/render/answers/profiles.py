@@ -34,14 +34,17 @@ def _rendered(found: Profiles, top: int, *, plain: bool) -> list[RenderableType]
     rendered: list[RenderableType] = []
     for each in found.profiles:
         unit = time_unit([each.us, each.bound_us])
-        rendered += [Text(printable(line)) for line in _title(each, unit)]
+        rendered += [
+            Text(printable(line)) for line in (*title(each, unit), *_looked_at(each, unit))
+        ]
         if each.parts:
             rendered.append(_kinds(each.parts, unit, plain=plain))
             rendered.append(_greatest(each.parts[:top], unit, plain=plain))
     return rendered
 
 
-def _title(found: ModelProfile, unit: TimeUnit) -> list[str]:
+def title(found: ModelProfile, unit: TimeUnit) -> list[str]:
+    """Which run it is, and how far it is from the bound, or why that isn't known."""
     framework = f"{found.framework} {found.version}, {found.configuration}"
     about = f"{found.model}, batch {found.batch}, {found.precision}, on {found.device}"
     if found.us is None:
@@ -49,18 +52,20 @@ def _title(found: ModelProfile, unit: TimeUnit) -> list[str]:
     took = f"{unit.format(found.us)} {unit.name} in {framework}"
     if found.bound_us is None:
         return [f"{about}: {took}", NO_BOUND]
-    bound = (
-        f"the bound is {unit.format(found.bound_us)} {unit.name}, {found.bound_us / found.us:.0%}"
-    )
-    lines = [f"{about}: {took}; {bound}"]
-    if found.failure:
-        lines.append(f"its calls were not timed: {found.failure}")
-    elif found.looked_at_us is not None:
-        lines.append(
-            f"with {plural(len(found.calls), 'call')} timed: {unit.format(found.looked_at_us)} "
-            f"{unit.name}, {found.looked_at_us / found.us - 1:+.0%}"
-        )
-    return lines
+    share = f"{found.bound_us / found.us:.0%}"
+    return [f"{about}: {took}; the bound is {unit.format(found.bound_us)} {unit.name}, {share}"]
+
+
+def _looked_at(found: ModelProfile, unit: TimeUnit) -> list[str]:
+    """What it costs to time each call, or why they weren't timed."""
+    if found.us is None or found.bound_us is None:
+        return []
+    if found.looked_at_us is None:
+        return [f"its calls were not timed: {found.failure}"] if found.failure else []
+    return [
+        f"with {plural(len(found.calls), 'call')} timed: {unit.format(found.looked_at_us)} "
+        f"{unit.name}, {found.looked_at_us / found.us - 1:+.0%}"
+    ]
 
 
 def _kinds(parts: Sequence[ProfiledPart], unit: TimeUnit, *, plain: bool) -> Table:

@@ -7,6 +7,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import (
     stored_measurements,
     stored_model,
+    stored_profiles,
     stored_system,
 )
 from benanza_schemas.events import LayerMeasured, event_id, identified
@@ -16,6 +17,7 @@ from tests.backbone.sample_events import (
     GROUP_MEASURED,
     MODEL,
     MODEL_ID,
+    PROFILED,
     RELU_MEASURED,
     SYSTEM,
     SYSTEM_MEASURED,
@@ -76,6 +78,23 @@ def test_measurements_of_other_layers_systems_and_precisions_are_left_out(store:
     ]
     store.insert([MODEL, *others])
     assert stored_measurements(store, MODEL_ID, SYSTEM, CONV_MEASURED.precision) == []
+
+
+def test_the_newest_profile_of_each_kind_comes_back(store: Store) -> None:
+    older = msgspec.structs.replace(
+        PROFILED, event_id=event_id("older"), profiled_at=after(1), calls=()
+    )
+    failed = msgspec.structs.replace(
+        older,
+        event_id=event_id("failed"),
+        configuration="no optimisations",
+        times=None,
+        times_looked_at=None,
+        failure="why",
+    )
+    store.insert([older, PROFILED, failed])
+    assert stored_profiles(store, MODEL_ID) == [PROFILED, failed]
+    assert stored_profiles(store, event_id("another model")) == []
 
 
 def test_what_is_not_there_is_an_error(store: Store) -> None:

@@ -10,14 +10,15 @@ from typing import NamedTuple
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.differences import differences
 from benanza_analyzer.answers.kinds import InefficiencyKind
-from benanza_schemas.events import FrameworkCall
+from benanza_schemas.events import FrameworkCall, RunTimes
 
 
 class Inefficiency(NamedTuple):
     """A part of a framework's run beside the same part of the bound, in microseconds.
 
     `calls` are the framework's, by position among them, `positions` those of the layers that they
-    compute, `bound_calls` the number of calls in the bound that take time there.
+    compute, `bound_calls` the number of calls in the bound that take time there. `spread_us` is the
+    root of the sum of the squares of all their interquartile ranges.
     """
 
     kind: InefficiencyKind
@@ -26,6 +27,7 @@ class Inefficiency(NamedTuple):
     bound_calls: int
     us: float
     bound_us: float
+    spread_us: float
 
     @property
     def saved_us(self) -> float:
@@ -34,9 +36,9 @@ class Inefficiency(NamedTuple):
 
 
 def inefficiencies(
-    run_us: float, calls: Sequence[FrameworkCall], cover: Sequence[Call]
+    run: RunTimes, calls: Sequence[FrameworkCall], cover: Sequence[Call]
 ) -> list[Inefficiency]:
-    """The parts of a run that takes `run_us` and makes these calls, beside a bound that adds up
+    """The parts of a run that takes this long and makes these calls, beside a bound that adds up
     `cover`; those in which the bound saves most first.
 
     Together, the parts take as long as the run, if that is as long as its calls or longer, and as
@@ -48,11 +50,12 @@ def inefficiencies(
         if call.layers
     ]
     found = [_joined(each.positions, calls, cover) for each in differences(own, cover)]
-    between_us = run_us - math.fsum(call.median_us for call in calls)
+    between_us = run.median_us - math.fsum(call.median_us for call in calls)
     if between_us > 0:
-        found.append(Inefficiency("between calls", (), (), 0, between_us, 0.0))
+        spread_us = math.hypot(run.iqr_us, *(call.iqr_us for call in calls))
+        found.append(Inefficiency("between calls", (), (), 0, between_us, 0.0, spread_us))
     found += [
-        Inefficiency("conversions and copies", (), (number,), 0, call.median_us, 0.0)
+        Inefficiency("conversions and copies", (), (number,), 0, call.median_us, 0.0, call.iqr_us)
         for number, call in enumerate(calls)
         if not call.layers and call.median_us
     ]
@@ -76,4 +79,5 @@ def _joined(
         kind = "more calls"
     else:
         kind = "slower call"
-    return Inefficiency(kind, positions, numbers, timed, us, bound_us)
+    spread_us = math.hypot(*(calls[at].iqr_us for at in numbers), *(call.iqr_us for call in bound))
+    return Inefficiency(kind, positions, numbers, timed, us, bound_us, spread_us)

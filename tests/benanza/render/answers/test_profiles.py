@@ -26,6 +26,7 @@ JOINED = ProfiledPart(
     bound_calls=1,
     us=90.0,
     bound_us=50.0,
+    spread_us=1.5,
 )
 REORDERED = ProfiledPart(
     kind="conversions and copies",
@@ -36,6 +37,7 @@ REORDERED = ProfiledPart(
     bound_calls=0,
     us=2.0,
     bound_us=0.0,
+    spread_us=0.1,
 )
 PROFILE = ModelProfile(
     model="net",
@@ -52,6 +54,7 @@ PROFILE = ModelProfile(
     looked_at_us=110.0,
     calls=CALLS,
     bound_us=50.0,
+    bound_system_id="e" * 32,
     parts=(JOINED, REORDERED),
     failure="",
 )

@@ -1,0 +1,48 @@
+"""`benanza advise`: what would make a model faster in a framework."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import (
+    Format,
+    data_option,
+    format_option,
+    model_argument,
+    precision_option,
+    print_json,
+)
+from benanza.commands.startup import settings_of
+from benanza.render.answers.advice import print_advice
+from benanza.render.table import console
+from benanza_schemas.layer import Precision
+
+
+@click.command()
+@model_argument
+@precision_option
+@data_option
+@format_option
+def advise(
+    *, model: str, precisions: tuple[Precision, ...], data: Path | None, output: Format
+) -> None:
+    """What would make MODEL faster in a framework.
+
+    For each newest run that `benanza profile` stored: what each remedy saves, what to type or to
+    set, and what was saved where a later run followed the advice. Savings are for one sample, and
+    predicted from the bound on the same device. Rows about parts of the run add up; those about
+    another configuration, precision or batch overlap with them. Nothing is run.
+
+    \b
+    Examples:
+      benanza profile zoo:squeezenet --all-configurations
+      benanza advise zoo:squeezenet
+    """
+    from benanza.looking.advise import known_advice
+
+    found = known_advice(settings_of(data), [model], precisions)
+    if output == "json":
+        print_json(found)
+    else:
+        print_advice(console(sys.stdout), found)

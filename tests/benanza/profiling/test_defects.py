@@ -1,0 +1,76 @@
+"""Defects that were put into a run of ONNX Runtime are found, with their positions."""
+
+import pytest
+
+import benanza
+from benanza.results.profiles import ModelProfile
+from tests.ingest.onnx_text import content
+from tests.runner.onnxruntime.needs_blocks import needs_blocks
+
+pytestmark = [pytest.mark.integration, needs_blocks]
+
+MODEL = """
+g (float[1, 64, 56, 56] x) => (float[1, 64, 56, 56] y)
+<float[64, 64, 3, 3] w = ["location": "w"]> {
+    a = Conv <pads = [1, 1, 1, 1]> (x, w)
+    b = Relu(a)
+    c = Softmax(b)
+    d = Conv <pads = [1, 1, 1, 1]> (c, w)
+    y = Relu(d)
+}
+"""
+"""Between two convolutions with their activations, an operator that isn't done in blocks."""
+
+
+@pytest.fixture(scope="module")
+def profiles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModelProfile]:
+    """The runs with each configuration, beside the bound."""
+    folder = tmp_path_factory.mktemp("defects")
+    path = folder / "model.onnx"
+    path.write_bytes(content(MODEL))
+    benanza.lower_bound(path, data=folder / "data")
+    found = benanza.profile(path, all_configurations=True, data=folder / "data")
+    return {each.configuration: each for each in found.profiles}
+
+
+def kinds_at(profile: ModelProfile, *positions: int) -> set[str]:
+    """What is lost in the parts that these layers are in."""
+    return {part.kind for part in profile.parts if set(positions) & set(part.positions)}
+
+
+def test_an_unfused_pair(profiles: dict[str, ModelProfile]) -> None:
+    """Without optimisations each Relu is a call of its own; the bound has it in the convolution."""
+    apart = profiles["no optimisations"]
+    for pair in ((0, 1), (3, 4)):
+        (part,) = (each for each in apart.parts if set(pair) <= set(each.positions))
+        assert part.kind == "more calls"
+        assert part.op == "Conv+Relu"
+        assert part.bound_calls == 1
+        assert part.us > part.bound_us
+
+
+def test_a_slower_algorithm(profiles: dict[str, ModelProfile]) -> None:
+    """Channels first, where blocks are faster."""
+    plain, blocks = profiles["extended optimisations"], profiles["default options"]
+    convolutions = [call.us for call in plain.calls if call.op == "FusedConv"]
+    faster = [call.us for call in blocks.calls if call.op == "Conv"]
+    assert len(convolutions) == len(faster) == 2
+    if min(convolutions) < 1.2 * max(faster):
+        pytest.skip("blocks were not faster just now")
+    assert kinds_at(plain, 0, 3) == {"slower call"}
+
+
+def test_conversions_around_what_has_no_blocks(profiles: dict[str, ModelProfile]) -> None:
+    """They stand between the calls of their neighbours."""
+    found = profiles["default options"]
+    ops = [call.op for call in found.calls]
+    assert ops == [
+        *("ReorderInput", "Conv", "ReorderOutput"),
+        "Softmax",
+        *("ReorderInput", "Conv", "ReorderOutput"),
+    ]
+    lost = {
+        at for part in found.parts for at in part.calls if part.kind == "conversions and copies"
+    }
+    assert lost == {0, 2, 4, 6}
+    assert [call.positions for call in found.calls if call.positions] == [(0, 1), (2,), (3, 4)]

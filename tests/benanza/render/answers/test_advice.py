@@ -1,0 +1,75 @@
+"""Advice, as people read it."""
+
+import io
+from typing import Any
+
+import msgspec
+
+from benanza.render.answers.advice import (
+    NONE_AT_PRECISION,
+    NOTHING,
+    advice_html,
+    print_advice,
+)
+from benanza.render.table import console
+from benanza.results.advice import Advice, Advised, ModelAdvice
+from tests.benanza.render.answers.test_profiles import PROFILE, cells
+
+JOIN = Advice(
+    source="profile",
+    what="more calls",
+    do="export them as one",
+    saved_us=40.0,
+    spread_us=1.5,
+    share=0.4,
+    layers=("conv1",),
+)
+BETTER = Advice(
+    source="other configuration",
+    what="default options",
+    do="level = all",
+    saved_us=30.0,
+    share=0.3,
+    seen_us=28.0,
+)
+
+
+def lines(*advice: Advice, **changes: Any) -> list[str]:
+    stream = io.StringIO()
+    profile = msgspec.structs.replace(PROFILE, **changes)
+    print_advice(console(stream), Advised(models=(ModelAdvice(profile=profile, advice=advice),)))
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_each_remedy_has_a_row() -> None:
+    title, columns, *rows = lines(JOIN, BETTER)
+    assert title.endswith("default options; the bound is 50.0 µs, 50%")
+    assert cells(columns) == [
+        *("saves µs", "of the run", "seen µs"),
+        *("where", "layers", "what to do"),
+    ]
+    assert cells(rows[0]) == [
+        *("40.0 ± 1.5", "40%", "-"),
+        *("more calls", "conv1", "export them as one"),
+    ]
+    assert cells(rows[1]) == ["30.0", "30%", "28.0", "default options", "level = all"]
+
+
+def test_where_nothing_helps_it_says_so() -> None:
+    assert lines()[-1] == NOTHING
+
+
+def test_a_run_that_failed_has_its_reason_and_nothing_else() -> None:
+    (only,) = lines(us=None, bound_us=None, parts=(), failure="no kernel")
+    assert only.endswith("no kernel")
+
+
+def test_without_a_run_at_the_precision() -> None:
+    stream = io.StringIO()
+    print_advice(console(stream), Advised(models=()))
+    assert stream.getvalue().strip() == NONE_AT_PRECISION
+
+
+def test_a_notebook_shows_the_same() -> None:
+    found = Advised(models=(ModelAdvice(profile=PROFILE, advice=(JOIN,)),))
+    assert "export them as one" in advice_html(found)

@@ -12,6 +12,7 @@ from benanza.commands.looking.explain import explain
 from benanza.commands.looking.history import history
 from benanza.commands.looking.inspect import inspect
 from benanza.commands.looking.profile import profile
+from benanza.commands.looking.report import report
 from benanza.commands.looking.what_if import what_if
 from benanza.commands.looking.witness import witness
 from benanza.commands.operating.check_config import check_config
@@ -69,6 +70,7 @@ for command in (
     witness,
     profile,
     advise,
+    report,
     import_recordings,
     publish,
     dead_letters,

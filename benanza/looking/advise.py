@@ -7,15 +7,13 @@ from typing import get_args
 
 from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids
-from benanza.profiling.beside_bound import beside_bound
+from benanza.profiling.beside_bound import profiles_of
 from benanza.profiling.framework import Framework, framework_named
 from benanza.request import BoundPolicy
 from benanza.results.advice import Advice, Advised, ModelAdvice, Source
 from benanza.results.profiles import ModelProfile, ProfiledPart
 from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_backbone.clickhouse.bounds import ModelBound
-from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.clickhouse.stored_events import stored_profiles
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
@@ -37,25 +35,23 @@ def known_advice(
         profiles = [
             profile
             for identity in dict.fromkeys(ids)
-            for profile in _profiles(store, identity, bounds)
+            for profile in profiles_of(store, identity, bounds)
         ]
     if not profiles:
         named = " ".join(models)
         raise BenanzaError(f"no framework has run {named} yet; say: benanza profile {named}")
     advised = (
-        _advised(each, profiles, bounds) for each in profiles if each.precision in precisions
+        advice_about(each, profiles, bounds) for each in profiles if each.precision in precisions
     )
     return Advised(models=tuple(advised))
 
 
-def _profiles(store: Store, identity: str, bounds: Sequence[ModelBound]) -> list[ModelProfile]:
-    name = next((each.model for each in bounds if each.model_id == identity), identity)
-    return [beside_bound(store, name, event) for event in stored_profiles(store, identity)]
-
-
-def _advised(
+def advice_about(
     profile: ModelProfile, profiles: Sequence[ModelProfile], bounds: Sequence[ModelBound]
 ) -> ModelAdvice:
+    """Advice about a run, from the parts in which its bound saves time, from runs with other
+    configurations among `profiles`, and from the `bounds` of the same model.
+    """
     framework = None
     with suppress(BenanzaError):  # what was installed where it was profiled need not be here
         framework = framework_named(profile.framework)

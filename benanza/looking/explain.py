@@ -30,10 +30,11 @@ def known_explanations(
         ids = model_ids(store, models, limits_of(settings))
         bounds = [each for each in store.bounds(ids) if is_meant(each, policy, dims)]
         stored = [StoredBound.of(store, bound) for bound in bounds]
-    return Explanations(explanations=tuple(map(_explained, stored)))
+    return Explanations(explanations=tuple(map(explained, stored)))
 
 
-def _explained(stored: StoredBound) -> Explanation:
+def explained(stored: StoredBound) -> Explanation:
+    """The calls of a bound, those that take the longest first."""
     measured, ceilings = stored.by_layer(), stored.ceilings()
     rules = {tuple(sorted(group.layers)): group.rule for group in stored.model.groups}
     calls = [

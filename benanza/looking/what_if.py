@@ -35,12 +35,13 @@ def known_what_ifs(
         stored = [StoredBound.of(store, each) for each in found if is_meant(each, policy, dims)]
     return WhatIfs(
         models=tuple(
-            _what_ifs(each, stored) for each in stored if each.bound.precision in precisions
+            what_ifs_of(each, stored) for each in stored if each.bound.precision in precisions
         )
     )
 
 
-def _what_ifs(stored: StoredBound, others: Sequence[StoredBound]) -> ModelWhatIfs:
+def what_ifs_of(stored: StoredBound, others: Sequence[StoredBound]) -> ModelWhatIfs:
+    """What a bound would be under other policies, and at the precisions of `others`."""
     base = stored.cover(fusion=FASTEST.fusion)
     found = (
         _what_if(name, precision, stored.model, base, cover)

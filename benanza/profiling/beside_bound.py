@@ -1,13 +1,21 @@
 """A framework's run of a model beside the model's bound on the same device."""
 
+from collections.abc import Sequence
+
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
 from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledPart
 from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.clickhouse.stored_events import stored_system
+from benanza_backbone.clickhouse.stored_events import stored_profiles, stored_system
 from benanza_schemas.events import ModelIngested, ModelProfiled, device
+
+
+def profiles_of(store: Store, identity: str, bounds: Sequence[ModelBound]) -> list[ModelProfile]:
+    """The newest profiles of the model with this id, which has its name from one of the bounds."""
+    name = next((each.model for each in bounds if each.model_id == identity), identity)
+    return [beside_bound(store, name, event) for event in stored_profiles(store, identity)]
 
 
 def beside_bound(store: Store, name: str, event: ModelProfiled) -> ModelProfile:
@@ -51,6 +59,7 @@ def beside_bound(store: Store, name: str, event: ModelProfiled) -> ModelProfile:
         bound_us=bound.sequential_us if bound else None,
         bound_system_id=bound.system_id if bound else "",
         parts=parts,
+        slowed_by=event.environment.get("slowed_by", ""),
         failure=event.failure,
     )
 

@@ -37,6 +37,7 @@ class Profile(NamedTuple):
     times: RunTimes | None = None
     times_looked_at: RunTimes | None = None
     calls: tuple[FrameworkCall, ...] = ()
+    environment: Mapping[str, str] = {}
     failure: str = ""
 
 

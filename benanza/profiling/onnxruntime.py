@@ -15,6 +15,8 @@ from benanza.profiling.joining import layers_of_nodes
 from benanza.profiling.whole_model import WholeModel
 from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.machine_load import machine_load
+from benanza_runner.measuring.busy import as_environment, busy_between
 from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnxruntime.session import CPU, session_options
@@ -104,12 +106,14 @@ class OnnxRuntimeFramework(Framework):
                 failure=f"ONNX Runtime runs a model on the CPU as its file says; export it at "
                 f"{precision}, or profile it at fp32"
             )
+        before = machine_load()
         try:
             times = self._times(model, configuration)
             looked_at, calls = self._calls(model, configuration, times.median_us)
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
             return Profile(failure=one_line(f"ONNX Runtime: {one_line(str(error)) or repr(error)}"))
-        return Profile(times, looked_at, calls)
+        busy = busy_between(before, machine_load())
+        return Profile(times, looked_at, calls, as_environment(busy, busy.by))
 
     def _options(self, model: WholeModel, configuration: Configuration) -> ort.SessionOptions:
         options = session_options(model.weights, CPU, self._threads)

@@ -106,5 +106,6 @@ def _profiled(
         times=found.times,
         times_looked_at=found.times_looked_at,
         calls=found.calls,
+        environment=dict(found.environment),
         failure=found.failure,
     )

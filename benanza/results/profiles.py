@@ -49,8 +49,9 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     of one in which each of `calls` was timed; both are `None` where `failure` says why. `bound_us`
     is the sequential bound with fusion under the accounting `full`, by the times of the system
     `bound_system_id`; where it is `None`, as no full bound is known, there are no `parts` either.
-    The parts add up to the run in which calls were timed, and to the bound; those in which the
-    bound saves most come first.
+    `slowed_by` says what else the machine did meanwhile, such as other programs, without which the
+    framework may take less. The parts add up to the run in which calls were timed, and to the
+    bound; those in which the bound saves most come first.
     """
 
     model: str
@@ -69,6 +70,7 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     bound_us: float | None
     bound_system_id: str
     parts: tuple[ProfiledPart, ...]
+    slowed_by: str
     failure: str
 
 

@@ -468,8 +468,9 @@ class ModelProfiled(Event, frozen=True, kw_only=True):
     `system` is the machine with the framework's own libraries; `runtime` there is the framework.
     `configuration` names what was set, and `options` holds it. `times` are those of executions of
     which nothing but the start and the end was looked at, `times_looked_at` those of the
-    executions in which each of `calls`, in the order of their starts, was timed. `failure` says why
-    there are no times, or no calls.
+    executions in which each of `calls`, in the order of their starts, was timed. `environment`
+    describes the conditions, as in `LayerMeasured`. `failure` says why there are no times, or no
+    calls.
     """
 
     model_id: Hash
@@ -482,6 +483,7 @@ class ModelProfiled(Event, frozen=True, kw_only=True):
     times: RunTimes | None = None
     times_looked_at: RunTimes | None = None
     calls: tuple[FrameworkCall, ...] = ()
+    environment: dict[Name, Name] = {}
     failure: Reason = ""
 
 

@@ -275,6 +275,7 @@ PROFILED = ModelProfiled(
         FrameworkCall("reorder", "ReorderInput", (), 0.5, 1.5, 0.25),
         FrameworkCall("conv_nchwc", "Conv", (0, 1), 2.25, 18.5, 0.75),
     ),
+    environment={"stable": "yes", "slowed_by": ""},
 )
 DEAD = DeadLetter(
     event_id=event_id("DeadLetter", "models", "0", "7"),

@@ -40,6 +40,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "profile",
         "publish",
         "replay",
+        "report",
         "retry",
         "run",
         "seed-known-layers",

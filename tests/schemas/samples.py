@@ -252,6 +252,7 @@ EVENTS: tuple[AnyEvent, ...] = (
             FrameworkCall("reorder", "ReorderInput", (), 0.5, 1.5, 0.25),
             FrameworkCall("conv_nchwc", "Conv", (0, 1), 2.25, 18.5, 0.75),
         ),
+        environment={"stable": "no", "slowed_by": "other programs"},
         failure="",
     ),
     DeadLetter(

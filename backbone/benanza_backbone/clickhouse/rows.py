@@ -300,6 +300,7 @@ def _profile(event: ModelProfiled) -> Row:
         "looked_at_iqr_us": looked_at and looked_at.iqr_us,
         "looked_at_samples_us": looked_at.samples_us if looked_at else (),
         "calls": len(event.calls),
+        "environment": event.environment,
         "failure": event.failure,
     }
 

@@ -165,9 +165,9 @@ def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:
 def _profiled(row: dict[str, Any], calls: Sequence[FrameworkCall]) -> ModelProfiled:
     names = (field.name for field in msgspec.structs.fields(System))
     system = {name: row[name] for name in names if name != "runtime"}
-    same = ("event_id", "model_id", "configuration", "options", "precision", "batch", "failure")
+    same = "event_id model_id configuration options precision batch environment failure"
     return ModelProfiled(
-        **{name: row[name] for name in same},
+        **{name: row[name] for name in same.split()},
         system=System(**system, runtime=row["framework"]),
         profiled_at=row["profiled_at"],
         times=_run_times(row, ""),

@@ -50,6 +50,8 @@ def title(found: ModelProfile, unit: TimeUnit) -> list[str]:
     if found.us is None:
         return [f"{about}: {framework}: {found.failure}"]
     took = f"{unit.format(found.us)} {unit.name} in {framework}"
+    if found.slowed_by:
+        took += f" (slowed down by {found.slowed_by})"
     if found.bound_us is None:
         return [f"{about}: {took}", NO_BOUND]
     share = f"{found.bound_us / found.us:.0%}"

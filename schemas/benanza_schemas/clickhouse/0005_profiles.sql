@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS profiles
     looked_at_iqr_us            Nullable(Float64)                    COMMENT 'Interquartile range of these, microseconds',
     looked_at_samples_us        Array(Float64)                       COMMENT 'Times of one of these executions each, microseconds' CODEC(ZSTD(3)),
     calls                       UInt32                               COMMENT 'Number of calls; 0 if they were not timed',
+    environment                 Map(LowCardinality(String), String)  COMMENT 'What was seen around the run: slowed_by says what else was at work',
     failure                     String                               COMMENT 'Why there are no times, or no calls; empty where there are'
 )
 ENGINE = ReplacingMergeTree

@@ -1,6 +1,6 @@
 """Whether a machine was busy with something else while a layer was timed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 OTHERS = "other programs"
@@ -65,6 +65,18 @@ def busy_between(before: Load, after: Load) -> Busy:
     if stolen > WAITED and stolen_s >= TICKS_S:
         reasons.append(STOLEN)
     return Busy(tuple(reasons), others, stolen)
+
+
+def as_environment(busy: Busy, reasons: Sequence[str]) -> dict[str, str]:
+    """What makes times doubtful, in the words of a measurement's environment. `reasons` are those
+    of `busy`, and perhaps others.
+    """
+    return {
+        "busy_share": f"{busy.others:.2f}",
+        "stolen_share": f"{busy.stolen:.2f}",
+        "stable": "no" if reasons else "yes",
+        "slowed_by": ", ".join(reasons),
+    }
 
 
 def quiet_within(

@@ -14,7 +14,7 @@ from benanza_runner import nvidia
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
-from benanza_runner.measuring.busy import OVERHEAD, SPREAD, WIDE, Load, busy_between
+from benanza_runner.measuring.busy import OVERHEAD, SPREAD, WIDE, Load, as_environment, busy_between
 from benanza_runner.measuring.canary import Canary
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
@@ -194,12 +194,7 @@ class OnnxRuntime(Runtime):
         full = (variant for variant in variants if variant.stopped_by.in_full)
         if any(variant.iqr_us > WIDE * variant.median_us for variant in full):
             reasons.append(SPREAD)
-        return {
-            "busy_share": f"{busy.others:.2f}",
-            "stolen_share": f"{busy.stolen:.2f}",
-            "stable": "no" if reasons else "yes",
-            "slowed_by": ", ".join(reasons),
-        }
+        return as_environment(busy, reasons)
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         """The highest rates that the microbenchmarks reach."""

@@ -56,6 +56,7 @@ PROFILE = ModelProfile(
     bound_us=50.0,
     bound_system_id="e" * 32,
     parts=(JOINED, REORDERED),
+    slowed_by="",
     failure="",
 )
 
@@ -94,6 +95,11 @@ def test_savings_are_added_up_by_kind_and_then_part_by_part() -> None:
         ["2.0", "2.0", "conversions and copies", "ReorderInput", "-"],
     ]
     assert len(lines(top=1)) == len(lines()) - 1
+
+
+def test_what_slowed_the_run_down_stands_beside_its_time() -> None:
+    title, *_ = lines(slowed_by="other programs, the hypervisor")
+    assert "default options (slowed down by other programs, the hypervisor); the bound is" in title
 
 
 def test_without_a_bound_it_says_how_to_get_one() -> None:

@@ -1,0 +1,54 @@
+"""`benanza report`: what is known of models, as one HTML file."""
+
+from pathlib import Path
+
+import click
+
+from benanza.commands.options import Model, data_option, dim_filter_option, precision_option
+from benanza.commands.startup import settings_of
+from benanza_schemas.layer import Precision
+
+
+@click.command()
+@click.argument("models", type=Model(), nargs=-1, required=True, metavar="MODEL...")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    help="The file to write.",
+    show_default=True,
+)
+@click.option(
+    "--price-per-hour",
+    type=click.FloatRange(min=0, min_open=True),
+    help="What an hour of the device costs: the report then says what samples cost.",
+)
+@dim_filter_option
+@precision_option
+@data_option
+def report(
+    *,
+    models: tuple[str, ...],
+    out: Path,
+    price_per_hour: float | None,
+    dims: tuple[tuple[str, int], ...],
+    precisions: tuple[Precision, ...],
+    data: Path | None,
+) -> None:
+    """Writes what is known of each MODEL into one HTML file.
+
+    It needs no network. It shows the way from a framework's run, or from calls of libraries, to
+    the bound and the roofline; the calls in time and against the roofline; the graph with its
+    critical path; tables of remedies and of calls; and where the figures come from.
+
+    \b
+    Examples:
+      benanza report zoo:resnet50 zoo:squeezenet -o report.html
+      benanza report resnet50.onnx --precision fp32,fp16 --price-per-hour 3.5
+    """
+    from benanza.render.units import plural
+    from benanza.report.report import report as write_report
+
+    written = write_report(settings_of(data), models, precisions, dict(dims), price_per_hour, out)
+    click.echo(f"{plural(written, 'bound')} in {out}")

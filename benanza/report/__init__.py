@@ -1,0 +1,1 @@
+"""A report of models: one HTML file with figures and tables."""

@@ -1,0 +1,95 @@
+"""What a report is made of, read from the store."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from benanza.installation.configured import known_store
+from benanza.looking.advise import advice_about
+from benanza.looking.bounds import is_meant
+from benanza.looking.explain import explained
+from benanza.looking.model_ids import model_ids
+from benanza.looking.stored_bound import StoredBound
+from benanza.looking.what_if import what_ifs_of
+from benanza.profiling.beside_bound import profiles_of
+from benanza.request import BoundPolicy
+from benanza.results.advice import ModelAdvice
+from benanza.results.explanations import ExplainedCall
+from benanza.results.what_ifs import WhatIf
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.settings import Settings
+from benanza_ingest.limits import limits_of
+from benanza_schemas.events import System
+from benanza_schemas.layer import Precision
+
+
+class ReportedBound(NamedTuple):
+    """A bound with all that a report says of it.
+
+    `calls` are in the order of the model's layers. `edges` lead between positions of layers.
+    `ceilings` are the system's highest rates: bytes and operations per second. `measured` is when
+    the first and the last of its calls were measured. `runs` are the newest runs by frameworks on
+    the same device, with advice, the fastest first.
+    """
+
+    bound: ModelBound
+    calls: tuple[ExplainedCall, ...]
+    edges: tuple[tuple[int, int], ...]
+    ceilings: Mapping[str, float]
+    system: System
+    measured: tuple[datetime, datetime]
+    what_ifs: tuple[WhatIf, ...]
+    runs: tuple[ModelAdvice, ...]
+
+
+def reported_bounds(
+    settings: Settings,
+    models: Sequence[str],
+    precisions: Sequence[Precision],
+    dims: Mapping[str, int],
+) -> list[ReportedBound]:
+    """The bounds of these models with fusion under the accounting `full`, at these precisions.
+
+    Raises `BenanzaError` for a model that has no bound.
+    """
+    with known_store(settings) as store:
+        ids = model_ids(store, models, limits_of(settings))
+        bounds = store.bounds(ids)
+        policy = BoundPolicy(tuple({each.precision for each in bounds}))
+        stored = [StoredBound.of(store, each) for each in bounds if is_meant(each, policy, dims)]
+        profiles = [
+            profile
+            for identity in dict.fromkeys(ids)
+            for profile in profiles_of(store, identity, bounds)
+        ]
+    advised = [advice_about(profile, profiles, bounds) for profile in profiles]
+    return [
+        _reported(each, stored, advised) for each in stored if each.bound.precision in precisions
+    ]
+
+
+def _reported(
+    stored: StoredBound, others: Sequence[StoredBound], advised: Sequence[ModelAdvice]
+) -> ReportedBound:
+    bound = stored.bound
+    calls = sorted(explained(stored).calls, key=lambda call: max(call.positions))
+    used = {call.fingerprint for call in calls}
+    times = [each.measured_at for each in stored.measurements if each.fingerprint in used]
+    times = times or [stored.system.measured_at]
+    runs = [
+        each
+        for each in advised
+        if each.profile.us is not None
+        and (each.profile.model_id, each.profile.precision) == (bound.model_id, bound.precision)
+        and each.profile.bound_system_id == bound.system_id
+    ]
+    return ReportedBound(
+        bound=bound,
+        calls=tuple(calls),
+        edges=stored.model.edges,
+        ceilings={str(name): value for name, value in stored.ceilings().items()},
+        system=stored.system.system,
+        measured=(min(times), max(times)),
+        what_ifs=what_ifs_of(stored, others).what_ifs,
+        runs=tuple(sorted(runs, key=lambda each: each.profile.us or 0.0)),
+    )

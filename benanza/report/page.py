@@ -1,0 +1,219 @@
+"""The page of a report: one HTML file that needs no network. Figures are Plotly's, tables those of
+DataTables by itables.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+import itables
+import itables.javascript
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
+
+from benanza.render.answers.explanations import operators
+from benanza.render.units import named_sizes, plural
+from benanza.report import figures
+from benanza.report.content import ReportedBound
+
+MILLION = 1e6
+
+TABLES = Path(itables.__file__).parent / "html" / "dt_bundle.js"
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 1100px; padding: 0 12px; }
+h1, h2 { line-height: 1.2; overflow-wrap: anywhere; }
+section { border-top: 1px solid #8888; margin-top: 2rem; }
+.wide, figure { max-width: 100%; overflow-x: auto; }
+figure { margin: 1rem 0; }
+figcaption { font-size: 0.9em; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; }
+dt { opacity: 0.75; }
+dd { margin: 0; overflow-wrap: anywhere; }
+button { font: inherit; font-size: 0.8em; }
+table.dataTable td, table.dataTable th { text-align: left; }
+@media (max-width: 500px) { dl { grid-template-columns: 1fr; } dd { margin-bottom: 0.5rem; } }
+@media print { button { display: none; } figure, tr { break-inside: avoid; } }
+"""
+
+SCRIPT = """
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark", dark.matches);
+dark.addEventListener("change", follow);
+follow();
+function save(button, format) {
+  const plot = button.closest("figure").querySelector(".plotly-graph-div");
+  Plotly.downloadImage(plot, {format: format, filename: plot.closest("figure").dataset.name});
+}
+"""
+
+
+def page(bounds: Sequence[ReportedBound], price_per_hour: float | None) -> str:
+    """The report as the text of an HTML file.
+
+    With the price of an hour of the device, it says what a million samples cost at the bound.
+    """
+    models = ", ".join(dict.fromkeys(each.bound.model for each in bounds))
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>Benanza: {escape(models)}</title>",
+        f"<style>{STYLE}</style>",
+        f"<script>{get_plotlyjs()}</script><script>{SCRIPT}</script>",
+        "</head><body>",
+        itables.javascript.generate_init_offline_itables_html(TABLES),
+        f"<h1>How fast could they run? {escape(models)}</h1>",
+        _figure("overview", "Bounds, rooflines and runs by frameworks", figures.overview(bounds)),
+    ]
+    for number, each in enumerate(bounds):
+        parts += _section(number, each, price_per_hour)
+    return "\n".join([*parts, "</body></html>\n"])
+
+
+def _section(number: int, found: ReportedBound, price_per_hour: float | None) -> Iterator[str]:
+    yield f"<section><h2>{escape(figures.named(found.bound))}</h2>"
+    yield _facts(found, price_per_hour)
+    for name, title, figure in (
+        ("ladder", "From what was measured to the bound", figures.ladder(found)),
+        ("timeline", "Calls one after the other; blue ones are critical", figures.timeline(found)),
+        ("roofline", "Rates of calls; larger ones take longer", figures.roofline(found)),
+        ("graph", "What reads from what; the critical path is blue", figures.graph(found)),
+    ):
+        yield _figure(f"{name}-{number}", title, figure)
+    for title, table in (("What helps", _advice(found)), ("Calls of the bound", _calls(found))):
+        if len(table):
+            yield f"<h3>{title}</h3>{_table(table)}"
+    yield "</section>"
+
+
+def _figure(name: str, title: str, figure: go.Figure) -> str:
+    drawn = figure.to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=name,
+        config={"responsive": True, "displayModeBar": False},
+    )
+    buttons = " ".join(
+        f"<button onclick=\"save(this, '{each}')\">{each.upper()}</button>"
+        for each in ("png", "svg")
+    )
+    caption = f"<figcaption>{escape(title)} {buttons}</figcaption>"
+    return f'<figure id="figure-{name}" data-name="{name}">{caption}{drawn}</figure>'
+
+
+def _table(table: pd.DataFrame) -> str:
+    drawn = itables.to_html_datatable(
+        table,
+        connected=False,
+        display_logo_when_loading=False,
+        showIndex=False,
+        lengthMenu=[20, 50, 100, -1],
+        maxBytes=0,
+        order=[],
+    )
+    return f'<div class="wide">{drawn}</div>'
+
+
+def _facts(found: ReportedBound, price_per_hour: float | None) -> str:
+    """The figures of the bound, how sure they are, and where they come from."""
+    bound, system = found.bound, found.system
+    first, last = (f"{each:%Y-%m-%d %H:%M} UTC" for each in found.measured)
+    coverage = bound.coverage
+    facts = {
+        "sequential bound": _time(bound.sequential_us, bound.sequential_spread_us),
+        "parallel bound": _time(bound.parallel_us, bound.parallel_spread_us),
+        "roofline": _time(bound.roofline_us, None),
+        "at the sequential bound": _rate(bound.batch, bound.sequential_us, price_per_hour),
+        "coverage": f"{plural(coverage.measured, 'layer')} measured, {coverage.free} free, "
+        f"{coverage.not_counted} not counted, {len(coverage.missing)} missing"
+        + (", so the bound is partial" if bound.partial else ""),
+        "layers": f"{plural(bound.layers, 'layer')}, {bound.unique_layers} of them differ",
+        "dimensions": named_sizes(bound.dims) or "none but the batch",
+        "timed on a busy or slowed-down device": f"{plural(bound.slowed.calls, 'call')}"
+        + (f" ({', '.join(bound.slowed.by)})" if bound.slowed.calls else ""),
+        "runs below the bound, which is wrong then": ", ".join(
+            f"{each.run_as}: {each.run_us:,.1f} µs" for each in bound.beaten_by
+        )
+        or "none",
+        "measured by": f"{system.runtime}, {_versions(found)}",
+        "measured on": f"{system.accelerator or system.cpu}, {plural(system.threads, 'thread')}",
+        "measured at": first if first == last else f"{first} to {last}",
+        "ids": f"model {bound.model_id}, system {bound.system_id}",
+    }
+    rows = "".join(f"<dt>{escape(n)}</dt><dd>{escape(text)}</dd>" for n, text in facts.items())
+    return f"<dl>{rows}</dl>"
+
+
+def _time(us: float | None, spread_us: float | None) -> str:
+    if us is None:
+        return "not known"
+    return f"{us:,.1f} µs" + ("" if spread_us is None else f" ± {spread_us:,.1f}")
+
+
+def _rate(batch: int, us: float | None, price_per_hour: float | None) -> str:
+    if not us:
+        return "not known"
+    rate = f"{batch * MILLION / us:,.1f} samples a second"
+    if price_per_hour is None:
+        return rate
+    cost = us / batch / 3600 * price_per_hour
+    return f"{rate}, {cost:,.2f} for a million samples at {price_per_hour:g} an hour"
+
+
+def _versions(found: ReportedBound) -> str:
+    system = found.system
+    named = {"driver": system.driver, "CUDA": system.cuda, "cuDNN": system.cudnn}
+    versions = named | {"cuBLAS": system.cublas} | system.libraries
+    return ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+
+
+def _or_dash(value: float | None, digits: int) -> float | str:
+    """A number for the table; a dash where there is none."""
+    return "-" if value is None else round(value, digits)
+
+
+def _advice(found: ReportedBound) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "run": f"{run.profile.framework}, {run.profile.configuration}",
+                "where": each.what,
+                "saves µs": round(each.saved_us, 1),
+                "of the run": round(each.share, 3),
+                "what to do": each.do,
+                "seen µs": _or_dash(each.seen_us, 1),
+                "layers": ", ".join(each.layers),
+            }
+            for run in found.runs
+            for each in run.advice
+        ]
+    )
+
+
+def _calls(found: ReportedBound) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "layers": ", ".join(call.layers[:2]) + (" …" if len(call.layers) > 2 else ""),
+                "operators": operators(call.op),
+                "µs": round(call.us, 2),
+                "± µs": round(call.iqr_us, 2),
+                "conversion µs": round(call.conversion_us, 2),
+                "of the bound": round(call.share, 4),
+                "library": call.library,
+                "algorithm": call.algorithm,
+                "layout": call.layout,
+                "GFLOP/s": _or_dash(call.flops / call.us / 1e3 if call.us else None, 1),
+                "GB/s": _or_dash(call.bytes / call.us / 1e3 if call.us else None, 1),
+                "of the roofline": _or_dash(
+                    call.roofline_us / call.us if call.roofline_us and call.us else None, 3
+                ),
+                "limited by": call.limited_by or "",
+                "critical": "yes" if call.critical else "",
+            }
+            for call in found.calls
+        ]
+    )

@@ -1,36 +1,75 @@
 """A framework's run of a model beside the model's bound on the same device."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
 from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledPart
+from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import stored_profiles, stored_system
 from benanza_schemas.events import ModelIngested, ModelProfiled, device
+from benanza_schemas.layer import Precision
+
+
+class Lowest(NamedTuple):
+    """The lowest full bound of a model on a device, and its calls."""
+
+    stored: StoredBound
+    calls: list[Call]
+
+
+class LowestBounds:
+    """The lowest full bounds of the models in a store. Each is read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._found: dict[tuple[str, Precision, str], Lowest | None] = {}
+
+    def of(self, event: ModelProfiled) -> Lowest | None:
+        """That of the profile's model, on its device and at its precision.
+
+        Raises `BenanzaError` as the store's queries do.
+        """
+        key = event.model_id, event.precision, device(event.system)
+        if key not in self._found:
+            self._found[key] = self._read(*key)
+        return self._found[key]
+
+    def _read(self, model_id: str, precision: Precision, where: str) -> Lowest | None:
+        policy = BoundPolicy((precision,))
+        found = [
+            each
+            for each in self._store.bounds([model_id])
+            if policy.includes(each) and not each.partial and each.sequential_us is not None
+            if device(stored_system(self._store, each.system_id).system) == where
+        ]
+        if not found:
+            return None
+        stored = StoredBound.of(self._store, min(found, key=lambda each: each.sequential_us or 0.0))
+        return Lowest(stored, stored.cover(fusion=True).calls)
 
 
 def profiles_of(store: Store, identity: str, bounds: Sequence[ModelBound]) -> list[ModelProfile]:
     """The newest profiles of the model with this id, which has its name from one of the bounds."""
     name = next((each.model for each in bounds if each.model_id == identity), identity)
-    return [beside_bound(store, name, event) for event in stored_profiles(store, identity)]
+    lowest = LowestBounds(store)
+    return [beside_bound(lowest, name, event) for event in stored_profiles(store, identity)]
 
 
-def beside_bound(store: Store, name: str, event: ModelProfiled) -> ModelProfile:
-    """The profile of the model that people call `name`, with the parts in which the lowest full
-    bound of the store saves time, if it has one.
-
-    Raises `BenanzaError` as the store's queries do.
+def beside_bound(bounds: LowestBounds, name: str, event: ModelProfiled) -> ModelProfile:
+    """The profile of the model that people call `name`, with the parts in which its lowest full
+    bound saves time, if it has one.
     """
-    bound = _lowest(store, event)
+    lowest = bounds.of(event)
     parts: tuple[ProfiledPart, ...] = ()
-    if bound is not None and event.times_looked_at is not None:
-        stored = StoredBound.of(store, bound)
-        calls = stored.cover(fusion=True).calls
-        found = inefficiencies(event.times_looked_at, event.calls, calls)
-        parts = tuple(_part(each, event, stored.model) for each in found)
+    if lowest is not None and event.times_looked_at is not None:
+        found = inefficiencies(event.times_looked_at, event.calls, lowest.calls)
+        parts = tuple(_part(each, event, lowest.stored.model) for each in found)
+    bound = lowest.stored.bound if lowest else None
     system, times, looked_at = event.system, event.times, event.times_looked_at
     return ModelProfile(
         model=name,
@@ -62,22 +101,6 @@ def beside_bound(store: Store, name: str, event: ModelProfiled) -> ModelProfile:
         slowed_by=event.environment.get("slowed_by", ""),
         failure=event.failure,
     )
-
-
-def _lowest(store: Store, event: ModelProfiled) -> ModelBound | None:
-    """The lowest full bound of the profile's model on its device."""
-    policy = BoundPolicy((event.precision,))
-    found = [
-        each
-        for each in store.bounds([event.model_id])
-        if policy.includes(each) and not each.partial and each.sequential_us is not None
-    ]
-    on_device = (
-        each
-        for each in found
-        if device(stored_system(store, each.system_id).system) == device(event.system)
-    )
-    return min(on_device, key=lambda each: each.sequential_us or 0.0, default=None)
 
 
 def _part(found: Inefficiency, event: ModelProfiled, model: ModelIngested) -> ProfiledPart:

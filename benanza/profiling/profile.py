@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from benanza.errors import about_model
 from benanza.installation.configured import configured_log, known_store
-from benanza.profiling.beside_bound import beside_bound
+from benanza.profiling.beside_bound import LowestBounds, beside_bound
 from benanza.profiling.framework import Configuration, Framework, Profile, framework_named
 from benanza.profiling.whole_model import whole_model
 from benanza.publishing.asked_models import AskedModel, asked_models
@@ -66,7 +66,8 @@ def profile(
     with configured_log(settings) as log:
         log.append([as_message(event) for _, event in profiled])
     with known_store(settings) as store:
-        profiles = tuple(beside_bound(store, name, event) for name, event in profiled)
+        bounds = LowestBounds(store)
+        profiles = tuple(beside_bound(bounds, name, event) for name, event in profiled)
     return Profiles(profiles=profiles, errors=tuple(errors))
 
 

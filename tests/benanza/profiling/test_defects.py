@@ -19,8 +19,8 @@ g (float[1, 64, 112, 112] x) => (float[1, 64, 112, 112] y)
     y = Relu(d)
 }
 """
-"""Between two depth-wise convolutions with their activations, an operator that isn't done in blocks. The
-activations take long enough beside the convolutions to be told from noise.
+"""Between two depth-wise convolutions with their activations, an operator that isn't done in
+blocks. The activations take long enough beside the convolutions to be told from noise.
 """
 
 

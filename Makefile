@@ -19,6 +19,7 @@ demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a re
 	$(BIN)/benanza import recordings/nvidia-h200.xz --data data/demo
 	$(BIN)/benanza run $$($(BIN)/benanza zoo) --data data/demo
 	$(BIN)/benanza bounds --precision fp32,tf32,fp16,bf16 --data data/demo
+	$(BIN)/benanza report $$($(BIN)/benanza zoo) --data data/demo --out data/demo/report.html
 
 test: $(STAMP)  ## all tests that need no GPU
 	-deploy/kafka/run --install

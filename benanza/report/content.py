@@ -29,7 +29,8 @@ class ReportedBound(NamedTuple):
     `calls` are in the order of the model's layers. `edges` lead between positions of layers.
     `ceilings` are the system's highest rates: bytes and operations per second. `measured` is when
     the first and the last of its calls were measured. `runs` are the newest runs by frameworks on
-    the same device, with advice, the fastest first.
+    the same device, with advice, the fastest first; `what_ifs` are there where no framework ran
+    the model.
     """
 
     bound: ModelBound
@@ -55,7 +56,7 @@ def reported_bounds(
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids)
-        policy = BoundPolicy(tuple({each.precision for each in bounds}))
+        policy = BoundPolicy(tuple(precisions))
         stored = [StoredBound.of(store, each) for each in bounds if is_meant(each, policy, dims)]
         profiles = [
             profile
@@ -63,14 +64,10 @@ def reported_bounds(
             for profile in profiles_of(store, identity, bounds)
         ]
     advised = [advice_about(profile, profiles, bounds) for profile in profiles]
-    return [
-        _reported(each, stored, advised) for each in stored if each.bound.precision in precisions
-    ]
+    return [_reported(each, advised) for each in stored]
 
 
-def _reported(
-    stored: StoredBound, others: Sequence[StoredBound], advised: Sequence[ModelAdvice]
-) -> ReportedBound:
+def _reported(stored: StoredBound, advised: Sequence[ModelAdvice]) -> ReportedBound:
     bound = stored.bound
     calls = sorted(explained(stored).calls, key=lambda call: max(call.positions))
     used = {call.fingerprint for call in calls}
@@ -90,6 +87,6 @@ def _reported(
         ceilings={str(name): value for name, value in stored.ceilings().items()},
         system=stored.system.system,
         measured=(min(times), max(times)),
-        what_ifs=what_ifs_of(stored, others).what_ifs,
+        what_ifs=() if runs else what_ifs_of(stored, ()).what_ifs,
         runs=tuple(sorted(runs, key=lambda each: each.profile.us or 0.0)),
     )

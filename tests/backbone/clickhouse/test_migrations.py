@@ -26,6 +26,7 @@ CHECKSUMS = {
     "0003_right_witnesses.sql": "911d3652ace11c4115d0d5114e44a34c497715709b26450d4c33c5acebddf49a",
     "0004_right_runs.sql": "7d0778bf83ad779bc09661b40001e6029f8577ea22e3b2fa2bdac309422c6fb2",
     "0005_profiles.sql": "c6f098c7e0ef9d6b4c901c3cf947f7e95222e55f9cd44023656f006f780e690c",
+    "0006_questions.sql": "c96e7a2d56b2e658935b57acd5a25c0af54d809836eabe1c7cd15bad8474cca5",
 }
 """SHA-256 of each migration as it was released."""
 
@@ -146,6 +147,12 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
         "profiles",
         "profile_calls",
         "profiles_beside_bounds",
+        "missing_layers",
+        "bound_layers",
+        "bound_moves",
+        "witnesses_beside_bounds",
+        "heuristic_choices",
+        "layer_rates",
         "dead_letters",
         "current_dead_letters",
         "bounds_at",

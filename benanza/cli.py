@@ -12,6 +12,7 @@ from benanza.commands.looking.explain import explain
 from benanza.commands.looking.history import history
 from benanza.commands.looking.inspect import inspect
 from benanza.commands.looking.profile import profile
+from benanza.commands.looking.questions import questions
 from benanza.commands.looking.report import report
 from benanza.commands.looking.what_if import what_if
 from benanza.commands.looking.witness import witness
@@ -70,6 +71,7 @@ for command in (
     witness,
     profile,
     advise,
+    questions,
     report,
     import_recordings,
     publish,

@@ -3,6 +3,7 @@
 from benanza.render.answers.advice import advice_html
 from benanza.render.answers.explanations import explanations_html
 from benanza.render.answers.profiles import profiles_html
+from benanza.render.answers.questions import answers_html
 from benanza.render.answers.what_ifs import what_ifs_html
 from benanza.render.bounds import bounds_html, lower_bounds_html
 from benanza.render.inspection import inspection_html
@@ -13,6 +14,7 @@ from benanza.results.explanations import Explanations
 from benanza.results.inspection import Inspection
 from benanza.results.profiles import Profiles
 from benanza.results.publish import Published
+from benanza.results.questions import Answers
 from benanza.results.result import SHOWN_BY
 from benanza.results.what_ifs import WhatIfs
 
@@ -26,4 +28,5 @@ def show_tables() -> None:
     SHOWN_BY[WhatIfs] = what_ifs_html
     SHOWN_BY[Profiles] = profiles_html
     SHOWN_BY[Advised] = advice_html
+    SHOWN_BY[Answers] = answers_html
     SHOWN_BY[Published] = published_html

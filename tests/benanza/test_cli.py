@@ -39,6 +39,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "inspect",
         "profile",
         "publish",
+        "questions",
         "replay",
         "report",
         "retry",

@@ -1,8 +1,9 @@
 """Which variants a bound takes under a policy."""
 
+import msgspec
 import pytest
 
-from benanza_analyzer.answers.policies import FASTEST, NOT_TAKEN, POLICIES, Policy
+from benanza_analyzer.answers.policies import FASTEST, HEURISTIC, NOT_TAKEN, POLICIES, Policy
 from benanza_schemas.vocabulary import GENERATED
 from tests.analyzer.events import measured, variant
 
@@ -15,8 +16,7 @@ ALL = FIRST, LAST, BLOCKED, EITHER, KERNEL
 
 
 def named(name: str) -> Policy:
-    (found,) = (policy for policy in POLICIES if policy.name.startswith(name))
-    return found
+    return next(policy for policy in POLICIES if policy.name.startswith(name))
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,13 @@ def named(name: str) -> Policy:
 def test_what_a_policy_takes(policy: Policy, taken: tuple[object, ...]) -> None:
     assert policy.of(measured("a", *ALL)).variants == taken
     assert policy.fusion is ("without fusion" not in policy.name)
+
+
+def test_of_what_heuristics_chose_only_that_is_taken_and_elsewhere_any() -> None:
+    chosen = msgspec.structs.replace(FIRST, chosen_by_heuristic=True)
+    assert HEURISTIC.of(measured("a", chosen, LAST, KERNEL)).variants == (chosen,)
+    event = measured("a", LAST, KERNEL)
+    assert HEURISTIC.of(event) == event
 
 
 def test_a_layer_without_such_a_variant_has_no_time_and_a_reason() -> None:

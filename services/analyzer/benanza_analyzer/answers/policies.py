@@ -49,11 +49,19 @@ def _channels_last(variant: Variant) -> bool:
     return layout_of(variant) != FIRST
 
 
+def _chosen(variant: Variant) -> bool:
+    return variant.chosen_by_heuristic
+
+
 FASTEST = Policy("the fastest variants", True, _any)
+UNFUSED = Policy("without fusion", False, _any)
+HEURISTIC = Policy("without fusion, as heuristics choose", False, _chosen, otherwise_any=True)
+"""Where a library's heuristic was asked, its choice; elsewhere the fastest variant."""
 
 POLICIES = (
     FASTEST,
-    Policy("without fusion", False, _any),
+    UNFUSED,
+    HEURISTIC,
     Policy("calls of libraries alone", True, _of_a_library),
     Policy("libraries alone, without fusion", False, _of_a_library),
     Policy("channels first wherever possible", True, _channels_first, otherwise_any=True),

@@ -1,0 +1,87 @@
+"""The six questions of the paper, for people."""
+
+from collections.abc import Callable
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from benanza.render.answers.explanations import NONE_SUCH
+from benanza.render.systems import SystemNames
+from benanza.render.table import Column, html, printable, table
+from benanza.render.units import TimeUnit, time_unit
+from benanza.results.questions import Answers, ModelAnswers
+
+EXPLAINED = (
+    "Q1: how much faster the bound is than the fastest known run by a framework; the parallel one. "
+    "Q2: what independent layers at the same time save at most. "
+    "Q3: what the best algorithms save against heuristics' choices, in so many layers. "
+    "Q4: between calls, and in calls that the bound does without. "
+    "Q5: what fusion saves. Q6: what TF32 and fp16 save."
+)
+
+
+def print_answers(console: Console, found: Answers) -> None:
+    """Prints a table for each system and precision, with a row for each model."""
+    for part in _parts(found, plain=not console.is_terminal):
+        console.print(part)
+
+
+def answers_html(found: Answers) -> str:
+    """The answers for a notebook."""
+    return html(_parts(found, plain=False))
+
+
+def _parts(found: Answers, *, plain: bool) -> list[RenderableType]:
+    if not found.models:
+        return [Text(NONE_SUCH)]
+    tables: dict[tuple[str, str], list[ModelAnswers]] = {}
+    for each in found.models:
+        tables.setdefault((each.bound.system_id, each.bound.precision), []).append(each)
+    systems = SystemNames(each.bound for each in found.models)
+    parts: list[RenderableType] = []
+    for rows in tables.values():
+        parts.append(_table(rows, plain=plain))
+        parts.append(Text(printable(systems.measured_on(rows[0].bound))))
+    return [*parts, Text(EXPLAINED)]
+
+
+def _table(rows: list[ModelAnswers], *, plain: bool) -> Table:
+    unit = time_unit(each.bound.sequential_us for each in rows)
+    columns = (
+        Column("model", "left"),
+        Column("batch"),
+        Column(f"bound {unit.name}"),
+        Column("Q1"),
+        Column("Q1 parallel"),
+        Column(f"Q2 {unit.name}"),
+        Column(f"Q3 {unit.name}"),
+        Column("Q3 layers"),
+        Column(f"Q4 {unit.name}"),
+        Column(f"Q5 {unit.name}"),
+        Column(f"Q6 TF32 {unit.name}"),
+        Column(f"Q6 fp16 {unit.name}"),
+    )
+    return table(columns, [_row(each, unit) for each in rows], plain=plain)
+
+
+def _row(found: ModelAnswers, unit: TimeUnit) -> tuple[str, ...]:
+    time: Callable[[float | None], str] = unit.format
+    return (
+        found.bound.model,
+        str(found.bound.batch),
+        time(found.bound.sequential_us),
+        _times(found.speed_up),
+        _times(found.parallel_speed_up),
+        time(found.parallel_us),
+        time(found.algorithms_us),
+        "-" if found.algorithms_us is None else f"{found.algorithm_layers:,}",
+        time(found.inefficiency_us),
+        time(found.fusion_us),
+        time(found.tf32_us),
+        time(found.fp16_us),
+    )
+
+
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}"

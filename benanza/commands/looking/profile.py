@@ -21,6 +21,8 @@ from benanza.render.answers.profiles import TOP, print_profiles
 from benanza.render.progress import TerminalProgress
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
+from benanza.results.profiles import Profiles
+from benanza_backbone.errors import BenanzaError
 from benanza_schemas.layer import Precision
 
 
@@ -45,6 +47,11 @@ from benanza_schemas.layer import Precision
     help="How many parts of each run to show.",
     show_default=True,
 )
+@click.option(
+    "--trace",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also writes the calls in Chrome's trace format, for Perfetto and chrome://tracing.",
+)
 @batch_option
 @dim_option
 @precision_option
@@ -58,6 +65,7 @@ def profile(
     framework: str,
     all_configurations: bool,
     top: int,
+    trace: Path | None,
     batch_sizes: tuple[int, ...],
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
@@ -74,6 +82,7 @@ def profile(
     \b
     Examples:
       benanza run zoo:squeezenet && benanza profile zoo:squeezenet
+      benanza profile resnet50.onnx --trace resnet50.json
       benanza profile resnet50.onnx --all-configurations --format json
     """
     from benanza.profiling.profile import ProfileRequest
@@ -91,6 +100,8 @@ def profile(
     )
     with TerminalProgress(sys.stderr) as progress:
         found = run_profile(request, settings_of(data), progress)
+    if trace is not None:
+        _write_trace(trace, found)
     if output == "json":
         print_json(found)
     else:
@@ -99,3 +110,12 @@ def profile(
         click.echo(f"error: {failed.reason}", err=True)
     if found.errors or any(each.failure for each in found.profiles):
         ctx.exit(FAILED)
+
+
+def _write_trace(path: Path, found: Profiles) -> None:
+    from benanza.profiling.chrome_trace import chrome_trace
+
+    try:
+        path.write_bytes(chrome_trace(found.profiles))
+    except OSError as error:
+        raise BenanzaError(f"can't write {path} ({error.strerror}); name another file") from error

@@ -37,8 +37,9 @@ def what_if(
     """What the bounds of MODEL would be under other policies.
 
     Each is planned anew as a whole from what was measured: without fusion, as libraries' heuristics
-    choose, with calls of libraries alone, with feature maps in one layout, at another precision. What makes no difference is left
-    out. MODEL may also be a name or an id that a table of bounds shows. Nothing is benchmarked.
+    choose, with calls of libraries alone, with feature maps in one layout, at another precision.
+    What makes no difference is left out. MODEL may also be a name or an id that a table of bounds
+    shows. Nothing is benchmarked.
 
     \b
     Examples:

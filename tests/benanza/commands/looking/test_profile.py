@@ -28,16 +28,17 @@ def test_its_document_adds_up_to_the_run_and_to_the_bound(benanza: Benanza, data
 
 
 def test_it_prints_where_the_bound_saves_time(benanza: Benanza, data: Path) -> None:
-    done = benanza(
-        "profile", "zoo:squeezenet", "--data", data, "--top", "3", "--all-configurations"
-    )
+    trace = data / "trace.json"
+    options = ("--top", "3", "--all-configurations", "--trace", trace)
+    done = benanza("profile", "zoo:squeezenet", "--data", data, *options)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     titles = [line for line in lines if line.startswith("squeezenet, batch 1, fp32, on ")]
-
     assert "default options; the bound is " in titles[0]
     assert "no optimisations; the bound is " in titles[-1]
     assert any(line.startswith("more calls") for line in lines)
+    slices = [each for each in json.loads(trace.read_text())["traceEvents"] if each["ph"] == "X"]
+    assert len({each["pid"] for each in slices}) == 4
 
 
 def test_without_a_bound_there_is_still_a_time(benanza: Benanza, tmp_path: Path) -> None:

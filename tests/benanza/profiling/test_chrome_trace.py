@@ -1,0 +1,21 @@
+"""Profiles in Chrome's trace format."""
+
+import json
+
+from benanza.profiling.chrome_trace import chrome_trace
+from tests.benanza.render.answers.test_profiles import CALLS, PROFILE
+
+
+def test_each_call_is_a_slice_within_the_run() -> None:
+    named, run, *calls = json.loads(chrome_trace([PROFILE]))["traceEvents"]
+    assert named["args"]["name"] == "net, batch 8, fp32: onnxruntime 1.25.0, default options"
+    assert (run["ph"], run["ts"], run["dur"]) == ("X", 0.0, 110.0)
+    assert [(each["name"], each["ts"], each["dur"]) for each in calls] == [
+        (call.op, call.start_us, call.us) for call in CALLS
+    ]
+    assert [each["args"]["layers"] for each in calls] == [[], [0], [1]]
+
+
+def test_each_run_is_a_process() -> None:
+    events = json.loads(chrome_trace([PROFILE, PROFILE]))["traceEvents"]
+    assert {each["pid"] for each in events} == {0, 1}

@@ -22,11 +22,13 @@ SERVICES = ("ingest", "analyzer", "dedupe", "runner")
 ENGINE = {"chdb", "chdb-core", "pandas", "pyarrow"}
 FAUST = {"faust-streaming", "aiokafka", "rocksdict"}
 
+REPORT = {"itables", "plotly"}
+
 LEFT_OUT = {
-    "ingest": ENGINE | FAUST | {"onnxruntime"},
-    "dedupe": ENGINE | {"onnxruntime"},
-    "runner": ENGINE | FAUST,
-    "analyzer": ENGINE | FAUST | {"onnxruntime"},
+    "ingest": ENGINE | REPORT | FAUST | {"onnxruntime"},
+    "dedupe": ENGINE | REPORT | {"onnxruntime"},
+    "runner": ENGINE | REPORT | FAUST,
+    "analyzer": ENGINE | REPORT | FAUST | {"onnxruntime"},
 }
 """What a service never imports; without it, an image is a third of the size."""
 

@@ -6,6 +6,7 @@ import click
 
 from benanza.commands.options import Model, data_option, dim_filter_option, precision_option
 from benanza.commands.startup import settings_of
+from benanza_backbone.errors import BenanzaError
 from benanza_schemas.layer import Precision
 
 
@@ -48,7 +49,10 @@ def report(
       benanza report resnet50.onnx --precision fp32,fp16 --price-per-hour 3.5
     """
     from benanza.render.units import plural
-    from benanza.report.report import report as write_report
 
+    try:
+        from benanza.report.report import report as write_report
+    except ImportError as error:  # images of services do without what draws
+        raise BenanzaError(f"a report can't be drawn here: {error}; install it") from error
     written = write_report(settings_of(data), models, precisions, dict(dims), price_per_hour, out)
     click.echo(f"{plural(written, 'bound')} in {out}")

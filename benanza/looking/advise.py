@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import get_args
 
 from benanza.installation.configured import known_store
-from benanza.looking.model_ids import model_ids
+from benanza.looking.model_ids import model_ids, of_the_same_file
 from benanza.profiling.beside_bound import profiles_of
 from benanza.profiling.framework import Framework, framework_named
 from benanza.request import BoundPolicy
@@ -37,11 +37,14 @@ def known_advice(
             for identity in dict.fromkeys(ids)
             for profile in profiles_of(store, identity, bounds)
         ]
+        alike = of_the_same_file(store, bounds)
     if not profiles:
         named = " ".join(models)
         raise BenanzaError(f"no framework has run {named} yet; say: benanza profile {named}")
     advised = (
-        advice_about(each, profiles, bounds) for each in profiles if each.precision in precisions
+        advice_about(each, profiles, alike.get(each.model_id, ()))
+        for each in profiles
+        if each.precision in precisions
     )
     return Advised(models=tuple(advised))
 
@@ -50,7 +53,7 @@ def advice_about(
     profile: ModelProfile, profiles: Sequence[ModelProfile], bounds: Sequence[ModelBound]
 ) -> ModelAdvice:
     """Advice about a run, from the parts in which its bound saves time, from runs with other
-    configurations among `profiles`, and from the `bounds` of the same model.
+    configurations among `profiles`, and from the `bounds` of the same file.
     """
     framework = None
     with suppress(BenanzaError):  # what was installed where it was profiled need not be here
@@ -68,7 +71,7 @@ def _of_parts(profile: ModelProfile, us: float, framework: Framework | None) -> 
     """What the bound saves, by kind."""
     kinds: dict[InefficiencyKind, list[ProfiledPart]] = {}
     for part in profile.parts:
-        if part.us > part.bound_us:
+        if part.us > part.bound_us and part.kind != "timing each call":
             kinds.setdefault(part.kind, []).append(part)
     for kind, parts in kinds.items():
         saved_us = math.fsum(each.us - each.bound_us for each in parts)
@@ -123,11 +126,19 @@ def _is_with(configuration: str, found: ModelProfile, profile: ModelProfile) -> 
 def _of_bounds(
     profile: ModelProfile, us: float, bound_us: float, bounds: Sequence[ModelBound]
 ) -> Iterator[Advice]:
-    """What the bounds at other precisions and at larger batches save, each for one sample."""
+    """What the bounds at other precisions and at larger batches save, each for one sample. `bounds`
+    are those of the same file.
+    """
     policy = BoundPolicy(get_args(Precision))
-    for bound in bounds:
-        alike = (bound.model, bound.system_id) == (profile.model, profile.bound_system_id)
-        if not alike or not policy.includes(bound) or bound.partial or not bound.sequential_us:
+    dims = next((each.dims for each in bounds if each.model_id == profile.model_id), None)
+    of_system = (
+        each
+        for each in bounds
+        if (each.system_id, each.dims, each.model) == (profile.bound_system_id, dims, profile.model)
+        and policy.includes(each)
+    )
+    for bound in of_system:
+        if bound.partial or not bound.sequential_us:
             continue
         saved_us = bound_us / profile.batch - bound.sequential_us / bound.batch
         source: Source

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.errors import ModelError
@@ -15,6 +16,9 @@ ORDER BY model_id
 """
 
 
+FILES = "SELECT DISTINCT model_id, sha256 FROM models"
+
+
 def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
     """The ids of models: one for each batch size and choice of named dimensions.
 
@@ -22,6 +26,15 @@ def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
     `BenanzaError` for one that isn't in the store.
     """
     return [identity for model in models for identity in _ids_of(store, model, limits)]
+
+
+def of_the_same_file(store: Store, bounds: Sequence[ModelBound]) -> dict[str, list[ModelBound]]:
+    """For each model id of these bounds, those that are of the same file."""
+    files = {row["model_id"]: row["sha256"] for row in store.query(FILES)}
+    by_file: dict[str, list[ModelBound]] = {}
+    for bound in bounds:
+        by_file.setdefault(files[bound.model_id], []).append(bound)
+    return {bound.model_id: by_file[files[bound.model_id]] for bound in bounds}
 
 
 def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:

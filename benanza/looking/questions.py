@@ -53,7 +53,8 @@ def _answers(
     stored: StoredBound, bounds: Sequence[ModelBound], profiles: Sequence[ModelProfile]
 ) -> ModelAnswers:
     bound = stored.bound
-    run = _fastest_run(bound, profiles)
+    run = _fastest_run(stored, profiles)
+    whole = not bound.partial
     run_us = run.us if run else None
     algorithms_us, layers = _algorithms(stored)
     unfused_us = _sequential_us(stored.cover(UNFUSED, fusion=False))
@@ -61,8 +62,8 @@ def _answers(
         bound=bound,
         framework=f"{run.framework} {run.version}, {run.configuration}" if run else "",
         framework_us=run_us,
-        speed_up=_ratio(run_us, bound.sequential_us),
-        parallel_speed_up=_ratio(run_us, bound.parallel_us),
+        speed_up=_ratio(run_us, bound.sequential_us) if whole else None,
+        parallel_speed_up=_ratio(run_us, bound.parallel_us) if whole else None,
         parallel_us=_less(bound.sequential_us, bound.parallel_us),
         algorithms_us=algorithms_us,
         algorithm_layers=layers,
@@ -73,22 +74,15 @@ def _answers(
     )
 
 
-def _fastest_run(bound: ModelBound, profiles: Sequence[ModelProfile]) -> ModelProfile | None:
-    runs = [
-        each
-        for each in profiles
-        if each.us is not None
-        and (each.model_id, each.precision) == (bound.model_id, bound.precision)
-        and each.bound_system_id == bound.system_id
-    ]
+def _fastest_run(stored: StoredBound, profiles: Sequence[ModelProfile]) -> ModelProfile | None:
+    runs = [each for each in profiles if each.us is not None and stored.is_beside(each)]
     return min(runs, key=lambda each: each.us or 0.0, default=None)
 
 
 def _algorithms(stored: StoredBound) -> tuple[float | None, int]:
     """What the best algorithms save, and in how many layers."""
-    asked = any(each.chosen_by_heuristic for of in stored.measurements for each in of.variants)
     chosen, best = (_cover(stored, policy) for policy in (HEURISTIC, UNFUSED))
-    if not asked or chosen.lacking > best.lacking:
+    if not stored.asked_heuristics() or chosen.lacking > best.lacking:
         return None, 0
     found = differences(chosen.calls, best.calls)
     layers = sum(len(each.positions) for each in found if each.saved_us > 0)
@@ -113,7 +107,7 @@ def _saved_at(
     precision: Precision, bound: ModelBound, bounds: Sequence[ModelBound]
 ) -> float | None:
     """What the same bound at another precision saves; `None` if it is not known in full."""
-    for other in bounds:
+    for other in () if bound.partial else bounds:
         same = ("model_id", "model", "system_id", "fusion", "accounting")
         alike = all(getattr(other, name) == getattr(bound, name) for name in same)
         if alike and other.precision == precision != bound.precision and not other.partial:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from typing import NamedTuple
 
+from benanza.results.profiles import ModelProfile
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.policies import FASTEST, Policy
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
@@ -13,7 +14,13 @@ from benanza_backbone.clickhouse.stored_events import (
     stored_model,
     stored_system,
 )
-from benanza_schemas.events import CeilingName, LayerMeasured, ModelIngested, SystemMeasured
+from benanza_schemas.events import (
+    CeilingName,
+    LayerMeasured,
+    ModelIngested,
+    SystemMeasured,
+    device,
+)
 
 
 class StoredBound(NamedTuple):
@@ -46,6 +53,16 @@ class StoredBound(NamedTuple):
         return analyzer.cover(
             bound.model_id, bound.system_id, bound.precision, bound.accounting, fusion=fusion
         )
+
+    def asked_heuristics(self) -> bool:
+        """Whether a library's heuristic chose any of the variants."""
+        return any(each.chosen_by_heuristic for of in self.measurements for each in of.variants)
+
+    def is_beside(self, profile: ModelProfile) -> bool:
+        """Whether it is a run of the same model on the same device and at the same precision."""
+        bound = self.bound
+        same = bound.model_id, bound.precision, device(self.system.system)
+        return (profile.model_id, profile.precision, profile.device) == same
 
     def by_layer(self) -> dict[str, list[LayerMeasured]]:
         """The measurements of each layer and group, by fingerprint."""

@@ -10,7 +10,7 @@ from benanza.request import BoundPolicy
 from benanza.results.what_ifs import ModelWhatIfs, WhatIf, WhatIfLayers, WhatIfs
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.differences import Difference, differences
-from benanza_analyzer.answers.policies import FASTEST, POLICIES
+from benanza_analyzer.answers.policies import FASTEST, HEURISTIC, POLICIES
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.events import ModelIngested
@@ -55,7 +55,7 @@ def _covers(
     stored: StoredBound, others: Sequence[StoredBound]
 ) -> Iterator[tuple[str, Precision, Cover]]:
     for policy in POLICIES:
-        if policy != FASTEST:
+        if policy != FASTEST and (policy != HEURISTIC or stored.asked_heuristics()):
             cover = stored.cover(policy, fusion=policy.fusion)
             yield policy.name, stored.bound.precision, cover
     of = stored.bound

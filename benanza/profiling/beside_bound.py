@@ -45,12 +45,19 @@ class LowestBounds:
             each
             for each in self._store.bounds([model_id])
             if policy.includes(each) and not each.partial and each.sequential_us is not None
-            if device(stored_system(self._store, each.system_id).system) == where
+            if self._device(each.system_id) == where
         ]
         if not found:
             return None
         stored = StoredBound.of(self._store, min(found, key=lambda each: each.sequential_us or 0.0))
         return Lowest(stored, stored.cover(fusion=True).calls)
+
+    def _device(self, system_id: str) -> str | None:
+        """The device of a system; `None` if the store lacks it."""
+        try:
+            return device(stored_system(self._store, system_id).system)
+        except LookupError:  # the sink may be behind
+            return None
 
 
 def profiles_of(store: Store, identity: str, bounds: Sequence[ModelBound]) -> list[ModelProfile]:
@@ -66,8 +73,8 @@ def beside_bound(bounds: LowestBounds, name: str, event: ModelProfiled) -> Model
     """
     lowest = bounds.of(event)
     parts: tuple[ProfiledPart, ...] = ()
-    if lowest is not None and event.times_looked_at is not None:
-        found = inefficiencies(event.times_looked_at, event.calls, lowest.calls)
+    if lowest is not None and event.times is not None and event.times_looked_at is not None:
+        found = inefficiencies(event.times, event.times_looked_at, event.calls, lowest.calls)
         parts = tuple(_part(each, event, lowest.stored.model) for each in found)
     bound = lowest.stored.bound if lowest else None
     system, times, looked_at = event.system, event.times, event.times_looked_at

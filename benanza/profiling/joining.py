@@ -61,13 +61,13 @@ def layers_of_nodes(model: GraphProto, optimised: GraphProto) -> list[tuple[int,
 
 def _shown(node: NodeProto, writer: Mapping[str, int]) -> tuple[int, ...]:
     """The layers that a node of the optimised graph shows to be its own."""
+    blocked = node.name.removesuffix(BLOCKED)
+    if blocked != node.name and blocked in writer:
+        return (writer[blocked],)
     named = positions_in(node.name)
-    if named:
+    if named or node.op_type in MOVEMENT:
         return named
-    if node.op_type in MOVEMENT:
-        return ()
-    values = (*node.output, node.name.removesuffix(BLOCKED))
-    return tuple(writer[value] for value in values if value in writer)
+    return tuple(writer[value] for value in node.output if value in writer)
 
 
 def _readers(model: GraphProto, writer: Mapping[str, int]) -> Sequence[Sequence[int]]:

@@ -19,6 +19,7 @@ from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import as_environment, busy_between
 from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_runner.reasons import one_line
 from benanza_schemas.events import FrameworkCall, RunTimes, System, identified
@@ -100,12 +101,10 @@ class OnnxRuntimeFramework(Framework):
     def profile(
         self, model: WholeModel, precision: Precision, configuration: Configuration
     ) -> Profile:
-        """Times the model with weights as the file has them, in fp32."""
-        if precision != "fp32":
-            return Profile(
-                failure=f"ONNX Runtime runs a model on the CPU as its file says; export it at "
-                f"{precision}, or profile it at fp32"
-            )
+        """Times the model in the type that its file has."""
+        refusal = _refusal(model, precision)
+        if refusal:
+            return Profile(failure=refusal)
         before = machine_load()
         try:
             times = self._times(model, configuration)
@@ -158,6 +157,20 @@ class OnnxRuntimeFramework(Framework):
         )
         executions = _executed(events)[WARM_UP_CALLS:]
         return _run_times([each.us for each in executions]), _joined(executions, positions)
+
+
+def _refusal(model: WholeModel, precision: Precision) -> str:
+    """Why the model can't be run at this precision, empty if it can."""
+    if precision == "tf32":
+        return "TF32 is a mode of GPUs; a CPU has none"
+    arrays = (*model.weights.values(), *model.inputs.values())
+    types = {str(each.dtype) for each in arrays if each.dtype.name in ELEMENT_TYPE.values()}
+    if types <= {ELEMENT_TYPE[precision]}:
+        return ""
+    return (
+        f"ONNX Runtime runs a model on the CPU in the types that its file has, "
+        f"{' and '.join(sorted(types))}: export it at {precision}, or name its own precision"
+    )
 
 
 def _session(model: WholeModel, options: ort.SessionOptions) -> ort.InferenceSession:

@@ -21,6 +21,7 @@ from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import limits_of
+from benanza_runner.reasons import one_line
 from benanza_schemas.events import ModelProfiled, event_id
 from benanza_schemas.layer import Precision
 
@@ -61,10 +62,12 @@ def profile(
     for each, precision, configuration in wanted:
         content = fetch(each.model, limits).content
         found = _profiled(each, content, framework, precision, configuration, settings)
+        with configured_log(settings) as log:
+            log.append([as_message(found)])
         profiled.append((each.event.name, found))
         progress.advance()
-    with configured_log(settings) as log:
-        log.append([as_message(event) for _, event in profiled])
+    if not profiled:
+        return Profiles(profiles=(), errors=tuple(errors))
     with known_store(settings) as store:
         bounds = LowestBounds(store)
         profiles = tuple(beside_bound(bounds, name, event) for name, event in profiled)
@@ -93,6 +96,8 @@ def _profiled(
         found = framework.profile(model, precision, configuration)
     except ModelError as error:
         found = Profile(failure=str(error))
+    except (TypeError, ValueError) as error:  # no value of some type can be made up
+        found = Profile(failure=one_line(f"the model's inputs can't be made up: {error}"))
     system, time = framework.system(), now()
     causes = (asked.model_id, system.system_id, configuration.name, precision, time.isoformat())
     return ModelProfiled(

@@ -25,7 +25,7 @@ from benanza_schemas.layer import OMITTED
 
 Arrays = dict[str, Array]
 
-_NAMED = re.compile(r"layer_(\d+)_")
+_NAMED = re.compile(r"benanza_layer_(\d+)_")
 
 
 class WholeModel(NamedTuple):
@@ -38,7 +38,7 @@ class WholeModel(NamedTuple):
 
 def node_name(position: int) -> str:
     """The name of the node of the layer at this position."""
-    return f"layer_{position}_"
+    return f"benanza_layer_{position}_"
 
 
 def positions_in(name: str) -> tuple[int, ...]:

@@ -8,10 +8,12 @@ from benanza.installation.configured import known_store
 from benanza.looking.advise import advice_about
 from benanza.looking.bounds import is_meant
 from benanza.looking.explain import explained
-from benanza.looking.model_ids import model_ids
+from benanza.looking.model_ids import model_ids, of_the_same_file
 from benanza.looking.stored_bound import StoredBound
 from benanza.looking.what_if import what_ifs_of
 from benanza.profiling.beside_bound import profiles_of
+from benanza.render.bounds import model_at
+from benanza.render.systems import ID_SHOWN, SystemNames
 from benanza.request import BoundPolicy
 from benanza.results.advice import ModelAdvice
 from benanza.results.explanations import ExplainedCall
@@ -24,7 +26,7 @@ from benanza_schemas.layer import Precision
 
 
 class ReportedBound(NamedTuple):
-    """A bound with all that a report says of it.
+    """A bound with all that a report says of it. No other one in the report has its `title`.
 
     `calls` are in the order of the model's layers. `edges` lead between positions of layers.
     `ceilings` are the system's highest rates: bytes and operations per second. `measured` is when
@@ -33,6 +35,7 @@ class ReportedBound(NamedTuple):
     the model.
     """
 
+    title: str
     bound: ModelBound
     calls: tuple[ExplainedCall, ...]
     edges: tuple[tuple[int, int], ...]
@@ -63,24 +66,35 @@ def reported_bounds(
             for identity in dict.fromkeys(ids)
             for profile in profiles_of(store, identity, bounds)
         ]
-    advised = [advice_about(profile, profiles, bounds) for profile in profiles]
-    return [_reported(each, advised) for each in stored]
+        alike = of_the_same_file(store, bounds)
+    advised = [
+        advice_about(profile, profiles, alike.get(profile.model_id, ())) for profile in profiles
+    ]
+    titles = _titles([each.bound for each in stored])
+    return [_reported(each, title, advised) for each, title in zip(stored, titles, strict=True)]
 
 
-def _reported(stored: StoredBound, advised: Sequence[ModelAdvice]) -> ReportedBound:
+def _titles(bounds: Sequence[ModelBound]) -> list[str]:
+    """What the bounds are called, each differently."""
+    systems = SystemNames(bounds)
+    titles = [f"{model_at(each)}, {each.precision}, {systems.name(each)}" for each in bounds]
+    return [
+        title if titles.count(title) == 1 else f"{title}, model {bound.model_id[:ID_SHOWN]}"
+        for title, bound in zip(titles, bounds, strict=True)
+    ]
+
+
+def _reported(stored: StoredBound, title: str, advised: Sequence[ModelAdvice]) -> ReportedBound:
     bound = stored.bound
     calls = sorted(explained(stored).calls, key=lambda call: max(call.positions))
     used = {call.fingerprint for call in calls}
     times = [each.measured_at for each in stored.measurements if each.fingerprint in used]
     times = times or [stored.system.measured_at]
     runs = [
-        each
-        for each in advised
-        if each.profile.us is not None
-        and (each.profile.model_id, each.profile.precision) == (bound.model_id, bound.precision)
-        and each.profile.bound_system_id == bound.system_id
+        each for each in advised if each.profile.us is not None and stored.is_beside(each.profile)
     ]
     return ReportedBound(
+        title=title,
         bound=bound,
         calls=tuple(calls),
         edges=stored.model.edges,

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 from benanza.render.answers.explanations import operators
 from benanza.report.content import ReportedBound
 from benanza.results.advice import ModelAdvice
-from benanza_backbone.clickhouse.bounds import ModelBound
 
 INK = "#808890"
 GRID = "rgba(128,136,144,0.25)"
@@ -20,14 +19,9 @@ LABEL = 36
 """So many characters of an operator's name are shown in a figure."""
 
 
-def named(bound: ModelBound) -> str:
-    """The bound for people, so that those of one report can be told apart."""
-    return f"{bound.model}, batch {bound.batch}, {bound.precision}, {bound.system}"
-
-
 def overview(bounds: Sequence[ReportedBound]) -> go.Figure:
     """The bounds of all models beside their rooflines and the frameworks' runs."""
-    names = [named(each.bound) for each in bounds]
+    names = [each.title for each in bounds]
     figure = go.Figure()
     runs = sorted({_run(run) for each in bounds for run in each.runs})
     for run in runs:
@@ -50,11 +44,15 @@ def ladder(found: ReportedBound) -> go.Figure:
     what each remedy saves to the bound, and the roofline below it.
     """
     bound_us = found.bound.sequential_us or 0.0
-    steps = _steps_of_run(found.runs[0]) if found.runs else _steps_of_policies(found, bound_us)
-    steps = [*steps, ("bound", "total", bound_us)]
+    steps = (
+        _steps_of_run(found.runs[0], bound_us)
+        if found.runs
+        else _steps_of_policies(found, bound_us)
+    )
+    steps = [*steps, ("bound", "absolute", bound_us)]
     if found.bound.roofline_us is not None:
         steps += [("calls at the ceilings", "relative", found.bound.roofline_us - bound_us)]
-        steps += [("roofline", "total", found.bound.roofline_us)]
+        steps += [("roofline", "absolute", found.bound.roofline_us)]
     names, measures, values = zip(*steps, strict=True)
     figure = go.Figure(
         go.Waterfall(
@@ -73,17 +71,19 @@ def ladder(found: ReportedBound) -> go.Figure:
     return _styled(figure)
 
 
-def _steps_of_run(run: ModelAdvice) -> list[tuple[str, str, float]]:
-    """The run, what looking at its calls costs, and what the bound saves by kind."""
+def _steps_of_run(run: ModelAdvice, bound_us: float) -> list[tuple[str, str, float]]:
+    """The run, and what the bound saves by kind. What is left over, as calls took another time
+    while they were timed, or weren't, is a step of its own.
+    """
     profile = run.profile
-    us, looked_at_us = profile.us or 0.0, profile.looked_at_us or 0.0
+    us = profile.us or 0.0
     kinds: dict[str, float] = {}
     for part in profile.parts:
-        kinds[part.kind] = kinds.get(part.kind, 0.0) + part.bound_us - part.us
-    steps = [(_run(run), "absolute", us)]
-    if kinds:
-        steps.append(("timing each call", "relative", looked_at_us - us))
-    return [*steps, *((kind, "relative", change) for kind, change in kinds.items())]
+        if part.kind != "timing each call":
+            kinds[part.kind] = kinds.get(part.kind, 0.0) + part.bound_us - part.us
+    rest_us = bound_us - us - math.fsum(kinds.values())
+    changes = [(kind, "relative", change) for kind, change in kinds.items()]
+    return [(_run(run), "absolute", us), *changes, ("not looked into", "relative", rest_us)]
 
 
 def _steps_of_policies(found: ReportedBound, bound_us: float) -> list[tuple[str, str, float]]:

@@ -74,7 +74,7 @@ def page(bounds: Sequence[ReportedBound], price_per_hour: float | None) -> str:
 
 
 def _section(number: int, found: ReportedBound, price_per_hour: float | None) -> Iterator[str]:
-    yield f"<section><h2>{escape(figures.named(found.bound))}</h2>"
+    yield f"<section><h2>{escape(found.title)}</h2>"
     yield _facts(found, price_per_hour)
     for name, title, figure in (
         ("ladder", "From what was measured to the bound", figures.ladder(found)),

@@ -65,10 +65,14 @@ ORDER BY measured_at, event_id, variant
 """
 
 _PROFILES = """
-SELECT * FROM profiles FINAL
-WHERE model_id = {model:String}
+SELECT * FROM
+(
+    SELECT * FROM profiles FINAL
+    WHERE model_id = {model:String}
+    ORDER BY isNull(median_us), profiled_at DESC, event_id DESC
+    LIMIT 1 BY device, precision, framework, version, configuration
+)
 ORDER BY profiled_at DESC, event_id DESC
-LIMIT 1 BY device, precision, framework, version, configuration
 """
 
 _PROFILE_CALLS = """
@@ -153,7 +157,8 @@ def _measured(rows: Sequence[dict[str, Any]], system: System) -> LayerMeasured:
 
 def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:
     """The newest profile of a model on each device, at each precision, and in each framework with
-    each configuration; the newest of all comes first. Raises `BenanzaError` as all queries do.
+    each configuration, one that failed only where none has a time; the newest of all comes first.
+    Raises `BenanzaError` as all queries do.
     """
     rows = store.query(_PROFILES, {"model": model_id})
     calls: dict[str, list[FrameworkCall]] = {row["event_id"]: [] for row in rows}

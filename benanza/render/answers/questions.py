@@ -68,7 +68,7 @@ def _table(rows: list[ModelAnswers], *, plain: bool) -> Table:
 def _row(found: ModelAnswers, unit: TimeUnit) -> tuple[str, ...]:
     time: Callable[[float | None], str] = unit.format
     return (
-        found.bound.model,
+        f"{found.bound.model}{' (partial)' if found.bound.partial else ''}",
         str(found.bound.batch),
         time(found.bound.sequential_us),
         _times(found.speed_up),

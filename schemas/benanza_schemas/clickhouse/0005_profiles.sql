@@ -114,16 +114,29 @@ FROM
     WHERE isNotNull(way.2)
     UNION ALL
     SELECT
-        model_id,
+        profile.model_id AS model_id,
         systems.system_id AS system_id,
-        precision,
-        profiled_at AS measured_at,
-        event_id,
+        profile.precision AS precision,
+        profile.profiled_at AS measured_at,
+        profile.event_id AS event_id,
         concat(framework, ' ', version, ', ', configuration) AS run_as,
         median_us AS run_us
     FROM (SELECT * FROM profiles FINAL) AS profile
-    INNER JOIN (SELECT system_id, device FROM systems FINAL) AS systems
-        ON systems.device = profile.device
+    -- Of several systems on the device, such as before and after an upgrade, the one whose bound is
+    -- the lowest: the others' bounds can't be mended any more.
+    INNER JOIN
+    (
+        SELECT
+            model_id, precision, systems.device AS device,
+            argMin(system_id, (sequential_us, system_id)) AS system_id
+        FROM current_bounds
+        INNER JOIN (SELECT system_id, device FROM systems FINAL) AS systems
+            ON systems.system_id = current_bounds.system_id
+        WHERE fusion AND accounting = 'full' AND NOT partial AND isNotNull(sequential_us)
+        GROUP BY model_id, precision, systems.device
+    ) AS systems
+        ON systems.device = profile.device AND systems.model_id = profile.model_id
+       AND systems.precision = profile.precision
     WHERE isNotNull(median_us)
 ) AS run
 INNER JOIN

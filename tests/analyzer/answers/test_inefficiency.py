@@ -33,7 +33,7 @@ def test_each_kind_has_its_positions() -> None:
         made(4.0, 4),
     ]
     cover = [call(3.5, 0, 1), call(5.0, 2), call(4.5, 4)]
-    assert kinds(inefficiencies(took(20.0), calls, cover)) == {
+    assert kinds(inefficiencies(took(20.0), took(20.0), calls, cover)) == {
         "more calls": ((0, 1), 5.0, 3.5),
         "conversions and copies": ((), 0.5, 0.0),
         "slower call": ((2,), 7.0, 5.0),
@@ -45,7 +45,7 @@ def test_each_kind_has_its_positions() -> None:
 
 def test_the_greatest_saving_comes_first_and_names_the_framework_s_calls() -> None:
     calls = [made(2.0, 0), made(9.0, 1), made(1.0, op="ReorderOutput")]
-    found = inefficiencies(took(12.0), calls, [call(1.5, 0), call(1.0, 1)])
+    found = inefficiencies(took(12.0), took(12.0), calls, [call(1.5, 0), call(1.0, 1)])
     assert [(each.calls, each.saved_us) for each in found] == [
         ((1,), 8.0),
         ((2,), 1.0),
@@ -54,20 +54,30 @@ def test_the_greatest_saving_comes_first_and_names_the_framework_s_calls() -> No
 
 
 def test_a_call_that_joins_what_the_bound_runs_apart_is_no_slower_call_of_one_layer() -> None:
-    (found,) = inefficiencies(took(9.0), [made(9.0, 0, 1)], [call(2.0, 0), call(3.0, 1)])
+    (found,) = inefficiencies(took(9.0), took(9.0), [made(9.0, 0, 1)], [call(2.0, 0), call(3.0, 1)])
     assert (found.kind, found.positions, found.bound_calls) == ("slower call", (0, 1), 2)
 
 
 def test_spreads_add_in_quadrature() -> None:
     slow = FrameworkCall("a", "Conv", (0,), 0.0, 9.0, 3.0)
     best = call(5.0, 0)._replace(iqr_us=4.0)
-    between, part = inefficiencies(took(20.0, iqr_us=4.0), [slow], [best])
+    between, part = inefficiencies(took(20.0, iqr_us=4.0), took(20.0, iqr_us=4.0), [slow], [best])
     assert (between.kind, between.spread_us) == ("between calls", 5.0)
     assert (part.kind, part.spread_us) == ("slower call", 5.0)
 
 
+def test_what_looking_costs_is_no_time_between_calls() -> None:
+    found = inefficiencies(took(10.0), took(13.0), [made(8.0, 0)], [call(8.0, 0)])
+    assert {each.kind: each.us for each in found} == {
+        "timing each call": 3.0,
+        "between calls": 2.0,
+    }
+    (looking,) = inefficiencies(took(5.0), took(13.0), [made(10.0, 0)], [call(10.0, 0)])
+    assert (looking.kind, looking.us) == ("timing each call", 3.0)
+
+
 def test_what_is_the_same_in_both_is_left_out() -> None:
-    assert inefficiencies(took(2.0), [made(2.0, 0)], [call(2.0, 0)]) == []
+    assert inefficiencies(took(2.0), took(2.0), [made(2.0, 0)], [call(2.0, 0)]) == []
 
 
 @given(covers(), covers(), st.integers(0, 8), st.integers(0, 80))
@@ -77,7 +87,7 @@ def test_the_parts_add_up(
     calls = [made(each.us, *each.positions) for each in own]
     calls += [made(0.5, op="ReorderInput")] * conversions
     run_us = fsum(each.median_us for each in calls) + between / 8
-    found = inefficiencies(took(run_us), calls, cover)
+    found = inefficiencies(took(run_us), took(run_us), calls, cover)
     bound_us = fsum(each.us + each.conversion_us for each in cover)
     saved_us = fsum(each.saved_us for each in found)
     assert saved_us == run_us - bound_us

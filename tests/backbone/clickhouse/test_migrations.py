@@ -25,7 +25,7 @@ CHECKSUMS = {
     "0002_beaten_bounds.sql": "f38e4ce1c1d0d390a74c495d8dda9a25d93ccc4c21790ca163eb27eb3c90fdb6",
     "0003_right_witnesses.sql": "911d3652ace11c4115d0d5114e44a34c497715709b26450d4c33c5acebddf49a",
     "0004_right_runs.sql": "7d0778bf83ad779bc09661b40001e6029f8577ea22e3b2fa2bdac309422c6fb2",
-    "0005_profiles.sql": "c6f098c7e0ef9d6b4c901c3cf947f7e95222e55f9cd44023656f006f780e690c",
+    "0005_profiles.sql": "01481c29f49413147c1a7a0f1c522a80ebf402afdd4d20e556cffd774307e2ee",
     "0006_questions.sql": "c96e7a2d56b2e658935b57acd5a25c0af54d809836eabe1c7cd15bad8474cca5",
 }
 """SHA-256 of each migration as it was released."""

@@ -64,7 +64,7 @@ APART = profiled(
     call("Relu", 18.0, 5.0, 2),
     call("Reshape", 24.0, 1.0, 3),
 )
-"""9 µs pass between its calls."""
+"""8 µs pass between its calls, and 1 more while they are timed."""
 
 JOINED = profiled(
     "default options",
@@ -103,7 +103,7 @@ def advice(
 def test_each_kind_of_loss_is_a_remedy(settings: Settings) -> None:
     found = advice(known(settings, JOINED), "default options")
     assert {what: each.saved_us for what, each in found.items()} == {
-        "between calls": 3.0,
+        "between calls": 2.0,
         "slower call": 2.0,
         "conversions and copies": 1.5,
         "no call needed": 0.5,
@@ -119,7 +119,7 @@ def test_better_options_are_predicted_and_compared_with_what_was_seen(settings: 
     """The bound, and between its two calls half of what passes between four."""
     found = advice(known(settings, APART, JOINED), "no optimisations")
     better = found["default options"]
-    assert better.saved_us == pytest.approx(30.0 - 14.0 - 9.0 * 2 / 4)
+    assert better.saved_us == pytest.approx(30.0 - 14.0 - 8.0 * 2 / 4)
     assert better.seen_us == 10.0
     assert better.do == "graph_optimization_level = ORT_ENABLE_ALL"
     assert found["more calls"].layers == ("conv",)

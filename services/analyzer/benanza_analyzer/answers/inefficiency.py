@@ -36,13 +36,16 @@ class Inefficiency(NamedTuple):
 
 
 def inefficiencies(
-    run: RunTimes, calls: Sequence[FrameworkCall], cover: Sequence[Call]
+    run: RunTimes,
+    looked_at: RunTimes,
+    calls: Sequence[FrameworkCall],
+    cover: Sequence[Call],
 ) -> list[Inefficiency]:
-    """The parts of a run that takes this long and makes these calls, beside a bound that adds up
-    `cover`; those in which the bound saves most first.
+    """The parts of a run that takes this long, `looked_at` if each of its calls is timed, beside a
+    bound that adds up `cover`; those in which the bound saves most first.
 
-    Together, the parts take as long as the run, if that is as long as its calls or longer, and as
-    the bound.
+    Together, the parts take as long as the run that was looked at, if that is as long as its calls
+    or longer, and as the bound. What looking costs passes between the calls.
     """
     own = [
         Call(call.layers, "", 0, call.median_us, 0.0, 0.0, 0, 0, critical=False)
@@ -50,10 +53,21 @@ def inefficiencies(
         if call.layers
     ]
     found = [_joined(each.positions, calls, cover) for each in differences(own, cover)]
-    between_us = run.median_us - math.fsum(call.median_us for call in calls)
-    if between_us > 0:
-        spread_us = math.hypot(run.iqr_us, *(call.iqr_us for call in calls))
-        found.append(Inefficiency("between calls", (), (), 0, between_us, 0.0, spread_us))
+    outside_us = looked_at.median_us - math.fsum(call.median_us for call in calls)
+    looking_us = min(max(0.0, looked_at.median_us - run.median_us), max(0.0, outside_us))
+    outside: tuple[tuple[InefficiencyKind, float, float], ...] = (
+        ("timing each call", looking_us, math.hypot(run.iqr_us, looked_at.iqr_us)),
+        (
+            "between calls",
+            outside_us - looking_us,
+            math.hypot(looked_at.iqr_us, *(call.iqr_us for call in calls)),
+        ),
+    )
+    found += [
+        Inefficiency(kind, (), (), 0, us, 0.0, spread_us)
+        for kind, us, spread_us in outside
+        if us > 0
+    ]
     found += [
         Inefficiency("conversions and copies", (), (number,), 0, call.median_us, 0.0, call.iqr_us)
         for number, call in enumerate(calls)

@@ -3,6 +3,7 @@
 from typing import Literal
 
 InefficiencyKind = Literal[
+    "timing each call",
     "between calls",
     "conversions and copies",
     "no call needed",
@@ -10,7 +11,7 @@ InefficiencyKind = Literal[
     "slower call",
     "not slower",
 ]
-"""The time that passes between calls; calls that compute no layer; layers that the bound needs no
-call for; layers that the bound covers with fewer calls; with as many or more that are faster; and
-those in which the framework isn't slower.
+"""What it costs to look; the time that passes between calls; calls that compute no layer; layers
+that the bound needs no call for; layers that the bound covers with fewer calls; with as many or
+more that are faster; and those in which the framework isn't slower.
 """

@@ -7,6 +7,7 @@ import msgspec
 
 from benanza_analyzer.measurements import FIRST, LAST, layout_of
 from benanza_schemas.events import LayerMeasured, Variant
+from benanza_schemas.times import has_warm_time
 from benanza_schemas.vocabulary import GENERATED
 
 NOT_TAKEN = "no variant that was timed here is one of those"
@@ -16,7 +17,7 @@ NOT_TAKEN = "no variant that was timed here is one of those"
 class Policy(NamedTuple):
     """A bound with groups or without, of the variants that `takes` takes. `name` is for people.
 
-    A layer that has none of these takes any, if `otherwise_any`; else it has no time.
+    A layer that has a time for none of these takes any, if `otherwise_any`; else it has none.
     """
 
     name: str
@@ -27,7 +28,8 @@ class Policy(NamedTuple):
     def of(self, event: LayerMeasured) -> LayerMeasured:
         """The measurement with the variants that are taken; a failure if there are none."""
         variants = tuple(filter(self.takes, event.variants))
-        if len(variants) == len(event.variants) or (self.otherwise_any and not variants):
+        lacks = self.otherwise_any and not any(map(has_warm_time, variants))
+        if len(variants) == len(event.variants) or lacks:
             return event
         failure = "" if variants else NOT_TAKEN
         return msgspec.structs.replace(event, variants=variants, failure=failure)

@@ -23,6 +23,7 @@ from benanza.commands.operating.retry import retry
 from benanza.commands.operating.seed_known_layers import seed_known_layers
 from benanza.commands.operating.topics import topics
 from benanza.commands.options import FAILED
+from benanza.commands.publishing.export import export
 from benanza.commands.publishing.publish import publish
 from benanza.commands.publishing.zoo import zoo
 from benanza.commands.running.run import run
@@ -74,6 +75,7 @@ for command in (
     questions,
     report,
     import_recordings,
+    export,
     publish,
     dead_letters,
     replay,

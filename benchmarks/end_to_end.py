@@ -84,10 +84,12 @@ class Round(NamedTuple):
 
 def latencies(model: str) -> Latencies:
     """The medians of calls of the whole model."""
-    proto, weights, inputs = whole_model(fetch(model, Limits()).content)
+    whole = whole_model(fetch(model, Limits()).content)
     found = []
     for optimised in (True, False):
-        session = Session(proto, weights, inputs, CPU, available_cores(), optimised=optimised)
+        session = Session(
+            whole.proto, whole.weights, whole.inputs, CPU, available_cores(), optimised=optimised
+        )
         found.append(summary(sorted(collect(session.call, Rule()).calls_us)).median)
         del session
     return Latencies(*found)

@@ -9,7 +9,7 @@ is found by the entry points of its package, so a framework can be added without
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
 from benanza.profiling.whole_model import WholeModel
@@ -89,5 +89,13 @@ def framework_named(name: str) -> Framework:
     try:
         made: Framework = known[name].load()()
     except ImportError as error:
-        raise BenanzaError(f"framework {name} can't be loaded: {error}; install it") from error
+        how = _installation(known[name])
+        raise BenanzaError(f"framework {name} can't be loaded: {error}; {how}") from error
     return made
+
+
+def _installation(entry: EntryPoint) -> str:
+    """How to install what a framework needs: an extra of its package may have its name."""
+    if entry.dist and entry.name in (entry.dist.metadata.get_all("Provides-Extra") or ()):
+        return f"say: pip install '{entry.dist.name}[{entry.name}]'"
+    return "install it"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import GraphProto, ModelProto, helper, numpy_helper
 
+from benanza.pytorch.metadata import origins_in, properties
 from benanza_ingest.errors import ModelError
 from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
@@ -29,11 +30,17 @@ _NAMED = re.compile(r"benanza_layer_(\d+)_")
 
 
 class WholeModel(NamedTuple):
-    """A model with its weights, which a session is given apart, and its inputs, by name."""
+    """A model with its weights, which a session is given apart, and its inputs, by name.
+
+    `metadata` are the `metadata_props` of the file. `origins` holds for each layer the name of the
+    FX node that `benanza export` wrote beside the node that computes it, "" where there is none.
+    """
 
     proto: ModelProto
     weights: Arrays
     inputs: Arrays
+    metadata: Mapping[str, str]
+    origins: tuple[str, ...]
 
 
 def node_name(position: int) -> str:
@@ -99,7 +106,16 @@ def whole_model(
         onnx_type = TO_ONNX[output.dtype]
         whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
     made = ModelProto(ir_version=model.ir_version, graph=whole, opset_import=model.opset_import)
-    return WholeModel(made, {n: a for n, a in weights.items() if n not in written}, inputs)
+    # Ingest leaves metadata out. The weights have been made up, so there is room for the file.
+    file = ModelProto.FromString(content)
+    origins = origins_in(file)
+    return WholeModel(
+        proto=made,
+        weights={n: a for n, a in weights.items() if n not in written},
+        inputs=inputs,
+        metadata=properties(file),
+        origins=tuple(origins.get(node.outputs[0], "") for node in graph.nodes),
+    )
 
 
 def _input(dtype: str, shape: tuple[int, ...]) -> Array:

@@ -85,8 +85,9 @@ class ModelForOrt:
     """A model with its weights, its inputs, and its expected first output."""
 
     def __init__(self, name: str, batch: int) -> None:
-        proto, weights, self._inputs = whole_model(zoo_path(name).read_bytes(), batch)
-        self._model = with_weights(proto, tamed(proto, weights))
+        model = whole_model(zoo_path(name).read_bytes(), batch)
+        self._inputs = model.inputs
+        self._model = with_weights(model.proto, tamed(model.proto, model.weights))
         session = WholeSession(self._model, self._inputs, CPU)
         session.call()
         self.expected = session.output()

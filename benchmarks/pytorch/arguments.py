@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, get_args
 
+from benanza.pytorch.names import ALL, SETS, resolved
 from benanza_schemas.layer import Precision
-from benchmarks.pytorch.names import ALL, SETS, resolved
 from benchmarks.pytorch.report import Bounded, Key, Row, Timed, read
 
 MOST_AT_ONCE = 16

@@ -1,15 +1,19 @@
 """Whole models in PyTorch, prepared in several configurations and timed as CUDA graphs."""
 
-import copy
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from torch._inductor.compile_fx import compile_fx
 
+from benanza.pytorch.prepared import (
+    MAPS_NDIM,
+    Prepared,
+    TorchConfiguration,
+    captured,
+    first_calls,
+)
 from benanza_runner.measuring.batch import calls_for
 from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.search import Batch
@@ -23,15 +27,6 @@ MOST_ERROR: dict[Precision, float] = {"fp32": 1e-4, "tf32": 0.02, "fp16": 0.05, 
 with random weights is off by 0.034 in fp16 at batch 32, and by 0.030 in eager mode.
 """
 
-DTYPES = {
-    "fp32": torch.float32,
-    "tf32": torch.float32,
-    "fp16": torch.float16,
-    "bf16": torch.bfloat16,
-}
-FIRST_CALLS = 3
-"""In these calls, PyTorch searches for algorithms."""
-
 RULE = Rule(warm_up_us=25_000)
 """The device may have been idle before."""
 
@@ -40,106 +35,16 @@ MOST_CALLS = 20
 """A graph holds a model a few times, as a witness's does."""
 
 
-class TorchConfiguration(NamedTuple):
-    """A way of running a model. `compiled` is by `torch.compile` with the weights frozen."""
-
-    nhwc: bool
-    compiled: bool
-    max_autotune: bool = False
-
-    def title(self) -> str:
-        """For people: `compiled, NHWC`."""
-        way = "compiled" if self.compiled else "eager"
-        return f"{way}{', max-autotune' * self.max_autotune}, {'NHWC' if self.nhwc else 'NCHW'}"
-
-    def options(self) -> dict[str, Any]:
-        """Options of the compiler beyond its defaults: it keeps the layout of feature maps."""
-        options: dict[str, Any] = {"layout_optimization": self.nhwc}
-        if self.max_autotune:
-            options |= torch._inductor.list_mode_options("max-autotune-no-cudagraphs")
-        return options
-
-
 CONFIGURATIONS = tuple(
     TorchConfiguration(nhwc, compiled) for compiled in (False, True) for nhwc in (False, True)
 )
 AUTOTUNED = TorchConfiguration(nhwc=True, compiled=True, max_autotune=True)
-
-MAPS_NDIM = 4
-"""Inputs of so many axes are feature maps, whose layout can be chosen."""
 
 
 def configurations(inputs: Sequence[Any]) -> list[TorchConfiguration]:
     """The ways to run a model with these inputs. Without feature maps there is but one layout."""
     maps = any(each.ndim == MAPS_NDIM for each in inputs)
     return [each for each in CONFIGURATIONS if maps or not each.nhwc]
-
-
-class NotYetError(Exception):
-    """Something compiled was to run, and may not yet."""
-
-
-class Prepared:
-    """A model as one configuration runs it, on the device. Raises what PyTorch does.
-
-    The first call of what is compiled compiles it. `compile` does that and stops before
-    anything of it runs.
-    """
-
-    def __init__(
-        self,
-        configuration: TorchConfiguration,
-        model: Any,
-        inputs: Sequence[Any],
-        device: str,
-        dtype: Any,
-    ) -> None:
-        layout = torch.channels_last if configuration.nhwc else torch.contiguous_format
-        self._configuration = configuration
-        self._model = copy.deepcopy(model).to(device, dtype, memory_format=layout)
-        self._inputs = [
-            each.to(
-                device,
-                dtype if each.is_floating_point() else each.dtype,
-                memory_format=layout if each.ndim == MAPS_NDIM else torch.preserve_format,
-            )
-            for each in inputs
-        ]
-        self._may_run = True
-        if configuration.compiled:
-            self._model = torch.compile(self._model, backend=self._backend, dynamic=False)
-
-    def compile(self) -> None:
-        """Compiles the model if the configuration says so."""
-        if self._configuration.compiled:
-            self._may_run = False
-            with suppress(NotYetError):
-                self.run()
-            self._may_run = True
-
-    def run(self) -> Any:
-        """Runs the model once. The result may not be computed yet when this returns."""
-        with torch.no_grad():
-            return self._model(*self._inputs)
-
-    def _backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
-        compiled = compile_fx(graph, inputs, config_patches=self._configuration.options())
-
-        def run(*arguments: Any) -> Any:
-            if not self._may_run:
-                raise NotYetError
-            return compiled(*arguments)
-
-        return run
-
-
-def captured(run: Callable[[], Any], calls: int) -> tuple[Any, Any]:
-    """One CUDA graph of so many calls, and the tensor in which the last one leaves its result."""
-    graph = torch.cuda.CUDAGraph(keep_graph=True)
-    with torch.cuda.graph(graph):
-        for _ in range(calls):
-            result = run()
-    return graph, result
 
 
 def replayed(graph: Any, calls: int) -> Batch:
@@ -196,7 +101,7 @@ def attempted(
 ) -> TorchAttempt:
     """Times a model. Whatever goes wrong is part of the attempt."""
     try:
-        _first_calls(model.run, device)
+        first_calls(model.run, device)
         batch, result, count = batched(model.run, device)
         samples = collect(batch.run, RULE)
         times = summary(sorted(us / batch.calls for us in samples.calls_us))
@@ -213,19 +118,6 @@ def attempted(
         )
     except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
         return _failed(title, error)
-
-
-def _first_calls(run: Callable[[], Any], device: str) -> None:
-    """Calls on a stream of their own, as captured calls are."""
-    if device == "cpu":
-        run()
-        return
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(FIRST_CALLS):
-            run()
-    torch.cuda.synchronize()
 
 
 def relative_error(result: Any, expected: Any) -> float:

@@ -11,52 +11,20 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import onnx
-import torch
-
+from benanza.pytorch.export import export
+from benanza.pytorch.names import resolved
 from benanza_runner.reasons import one_line
 from benchmarks.pytorch.arguments import MOST_EXPORTS, export_path, failure_path
-from benchmarks.pytorch.models import case
-from benchmarks.pytorch.names import resolved
 
-OPSET = 20
 MOST_SECONDS = 300.0
 
 
-def export(name: str, batch: int, target: Path) -> None:
-    """Writes the graph as PyTorch's exporter finds it, which is not optimised, without its weights.
-
-    If that fails, it writes why.
-    """
+def write_export(name: str, batch: int, target: Path) -> None:
+    """Writes the export of a model. If it fails, it writes why."""
     try:
-        model, inputs = case(name, batch)
-        with TemporaryDirectory() as temporary:
-            path = Path(temporary) / "model.onnx"
-            torch.onnx.export(
-                model,
-                inputs,
-                path,
-                dynamo=True,
-                external_data=True,
-                opset_version=OPSET,
-                optimize=False,
-                verbose=False,
-            )
-            exported = onnx.load(path, load_external_data=False)
-        graph = exported.graph
-        parts = (
-            *graph.node,  # Their stack traces are most of the file.
-            *(node for function in exported.functions for node in function.node),
-            *graph.value_info,
-            *graph.initializer,
-        )
-        for each in parts:
-            each.ClearField("metadata_props")
-            each.ClearField("doc_string")
         part = target.with_suffix(".part")
-        part.write_bytes(exported.SerializeToString())
+        part.write_bytes(export(name, batch).SerializeToString())
         part.replace(target)
     except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
         _fail(target, f"{type(error).__name__}: {error}")
@@ -81,7 +49,7 @@ def export_all(folder: Path, names: Iterable[str], batch: int, seconds: float) -
             return
         target = export_path(folder, name, batch)
         failure_path(target).unlink(missing_ok=True)
-        process = spawning.Process(target=export, args=(name, batch, target))
+        process = spawning.Process(target=write_export, args=(name, batch, target))
         process.start()
         process.join(MOST_SECONDS)
         if process.is_alive():

@@ -13,13 +13,13 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
 import torch
-from torch._inductor import config as inductor_config
 
+from benanza.pytorch.models import case
+from benanza.pytorch.prepared import DTYPES, set_precision
 from benanza_runner.reasons import one_line
 from benanza_schemas.layer import Precision
 from benchmarks.pytorch.arguments import MOST_AT_ONCE, parsed
-from benchmarks.pytorch.attempts import AUTOTUNED, DTYPES, attempted, configurations, prepared
-from benchmarks.pytorch.models import case
+from benchmarks.pytorch.attempts import AUTOTUNED, attempted, configurations, prepared
 from benchmarks.pytorch.report import Key, Software, Timed, TorchAttempt, append
 
 READY = "ready"
@@ -36,10 +36,8 @@ def work(
     """
     try:
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-        torch.backends.cudnn.allow_tf32 = precision == "tf32"
+        set_precision(precision)
         torch.backends.cudnn.benchmark = True
-        inductor_config.freezing = True
         model, inputs = case(name, batch)
         with torch.no_grad():
             expected = model(*inputs)

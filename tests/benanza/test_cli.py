@@ -23,6 +23,7 @@ SLOW_TO_IMPORT = (
     "onnx",
     "onnxruntime",
     "prometheus_client",
+    "torch",
 )
 
 
@@ -34,6 +35,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "completion",
         "dead-letters",
         "explain",
+        "export",
         "history",
         "import",
         "inspect",

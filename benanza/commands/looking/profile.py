@@ -32,7 +32,7 @@ from benanza_schemas.layer import Precision
     "--framework",
     default="onnxruntime",
     metavar="NAME",
-    help="What runs the models: onnxruntime, or one that another package brings.",
+    help="What runs the models: onnxruntime, pytorch, or one that another package brings.",
     show_default=True,
 )
 @click.option(
@@ -84,6 +84,7 @@ def profile(
       benanza run zoo:squeezenet && benanza profile zoo:squeezenet
       benanza profile resnet50.onnx --trace resnet50.json
       benanza profile resnet50.onnx --all-configurations --format json
+      benanza export resnet50 -o resnet50.onnx && benanza profile resnet50.onnx --framework pytorch
     """
     from benanza.profiling.profile import ProfileRequest
     from benanza.profiling.profile import profile as run_profile

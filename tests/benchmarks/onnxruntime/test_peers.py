@@ -114,8 +114,8 @@ def test_a_model_of_the_zoo_at_another_batch_size_in_both_types() -> None:
 
 
 def test_in_half_a_model_of_the_zoo_has_no_float32_left() -> None:
-    proto, weights, _ = whole_model(zoo_path("squeezenet").read_bytes())
-    made = half(with_weights(proto, weights))
+    model = whole_model(zoo_path("squeezenet").read_bytes())
+    made = half(with_weights(model.proto, model.weights))
     kinds = {tensor.data_type for tensor in made.graph.initializer}
     kinds |= {v.type.tensor_type.elem_type for v in (*made.graph.input, *made.graph.output)}
     assert TensorProto.FLOAT not in kinds

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from benanza.pytorch.names import ALL
 from benchmarks.pytorch.arguments import export_path, parsed
 from benchmarks.pytorch.compare import not_run
-from benchmarks.pytorch.names import ALL
 from benchmarks.pytorch.report import Bounded, Timed, TorchAttempt, append
 
 MODELS = "--models=resnet50,timm:levit_192"

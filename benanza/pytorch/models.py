@@ -1,4 +1,4 @@
-"""Models with random weights and inputs, by name; `benchmarks.pytorch.names` has the names."""
+"""Models with random weights and inputs, by name; `benanza.pytorch.names` has the names."""
 
 import inspect
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from benchmarks.pytorch.configured import CONFIGURED, Input
-from benchmarks.pytorch.names import PLAIN, parsed
+from benanza.pytorch.configured import CONFIGURED, Input
+from benanza.pytorch.names import PLAIN, parsed
 
 SIDE = 224
 """Of the images for torchvision's models; timm's say theirs."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from benchmarks.pytorch.configured import CONFIGURED
+from benanza.pytorch.configured import CONFIGURED
 
 PLAIN = "torchvision"
 PACKAGES = (PLAIN, "timm", "transformers", "diffusers")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.pytorch.configured import CONFIGURED
-from benchmarks.pytorch.names import ALL, PACKAGES, SETS, Name, parsed, resolved
+from benanza.pytorch.configured import CONFIGURED
+from benanza.pytorch.names import ALL, PACKAGES, SETS, Name, parsed, resolved
 
 
 def test_a_plain_name_is_one_of_torchvisions() -> None:

@@ -1,0 +1,65 @@
+"""Which layers of a model the nodes of its FX graph compute."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from onnx import GraphProto
+
+from benanza_schemas.events import FrameworkCall
+
+
+class NodeTimes(NamedTuple):
+    """A node of an FX graph, its operator, such as `aten.conv2d`, and its times in microseconds,
+    as those of a `FrameworkCall`. A node that starts nothing on the device takes no time.
+    """
+
+    name: str
+    op: str
+    start_us: float
+    median_us: float
+    iqr_us: float
+
+
+def framework_calls(
+    nodes: Sequence[NodeTimes], model: GraphProto, origins: Sequence[str]
+) -> tuple[FrameworkCall, ...]:
+    """The nodes that take time or compute layers, as calls in the order of their starts.
+
+    `model` and `origins` are those of a `WholeModel`: the layers, and the FX node that each was
+    exported of. A layer whose FX node isn't there belongs to the node that computes one of its
+    readers, or else to one that computes what it reads.
+    """
+    owner = _owners([node.name for node in nodes], model, origins)
+    layers: list[list[int]] = [[] for _ in nodes]
+    for position in sorted(owner):
+        layers[owner[position]].append(position)
+    calls = [
+        FrameworkCall(
+            name=node.name,
+            op=node.op,
+            layers=tuple(computed),
+            start_us=node.start_us,
+            median_us=node.median_us,
+            iqr_us=node.iqr_us,
+        )
+        for node, computed in zip(nodes, layers, strict=True)
+        if computed or node.median_us
+    ]
+    return tuple(sorted(calls, key=lambda call: call.start_us))
+
+
+def _owners(names: Sequence[str], model: GraphProto, origins: Sequence[str]) -> dict[int, int]:
+    """The number of the FX node of each layer, by the layer's position."""
+    numbers = {name: number for number, name in enumerate(names)}
+    owner = {at: numbers[name] for at, name in enumerate(origins) if name in numbers}
+    writer = {value: at for at, node in enumerate(model.node) for value in node.output if value}
+    read = [[writer[v] for v in node.input if v in writer] for node in model.node]
+    for reader in reversed(range(len(read))):
+        for position in read[reader]:
+            if reader in owner and origins[position] not in numbers:
+                owner[position] = min(owner.get(position, owner[reader]), owner[reader])
+    for position, inputs in enumerate(read):
+        before = [owner[at] for at in inputs if at in owner]
+        if position not in owner and before:
+            owner[position] = max(before)
+    return owner

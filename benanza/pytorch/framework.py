@@ -1,0 +1,246 @@
+"""PyTorch as a framework: models that it knows by name, eager, compiled, and as CUDA graphs."""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import torch
+
+from benanza.profiling.framework import Configuration, Framework, Profile
+from benanza.profiling.whole_model import WholeModel
+from benanza.pytorch.calls import framework_calls
+from benanza.pytorch.export import program
+from benanza.pytorch.looking import looked_at
+from benanza.pytorch.metadata import MODEL
+from benanza.pytorch.models import case
+from benanza.pytorch.names import PACKAGES
+from benanza.pytorch.prepared import (
+    DTYPES,
+    MAPS_NDIM,
+    Prepared,
+    TorchConfiguration,
+    captured,
+    first_calls,
+    set_precision,
+)
+from benanza_analyzer.answers.kinds import InefficiencyKind
+from benanza_runner import nvidia
+from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.machine_load import machine_load
+from benanza_runner.measuring.busy import as_environment, busy_between
+from benanza_runner.measuring.sampling import Timing, collect
+from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.reasons import one_line
+from benanza_schemas.events import FrameworkCall, RunTimes, System, identified
+from benanza_schemas.layer import Precision
+
+LAYOUT = "memory_format"
+NHWC = "torch.channels_last"
+COMPILED = {"torch.compile": "inductor", "torch._inductor.config.freezing": "True"}
+CAPTURED = {"torch.cuda.graph": "True"}
+
+RULE = Rule(warm_up_us=200_000, least_us=1_000_000, cap_us=3_000_000)
+
+LEAST_EXECUTIONS = 5
+MOST_EXECUTIONS = 50
+MOST_NODES_TIMED = 20_000
+"""The profiler writes a few kilobytes for each node of each execution on a GPU."""
+
+REMEDIES: dict[InefficiencyKind, str] = {
+    "conversions and copies": "keep one memory format and one dtype: call .to(memory_format=..., "
+    "dtype=...) once on the model and on its inputs, and leave .contiguous() and .to() out of "
+    "forward",
+    "no call needed": "leave these layers out of forward: they compute nothing",
+    "more calls": "model = torch.compile(model)",
+}
+
+
+class PyTorchFramework(Framework):
+    """PyTorch on the GPU if there is one, else on the CPU with as many threads as there are
+    physical cores for this process, which is what layers are measured with.
+    """
+
+    def __init__(self) -> None:
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._threads = available_cores()
+        torch.set_num_threads(self._threads)
+
+    def system(self) -> System:
+        """The device, and the versions of PyTorch and of what it brings."""
+        gpu = nvidia.gpu() if self._device == "cuda" else nvidia.NO_GPU
+        return identified(
+            System(
+                system_id="0" * 32,
+                runtime="pytorch",
+                accelerator=gpu.name,
+                driver=gpu.driver,
+                cuda=(torch.version.cuda or "") if gpu.name else "",
+                cudnn=_cudnn_version() if gpu.name else "",
+                cublas="",
+                cpu=cpu_name(),
+                threads=self._threads,
+                libraries={"pytorch": str(torch.__version__), **_versions()},
+                method="",
+            )
+        )
+
+    def configurations(self) -> tuple[Configuration, ...]:
+        """Eager and compiled, each in both layouts of feature maps; on a GPU also captured.
+
+        What is compiled is captured there, too, as `torch.compile(mode="reduce-overhead")` does.
+        """
+        contiguous, channels_last = {LAYOUT: "torch.contiguous_format"}, {LAYOUT: NHWC}
+        on_gpu = self._device == "cuda"
+        compiled = COMPILED | CAPTURED if on_gpu else COMPILED
+        return (
+            Configuration("eager", contiguous),
+            Configuration("eager, channels last", channels_last),
+            *((Configuration("CUDA graph", contiguous | CAPTURED),) if on_gpu else ()),
+            Configuration("compiled", contiguous | compiled),
+            Configuration("compiled, channels last", channels_last | compiled),
+        )
+
+    def remedy(self, kind: InefficiencyKind, configuration: str) -> str:
+        """What to type; what is compiled or captured already has less to set."""
+        if kind == "slower call" and "channels last" not in configuration:
+            return (
+                "model = model.to(memory_format=torch.channels_last), likewise its inputs"
+                + "; torch.backends.cudnn.benchmark = True" * (self._device == "cuda")
+            )
+        if not configuration.startswith("eager"):
+            return REMEDIES.get(kind, "") if kind != "more calls" else ""
+        if kind == "between calls":
+            return (
+                'model = torch.compile(model, mode="reduce-overhead"), or capture it as a CUDA '
+                "graph: with torch.cuda.graph(graph): y = model(x)"
+                if self._device == "cuda"
+                else "model = torch.compile(model)"
+            )
+        return REMEDIES.get(kind, "")
+
+    def better(self, configuration: str) -> Configuration | None:
+        """What is compiled, in the same layout."""
+        if configuration.startswith("compiled"):
+            return None
+        wanted = "compiled, channels last" if "channels last" in configuration else "compiled"
+        return next(each for each in self.configurations() if each.name == wanted)
+
+    def profile(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> Profile:
+        """Times the PyTorch model that the file was exported of, with its inputs at this batch
+        size. Calls are those of eager configurations.
+
+        The nodes of the FX graph of which the file was made are run one by one.
+        """
+        refusal = self._refusal(model, precision, configuration)
+        if refusal:
+            return Profile(failure=refusal)
+        before = machine_load()
+        try:
+            set_precision(precision)
+            torch._dynamo.reset()
+            prepared = self._prepared(model, precision, configuration)
+            times = self._times(prepared, configuration)
+            if not _is_eager(configuration):
+                busy = busy_between(before, machine_load())
+                return Profile(times, environment=as_environment(busy, busy.by))
+            looked, calls = _calls(model, prepared, times.median_us)
+        except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
+            return Profile(failure=one_line(f"PyTorch: {type(error).__name__}: {error}"))
+        busy = busy_between(before, machine_load())
+        return Profile(times, looked, calls, as_environment(busy, busy.by))
+
+    def _refusal(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> str:
+        """Why the model can't be run so, empty if it can."""
+        if MODEL not in model.metadata:
+            return (
+                "it was not exported by `benanza export`, so PyTorch doesn't know it; "
+                "say: benanza export NAME -o FILE"
+            )
+        if self._device == "cpu" and precision != "fp32":
+            return f"PyTorch runs models at {precision} on a GPU only; say: --precision fp32"
+        maps = any(each.ndim == MAPS_NDIM for each in model.inputs.values())
+        if configuration.options[LAYOUT] == NHWC and not maps:
+            return "it has no inputs of four axes, so there is no layout to choose"
+        return ""
+
+    def _prepared(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> Prepared:
+        batch = next(iter(model.inputs.values())).shape[0]
+        module, inputs = _case(model.metadata[MODEL], batch)
+        way = TorchConfiguration(
+            nhwc=configuration.options[LAYOUT] == NHWC,
+            compiled=COMPILED.items() <= configuration.options.items(),
+        )
+        return Prepared(way, module, inputs, self._device, DTYPES[precision])
+
+    def _times(self, prepared: Prepared, configuration: Configuration) -> RunTimes:
+        first_calls(prepared.run, self._device)
+        run = prepared.run
+        if CAPTURED.items() <= configuration.options.items():
+            graph, _ = captured(prepared.run, 1)
+            run = graph.replay
+        found = collect(self._timed(run), RULE).calls_us
+        times = summary(sorted(found))
+        return RunTimes(times.median, times.iqr, found)
+
+    def _timed(self, run: Callable[[], Any]) -> Callable[[], Timing]:
+        """A run from its start until the device has its result."""
+        on_gpu = self._device == "cuda"
+
+        def call() -> Timing:
+            started = time.perf_counter_ns()
+            run()
+            if on_gpu:
+                torch.cuda.synchronize()
+            return Timing((time.perf_counter_ns() - started) / 1_000, disturbed=False)
+
+        return call
+
+
+@lru_cache(maxsize=1)
+def _case(name: str, batch: int) -> tuple[Any, tuple[Any, ...]]:
+    """A model with its inputs on the CPU, kept for the next configuration."""
+    return case(name, batch)
+
+
+def _is_eager(configuration: Configuration) -> bool:
+    return configuration.options.keys() <= {LAYOUT}
+
+
+def _calls(
+    model: WholeModel, prepared: Prepared, run_us: float
+) -> tuple[RunTimes, tuple[FrameworkCall, ...]]:
+    """The times of executions in which each node is timed, and the nodes.
+
+    The graph is exported of the model as it is prepared, since in another layout or precision a
+    model has other copies. All other nodes have the same names.
+    """
+    module = program(prepared.model, prepared.inputs).exported_program.module(check_guards=False)
+    wanted = int(RULE.least_us / run_us)
+    most = min(MOST_EXECUTIONS, MOST_NODES_TIMED // max(1, len(module.graph.nodes)))
+    executions = max(LEAST_EXECUTIONS, min(wanted, most))
+    looked = looked_at(module, prepared.inputs, executions)
+    return looked.times, framework_calls(looked.nodes, model.proto.graph, model.origins)
+
+
+def _cudnn_version() -> str:
+    """cuDNN 9 writes 9.19.0 as 91900."""
+    number = torch.backends.cudnn.version() or 0
+    return f"{number // 10_000}.{number % 10_000 // 100}.{number % 100}"
+
+
+def _versions() -> Mapping[str, str]:
+    found = {}
+    for package in ("torch", *PACKAGES):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,137 @@
+"""How long each node of an FX graph takes, within executions of the whole graph.
+
+The nodes run one by one. On the CPU each is timed by the clock. On a GPU its time is that of the
+kernels and copies that it starts there, which PyTorch's profiler records.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import torch
+from torch.profiler import ProfilerActivity, record_function
+
+from benanza.pytorch.calls import NodeTimes
+from benanza.pytorch.trace import EXECUTION, NODE, Span, executed_nodes
+from benanza_runner.measuring.stopping import summary
+from benanza_schemas.events import RunTimes
+
+WARM_UP_EXECUTIONS = 3
+
+
+class Looked(NamedTuple):
+    """The times of the executions in which each node was timed, and those of the nodes in order."""
+
+    times: RunTimes
+    nodes: tuple[NodeTimes, ...]
+
+
+class _Execution(NamedTuple):
+    """How long an execution took, and those of its nodes that took time, by name."""
+
+    us: float
+    nodes: Mapping[str, Span]
+
+
+def looked_at(module: Any, inputs: Sequence[Any], executions: int) -> Looked:
+    """Runs a `torch.fx.GraphModule` so many times, after a few that don't count.
+
+    Its parameters and inputs are on one device, which is where it is timed. Raises what PyTorch
+    does.
+    """
+    on_gpu = any(each.is_cuda for each in inputs)
+    runs = WARM_UP_EXECUTIONS + executions
+    with torch.no_grad():
+        found = (_on_gpu if on_gpu else _on_cpu)(module, inputs, runs)[WARM_UP_EXECUTIONS:]
+    samples = tuple(each.us for each in found)
+    times = summary(sorted(samples))
+    return Looked(
+        RunTimes(times.median, times.iqr, samples), tuple(_timed(module.graph.nodes, found))
+    )
+
+
+def _timed(nodes: Iterable[Any], executions: Sequence[_Execution]) -> Iterator[NodeTimes]:
+    """A node that takes no time is where the one before it ends."""
+    end_us = 0.0
+    for node in nodes:
+        if node.op != "call_function":
+            continue
+        spans = [each.nodes[node.name] for each in executions if node.name in each.nodes]
+        start_us, median_us, iqr_us = end_us, 0.0, 0.0
+        if spans:
+            start_us = summary(sorted(span.start_us for span in spans)).median
+            _, median_us, iqr_us = summary(sorted(span.us for span in spans))
+        yield NodeTimes(node.name, _operator(node.target), start_us, median_us, iqr_us)
+        end_us = start_us + median_us
+
+
+def _operator(target: Any) -> str:
+    """The name of an operator without that of its overload: `aten.add` of `aten.add.Tensor`."""
+    packet = getattr(target, "overloadpacket", None)
+    return str(packet) if packet is not None else str(getattr(target, "__name__", target))
+
+
+class _Interpreter(torch.fx.Interpreter):  # type: ignore[misc]
+    """Has each operator called by `run`, which is given the name of its node.
+
+    What isn't PyTorch's own is called directly: it takes a result out of several.
+    """
+
+    def __init__(self, module: Any, run: Callable[[str, Callable[[], Any]], Any]) -> None:
+        super().__init__(module)
+        self._called_by = run
+        self._name = ""
+
+    def run_node(self, n: Any) -> Any:
+        self._name = n.name
+        return super().run_node(n)
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if not isinstance(target, torch._ops.OperatorBase):
+            return target(*args, **kwargs)
+        return self._called_by(self._name, lambda: target(*args, **kwargs))
+
+
+def _on_cpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
+    nodes: dict[str, Span] = {}
+    started = 0
+
+    def timed(name: str, call: Callable[[], Any]) -> Any:
+        before = time.perf_counter_ns()
+        result = call()
+        after = time.perf_counter_ns()
+        nodes[name] = Span((before - started) / 1_000, (after - before) / 1_000)
+        return result
+
+    interpreter = _Interpreter(module, timed)
+    found = []
+    for _ in range(runs):
+        nodes = {}
+        started = time.perf_counter_ns()
+        interpreter.run(*inputs)
+        found.append(_Execution((time.perf_counter_ns() - started) / 1_000, nodes))
+    return found
+
+
+def _on_gpu(module: Any, inputs: Sequence[Any], runs: int) -> list[_Execution]:
+    def marked(name: str, call: Callable[[], Any]) -> Any:
+        with record_function(NODE + name):
+            return call()
+
+    interpreter = _Interpreter(module, marked)
+    times = []
+    activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as profiler:
+        for number in range(runs):
+            started = time.perf_counter_ns()
+            with record_function(f"{EXECUTION}{number}"):
+                interpreter.run(*inputs)
+                torch.cuda.synchronize()
+            times.append((time.perf_counter_ns() - started) / 1_000)
+    with TemporaryDirectory(prefix="benanza-profile-") as folder:
+        path = Path(folder) / "trace.json"
+        profiler.export_chrome_trace(str(path))
+        nodes = executed_nodes(path.read_bytes())
+    return [_Execution(*each) for each in zip(times, nodes, strict=True)]

@@ -1,0 +1,136 @@
+"""Whole models as PyTorch runs them in one of several ways: eager or compiled, in one layout, and
+as CUDA graphs.
+"""
+
+import copy
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import torch
+from torch._inductor import config as inductor_config
+from torch._inductor.compile_fx import compile_fx
+
+from benanza_schemas.layer import Precision
+
+DTYPES: dict[Precision, Any] = {
+    "fp32": torch.float32,
+    "tf32": torch.float32,
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+}
+
+FIRST_CALLS = 3
+"""In these calls, PyTorch searches for algorithms."""
+
+MAPS_NDIM = 4
+"""Inputs of so many axes are feature maps, whose layout can be chosen."""
+
+
+def set_precision(precision: Precision) -> None:
+    """Lets float32 be multiplied as TF32 on a GPU, or forbids it, for this whole process."""
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+
+
+class TorchConfiguration(NamedTuple):
+    """A way of running a model. `compiled` is by `torch.compile` with the weights frozen."""
+
+    nhwc: bool
+    compiled: bool
+    max_autotune: bool = False
+
+    def title(self) -> str:
+        """For people: `compiled, NHWC`."""
+        way = "compiled" if self.compiled else "eager"
+        return f"{way}{', max-autotune' * self.max_autotune}, {'NHWC' if self.nhwc else 'NCHW'}"
+
+    def options(self) -> dict[str, Any]:
+        """Options of the compiler beyond its defaults: it keeps the layout of feature maps."""
+        options: dict[str, Any] = {"layout_optimization": self.nhwc}
+        if self.max_autotune:
+            options |= torch._inductor.list_mode_options("max-autotune-no-cudagraphs")
+        return options
+
+
+class NotYetError(Exception):
+    """Something compiled was to run, and may not yet."""
+
+
+class Prepared:
+    """A model as one configuration runs it, on the device. Raises what PyTorch does.
+
+    The first call of what is compiled compiles it. `compile` does that and stops before
+    anything of it runs.
+    """
+
+    def __init__(
+        self,
+        configuration: TorchConfiguration,
+        model: Any,
+        inputs: Sequence[Any],
+        device: str,
+        dtype: Any,
+    ) -> None:
+        layout = torch.channels_last if configuration.nhwc else torch.contiguous_format
+        self._configuration = configuration
+        self.model = copy.deepcopy(model).to(device, dtype, memory_format=layout)
+        self.inputs = [
+            each.to(
+                device,
+                dtype if each.is_floating_point() else each.dtype,
+                memory_format=layout if each.ndim == MAPS_NDIM else torch.preserve_format,
+            )
+            for each in inputs
+        ]
+        self._may_run = True
+        if configuration.compiled:
+            inductor_config.freezing = True  # for this process: it has to hold at the first call
+            self.model = torch.compile(self.model, backend=self._backend, dynamic=False)
+
+    def compile(self) -> None:
+        """Compiles the model if the configuration says so."""
+        if self._configuration.compiled:
+            self._may_run = False
+            with suppress(NotYetError):
+                self.run()
+            self._may_run = True
+
+    def run(self) -> Any:
+        """Runs the model once. The result may not be computed yet when this returns."""
+        with torch.no_grad():
+            return self.model(*self.inputs)
+
+    def _backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
+        compiled = compile_fx(graph, inputs, config_patches=self._configuration.options())
+
+        def run(*arguments: Any) -> Any:
+            if not self._may_run:
+                raise NotYetError
+            return compiled(*arguments)
+
+        return run
+
+
+def captured(run: Callable[[], Any], calls: int) -> tuple[Any, Any]:
+    """One CUDA graph of so many calls, and the tensor in which the last one leaves its result."""
+    graph = torch.cuda.CUDAGraph(keep_graph=True)
+    with torch.cuda.graph(graph):
+        for _ in range(calls):
+            result = run()
+    return graph, result
+
+
+def first_calls(run: Callable[[], Any], device: str) -> None:
+    """The calls that come before those that are timed or captured. On a GPU they are on a stream of
+    their own, as captured calls are.
+    """
+    if device == "cpu":
+        run()
+        return
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(FIRST_CALLS):
+            run()
+    torch.cuda.synchronize()

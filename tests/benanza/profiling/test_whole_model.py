@@ -1,0 +1,32 @@
+"""What a whole model says of the file that it was made of."""
+
+from benanza.profiling.whole_model import whole_model
+from benanza.pytorch.metadata import MODEL, NODE
+from tests.ingest.onnx_text import content, proto
+
+TEXT = """
+g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {
+    folded = Neg(w)
+    dead = Relu(x)
+    a = Add(x, folded)
+    y = Relu(a)
+}
+"""
+
+
+def test_layers_have_the_origins_of_their_nodes() -> None:
+    model = proto(TEXT)
+    model.metadata_props.add(key=MODEL, value="resnet50")
+    for node, origin in zip(model.graph.node, ("neg", "relu", "add", ""), strict=True):
+        if origin:
+            node.metadata_props.add(key=NODE, value=origin)
+    found = whole_model(model.SerializeToString())
+    assert [node.op_type for node in found.proto.graph.node] == ["Add", "Relu"]
+    assert found.origins == ("add", "")
+    assert found.metadata == {MODEL: "resnet50"}
+
+
+def test_other_files_have_none() -> None:
+    found = whole_model(content(TEXT))
+    assert found.origins == ("", "")
+    assert found.metadata == {}

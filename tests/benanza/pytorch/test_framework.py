@@ -1,0 +1,162 @@
+"""PyTorch as a framework."""
+
+from math import fsum
+
+import numpy as np
+import pytest
+
+from benanza.profiling.framework import Framework, Profile, framework_named
+from benanza.profiling.whole_model import WholeModel
+from benanza_ingest.extract import extract
+from benanza_runner import nvidia
+from benanza_runner.cpu import available_cores, cpu_name
+from benanza_schemas.events import device
+from tests.benanza.profiling.framework_contract import FrameworkContract, small_model
+from tests.benanza.pytorch.tiny import exported, need_pytorch, tiny_model
+
+need_pytorch()
+
+from benanza.pytorch.framework import PyTorchFramework  # noqa: E402
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def pytorch() -> PyTorchFramework:
+    return PyTorchFramework()
+
+
+@pytest.fixture(scope="module")
+def tiny() -> WholeModel:
+    return tiny_model()
+
+
+@pytest.fixture(scope="module")
+def eager(pytorch: PyTorchFramework, tiny: WholeModel) -> Profile:
+    """The profile of the tiny model with the first configuration."""
+    return pytorch.profile(tiny, "fp32", pytorch.configurations()[0])
+
+
+def profiled(
+    pytorch: PyTorchFramework, model: WholeModel, name: str, precision: str = "fp32"
+) -> Profile:
+    (configuration,) = (each for each in pytorch.configurations() if each.name == name)
+    return pytorch.profile(model, precision, configuration)  # type: ignore[arg-type]
+
+
+class TestPyTorch(FrameworkContract):
+    @pytest.fixture
+    def framework(self) -> Framework:
+        return framework_named("pytorch")
+
+    @pytest.fixture
+    def model(self, tiny: WholeModel) -> WholeModel:
+        return tiny
+
+    @pytest.fixture
+    def views(self) -> set[int]:
+        layers = extract(exported()).layers
+        return {at for at, layer in enumerate(layers) if layer.kind == "view"}
+
+    @pytest.fixture
+    def broken(self) -> WholeModel:
+        """PyTorch doesn't know it."""
+        return small_model()
+
+    @pytest.fixture
+    def profile(self, eager: Profile) -> Profile:
+        return eager
+
+
+def test_its_device_is_that_of_the_runtime_that_measures_layers(pytorch: PyTorchFramework) -> None:
+    cpu = f"{cpu_name()}, threads: {available_cores()}"
+    assert device(pytorch.system()) == (nvidia.gpu().name or cpu)
+
+
+def test_each_layer_is_in_the_call_of_the_node_that_it_was_exported_of(
+    eager: Profile, tiny: WholeModel
+) -> None:
+    for call in eager.calls:
+        assert {tiny.origins[at] for at in call.layers} <= {call.name}
+    positions = [at for call in eager.calls for at in call.layers]
+    assert sorted(positions) == list(range(len(tiny.origins)))
+
+
+def test_the_calls_are_within_the_run_that_was_looked_at(eager: Profile) -> None:
+    assert eager.times_looked_at is not None
+    assert fsum(call.median_us for call in eager.calls) <= 1.05 * eager.times_looked_at.median_us
+    assert {"aten.conv2d", "aten.relu", "aten.max_pool2d"} <= {call.op for call in eager.calls}
+
+
+@pytest.mark.timeout(600)  # It compiles C++.
+def test_every_configuration_has_times(pytorch: PyTorchFramework, tiny: WholeModel) -> None:
+    for configuration in pytorch.configurations():
+        found = pytorch.profile(tiny, "fp32", configuration)
+        assert found.failure == "", configuration.name
+        assert found.times is not None
+        assert bool(found.calls) == configuration.name.startswith("eager")
+
+
+def test_a_model_that_was_not_exported_by_us_is_refused(pytorch: PyTorchFramework) -> None:
+    found = profiled(pytorch, small_model(), "eager")
+    assert "was not exported by `benanza export`" in found.failure
+
+
+def test_without_feature_maps_there_is_no_layout_to_choose(
+    pytorch: PyTorchFramework, tiny: WholeModel
+) -> None:
+    text = tiny._replace(inputs={"input_ids": np.ones((1, 8), np.int64)})
+    found = profiled(pytorch, text, "eager, channels last")
+    assert "no inputs of four axes" in found.failure
+
+
+def test_what_pytorch_raises_is_a_failure(pytorch: PyTorchFramework, tiny: WholeModel) -> None:
+    unknown = tiny._replace(metadata={"benanza.pytorch.model": "timm:nothing_of_the_kind"})
+    found = profiled(pytorch, unknown, "eager")
+    assert "nothing_of_the_kind" in found.failure
+    assert "\n" not in found.failure
+
+
+@pytest.mark.skipif(bool(nvidia.gpu().name), reason="a GPU has them all")
+def test_a_processor_has_fp32_only(pytorch: PyTorchFramework, tiny: WholeModel) -> None:
+    assert "--precision fp32" in profiled(pytorch, tiny, "eager", "fp16").failure
+
+
+def test_each_eager_configuration_has_a_compiled_one_that_is_better(
+    pytorch: PyTorchFramework,
+) -> None:
+    better = {each.name: pytorch.better(each.name) for each in pytorch.configurations()}
+    names = {name: found.name if found else None for name, found in better.items()}
+    names.pop("CUDA graph", None)
+    assert names == {
+        "eager": "compiled",
+        "eager, channels last": "compiled, channels last",
+        "compiled": None,
+        "compiled, channels last": None,
+    }
+
+
+def test_what_to_type_against_lost_time(pytorch: PyTorchFramework) -> None:
+    assert "torch.compile(model" in pytorch.remedy("between calls", "eager")
+    assert pytorch.remedy("more calls", "eager") == "model = torch.compile(model)"
+    assert "channels_last" in pytorch.remedy("slower call", "eager")
+    assert pytorch.remedy("slower call", "eager, channels last") == ""
+    assert pytorch.remedy("more calls", "compiled") == ""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "tf32", "fp16", "bf16"])
+@pytest.mark.skipif(not nvidia.gpu().name, reason="needs an NVIDIA GPU")
+def test_each_precision_on_a_gpu(
+    pytorch: PyTorchFramework, tiny: WholeModel, precision: str
+) -> None:
+    for name in ("eager", "eager, channels last", "CUDA graph"):
+        found = profiled(pytorch, tiny, name, precision)
+        assert found.failure == ""
+        assert found.times is not None
+        positions = [at for call in found.calls for at in call.layers]
+        wanted = list(range(len(tiny.origins))) if name.startswith("eager") else []
+        assert sorted(positions) == wanted
+        if found.times_looked_at is not None:
+            total_us = fsum(call.median_us for call in found.calls)
+            assert 0 < total_us <= found.times_looked_at.median_us

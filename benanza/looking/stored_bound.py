@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from benanza.results.profiles import ModelProfile
 from benanza_analyzer.answers.calls import Cover
-from benanza_analyzer.answers.policies import FASTEST, Policy
-from benanza_analyzer.core import Analyzer, AnalyzerEvent
+from benanza_analyzer.answers.policies import FASTEST, HEURISTIC, POLICIES, Policy
+from benanza_analyzer.answers.under_policy import under
+from benanza_analyzer.core import Covered
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import (
@@ -44,19 +45,26 @@ class StoredBound(NamedTuple):
 
     def cover(self, policy: Policy = FASTEST, *, fusion: bool) -> Cover:
         """The calls of the bound, with groups or without, of what the policy takes."""
-        analyzer = Analyzer()
-        taken = map(policy.of, self.measurements)
-        events: list[AnalyzerEvent] = [self.model, self.system, *taken]
-        for event in events:
-            analyzer.restore(event)
         bound = self.bound
-        return analyzer.cover(
+        return under(policy, self.model, self.system, self.measurements).cover(
             bound.model_id, bound.system_id, bound.precision, bound.accounting, fusion=fusion
+        )
+
+    def covered(self, policy: Policy) -> Covered:
+        """The calls under the accounting `full`, of what the policy takes."""
+        bound = self.bound
+        return under(policy, self.model, self.system, self.measurements).covered(
+            bound.model_id, bound.system_id, bound.precision, fusion=policy.fusion
         )
 
     def asked_heuristics(self) -> bool:
         """Whether a library's heuristic chose any of the variants."""
         return any(each.chosen_by_heuristic for of in self.measurements for each in of.variants)
+
+    def other_policies(self) -> list[Policy]:
+        """What the bound may be compared with: heuristics' choices only where some were asked."""
+        asked = self.asked_heuristics()
+        return [each for each in POLICIES if each != FASTEST and (each != HEURISTIC or asked)]
 
     def is_beside(self, profile: ModelProfile) -> bool:
         """Whether it is a run of the same model on the same device and at the same precision."""
@@ -64,11 +72,11 @@ class StoredBound(NamedTuple):
         same = bound.model_id, bound.precision, device(self.system.system)
         return (profile.model_id, profile.precision, profile.device) == same
 
-    def by_layer(self) -> dict[str, list[LayerMeasured]]:
-        """The measurements of each layer and group, by fingerprint."""
+    def by_layer(self, policy: Policy = FASTEST) -> dict[str, list[LayerMeasured]]:
+        """What the policy takes of the measurements of each layer and group, by fingerprint."""
         found: dict[str, list[LayerMeasured]] = defaultdict(list)
         for each in self.measurements:
-            found[each.fingerprint].append(each)
+            found[each.fingerprint].append(policy.of(each))
         return found
 
     def ceilings(self) -> dict[CeilingName, float]:

@@ -10,7 +10,7 @@ from benanza.request import BoundPolicy
 from benanza.results.what_ifs import ModelWhatIfs, WhatIf, WhatIfLayers, WhatIfs
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.differences import Difference, differences
-from benanza_analyzer.answers.policies import FASTEST, HEURISTIC, POLICIES
+from benanza_analyzer.answers.policies import FASTEST
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.events import ModelIngested
@@ -54,10 +54,9 @@ def what_ifs_of(stored: StoredBound, others: Sequence[StoredBound]) -> ModelWhat
 def _covers(
     stored: StoredBound, others: Sequence[StoredBound]
 ) -> Iterator[tuple[str, Precision, Cover]]:
-    for policy in POLICIES:
-        if policy != FASTEST and (policy != HEURISTIC or stored.asked_heuristics()):
-            cover = stored.cover(policy, fusion=policy.fusion)
-            yield policy.name, stored.bound.precision, cover
+    for policy in stored.other_policies():
+        cover = stored.cover(policy, fusion=policy.fusion)
+        yield policy.name, stored.bound.precision, cover
     of = stored.bound
     for other in others:
         at = other.bound

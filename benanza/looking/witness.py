@@ -1,10 +1,12 @@
-"""`benanza witness`: runs models as their bounds say. What isn't measured yet is measured first."""
+"""`benanza witness`: runs models as their bounds say, and as they would say under other policies.
+What isn't measured yet is measured first.
+"""
 
-from collections import defaultdict
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from benanza.installation.embedded import fill, opened_log
 from benanza.looking.bound_program import program_of
+from benanza.looking.stored_bound import StoredBound
 from benanza.publishing.asked_models import asked_models
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza.request import RunRequest
@@ -12,13 +14,13 @@ from benanza.results.bounds import FailedModel
 from benanza.results.witness import ModelWitness, Witnesses
 from benanza.running.pipeline import run
 from benanza.running.progress import RunProgress
-from benanza_analyzer.core import Analyzer
-from benanza_analyzer.models.model_check import InvalidModelError
+from benanza_analyzer.answers.calls import Cover
+from benanza_analyzer.answers.policies import FASTEST, Policy
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clickhouse.stored_events import stored_bound_id
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import Limits, limits_of
@@ -26,21 +28,14 @@ from benanza_ingest.reading.source import Fetch
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.runtime import Runtime, Testimony
 from benanza_runner.runtimes import open_runtime
-from benanza_schemas.codec import DecodeError, decode
-from benanza_schemas.events import (
-    BoundUpdated,
-    LayerMeasured,
-    ModelIngested,
-    ModelWitnessed,
-    SystemMeasured,
-    event_id,
-)
-from benanza_schemas.layer import Precision
-from benanza_schemas.topics import BOUNDS, GRAPHS, RESULTS
+from benanza_schemas.events import ModelWitnessed, event_id
 
 
-def witness(request: RunRequest, settings: Settings, progress: RunProgress) -> Witnesses:
-    """Runs each model as its bound says, with fusion and under the accounting `full`.
+def witness(
+    request: RunRequest, settings: Settings, progress: RunProgress, *, what_ifs: bool = False
+) -> Witnesses:
+    """Runs each model as its bound says, with fusion and under the accounting `full`; with
+    `what_ifs` also as it would say under each other policy that makes a difference.
 
     A model that can't be run is among the results, with its `failure`; one without a bound is among
     the `errors`. Raises `BenanzaError` as `run` does, and where there is no GPU.
@@ -53,54 +48,24 @@ def witness(request: RunRequest, settings: Settings, progress: RunProgress) -> W
     limits = limits_of(settings)
     contents = _contents(request, limits, found.errors, fetch)
     witnesses = []
-    with open_runtime(request.runtime, settings) as runtime, opened_log(settings) as log:
-        known = _Known.of(log)
+    with (
+        open_runtime(request.runtime, settings) as runtime,
+        opened_log(settings) as log,
+        Store.open(settings.clickhouse) as store,
+    ):
         progress.stage("running models", len(found.bounds))
         for bound in found.bounds:
-            testimony = _testimony(bound, contents[bound.model_id], known, runtime, limits)
-            log.append([as_message(_event(bound, testimony, known))])
-            witnesses.append(_result(bound, testimony))
+            stored = StoredBound.of(store, bound)
+            content = contents[bound.model_id]
+            of = stored_bound_id(store, bound.model_id, bound.system_id, bound.precision)
+            for policy, cover in _covers(stored, what_ifs=what_ifs):
+                testimony = _testimony(stored, content, policy, cover, runtime, limits)
+                result = _result(bound, policy, cover, testimony)
+                log.append([as_message(_event(result, testimony, of))])
+                witnesses.append(result)
             progress.advance()
-        with Store.open(settings.clickhouse) as store:
-            fill(store, log)
+        fill(store, log)
     return Witnesses(witnesses=tuple(witnesses), errors=found.errors)
-
-
-class _Known(NamedTuple):
-    """What the log holds: bounds by model, system and precision; measurements by system and
-    precision, and then by layer.
-    """
-
-    analyzer: Analyzer
-    models: dict[str, ModelIngested]
-    measured: dict[tuple[str, Precision], dict[str, list[LayerMeasured]]]
-    bounds: dict[tuple[str, str, Precision], BoundUpdated]
-
-    @classmethod
-    def of(cls, log: EventLog) -> "_Known":
-        known = cls(Analyzer(), {}, defaultdict(lambda: defaultdict(list)), {})
-        for topic in (GRAPHS, RESULTS, BOUNDS):
-            for record in log.records(topic):
-                try:
-                    known.take(decode(record.value))
-                except (DecodeError, InvalidModelError):
-                    continue  # It is among the dead letters.
-        return known
-
-    def take(self, event: object) -> None:
-        match event:
-            case ModelIngested():
-                self.analyzer.restore(event)
-                self.models[event.model_id] = event
-            case SystemMeasured():
-                self.analyzer.restore(event)
-            case LayerMeasured():
-                self.analyzer.restore(event)
-                of_system = self.measured[event.system.system_id, event.precision]
-                of_system[event.fingerprint].append(event)
-            case BoundUpdated():
-                if event.accounting == "full" and event.fusion:
-                    self.bounds[event.model_id, event.system_id, event.precision] = event
 
 
 def _contents(
@@ -116,31 +81,44 @@ def _contents(
     }
 
 
+def _covers(stored: StoredBound, *, what_ifs: bool) -> Iterator[tuple[Policy, Cover]]:
+    """The bound's own cover, and those under other policies that differ from all before."""
+    known = []
+    for policy in (FASTEST, *(stored.other_policies() if what_ifs else ())):
+        cover = stored.cover(policy, fusion=policy.fusion)
+        if cover not in known:
+            known.append(cover)
+            yield policy, cover
+
+
 def _testimony(
-    bound: ModelBound, content: bytes, known: _Known, runtime: Runtime, limits: Limits
+    stored: StoredBound,
+    content: bytes,
+    policy: Policy,
+    cover: Cover,
+    runtime: Runtime,
+    limits: Limits,
 ) -> Testimony:
-    lacking = len(bound.coverage.missing)
-    if lacking:
+    if cover.lacking:
+        which = "its bound" if policy == FASTEST else f"its bound with {policy.name}"
         return Testimony(
-            failure=f"its bound lacks {lacking} layers, so it can't be run as a whole; `benanza "
-            "bounds` says why they are missing"
+            failure=f"{which} lacks {cover.lacking} layers, so it can't be run as a whole; "
+            f"`benanza {'bounds` says why they are missing' if policy == FASTEST else 'what-if`'}"
         )
-    covered = known.analyzer.covered(bound.model_id, bound.system_id, bound.precision)
-    measured = known.measured[bound.system_id, bound.precision]
-    program = program_of(known.models[bound.model_id], content, covered, measured, limits)
-    return runtime.witness(program, bound.precision)
+    covered, measured = stored.covered(policy), stored.by_layer(policy)
+    program = program_of(stored.model, content, covered, measured, limits)
+    return runtime.witness(program, stored.bound.precision)
 
 
-def _event(bound: ModelBound, testimony: Testimony, known: _Known) -> ModelWitnessed:
+def _event(result: ModelWitness, testimony: Testimony, bound_id: str) -> ModelWitnessed:
     time = now()
-    of = known.bounds[bound.model_id, bound.system_id, bound.precision].event_id
     return ModelWitnessed(
-        event_id=event_id("ModelWitnessed", of, time.isoformat()),
-        model_id=bound.model_id,
-        system_id=bound.system_id,
-        bound_id=of,
-        precision=bound.precision,
-        batch=bound.batch,
+        event_id=event_id("ModelWitnessed", bound_id, result.policy, time.isoformat()),
+        model_id=result.model_id,
+        system_id=result.system_id,
+        bound_id=bound_id,
+        precision=result.precision,
+        batch=result.batch,
         witnessed_at=time,
         sequential=testimony.sequential,
         read_ahead=testimony.read_ahead,
@@ -151,11 +129,14 @@ def _event(bound: ModelBound, testimony: Testimony, known: _Known) -> ModelWitne
         allowed_error=testimony.allowed_error,
         unchecked=testimony.unchecked,
         failure=testimony.failure,
+        policy=result.policy,
+        predicted_us=result.predicted_us,
     )
 
 
-def _result(bound: ModelBound, testimony: Testimony) -> ModelWitness:
+def _result(bound: ModelBound, policy: Policy, cover: Cover, testimony: Testimony) -> ModelWitness:
     sequential, ahead, parallel = testimony.sequential, testimony.read_ahead, testimony.parallel
+    is_what_if = policy != FASTEST
     return ModelWitness(
         model=bound.model,
         model_id=bound.model_id,
@@ -164,6 +145,8 @@ def _result(bound: ModelBound, testimony: Testimony) -> ModelWitness:
         system_id=bound.system_id,
         runtime=bound.runtime,
         precision=bound.precision,
+        policy=policy.name if is_what_if else "",
+        predicted_us=cover.sequential_us if is_what_if and not cover.lacking else None,
         sequential_bound_us=bound.sequential_us,
         parallel_bound_us=bound.parallel_us,
         attainable_us=bound.attainable_us,

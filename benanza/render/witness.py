@@ -1,4 +1,4 @@
-"""Models that were run as their bounds say, for people."""
+"""Models that were run as their bounds say, or would say under other policies, for people."""
 
 from collections.abc import Sequence
 
@@ -13,17 +13,24 @@ from benanza.results.witness import ModelWitness, Witnesses
 
 
 def print_witnesses(console: Console, found: Witnesses) -> None:
-    """Prints a table for each system and precision, and why models could not be run."""
+    """Prints a table for each system and precision, one of the runs under other policies, and why
+    models could not be run.
+    """
     tables: dict[tuple[str, str], list[ModelWitness]] = {}
     for witness in found.witnesses:
         tables.setdefault((witness.system_id, witness.precision), []).append(witness)
     systems = SystemNames(found.witnesses)
     for rows in tables.values():
-        console.print(_table(rows, plain=not console.is_terminal))
+        as_bound = [each for each in rows if not each.policy]
+        what_ifs = [each for each in rows if each.policy]
+        console.print(_table(as_bound, plain=not console.is_terminal))
+        if what_ifs:
+            console.print(_what_ifs(what_ifs, as_bound, plain=not console.is_terminal))
         console.print(Text(printable(systems.measured_on(rows[0]))))
     for witness in found.witnesses:
         if reason := witness.failure or _doubt(witness):
-            about = f"{witness.model}, batch {witness.batch}, {witness.precision}"
+            policy = f", {witness.policy}" if witness.policy else ""
+            about = f"{witness.model}, batch {witness.batch}, {witness.precision}{policy}"
             console.print(Text(printable(f"{about}: {reason}")))
 
 
@@ -77,6 +84,48 @@ def _table(witnesses: Sequence[ModelWitness], *, plain: bool) -> Table:
         for witness in witnesses
     ]
     return table(columns, rows, plain=plain)
+
+
+def _what_ifs(
+    witnesses: Sequence[ModelWitness], as_bound: Sequence[ModelWitness], *, plain: bool
+) -> Table:
+    """What was predicted, as bounds and as differences of bounds, beside runs and differences of
+    runs.
+    """
+    base = {(each.model_id, each.batch): each for each in as_bound}
+    unit = time_unit(each.predicted_us for each in witnesses)
+    columns = (
+        Column("model", "left"),
+        Column("batch"),
+        Column("what if", "left"),
+        Column(f"predicted {unit.name}"),
+        Column(f"run {unit.name}"),
+        Column("run / predicted"),
+        Column(f"predicted more {unit.name}"),
+        Column(f"seen more {unit.name}"),
+        Column("calls"),
+    )
+    rows = []
+    for each in witnesses:
+        of = base[each.model_id, each.batch]
+        rows.append(
+            (
+                each.model,
+                str(each.batch),
+                each.policy,
+                unit.format(each.predicted_us),
+                unit.format(each.sequential_us),
+                _ratio(each.sequential_us, each.predicted_us),
+                unit.format(_more(each.predicted_us, of.sequential_bound_us)),
+                unit.format(_more(each.sequential_us, of.sequential_us)),
+                f"{each.calls:,}",
+            )
+        )
+    return table(columns, rows, plain=plain)
+
+
+def _more(time_us: float | None, than_us: float | None) -> float | None:
+    return None if time_us is None or than_us is None else time_us - than_us
 
 
 def _ratio(time_us: float | None, of_us: float | None) -> str:

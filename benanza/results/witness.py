@@ -1,4 +1,4 @@
-"""Models that were run as their bounds say."""
+"""Models that were run as their bounds say, or would say under other policies."""
 
 from benanza.results.bounds import FailedModel
 from benanza.results.result import Result
@@ -8,6 +8,8 @@ from benanza_schemas.layer import Precision
 class ModelWitness(Result, frozen=True, kw_only=True):
     """How long a model took when it ran as its bound says, beside the bound and the estimate.
 
+    If `policy` is not empty, it ran as the bound would say under this policy, `predicted_us`;
+    the bounds and the estimate are those of the fastest calls all the same.
     In `sequential_us` the calls run one after the other; in `read_ahead_us` likewise, with weights
     prefetched into the cache, or kept there, whichever was faster; in `parallel_us` on several
     streams. `layout_changes` of the `calls` are layout conversions. `failure` says why there are no
@@ -23,6 +25,8 @@ class ModelWitness(Result, frozen=True, kw_only=True):
     system_id: str
     runtime: str
     precision: Precision
+    policy: str
+    predicted_us: float | None
     sequential_bound_us: float | None
     parallel_bound_us: float | None
     attainable_us: float | None

@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
+from benanza_analyzer.answers.policies import FASTEST
 from benanza_ingest.reading.zoo import zoo_names
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.whole_model.prefetch import PERSISTING, PREFETCHING, PrefetchedRun
@@ -46,7 +47,8 @@ def main() -> None:
     found: list[dict[str, Any]] = []
     for precision in cast(list[Precision], asked.precision.split(",")):
         for model, content in recorded.models:
-            _, program = recorded.program(model, content, precision)
+            _, _, program = recorded.program(model, content, precision, FASTEST)
+            assert program is not None, "a recording lacks no layer of its models"
             prepared = runtime.prepared(program, precision, parallel=False)
             without_us = runtime.timed(prepared.run).median_us
             bound_us = recorded.bounds[model.model_id, precision].sequential_us

@@ -1,11 +1,13 @@
 """Witnesses: whole models run as their bounds say, against bound and attainable estimate:
 
     python -m benchmarks.gpu.witness RECORDING OUT.json --precision fp32,fp16 --batch 1
+    python -m benchmarks.gpu.witness RECORDING OUT.json --precision fp16 --what-ifs
 
 It runs on a machine with the GPU of the recording, and needs neither an event log nor a store. The
 bound's variants are timed once more, so that differences between the recording and now are seen. It
 writes after each model; models that the file holds already are not measured again. If everything
-takes longer in the process than when it started, another process takes its place.
+takes longer in the process than when it started, another process takes its place. With --what-ifs,
+models also run as their bounds would say under other policies: without fusion, in one layout.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain, product
 from pathlib import Path
 from statistics import median
 from typing import Any, cast
@@ -23,6 +26,8 @@ import cupy
 
 from benanza.importing.recording import read_recording
 from benanza.looking.bound_program import program_of
+from benanza_analyzer.answers.policies import FASTEST, POLICIES, Policy
+from benanza_analyzer.answers.under_policy import under
 from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
 from benanza_analyzer.core import Analyzer, Covered
 from benanza_ingest.core import ingest
@@ -44,6 +49,7 @@ from benanza_schemas.events import (
     ModelIngested,
     ModelProfiled,
     ModelPublished,
+    SystemMeasured,
     event_id,
 )
 from benanza_schemas.layer import Precision
@@ -61,6 +67,7 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(zoo_names()))
     parser.add_argument("--precision", default="fp32,fp16")
     parser.add_argument("--batch", default="1")
+    parser.add_argument("--what-ifs", action="store_true")
     asked = parser.parse_args()
     runtime = CudaRuntime()
     again = Again(runtime)
@@ -70,13 +77,14 @@ def main() -> None:
     if asked.out.exists():
         rows = json.loads(asked.out.read_text(encoding="utf-8"))
         found = [row for row in rows if not row["failure"]]
-    known = {(row["model"], row["batch"], row["precision"]) for row in found}
+    known = {(row["model"], row["batch"], row["precision"], row["policy"]) for row in found}
+    policies = POLICIES if asked.what_ifs else (FASTEST,)
     fresh = True
     for precision in cast(list[Precision], asked.precision.split(",")):
-        for model, content in recorded.models:
-            if (model.name, model.batch, precision) in known:
+        for (model, content), policy in product(recorded.models, policies):
+            if (model.name, model.batch, precision, policy.name) in known:
                 continue
-            row = witnessed(runtime, again, recorded, model, content, precision)
+            row = witnessed(runtime, again, recorded, model, content, precision, policy)
             if row["slowed"] and not fresh:
                 os.execv(sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]])
             fresh = False
@@ -95,7 +103,8 @@ class Recorded:
             (event, content) for name in names for event, content in _ingested(name, batch_sizes)
         ]
         self.bounds: dict[tuple[str, Precision], BoundUpdated] = {}
-        self._analyzer = Analyzer()
+        analyzer = Analyzer()
+        self._systems: dict[str, SystemMeasured] = {}
         self._measured: dict[Precision, dict[str, list[LayerMeasured]]] = defaultdict(
             lambda: defaultdict(list)
         )
@@ -107,18 +116,34 @@ class Recorded:
         for event in (*measurements, *(model for model, _ in self.models)):
             if isinstance(event, LayerMeasured):
                 self._measured[event.precision][event.fingerprint].append(event)
-            for bound in self._analyzer.handle(event, now):
+            if isinstance(event, SystemMeasured):
+                self._systems[event.system.system_id] = event
+            for bound in analyzer.handle(event, now):
                 if bound.accounting == "full" and bound.fusion:
                     self.bounds[bound.model_id, bound.precision] = bound
 
     def program(
-        self, model: ModelIngested, content: bytes, precision: Precision
-    ) -> tuple[Covered, Program]:
-        """What the bound adds up, and the same as a program."""
+        self, model: ModelIngested, content: bytes, precision: Precision, policy: Policy
+    ) -> tuple[float, Covered, Program | None]:
+        """The sequential bound under a policy, what it adds up, and the same as a program; none if
+        it lacks layers.
+        """
         bound = self.bounds[model.model_id, precision]
-        covered = self._analyzer.covered(model.model_id, bound.system_id, precision)
-        measured = self._measured[precision]
-        return covered, program_of(model, content, covered, measured, Limits())
+        layers = {each.fingerprint for each in model.summaries}
+        groups = {each.fingerprint for each in model.groups}
+        measured = {
+            fingerprint: [policy.of(event) for event in self._measured[precision][fingerprint]]
+            for fingerprint in layers | groups
+        }
+        events = chain.from_iterable(measured.values())
+        analyzer = under(policy, model, self._systems[bound.system_id], events)
+        key = model.model_id, bound.system_id, precision
+        cover = analyzer.cover(*key, "full", fusion=policy.fusion)
+        covered = analyzer.covered(*key, fusion=policy.fusion)
+        if cover.lacking:
+            return cover.sequential_us, covered, None
+        program = program_of(model, content, covered, measured, Limits())
+        return cover.sequential_us, covered, program
 
 
 def _ingested(name: str, batch_sizes: tuple[int, ...]) -> Iterator[tuple[ModelIngested, bytes]]:
@@ -141,22 +166,25 @@ def witnessed(
     model: ModelIngested,
     content: bytes,
     precision: Precision,
+    policy: Policy,
 ) -> dict[str, Any]:
-    """A row: the bound as recorded and timed again, the estimate, and the runs."""
+    """A row: the bound under the policy, as recorded and timed again, the estimate, and the runs.
+    The parallel bound and the estimate are those of the fastest calls.
+    """
     bound = recorded.bounds[model.model_id, precision]
-    covered, program = recorded.program(model, content, precision)
+    predicted_us, covered, program = recorded.program(model, content, precision, policy)
+    of = {"model": model.name, "batch": model.batch, "precision": precision, "policy": policy.name}
+    if program is None:
+        return of | {"failure": "layers have no time under this policy", "slowed": False}
     testimony = runtime.witness(program, precision)
     again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
     warm_us, interleaved_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
     share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
     bound_us, conversion_us = warm_us + covered.conversion_us, covered.interleaved_conversion_us
-    return {
-        "model": model.name,
-        "batch": model.batch,
-        "precision": precision,
+    return of | {
         "layout": bound.layout,
-        "bound_us": bound.sequential_us,
+        "bound_us": predicted_us,
         "parallel_bound_us": bound.parallel_us,
         "attainable_us": bound.attainable_us,
         "bound_again_us": bound_us,

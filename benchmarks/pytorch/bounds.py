@@ -168,7 +168,7 @@ def bounded(
     if not found:
         return _failure(model.name, precision, model.batch, "nothing of it was measured")
     (bound,) = found
-    blocks = analyzer.covered(model.model_id, bound.system_id, precision).blocks
+    blocks = analyzer.covered(model.model_id, bound.system_id, precision, fusion=True).blocks
     chosen = (
         fastest(of_layer[fingerprint], layout)
         for fingerprint, (_, layout) in zip(bound.cover, blocks, strict=True)

@@ -14,11 +14,12 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-SCHEMA_VERSION = 8
-"""Version 7 had no ModelProfiled. Version 6 didn't say whether a witness is right. Version 5 had no
-layout NCHWc. Version 4 had zero where a bound has no figure. Version 3 had no `after` either;
-version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no
-`layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed.
+SCHEMA_VERSION = 9
+"""Version 8 had no runs of what-ifs. Version 7 had no ModelProfiled. Version 6 didn't say whether a
+witness is right. Version 5 had no layout NCHWc. Version 4 had zero where a bound has no figure.
+Version 3 had no `after` either; version 2 had no `write_change_us`, `chosen_by_heuristic` and
+`read_ahead`; version 1 had no `layout_change_us`, `cache_bytes` and `layout`, and no
+ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -415,13 +416,16 @@ class RunTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelWitnessed(Event, frozen=True, kw_only=True):
-    """A model was run as its bound says. Topic `profiles`, key `model_id`.
+    """A model was run as its bound says, or as the bound would say under another policy. Topic
+    `profiles`, key `model_id`.
 
     `bound_id` is the id of the BoundUpdated, with fusion under the accounting `full`, whose cover
-    was run. `sequential` is the time as one CUDA graph on one stream; `read_ahead` the time with
-    weights prefetched into the cache, or kept there, whichever was faster; `parallel` the time on
-    several streams. `calls` counts all calls, `layout_changes` the layout conversions among them.
-    `failure` says why there are no times.
+    was run. If `policy` is not empty, it names the policy whose cover was run instead, such as
+    `without fusion`, and `predicted_us` is the sequential bound under it. `sequential` is the time
+    as one CUDA graph on one stream; `read_ahead` the time with weights prefetched into the cache,
+    or kept there, whichever was faster; `parallel` the time on several streams. `calls` counts all
+    calls, `layout_changes` the layout conversions among them. `failure` says why there are no
+    times.
 
     `error` is ‖result − reference‖ / ‖reference‖ of the worst output. The reference is computed in
     float32 from the same inputs and weights. Up to `allowed_error` the run is right. Both are
@@ -443,6 +447,8 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
     allowed_error: Ratio | None = None
     unchecked: Reason = ""
     failure: Reason = ""
+    policy: Name = ""
+    predicted_us: Microseconds | None = None
 
 
 class FrameworkCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

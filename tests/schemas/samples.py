@@ -236,6 +236,8 @@ EVENTS: tuple[AnyEvent, ...] = (
         error=0.001,
         allowed_error=0.02,
         failure="",
+        policy="without fusion",
+        predicted_us=11.0,
     ),
     ModelProfiled(
         event_id=some_id("c"),

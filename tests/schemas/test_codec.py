@@ -58,6 +58,7 @@ NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
     6: {},
     7: {"ModelWitnessed": {"error": None, "allowed_error": None}},
     8: {},
+    9: {"ModelWitnessed": {"policy": "", "predicted_us": None}},
 }
 NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     2: {"layout_change_us": None},
@@ -165,9 +166,9 @@ def test_a_bound_without_figures_is_written_as_null() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_todays_bytes_are_those_of_version_8(name: str) -> None:
+def test_todays_bytes_are_those_of_version_9(name: str) -> None:
     """If this fails, consumers of the version before can't read what is written now."""
-    assert SCHEMA_VERSION == 8
+    assert SCHEMA_VERSION == 9
     assert encode(BY_NAME[name]) == golden(name)
 
 
@@ -334,7 +335,7 @@ def test_an_unknown_kind_of_event_is_refused() -> None:
 def test_a_newer_schema_version_says_to_upgrade() -> None:
     """Before anything else: what else is new in the event can't be told."""
     newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
-    with pytest.raises(DecodeError, match=r"schema version 9 is newer than 8.*upgrade"):
+    with pytest.raises(DecodeError, match=r"schema version 10 is newer than 9.*upgrade"):
         decode(newer)
 
 

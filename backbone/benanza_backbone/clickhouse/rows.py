@@ -267,6 +267,8 @@ def _witness(event: ModelWitnessed) -> Row:
         "allowed_error": event.allowed_error,
         "unchecked": event.unchecked,
         "failure": event.failure,
+        "policy": event.policy,
+        "predicted_us": event.predicted_us,
     }
 
 

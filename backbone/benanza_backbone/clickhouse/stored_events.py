@@ -64,6 +64,14 @@ WHERE system_id = {system:String}
 ORDER BY measured_at, event_id, variant
 """
 
+_BOUND_ID = """
+SELECT event_id FROM bounds
+WHERE model_id = {model:String} AND system_id = {system:String} AND precision = {precision:String}
+  AND accounting = 'full' AND fusion
+ORDER BY computed_at DESC, event_id DESC
+LIMIT 1
+"""
+
 _PROFILES = """
 SELECT * FROM
 (
@@ -153,6 +161,17 @@ def _measured(rows: Sequence[dict[str, Any]], system: System) -> LayerMeasured:
         environment=first["environment"],
         failure="" if variants else first["failure"],
     )
+
+
+def stored_bound_id(store: Store, model_id: str, system_id: str, precision: Precision) -> str:
+    """The event of the newest bound of a model with groups under the accounting `full`. Raises as
+    `stored_model` does.
+    """
+    key = {"model": model_id, "system": system_id, "precision": precision}
+    row = next(iter(store.query(_BOUND_ID, key)), None)
+    if row is None:
+        raise LookupError(f"model {model_id} has no bound at {precision} on {system_id}")
+    return str(row["event_id"])
 
 
 def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:

@@ -26,6 +26,11 @@ from benanza_schemas.layer import Precision
 
 @click.command()
 @click.argument("models", type=Model(), nargs=-1, required=True, metavar="MODEL...")
+@click.option(
+    "--what-ifs",
+    is_flag=True,
+    help="Also runs each as its bound would say under the policies of `benanza what-if`.",
+)
 @batch_option
 @dim_option
 @precision_option
@@ -36,6 +41,7 @@ def witness(
     ctx: click.Context,
     *,
     models: tuple[str, ...],
+    what_ifs: bool,
     batch_sizes: tuple[int, ...],
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
@@ -49,10 +55,14 @@ def witness(
     what another wrote: one after the other as one CUDA graph, and on several streams. Needs an
     NVIDIA GPU.
 
+    With --what-ifs, models also run without fusion, in one layout, and so on: that shows how far
+    the predictions of `benanza what-if` can be trusted.
+
     \b
     Examples:
       benanza witness resnet50.onnx --precision fp16
       benanza witness zoo:squeezenet zoo:vgg19 --precision fp32,fp16 --format json
+      benanza witness resnet50.onnx --precision fp16 --what-ifs
     """
     from benanza.looking.witness import witness as run_witness
 
@@ -64,7 +74,7 @@ def witness(
         runtime="cuda",
     )
     with TerminalProgress(sys.stderr) as progress:
-        found = run_witness(request, settings_of(data), progress)
+        found = run_witness(request, settings_of(data), progress, what_ifs=what_ifs)
     if output == "json":
         print_json(found)
     elif found.witnesses:

@@ -135,13 +135,15 @@ class Analyzer:
             for model in models:
                 platform.published[model.model_id] = None
 
-    def covered(self, model_id: str, system_id: str, precision: Precision) -> Covered:
-        """The calls of the bound with fusion under the accounting `full`.
+    def covered(
+        self, model_id: str, system_id: str, precision: Precision, *, fusion: bool
+    ) -> Covered:
+        """The calls of a bound under the accounting `full`.
 
         Raises `KeyError` if there is no such model.
         """
         platform = self._platform(system_id, precision)
-        _, plan = self._plans("full", platform, self._models[model_id])
+        plan = self._plans("full", platform, self._models[model_id])[fusion]
         return Covered(
             plan.taken(),
             float(plan.conversion_us.sum()),

@@ -49,7 +49,7 @@ class Whole(FakeRuntime):
     def witness(self, program: Program, precision: Precision) -> Testimony:
         type(self).asked = program
         calls = [step.choice for step in program.steps if step.choice]
-        us = 1.1 * sum({"fast": 2.0, "only": 1.0}[call.algorithm] for call in calls)
+        us = 1.1 * sum({"slow": 3.0, "fast": 2.0, "only": 1.0}[call.algorithm] for call in calls)
         return Testimony(
             sequential=RunTimes(us, 0.5, (us, us)),
             read_ahead=RunTimes(us - 1.0, 0.25, (us - 1.0,)),
@@ -105,6 +105,34 @@ def test_a_model_is_run_as_its_bound_says(tmp_path: Path) -> None:
     assert {b["event_id"]: b["sequential_us"] for b in bounds}[row["bound_id"]] == (
         found["sequential_bound_us"]
     )
+
+
+@pytest.mark.usefixtures("runtime")
+def test_what_ifs_are_run_as_they_are_predicted(tmp_path: Path) -> None:
+    """Channels first, each of squeezenet's convolutions takes 3.0 instead of 2.0."""
+    command = ["witness", MODEL, "--what-ifs", "--data", str(tmp_path), "--format", "json"]
+    done = CliRunner().invoke(cli, command)
+    assert done.exit_code == 0, done.output
+    as_bound, *what_ifs = json.loads(done.stdout)["witnesses"]
+    assert (as_bound["policy"], as_bound["predicted_us"]) == ("", None)
+    found = {each["policy"]: each for each in what_ifs}
+    bound_us = as_bound["sequential_bound_us"]
+    assert found["channels first wherever possible"]["predicted_us"] == bound_us + 26
+    assert found["without fusion"]["predicted_us"] > bound_us
+    assert found["without fusion"]["calls"] > as_bound["calls"]
+    assert "channels last wherever possible" not in found, "it is the bound itself"
+    for each in what_ifs:
+        assert each["sequential_us"] == pytest.approx(1.1 * each["predicted_us"])
+        assert each["sequential_bound_us"] == bound_us
+    with Store.open(load(tmp_path).clickhouse) as store:
+        beside = store.query("SELECT run_us FROM witnesses_beside_bounds", {})
+        runs = store.query("SELECT * FROM what_if_runs ORDER BY policy", {})
+    assert [row["run_us"] for row in beside] == [as_bound["sequential_us"]]
+    assert [row["policy"] for row in runs] == sorted(found)
+    for row in runs:
+        run = found[row["policy"]]
+        assert (row["predicted_us"], row["run_us"]) == (run["predicted_us"], run["sequential_us"])
+        assert row["of_the_predicted"] == 1.1
 
 
 @pytest.mark.usefixtures("runtime")

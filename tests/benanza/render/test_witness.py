@@ -17,6 +17,8 @@ WITNESS = ModelWitness(
     system_id="b" * 32,
     runtime="cuda",
     precision="fp16",
+    policy="",
+    predicted_us=None,
     sequential_bound_us=200.0,
     parallel_bound_us=150.0,
     attainable_us=210.0,
@@ -80,3 +82,27 @@ def test_a_run_that_is_wrong_or_was_not_compared_says_so() -> None:
 def test_each_precision_has_a_table_of_its_own() -> None:
     shown = lines(WITNESS, but(precision="fp32"))
     assert sum(line.startswith("measured on") for line in shown) == 2
+
+
+def test_runs_under_other_policies_stand_beside_what_was_predicted() -> None:
+    unfused = but(policy="without fusion", predicted_us=300.0, sequential_us=350.0, calls=40)
+    found = lines(WITNESS, unfused)
+    titles, row = found[2:4]
+    columns = [title.strip() for title in titles.split("  ") if title.strip()]
+    cells = [cell.strip() for cell in row.split("  ") if cell.strip()]
+    shown = dict(zip(columns, cells, strict=True))
+    assert shown["what if"] == "without fusion"
+    assert shown["predicted µs"] == "300.0"
+    assert shown["run / predicted"] == "1.17"
+    assert shown["predicted more µs"] == "100.0"
+    assert shown["seen more µs"] == "110.0"
+    assert [line for line in found if line.startswith("alexnet")] == [found[1], row]
+
+
+def test_a_policy_that_lacks_layers_says_so() -> None:
+    lacking = but(
+        policy="libraries alone", predicted_us=None, sequential_us=None, failure="it lacks 2 layers"
+    )
+    assert (
+        lines(WITNESS, lacking)[-1] == "alexnet, batch 8, fp16, libraries alone: it lacks 2 layers"
+    )

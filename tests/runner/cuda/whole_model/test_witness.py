@@ -51,7 +51,7 @@ def measured_program(
             (result,) = runner.handle(job)
             measured[result.fingerprint].append(result)
             analyzer.handle(result, NOON)
-    covered = analyzer.covered(model.model_id, runtime.system().system_id, precision)
+    covered = analyzer.covered(model.model_id, runtime.system().system_id, precision, fusion=True)
     return program_of(model, content, covered, measured, Limits())
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
-from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledPart
+from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledKernel, ProfiledPart
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
 from benanza_backbone.clickhouse.bounds import ModelBound
@@ -99,6 +99,10 @@ def beside_bound(bounds: LowestBounds, name: str, event: ModelProfiled) -> Model
                 start_us=call.start_us,
                 us=call.median_us,
                 iqr_us=call.iqr_us,
+                kernels=tuple(
+                    ProfiledKernel(name=each.name, start_us=each.start_us, us=each.median_us)
+                    for each in call.kernels
+                ),
             )
             for call in event.calls
         ),

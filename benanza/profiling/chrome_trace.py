@@ -10,10 +10,13 @@ import msgspec
 
 from benanza.results.profiles import ModelProfile
 
+CALLS, KERNELS = 0, 1
+"""The rows of a run, which the format calls threads."""
+
 
 def chrome_trace(profiles: Sequence[ModelProfile]) -> bytes:
     """The runs as one file of JSON: each is a process, and each of its calls a slice with the
-    positions of its layers.
+    positions of its layers. Kernels are in a row of their own.
     """
     events = [event for number, each in enumerate(profiles) for event in _events(number, each)]
     return msgspec.json.encode({"traceEvents": events, "displayTimeUnit": "ms"})
@@ -22,21 +25,29 @@ def chrome_trace(profiles: Sequence[ModelProfile]) -> bytes:
 def _events(process: int, profile: ModelProfile) -> Iterator[dict[str, Any]]:
     run = f"{profile.framework} {profile.version}, {profile.configuration}"
     title = f"{profile.model}, batch {profile.batch}, {profile.precision}: {run}"
-    yield {"ph": "M", "pid": process, "tid": 0, "name": "process_name", "args": {"name": title}}
+    yield {"ph": "M", "pid": process, "tid": CALLS, "name": "process_name", "args": {"name": title}}
     if profile.looked_at_us is not None:
         yield _slice(process, profile.model, 0.0, profile.looked_at_us, {"run": run})
     for call in profile.calls:
         arguments = {"name": call.name, "layers": call.positions, "iqr_us": call.iqr_us}
         yield _slice(process, call.op, call.start_us, call.us, arguments)
+        for kernel in call.kernels:
+            of_call = {"call": call.name, "layers": call.positions}
+            yield _slice(process, kernel.name, kernel.start_us, kernel.us, of_call, KERNELS)
 
 
 def _slice(
-    process: int, name: str, start_us: float, us: float, arguments: dict[str, Any]
+    process: int,
+    name: str,
+    start_us: float,
+    us: float,
+    arguments: dict[str, Any],
+    row: int = CALLS,
 ) -> dict[str, Any]:
     return {
         "ph": "X",
         "pid": process,
-        "tid": 0,
+        "tid": row,
         "name": name,
         "ts": start_us,
         "dur": us,

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from onnx import GraphProto
 
-from benanza_schemas.events import FrameworkCall
+from benanza_schemas.events import FrameworkCall, FrameworkKernel
 
 
 class NodeTimes(NamedTuple):
-    """A node of an FX graph, its operator, such as `aten.conv2d`, and its times in microseconds,
-    as those of a `FrameworkCall`. A node that starts nothing on the device takes no time.
+    """A node of an FX graph, its operator, such as `aten.conv2d`, and its times in microseconds and
+    kernels, as those of a `FrameworkCall`. A node that starts nothing on the device takes no time.
     """
 
     name: str
@@ -18,6 +18,7 @@ class NodeTimes(NamedTuple):
     start_us: float
     median_us: float
     iqr_us: float
+    kernels: tuple[FrameworkKernel, ...] = ()
 
 
 def framework_calls(
@@ -41,6 +42,7 @@ def framework_calls(
             start_us=node.start_us,
             median_us=node.median_us,
             iqr_us=node.iqr_us,
+            kernels=node.kernels,
         )
         for node, computed in zip(nodes, layers, strict=True)
         if computed or node.median_us

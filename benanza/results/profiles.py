@@ -7,11 +7,19 @@ from benanza_backbone.document import Document
 from benanza_schemas.layer import Precision
 
 
+class ProfiledKernel(Document, frozen=True, kw_only=True):
+    """A kernel or a copy that a call started on a GPU, and when, as of a `ProfiledCall`."""
+
+    name: str
+    start_us: float
+    us: float
+
+
 class ProfiledCall(Document, frozen=True, kw_only=True):
     """A call that a framework made, and when: microseconds from the start of an execution.
 
     `name` and `op` are the framework's. `positions` are those of the layers that it computes; none,
-    if it only converts or copies.
+    if it only converts or copies. `kernels` are what it started on a GPU, if the framework says so.
     """
 
     name: str
@@ -20,6 +28,7 @@ class ProfiledCall(Document, frozen=True, kw_only=True):
     start_us: float
     us: float
     iqr_us: float
+    kernels: tuple[ProfiledKernel, ...]
 
 
 class ProfiledPart(Document, frozen=True, kw_only=True):

@@ -15,11 +15,11 @@ from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision,
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 SCHEMA_VERSION = 9
-"""Version 8 had no runs of what-ifs. Version 7 had no ModelProfiled. Version 6 didn't say whether a
-witness is right. Version 5 had no layout NCHWc. Version 4 had zero where a bound has no figure.
-Version 3 had no `after` either; version 2 had no `write_change_us`, `chosen_by_heuristic` and
-`read_ahead`; version 1 had no `layout_change_us`, `cache_bytes` and `layout`, and no
-ModelWitnessed.
+"""Version 8 had no runs of what-ifs, and no kernels of calls. Version 7 had no ModelProfiled.
+Version 6 didn't say whether a witness is right. Version 5 had no layout NCHWc. Version 4 had zero
+where a bound has no figure. Version 3 had no `after` either; version 2 had no `write_change_us`,
+`chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`, `cache_bytes` and
+`layout`, and no ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -451,13 +451,24 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
     predicted_us: Microseconds | None = None
 
 
+class FrameworkKernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kernel or a copy that a call starts on a GPU, by the driver's name, and when it runs: times
+    as those of a `FrameworkCall`.
+    """
+
+    name: Name
+    start_us: Microseconds
+    median_us: Microseconds
+
+
 class FrameworkCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A call that a framework makes when it runs a model.
 
     `name` and `op` are the framework's own. `layers` are the positions of the model's layers that
     the call computes; none, if it only converts or copies what others compute. `start_us` is the
     time from the start of an execution to that of the call, the median of several executions, as
-    `median_us` and `iqr_us` are of how long it takes.
+    `median_us` and `iqr_us` are of how long it takes. `kernels` are what it starts on a GPU, as far
+    as the framework says, in the order in which they run.
     """
 
     name: Name
@@ -466,6 +477,7 @@ class FrameworkCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     start_us: Microseconds
     median_us: Microseconds
     iqr_us: Microseconds
+    kernels: tuple[FrameworkKernel, ...] = ()
 
 
 class ModelProfiled(Event, frozen=True, kw_only=True):

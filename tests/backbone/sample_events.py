@@ -15,6 +15,7 @@ from benanza_schemas.events import (
     DeadLetter,
     DeadLetterSettled,
     FrameworkCall,
+    FrameworkKernel,
     Group,
     LayerMeasured,
     LayerSeen,
@@ -273,7 +274,15 @@ PROFILED = ModelProfiled(
     times_looked_at=RunTimes(32.5, 0.5, (32.5, 33.0)),
     calls=(
         FrameworkCall("reorder", "ReorderInput", (), 0.5, 1.5, 0.25),
-        FrameworkCall("conv_nchwc", "Conv", (0, 1), 2.25, 18.5, 0.75),
+        FrameworkCall(
+            "conv_nchwc",
+            "Conv",
+            (0, 1),
+            2.25,
+            18.5,
+            0.75,
+            kernels=(FrameworkKernel("pad", 2.25, 1.5), FrameworkKernel("gemm", 4.0, 16.5)),
+        ),
     ),
     environment={"stable": "yes", "slowed_by": ""},
 )

@@ -23,6 +23,7 @@ from benanza_schemas.events import (
     LayerMeasured,
     LayerSeen,
     Missing,
+    ModelProfiled,
     ModelPublished,
 )
 from benanza_schemas.json_schema import EVENTS
@@ -92,6 +93,8 @@ def as_of(event: AnyEvent, version: int) -> AnyEvent:
     for later in range(version + 1, SCHEMA_VERSION + 1):
         changes |= NEW_IN[later].get(type(event).__name__, {})
         lacking |= NEW_VARIANT_FIELDS_IN.get(later, {})
+    if isinstance(event, ModelProfiled) and version < 9:
+        changes["calls"] = tuple(msgspec.structs.replace(call, kernels=()) for call in event.calls)
     if isinstance(event, LayerMeasured):
         timed, failed = event.variants
         if version < 5:

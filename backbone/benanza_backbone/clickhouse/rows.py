@@ -318,6 +318,9 @@ def _profile_calls(event: ModelProfiled) -> list[Row]:
             "start_us": call.start_us,
             "median_us": call.median_us,
             "iqr_us": call.iqr_us,
+            "kernels.name": [kernel.name for kernel in call.kernels],
+            "kernels.start_us": [kernel.start_us for kernel in call.kernels],
+            "kernels.median_us": [kernel.median_us for kernel in call.kernels],
         }
         for position, call in enumerate(event.calls)
     ]

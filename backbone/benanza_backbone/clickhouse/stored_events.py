@@ -10,6 +10,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.events import (
     Ceiling,
     FrameworkCall,
+    FrameworkKernel,
     Group,
     LayerMeasured,
     LayerSummary,
@@ -84,7 +85,10 @@ ORDER BY profiled_at DESC, event_id DESC
 """
 
 _PROFILE_CALLS = """
-SELECT event_id, name, op, layers, start_us, median_us, iqr_us FROM profile_calls FINAL
+SELECT
+    event_id, name, op, layers, start_us, median_us, iqr_us,
+    arrayZip(kernels.name, kernels.start_us, kernels.median_us) AS kernels
+FROM profile_calls FINAL
 WHERE event_id IN {events:Array(String)}
 ORDER BY event_id, position
 """
@@ -182,7 +186,9 @@ def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:
     rows = store.query(_PROFILES, {"model": model_id})
     calls: dict[str, list[FrameworkCall]] = {row["event_id"]: [] for row in rows}
     for row in store.query(_PROFILE_CALLS, {"events": list(calls)}):
-        calls[row.pop("event_id")].append(msgspec.convert(row, FrameworkCall))
+        kernels = tuple(FrameworkKernel(*each) for each in row.pop("kernels"))
+        of = row.pop("event_id")
+        calls[of].append(FrameworkCall(**row | {"layers": tuple(row["layers"])}, kernels=kernels))
     return [_profiled(row, calls[row["event_id"]]) for row in rows]
 
 

@@ -27,7 +27,7 @@ CHECKSUMS = {
     "0004_right_runs.sql": "7d0778bf83ad779bc09661b40001e6029f8577ea22e3b2fa2bdac309422c6fb2",
     "0005_profiles.sql": "01481c29f49413147c1a7a0f1c522a80ebf402afdd4d20e556cffd774307e2ee",
     "0006_questions.sql": "c96e7a2d56b2e658935b57acd5a25c0af54d809836eabe1c7cd15bad8474cca5",
-    "0007_what_if_runs.sql": "5da0d5af0e65201502222bab18c3631b38e8203c9b92076c231934f9b6482f23",
+    "0007_runs.sql": "b664f7d5475a129b4cb1ecd2d061455ccbb3ae36a9f0a9b2be03f818bb0f9a0d",
 }
 """SHA-256 of each migration as it was released."""
 

@@ -2,7 +2,10 @@
 
 import json
 
+import msgspec
+
 from benanza.profiling.chrome_trace import chrome_trace
+from benanza.results.profiles import ProfiledKernel
 from tests.benanza.render.answers.test_profiles import CALLS, PROFILE
 
 
@@ -19,3 +22,13 @@ def test_each_call_is_a_slice_within_the_run() -> None:
 def test_each_run_is_a_process() -> None:
     events = json.loads(chrome_trace([PROFILE, PROFILE]))["traceEvents"]
     assert {each["pid"] for each in events} == {0, 1}
+
+
+def test_kernels_are_in_a_row_of_their_own() -> None:
+    kernel = ProfiledKernel(name="implicit_gemm", start_us=4.0, us=50.0)
+    call = msgspec.structs.replace(CALLS[1], kernels=(kernel,))
+    run = msgspec.structs.replace(PROFILE, calls=(call,))
+    *_, of_call, of_kernel = json.loads(chrome_trace([run]))["traceEvents"]
+    assert (of_kernel["name"], of_kernel["ts"], of_kernel["dur"]) == ("implicit_gemm", 4.0, 50.0)
+    assert of_kernel["args"]["layers"] == of_call["args"]["layers"] == [0]
+    assert of_kernel["tid"] != of_call["tid"]

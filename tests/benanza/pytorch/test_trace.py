@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from benanza.pytorch.trace import EXECUTION, NODE, Span, executed_nodes
+from benanza.pytorch.trace import EXECUTION, NODE, Kernel, Span, executed_nodes
 
 
 def event(
@@ -36,7 +36,17 @@ FIRST = (
 
 
 def test_a_node_takes_as_long_as_all_that_it_started() -> None:
-    assert nodes_of(*FIRST) == [{"conv2d": Span(0.0, 3.5), "to": Span(9.5, 4.0)}]
+    (found,) = nodes_of(*FIRST)
+    assert {name: (span.start_us, span.us) for name, span in found.items()} == {
+        "conv2d": (0.0, 3.5),
+        "to": (9.5, 4.0),
+    }
+
+
+def test_kernels_belong_to_the_node_that_started_them_in_the_order_in_which_they_ran() -> None:
+    (found,) = nodes_of(*FIRST[:-3], FIRST[-2], FIRST[-3], FIRST[-1])
+    assert found["conv2d"].kernels == (Kernel("implicit_gemm", 0.0, 2.0), Kernel("bias", 3.0, 1.5))
+    assert found["to"].kernels == (Kernel("Memcpy DtoH", 9.5, 4.0),)
 
 
 def test_each_execution_has_its_own() -> None:
@@ -47,7 +57,7 @@ def test_each_execution_has_its_own() -> None:
         event("kernel", "implicit_gemm", 230.0, 2.5, 4),
     )
     (_, found) = nodes_of(*FIRST, *second)
-    assert found == {"conv2d": Span(0.0, 2.5)}
+    assert found == {"conv2d": Span(0.0, 2.5, (Kernel("implicit_gemm", 0.0, 2.5),))}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from benanza.render.table import console
 from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledPart, Profiles
 
 CALLS = tuple(
-    ProfiledCall(name=op, op=op, positions=positions, start_us=start_us, us=us, iqr_us=0.1)
+    ProfiledCall(
+        name=op, op=op, positions=positions, start_us=start_us, us=us, iqr_us=0.1, kernels=()
+    )
     for op, positions, start_us, us in (
         ("ReorderInput", (), 1.0, 2.0),
         ("Conv", (0,), 3.0, 60.0),

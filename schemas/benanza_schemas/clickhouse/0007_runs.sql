@@ -1,4 +1,13 @@
--- Runs of models as their bounds would say under other policies, which check what-ifs.
+-- Runs of models as their bounds would say under other policies, which check what-ifs, and the
+-- kernels that a framework's calls start.
+
+ALTER TABLE profile_calls
+    ADD COLUMN IF NOT EXISTS `kernels.name` Array(String)
+        COMMENT 'Kernels and copies that it starts on a GPU, in the order in which they run',
+    ADD COLUMN IF NOT EXISTS `kernels.start_us` Array(Float64)
+        COMMENT 'From the start of an execution to that of the kernel, median, microseconds',
+    ADD COLUMN IF NOT EXISTS `kernels.median_us` Array(Float64)
+        COMMENT 'How long it takes, median, microseconds';
 
 ALTER TABLE witnesses
     ADD COLUMN IF NOT EXISTS policy LowCardinality(String)

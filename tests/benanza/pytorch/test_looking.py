@@ -53,8 +53,8 @@ def test_each_operator_has_its_time(module: Any, prepared: tuple[str, Any, list[
     found = looked_at(module, prepared[2], 5)
     assert len(found.times.samples_us) == 5
     assert fsum(node.median_us for node in found.nodes) <= 1.05 * found.times.median_us
-    starts = [node.start_us for node in found.nodes]
-    assert starts == sorted(starts)
+    starts = [node.start_us for node in found.nodes if node.median_us > 0]
+    assert starts == sorted(starts), "as in each execution, so the medians"
     convolutions = [node for node in found.nodes if node.op == "aten.conv2d"]
     assert convolutions
     assert all(node.median_us > 0 for node in convolutions)

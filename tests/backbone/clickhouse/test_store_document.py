@@ -63,6 +63,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         store.insert([each for each in EVERY_KIND if each not in (MODEL, WITNESSED)])
         faster = RunTimes(14.0, 0.25, (14.0,))
         store.insert([msgspec.structs.replace(WITNESSED, read_ahead=faster)])
+        unfused = {
+            "event_id": event_id("unfused"),
+            "policy": "without fusion",
+            "predicted_us": 15.0,
+        }
+        store.insert([msgspec.structs.replace(WITNESSED, **unfused)])
         store.insert([msgspec.structs.replace(MODEL, name="resnet50")])
         store.insert([msgspec.structs.replace(each, computed_at=after(60)) for each in BOUNDS])
         ceilings = (SYSTEM_MEASURED.ceilings[0], SLOW)
@@ -106,6 +112,20 @@ def test_after_a_replay_a_witness_stands_once_beside_the_bound_that_it_ran(store
         BOUNDS[-1].sequential_us,
         WITNESSED.sequential.median_us,
     )
+
+
+def test_a_run_under_another_policy_stands_beside_what_was_predicted(store: Store) -> None:
+    (row,) = store.query(dict(EXAMPLES)["How far can a what-if be trusted?"])
+    assert (row["policy"], row["predicted_us"]) == ("without fusion", 15.0)
+    assert (row["run_us"], row["of_the_predicted"]) == (16.5, 1.1)
+
+
+def test_kernels_are_those_of_their_calls(store: Store) -> None:
+    found = store.query(dict(EXAMPLES)["Which kernels take a framework's time?"])
+    assert [(row["kernel"], row["op"], row["times"], row["total_us"]) for row in found] == [
+        ("gemm", "Conv", 1, 16.5),
+        ("pad", "Conv", 1, 1.5),
+    ]
 
 
 def test_a_bound_that_a_run_is_below_is_found(store: Store) -> None:

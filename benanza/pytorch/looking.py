@@ -93,7 +93,7 @@ def _operator(target: Any) -> str:
     return str(packet) if packet is not None else str(getattr(target, "__name__", target))
 
 
-class _Interpreter(torch.fx.Interpreter):  # type: ignore[misc]
+class _Interpreter(torch.fx.Interpreter):  # type: ignore[misc]  # types are checked without torch
     """Has each operator called by `run`, which is given the name of its node.
 
     What isn't PyTorch's own is called directly: it takes a result out of several.

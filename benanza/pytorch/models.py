@@ -25,7 +25,7 @@ CALIBRATING = 8
 """So many inputs: of a single one, a normalisation of vectors can't take statistics."""
 
 
-class Whole(torch.nn.Module):  # type: ignore[misc]
+class Whole(torch.nn.Module):  # type: ignore[misc]  # types are checked without torch
     """A model whose inputs go by position, and whose result is its first tensor."""
 
     def __init__(self, model: torch.nn.Module, arguments: Sequence[str] = ()) -> None:

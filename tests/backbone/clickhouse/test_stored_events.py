@@ -5,6 +5,7 @@ import pytest
 
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import (
+    stored_bound_id,
     stored_measurements,
     stored_model,
     stored_profiles,
@@ -100,5 +101,7 @@ def test_the_newest_profile_of_each_kind_comes_back(store: Store) -> None:
 def test_what_is_not_there_is_an_error(store: Store) -> None:
     with pytest.raises(LookupError, match=f"there is no model {MODEL_ID}"):
         stored_model(store, MODEL_ID)
+    with pytest.raises(LookupError, match="has no bound at fp16"):
+        stored_bound_id(store, MODEL_ID, SYSTEM.system_id, "fp16")
     with pytest.raises(LookupError, match="there is no system"):
         stored_system(store, SYSTEM.system_id)

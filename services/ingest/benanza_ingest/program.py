@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import networkx
 
 from benanza_ingest.extract import wired
+from benanza_ingest.groups import epilogue
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.wiring import Wiring
@@ -28,7 +29,8 @@ def program(
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
-    attentions = {proposal.positions: proposal for proposal in attention.propose(wiring)}
+    forms = {chain.positions: chain.form for chain in epilogue.propose(wiring) if chain.form}
+    forms |= {found.positions: found.named() for found in attention.propose(wiring)}
     covered = {position for block in blocks for position in block}
     views = [
         (position,)
@@ -38,9 +40,7 @@ def program(
     steps = []
     for block in _in_order((*blocks, *views), wiring):
         positions = tuple(sorted(block))
-        named = (
-            attentions[positions].named() if positions in attentions else joiner.named(positions)
-        )
+        named = forms.get(positions) or joiner.named(positions)
         kind = wiring.layers[max(block)].kind
         steps.append(ProgramStep(block, kind, named.fingerprint, named.layer, named.names))
     return Program(tuple(steps), tuple(wiring.graph.outputs))

@@ -2,10 +2,16 @@
 
 Libraries compute the epilogue on the product's result in registers: cuDNN's and oneDNN's fused
 convolutions, cuBLASLt's epilogues. Every prefix of such a chain is a group of its own; an
-activation that is written out in several layers is in a group as a whole.
+activation that is written out in several layers is in a group as a whole. Views behind a product of
+matrices are in the groups of what follows them.
 """
 
+from typing import NamedTuple
+
+from benanza_ingest.groups.epilogue_form import epilogue_form
 from benanza_ingest.groups.gated import gated
+from benanza_ingest.groups.gelu import Gelu, gelu
+from benanza_ingest.groups.joining import Named
 from benanza_ingest.groups.wiring import Wiring
 
 RULE = "epilogue"
@@ -21,38 +27,85 @@ ACTIVATIONS = frozenset(
 ARITHMETIC = frozenset(("Add", "Sub", "Mul", "Div", "Sum"))
 
 
-def propose(wiring: Wiring) -> list[tuple[int, ...]]:
-    """Positions of the layers of each group, in the order in which they run."""
-    groups: list[tuple[int, ...]] = []
+class Chain(NamedTuple):
+    """Layers of a group, in the order in which they run: a product, and what follows it.
+
+    `form` is the group's layer where that isn't made of the model's own operators.
+    """
+
+    positions: tuple[int, ...]
+    form: Named | None = None
+
+
+def propose(wiring: Wiring) -> list[Chain]:
+    """The groups of all products."""
+    chains: list[Chain] = []
     for start, layer in enumerate(wiring.layers):
         if layer.op in PRODUCTS and not layer.domain and layer.kind == "compute":
-            groups.extend(prefixes(wiring, start))
-    return groups
+            chains.extend(_chains(wiring, start))
+    return chains
 
 
 def prefixes(wiring: Wiring, start: int) -> list[tuple[int, ...]]:
-    """The prefixes of the chain that starts at a product, each with at least one layer after it."""
-    found: list[tuple[int, ...]] = []
-    chain = [start]
-    residual = False
-    while len(chain) < LONGEST:
-        follower = wiring.only_reader(chain[-1])
+    """The prefixes of the chain that starts at a product, each with at least one layer after it, of
+    the model's own operators.
+    """
+    return [chain.positions for chain in _chains(wiring, start) if chain.form is None]
+
+
+def _chains(wiring: Wiring, start: int) -> list[Chain]:
+    found: list[Chain] = []
+    positions = [start]
+    residual = viewed = False
+    while len(positions) < LONGEST:
+        follower = wiring.only_reader(positions[-1])
         if follower is None:
-            activation = gated(wiring, chain[-1])
-            if activation and len(chain) + len(activation) <= LONGEST:
-                found.append((*chain, *activation))
+            if activation := gated(wiring, positions[-1]):
+                _add(found, wiring, (*positions, *activation), viewed)
+            elif written_out := gelu(wiring, wiring.node(positions[-1]).outputs[0]):
+                _add(found, wiring, (*positions, *written_out.positions), viewed, written_out)
             break
+        if _is_view_of_rows(wiring, start, follower):
+            positions.append(follower)
+            viewed = True
+            continue
         names = wiring.node(follower).inputs
-        value = next(name for name in wiring.node(chain[-1]).outputs if name in names)
+        value = next(name for name in wiring.node(positions[-1]).outputs if name in names)
         what = step(wiring, value, follower)
         if what is None or (what == "residual" and residual):
             break
         residual |= what == "residual"
-        chain.append(follower)
-        found.append(tuple(chain))
+        positions.append(follower)
+        _add(found, wiring, tuple(positions), viewed)
         if what == "activation":
             break
     return found
+
+
+def _add(
+    found: list[Chain],
+    wiring: Wiring,
+    positions: tuple[int, ...],
+    viewed: bool,
+    written_out: Gelu | None = None,
+) -> None:
+    """Adds a chain, in which there are views if `viewed`, unless it is too long."""
+    if len(positions) > LONGEST:
+        return
+    if not viewed and written_out is None:
+        found.append(Chain(positions))
+    elif form := epilogue_form(wiring, positions, written_out):
+        found.append(Chain(positions, form))
+
+
+def _is_view_of_rows(wiring: Wiring, product: int, position: int) -> bool:
+    """Whether a layer only says in another way how many rows a product of matrices has."""
+    layer, types = wiring.layers[position], wiring.graph.types
+    if layer.kind != "view" or wiring.layers[product].op not in ("Gemm", "MatMul"):
+        return False
+    known = [types.get(wiring.node(at).outputs[0]) for at in (product, position)]
+    shapes = [each.shape for each in known if each is not None and each.shape is not None]
+    return len(shapes) == 2 and min(map(len, shapes)) > 1 and shapes[0][-1] == shapes[1][-1]
 
 
 def step(wiring: Wiring, value: str, position: int) -> str | None:

@@ -26,6 +26,11 @@ class Named(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     fingerprint: str
 
+    def joined(self) -> Joined:
+        """The same in canonical form. Raises `LayerError` as `canonical` does."""
+        layer = canonical(self.layer)
+        return Joined(layer, self.fingerprint, costs.moved_bytes(layer))
+
 
 _Member = tuple[str, tuple[str, ...], tuple[str, ...]]
 """A layer's fingerprint, and the names of what it reads and writes."""

@@ -17,7 +17,9 @@ from benanza_schemas.identity import LayerError, canonical, fingerprint_of_canon
 
 def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     """The groups of all rules, each set of layers once."""
-    epilogues = epilogue.propose(wiring)
+    chains = epilogue.propose(wiring)
+    epilogues = [chain.positions for chain in chains]
+    forms = {chain.positions: chain.form for chain in chains if chain.form is not None}
     attentions = attention.propose(wiring)
     attended = {position for proposal in attentions for position in proposal.positions}
     proposed = (
@@ -36,10 +38,13 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
             if positions in groups:
                 continue
             try:
-                joined = joiner.join(positions)
+                joined = forms[positions].joined() if positions in forms else joiner.join(positions)
             except LayerError:  # too many results look the same
                 continue
-            flops = sum([wiring.layers[position].flops for position in positions])
+            if positions in forms:
+                flops = costs.flops(joined.layer)
+            else:
+                flops = sum([wiring.layers[position].flops for position in positions])
             groups[positions] = ExtractedGroup(
                 rule, positions, joined.layer, joined.fingerprint, flops, joined.bytes
             )

@@ -26,7 +26,8 @@ def propose(wiring: Wiring, epilogues: Iterable[Positions], attended: Set[int]) 
         chains.setdefault(chain[0], []).append(chain)
     behind: dict[int, list[list[Positions]]] = {}
     for found in chains.values():
-        behind.setdefault(found[0][1], []).append(found)
+        for follower in found[0][1:]:  # of which only the last one is no view
+            behind.setdefault(follower, []).append(found)
     without = graph.views | _computed_by_convolutions(wiring, chains.values())
     proposed: dict[Positions, None] = {}
     for parts in partition(graph, without):
@@ -77,8 +78,8 @@ def _without_ends(
 ) -> list[Positions]:
     """A region, and what is left of it without its ends, as far as that is several layers.
 
-    `behind` holds the epilogues of each product by the first layer behind the product; `attended`
-    are layers in groups of attention.
+    `behind` holds the epilogues of each product by the layers in its shortest one; `attended` are
+    layers in groups of attention.
     """
     inside = frozenset(positions)
     chains = [found for position in positions for found in behind.get(position, ())]

@@ -90,7 +90,8 @@ def _results(
     read = dict(given)
     for index in step.layer.inputs():
         if not step.layer.tensors[index].constant:
-            read[index] = values.setdefault(step.names[index], given[index])
+            value = values.setdefault(step.names[index], given[index])
+            read[index] = value.reshape(step.layer.tensors[index].shape)
     if step.choice is None:
         name, of = viewed(step)
         yield name, values[of].reshape(step.layer.tensors[step.layer.outputs[0]].shape)

@@ -21,7 +21,11 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     epilogues = [chain.positions for chain in chains]
     forms = {chain.positions: chain.form for chain in chains if chain.form is not None}
     attentions = attention.propose(wiring)
-    attended = {position for proposal in attentions for position in proposal.positions}
+    alone, attended = set[int](), set[int]()
+    for attention_group in attentions:
+        attended.update(attention_group.positions)
+        if not attention_group.in_place:
+            alone.update(attention_group.positions)
     proposed = (
         (epilogue.RULE, epilogues),
         (prologue.RULE, prologue.propose(wiring)),
@@ -29,7 +33,7 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
         (channels_last.RULE, channels_last.propose(wiring)),
         (merged.RULE, merged.propose(wiring)),
         (in_place.RULE, in_place.propose(wiring, attended)),
-        (regions.RULE, regions.propose(wiring, epilogues, attended)),
+        (regions.RULE, regions.propose(wiring, epilogues, (attended, alone))),
     )
     joiner = Joiner(wiring)
     groups: dict[tuple[int, ...], ExtractedGroup] = {}

@@ -2,14 +2,15 @@
 
 Libraries read queries, keys and values with any strides, and write the result so. So there are
 further groups with the layers before that only move elements or scale them, and with a Transpose
-of the result.
+of the result. Only columns have to lie next to each other: a Transpose of the keys without which
+they don't is in no group.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from benanza_ingest.groups.attention.find import Match, find
+from benanza_ingest.groups.attention.find import Match, Operand, find
 from benanza_ingest.groups.attention.heads import by_head
 from benanza_ingest.groups.attention.layouts import Placed, inverse, whole
 from benanza_ingest.groups.attention.movement import dtype_of, may_move, moved, shape_of
@@ -33,11 +34,13 @@ class Proposal(NamedTuple):
     """Layers at these positions as one attention.
 
     `names` holds the model's name for each tensor of the form, empty for those the model lacks.
+    `in_place` says whether operands are read where they are before anything moves them.
     """
 
     positions: tuple[int, ...]
     form: Form
     names: tuple[str, ...]
+    in_place: bool
 
     def named(self) -> Named:
         """The layer, not canonical, with these names."""
@@ -81,14 +84,17 @@ def _proposals(
         _path(wiring, writers, operand.name, scaled=at in SCALED)
         for at, operand in enumerate(found.operands)
     ]
-    alone = [_first_of_last_scales(wiring, path) for path in paths]
+    alone = [
+        _by_rows(wiring, operand, path, _first_of_last_scales(wiring, path))
+        for operand, path in zip(found.operands, paths, strict=True)
+    ]
     masks = {writers[term.name] for term in found.terms if term.name in writers}
     tails = _tails(wiring, found)
-    for starts in (alone, [0] * len(paths)):
+    for in_place, starts in ((False, alone), (True, [0] * len(paths))):
         read = _in_place(wiring, found, paths, starts, masks)
         for tail in tails:
-            proposal = None if read is None else _proposal(wiring, forms, found, read, tail)
-            if proposal is not None and len(proposal.positions) > 1:
+            proposal = read and _proposal(wiring, forms, found, read, tail, in_place)
+            if proposal and len(proposal.positions) > 1:
                 yield proposal
 
 
@@ -119,6 +125,19 @@ def _first_of_last_scales(wiring: Wiring, path: Sequence[_Step]) -> int:
         elif wiring.layers[path[at].position].kind != "view":
             break
     return first
+
+
+def _by_rows(wiring: Wiring, operand: Operand, path: Sequence[_Step], latest: int) -> int:
+    """The last start, but `latest` at most, at which the columns of each row of an operand lie next
+    to each other, as libraries want them; `latest` if there is none.
+    """
+    for at in range(latest, -1, -1):
+        rest = path[at:]
+        view = _followed(wiring, rest, rest[0].source if rest else operand.name)
+        seen = None if view is None else operand.seen(view)
+        if seen is not None and seen.axes[-1] and seen.axes[-1][-1][1] == 1:
+            return at
+    return latest
 
 
 class _Tail(NamedTuple):
@@ -198,7 +217,12 @@ def _in_place(
 
 
 def _proposal(
-    wiring: Wiring, forms: dict[object, Form | None], found: Match, read: _Read, tail: _Tail
+    wiring: Wiring,
+    forms: dict[object, Form | None],
+    found: Match,
+    read: _Read,
+    tail: _Tail,
+    in_place: bool,
 ) -> Proposal | None:
     """The group of an attention with what is read in place and what follows, if there is one."""
     heads = by_head((*read.views, tail.placed), found.lead)
@@ -222,7 +246,7 @@ def _proposal(
     known = [*names, *("",) * (len(form.layer.tensors) - len(names))]
     known[form.written] = tail.result
     positions = sorted({*found.members, *tail.positions, *read.positions})
-    return Proposal(tuple(positions), form, tuple(known))
+    return Proposal(tuple(positions), form, tuple(known), in_place)
 
 
 def _closed(

@@ -14,11 +14,13 @@ from benanza_ingest.groups.wiring import Wiring
 RULE = "region"
 
 
-def propose(wiring: Wiring, epilogues: Iterable[Positions], attended: Set[int]) -> list[Positions]:
+def propose(
+    wiring: Wiring, epilogues: Iterable[Positions], attended: Iterable[Set[int]]
+) -> list[Positions]:
     """Positions of the layers of each region, ascending.
 
-    `epilogues` are products with what libraries compute in their epilogues, `attended` the layers
-    that are in groups of attention: it scales its operands, and reads them where they are.
+    `epilogues` are products with what libraries compute in their epilogues; each of `attended` are
+    layers that groups of attention may have: it scales its operands, and reads them where they are.
     """
     graph = FusibleGraph(wiring)
     chains: dict[int, list[Positions]] = {}
@@ -74,21 +76,21 @@ def _without_ends(
     graph: FusibleGraph,
     positions: Positions,
     behind: dict[int, list[list[Positions]]],
-    attended: Set[int],
+    attended: Iterable[Set[int]],
 ) -> list[Positions]:
     """A region, and what is left of it without its ends, as far as that is several layers.
 
-    `behind` holds the epilogues of each product by the layers in its shortest one; `attended` are
-    layers in groups of attention.
+    `behind` holds the epilogues of each product by the layers in its shortest one; each of
+    `attended` are layers in groups of attention.
     """
     inside = frozenset(positions)
     chains = [found for position in positions for found in behind.get(position, ())]
     shortest = frozenset([at for found in chains for at in found[0][1:]])
     longest = frozenset([at for found in chains for at in found[-1][1:]])
     moving = inside.intersection(graph.moving)
-    attended = inside & attended
+    read_in_place = [inside & layers for layers in attended]
     unreduced = frozenset([at for at in positions if graph.layers[at].reduction is None])
-    wanted = [shortest, longest, longest | moving, attended, unreduced]
+    wanted = [shortest, longest, longest | moving, *read_in_place, unreduced]
     if windows := inside & graph.windows:
         first = windows | (inside & graph.views) | _head(graph, positions, moving)
         wanted += [first, first | longest]
@@ -96,7 +98,7 @@ def _without_ends(
     for ends in dict.fromkeys(wanted):
         if ends and ends != inside:
             heads[_head(graph, positions, ends)] = None
-    for ends in dict.fromkeys((attended, moving)):
+    for ends in dict.fromkeys((*read_in_place, moving)):
         if ends and ends != inside:
             tails[_tail(graph, positions, ends)] = None
     if unreduced != inside:

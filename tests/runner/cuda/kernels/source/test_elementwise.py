@@ -10,6 +10,7 @@ from benanza_runner.cuda.calls import Elementwise, Operand, Shape
 from benanza_runner.cuda.kernels.source.elementwise import (
     ALIKE,
     ALONG,
+    NEAR,
     REPEATED,
     STRIDED,
     WHOLE,
@@ -46,6 +47,7 @@ def test_operands_of_every_shape(
     ones = (1,) * (rank - 2)
     apart = (output[0], 1, *output[2:])
     shapes = [output, (channels, *ones), output[-1:], (1,), apart, (channels, *output[2:])]
+    shapes.append((output[0], channels, *ones))
     call = call_with(output, shapes)
     kinds, numbers, axes = reading(call, order)
     random = np.random.default_rng(7)
@@ -70,8 +72,21 @@ def test_what_elements_of_a_thread_share_is_known() -> None:
     kinds = reading(call, first).kinds
     assert kinds == WHOLE + REPEATED * 3 + STRIDED
     assert by_thread(call, kinds, first, 1) == kinds
-    assert by_thread(call, kinds, first, 2) == WHOLE + ALIKE + ALONG + ALIKE + STRIDED
-    assert by_thread(call, kinds, first, 4) == WHOLE + ALIKE + REPEATED + ALIKE + STRIDED
+    assert by_thread(call, kinds, first, 2) == WHOLE + ALIKE + ALONG + ALIKE + NEAR
+    assert by_thread(call, kinds, first, 4) == WHOLE + ALIKE + REPEATED + ALIKE + NEAR
     kinds = reading(call, last).kinds
     assert kinds == WHOLE + REPEATED * 4
     assert by_thread(call, kinds, last, 4) == WHOLE + ALONG + ALIKE * 3
+
+
+def test_what_is_scaled_by_channel_and_image_is_read_at_once() -> None:
+    """Squeeze-and-excite, with the channels last."""
+    call = call_with((2, 8, 4, 6), [(2, 8, 4, 6), (2, 8, 1, 1), (8, 1, 6), (1, 1, 4, 1)])
+    last = (0, 2, 3, 1)
+    kinds = reading(call, last).kinds
+    assert kinds == WHOLE + STRIDED + REPEATED * 2
+    assert by_thread(call, kinds, last, 8) == WHOLE + NEAR + ALONG + ALIKE
+    assert by_thread(call, kinds, last, 16) == WHOLE + STRIDED + ALONG + ALIKE
+    call = call_with((2, 8, 4, 6), [(2, 8, 1, 1), (2, 1, 4, 6)])
+    kinds = reading(call, last).kinds
+    assert by_thread(call, kinds, last, 4) == NEAR + ALIKE

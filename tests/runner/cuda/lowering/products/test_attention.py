@@ -52,9 +52,19 @@ def test_all_groups_of_exported_models_are_one_call(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXPORTED[:1] + EXPORTED[5:7] + EXPORTED[8:])
 def test_a_model_exported_otherwise_has_the_same_calls(name: str) -> None:
-    """Optimised or not: what lies between makes no difference to the library."""
-    calls, raw = ({call_of(g) for g in groups(name + end, "attention")} for end in ("", "-raw"))
-    assert calls == raw
+    """Optimised or not: what lies between makes no difference to what is read in place."""
+    calls, raw = (
+        {call for g in groups(name + end, "attention") if in_place(call := call_of(g))}
+        for end in ("", "-raw")
+    )
+    assert calls == raw != set()
+
+
+def in_place(call: Attention) -> bool:
+    """Whether the heads of queries, keys and values lie next to each other, as products write
+    them.
+    """
+    return call.query_steps[1] == call.key_steps[1] == call.size
 
 
 def test_a_sum_with_its_norm_is_one_call() -> None:

@@ -1,5 +1,6 @@
 """Kernels of element-wise calls, as CUDA C++."""
 
+from collections.abc import Callable
 from math import prod
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from benanza_runner.cuda.kernels.source.indexing import Axis, repeats, walk, wal
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_schemas.layer import Precision
 
-WHOLE, REPEATED, ALIKE, ALONG, STRIDED, COUNTED = "wbcasi"
+WHOLE, REPEATED, ALIKE, ALONG, STRIDED, SHARED, NEAR, COUNTED = "wbcashni"
 """How an operand is read at output index `i`, in this order:
 
 - whole: the element `i`;
@@ -17,11 +18,16 @@ WHOLE, REPEATED, ALIKE, ALONG, STRIDED, COUNTED = "wbcasi"
 - alike: the same, which is one element for all outputs of a thread;
 - along: the same, which lie next to each other as the outputs of a thread do;
 - strided: the element at the place of `i` on each axis;
+- shared: the same, which is one element for all outputs of a thread;
+- near: the same, which lie next to each other as the outputs of a thread do;
 - counted: not at all, because it is the number `(i // inner) % size` itself.
 """
 
 PLACED = REPEATED + ALIKE + ALONG + COUNTED
 """The ways that have an `inner` and a `size`."""
+
+WALKED = STRIDED + SHARED + NEAR
+"""The ways that have a stride for each axis that is walked."""
 
 
 class OperandReadings(NamedTuple):
@@ -60,8 +66,9 @@ def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:
 
 def by_thread(call: Elementwise, kinds: str, order: tuple[int, ...], width: int) -> str:
     """The kinds for threads that compute `width` elements each: then more is known of some."""
+    known = {REPEATED: _repeated, STRIDED: _strided(call, kinds, order)}
     return "".join(
-        _repeated(operand, call.output, order, width) if kind == REPEATED else kind
+        known[kind](operand, call.output, order, width) if kind in known else kind
         for operand, kind in zip(call.operands, kinds, strict=True)
     )
 
@@ -71,6 +78,22 @@ def _repeated(operand: Operand, output: Shape, order: tuple[int, ...], width: in
     if width > 1 and (inner % width == 0 or size == 1):
         return ALIKE
     return ALONG if width > 1 and inner == 1 and size % width == 0 else REPEATED
+
+
+def _strided(
+    call: Elementwise, kinds: str, order: tuple[int, ...]
+) -> Callable[[Operand, Shape, tuple[int, ...], int], str]:
+    """What is known of the strided operands of a call, by the fastest axis that is walked."""
+    apart = [o.axes for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
+    walk = walked(call.output, apart, order)
+    steps = {axes: steps[-1] for axes, steps in zip(apart, walk.steps, strict=True) if steps}
+
+    def known(operand: Operand, output: Shape, order: tuple[int, ...], width: int) -> str:
+        if width == 1 or walk.lengths[-1] % width:
+            return STRIDED
+        return NEAR if steps[operand.axes] else SHARED
+
+    return known
 
 
 def source(
@@ -93,7 +116,7 @@ def source(
     parameters = [f"const {memory[i]}* __restrict__ p{i}" for i in count if kinds[i] != COUNTED]
     parameters += [f"{target}* __restrict__ q", "unsigned packs"]
     parameters += [f"unsigned inner{i}, unsigned size{i}" for i in count if kinds[i] in PLACED]
-    apart = [i for i in count if kinds[i] == STRIDED]
+    apart = [i for i in count if kinds[i] in WALKED]
     if apart:
         parameters += [f"unsigned n{axis}" for axis in range(rank)]
         parameters += [f"unsigned s{i}_{axis}" for i in apart for axis in range(rank)]
@@ -113,13 +136,24 @@ def source(
         for i in count
         if kinds[i] == ALIKE
     ]
-    lines = _walk(apart, rank)
+    by_thread = [i for i in apart if kinds[i] != STRIDED]
+    wide += _walk(by_thread, f"at * {width}u", rank)
+    wide += [
+        f"const Pack<{memory[i]}> w{i} = "
+        f"reinterpret_cast<const Pack<{memory[i]}>*>(p{i})[o{i} / {width}u];"
+        for i in count
+        if kinds[i] == NEAR
+    ]
+    wide += [f"const {memory[i]} a{i} = p{i}[o{i}];" for i in count if kinds[i] == SHARED]
+    lines = _walk([i for i in apart if kinds[i] == STRIDED], "i", rank)
     for i in count:
         place = f"i / inner{i} % size{i}"
         where = {
             WHOLE: f"w{i}.v[j]",
             ALONG: f"w{i}.v[j]",
+            NEAR: f"w{i}.v[j]",
             ALIKE: f"a{i}",
+            SHARED: f"a{i}",
             REPEATED: f"p{i}[{place}]",
             STRIDED: f"p{i}[o{i}]",
         }
@@ -150,9 +184,10 @@ def _variable(kind: str) -> str:
     return "long long" if kind == INDEX else variable(kind)
 
 
-def _walk(apart: list[int], rank: int) -> list[str]:
-    """Statements that find the offset `o` of each operand that is strided, at index `i`."""
+def _walk(apart: list[int], index: str, rank: int) -> list[str]:
+    """Statements that find the offset `o` of each of these operands at an index."""
     if not apart:
         return []
     axes = [Axis(f"n{axis}", [(f"o{i}", f"s{i}_{axis}") for i in apart]) for axis in range(rank)]
-    return ["unsigned rest = i;", *(f"unsigned o{i} = 0;" for i in apart), walk("rest", axes)]
+    found = " ".join(f"unsigned o{i} = 0;" for i in apart)
+    return [found, f"{{ unsigned rest = {index};\n  {walk('rest', axes)} }}"]

@@ -215,7 +215,7 @@ def test_a_convolution_is_timed_in_both_layouts(runtime: OnnxRuntime) -> None:
         # It reads two feature maps, and writes one.
         assert variant.layout_change_us is not None
         assert variant.write_change_us is not None
-        assert variant.layout_change_us > 1.5 * variant.write_change_us > 0
+        assert variant.layout_change_us > variant.write_change_us > 0
 
 
 @needs_blocks

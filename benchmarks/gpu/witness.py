@@ -177,7 +177,10 @@ def witnessed(
     if program is None:
         return of | {"failure": "layers have no time under this policy", "slowed": False}
     testimony = runtime.witness(program, precision)
-    again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
+    try:
+        again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
+    except LookupError as error:  # recorded by an older runner
+        return of | {"failure": str(error), "slowed": False}
     warm_us, interleaved_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
     share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())

@@ -30,7 +30,7 @@ _POLL_S = 0.1
 class _Holder(NamedTuple):
     who: str
     age_s: float
-    uuid: str
+    lock_id: str
 
 
 @contextmanager
@@ -77,14 +77,17 @@ def _created(client: "Client") -> bool:
 
 
 def _holder(client: "Client") -> _Holder | None:
-    """The holder of the lock; None if it was released meanwhile."""
+    """The holder of the lock; None if it was released meanwhile.
+
+    The lock's id follows from what the view says, and is not the view's uuid: that stands in
+    another table, where it may already be the successor's.
+    """
     from clickhouse_connect.driver.exceptions import DatabaseError
 
     try:
         held = client.query(
-            f"SELECT who, toFloat64(now64(3)) - toFloat64(since), toString(uuid) FROM {LOCK}, "
-            f"(SELECT uuid FROM system.tables WHERE database = currentDatabase() "
-            f"AND name = '{LOCK}') AS lock_table"
+            "SELECT who, toFloat64(now64(3)) - toFloat64(since), "
+            f"lower(hex(sipHash128(who, toString(since)))) FROM {LOCK}"
         )
     except DatabaseError as error:
         if error.code != _UNKNOWN_TABLE:
@@ -102,7 +105,7 @@ def _set_aside(client: "Client", holder: _Holder) -> None:
     _unless(
         {_TABLE_ALREADY_EXISTS, _UNKNOWN_TABLE},
         client,
-        f"RENAME TABLE {LOCK} TO {LOCK}_{holder.uuid.replace('-', '_')}",
+        f"RENAME TABLE {LOCK} TO {LOCK}_{holder.lock_id}",
     )
 
 
@@ -112,7 +115,7 @@ def _release(client: "Client", own: _Holder | None) -> None:
     If its own lock was renamed as stale, the successor drops both.
     """
     now = _holder(client)
-    if own is None or now is None or now.uuid != own.uuid:
+    if own is None or now is None or now.lock_id != own.lock_id:
         return
     locks = client.query(
         "SELECT name FROM system.tables WHERE database = currentDatabase() "

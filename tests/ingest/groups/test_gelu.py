@@ -59,6 +59,19 @@ def test_a_gelu_behind_a_product_is_onnxs_operator(body: str, approximate: str) 
     assert group.layer.operators[1].attributes == (Attribute("approximate", approximate),)
 
 
+def test_constants_before_a_gelu_stay_as_they_are_where_there_is_no_view() -> None:
+    gelu = ERF.replace("Div(v", "Div(m0").replace("Mul(v", "Mul(m0")
+    found = extracted(
+        "g (float[1,4,8,8] x) => (y) <float[4,4,3,3] w = [\"location\": \"w\"],"
+        " float[4,1,1] k = [\"location\": \"w\"], float half = {0.5}, float one = {1.0},"
+        " float root2 = {1.4142135624}> { c = Conv<pads=[1,1,1,1]>(x, w) m0 = Mul(c, k)"
+        f" {gelu} }}"
+    )  # fmt: skip
+    assert titles(found) == ["Conv+Mul", "Conv+Mul+Gelu"]
+    (group,) = (group for group in found.groups if group.layer.title() == "Conv+Mul+Gelu")
+    assert [t.constant for t in group.layer.tensors if t.shape == (4, 1, 1)] == [True]
+
+
 def test_what_follows_a_gelu_is_not_in_its_group() -> None:
     assert titles(model(f"{TANH} u = Relu(y)", out="u")) == ["Gemm+Gelu"]
 

@@ -212,7 +212,7 @@ def test_a_convolution_is_timed_in_both_layouts(runtime: OnnxRuntime) -> None:
     assert (plain.layout, plain.algorithm) == ("NCHW", "FusedConv")
     assert (in_blocks.layout, in_blocks.algorithm) == ("NCHWc", "Conv")
     for variant in (plain, in_blocks):
-        # It reads two feature maps, and writes one.
+        # It reads two feature maps, and writes one: `test_block_conversions.py` counts them.
         assert variant.layout_change_us is not None
         assert variant.write_change_us is not None
         assert variant.layout_change_us > variant.write_change_us > 0

@@ -20,8 +20,8 @@ def epilogue_form(wiring: Wiring, positions: Sequence[int], gelu: Gelu | None) -
     """The layer, not canonical, with the model's name for each tensor.
 
     `positions` are those of a product and of the chain behind it, of which `gelu` is the end if it
-    isn't None. None if a constant differs among the rows of the product, as a view may have split
-    these.
+    isn't None. None if a constant behind a view differs among the rows of the product, which the
+    view may have split.
     """
     form = _Form()
     written_out = len(gelu.positions) if gelu else 0
@@ -45,14 +45,16 @@ class _Form:
         self._places: dict[str, int] = {}
         self._tensors: list[Tensor] = []
         self._operators: list[Operator] = []
+        self._viewed = False
 
     def rename(self, name: str, other: str) -> None:
         """Gives the last result the name of a view of it."""
+        self._viewed = True
         self._places = {other if each == name else each: at for each, at in self._places.items()}
 
     def add(self, layer: Layer, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
         """Adds a layer of one operator, with the names of what it reads and writes. False if one of
-        its constants differs among rows, or it has further results.
+        its constants differs among rows behind a view, or it has further results.
         """
         (operator,) = layer.operators
         read = []
@@ -85,8 +87,8 @@ class _Form:
         return self._tensors[self._operators[0].outputs[0]].shape if self._operators else ()
 
     def _in_shape(self, tensor: Tensor) -> Tensor | None:
-        """A tensor that is read behind the product, in a shape that is broadcast to its shape."""
-        if not self._operators:
+        """A tensor that is read behind the views, in a shape that is broadcast to the product's."""
+        if not self._viewed:
             return tensor
         if not tensor.constant:
             return replace(tensor, shape=self._shape)

@@ -2,8 +2,8 @@
 
 Libraries read queries, keys and values with any strides, and write the result so. So there are
 further groups with the layers before that only move elements or scale them, and with a Transpose
-of the result. Only columns have to lie next to each other: a Transpose of the keys without which
-they don't is in no group.
+of the result. Only columns have to lie next to each other: if those of the keys do so before a
+Transpose alone, all groups have that Transpose.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

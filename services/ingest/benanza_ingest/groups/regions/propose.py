@@ -28,7 +28,7 @@ def propose(
         chains.setdefault(chain[0], []).append(chain)
     behind: dict[int, list[list[Positions]]] = {}
     for found in chains.values():
-        for follower in found[0][1:]:  # of which only the last one is no view
+        for follower in found[0][1:]:  # A region may begin behind the views after a product.
             behind.setdefault(follower, []).append(found)
     without = graph.views | _computed_by_convolutions(wiring, chains.values())
     proposed: dict[Positions, None] = {}

@@ -1,6 +1,5 @@
 """Kernels of element-wise calls, as CUDA C++."""
 
-from collections.abc import Callable
 from math import prod
 from typing import NamedTuple
 
@@ -66,11 +65,17 @@ def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:
 
 def by_thread(call: Elementwise, kinds: str, order: tuple[int, ...], width: int) -> str:
     """The kinds for threads that compute `width` elements each: then more is known of some."""
-    known = {REPEATED: _repeated, STRIDED: _strided(call, kinds, order)}
-    return "".join(
-        known[kind](operand, call.output, order, width) if kind in known else kind
-        for operand, kind in zip(call.operands, kinds, strict=True)
-    )
+    apart = [o.axes for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
+    walk = walked(call.output, apart, order)
+    fastest = {axes: steps[-1] for axes, steps in zip(apart, walk.steps, strict=True)}
+    known = []
+    for operand, kind in zip(call.operands, kinds, strict=True):
+        if kind == REPEATED:
+            kind = _repeated(operand, call.output, order, width)
+        elif kind == STRIDED and width > 1 and walk.lengths[-1] % width == 0:
+            kind = NEAR if fastest[operand.axes] else SHARED
+        known.append(kind)
+    return "".join(known)
 
 
 def _repeated(operand: Operand, output: Shape, order: tuple[int, ...], width: int) -> str:
@@ -78,22 +83,6 @@ def _repeated(operand: Operand, output: Shape, order: tuple[int, ...], width: in
     if width > 1 and (inner % width == 0 or size == 1):
         return ALIKE
     return ALONG if width > 1 and inner == 1 and size % width == 0 else REPEATED
-
-
-def _strided(
-    call: Elementwise, kinds: str, order: tuple[int, ...]
-) -> Callable[[Operand, Shape, tuple[int, ...], int], str]:
-    """What is known of the strided operands of a call, by the fastest axis that is walked."""
-    apart = [o.axes for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
-    walk = walked(call.output, apart, order)
-    steps = {axes: steps[-1] for axes, steps in zip(apart, walk.steps, strict=True) if steps}
-
-    def known(operand: Operand, output: Shape, order: tuple[int, ...], width: int) -> str:
-        if width == 1 or walk.lengths[-1] % width:
-            return STRIDED
-        return NEAR if steps[operand.axes] else SHARED
-
-    return known
 
 
 def source(
@@ -136,8 +125,7 @@ def source(
         for i in count
         if kinds[i] == ALIKE
     ]
-    by_thread = [i for i in apart if kinds[i] != STRIDED]
-    wide += _walk(by_thread, f"at * {width}u", rank)
+    wide += _walk([i for i in apart if kinds[i] != STRIDED], f"at * {width}u", rank)
     wide += [
         f"const Pack<{memory[i]}> w{i} = "
         f"reinterpret_cast<const Pack<{memory[i]}>*>(p{i})[o{i} / {width}u];"

@@ -10,7 +10,7 @@ from benanza_schemas.layer import Precision
 from benchmarks.pytorch.report import Bounded, Key, Row, Timed, read
 
 MOST_AT_ONCE = 16
-"""So many processes compile at the same time. Each takes about 3 GB of memory."""
+"""So many processes compile at the same time, or are ready. Each takes about 3 GB of memory."""
 
 MOST_EXPORTS = 8
 """So many processes export at the same time."""

@@ -17,7 +17,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "14"
+INGEST_VERSION = "15"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
 

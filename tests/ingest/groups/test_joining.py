@@ -156,6 +156,28 @@ def test_names_go_with_several_results() -> None:
     assert named.fingerprint == fingerprint(named.layer)
 
 
+def test_indices_that_are_repeated_are_read_where_they_are_once() -> None:
+    """Once in the group, however many read them; and not where a layer stands alone."""
+    wiring = wired(
+        content(
+            "g (float[4,2,6] x, float[4,2,6] z) => (y) <int32[1,2,3] c = {0, 1, 2, 3, 4, 5}>"
+            "{ s = Constant<value_ints=[4,2,3]>() e = Expand(c, s) i = Cast<to=7>(e)"
+            " a = GatherElements<axis=2>(x, i) b = GatherElements<axis=2>(z, i) y = Add(a, b) }",
+        )
+    )
+    assert [layer.op for layer in wiring.layers] == ["GatherElements", "GatherElements", "Add"]
+    joined = Joiner(wiring).join((0, 1, 2))
+    assert joined.layer == canonical(joined.layer)
+    assert joined.layer.title() == "Expand+GatherElements+GatherElements+Add"
+    (once,) = (t for t in joined.layer.tensors if t.constant and t.value is None)
+    assert once == Tensor("int64", (1, 2, 3), constant=True)
+    named = Joiner(wiring).named((0, 1, 2))
+    names = dict(zip(named.names, named.layer.tensors, strict=True))
+    assert "i" not in names, "a layer that stands alone reads it"
+    assert {"x", "z", "y"} <= names.keys()
+    assert named.fingerprint == joined.fingerprint
+
+
 def test_too_many_results_that_look_the_same_are_an_error() -> None:
     body = " ".join(f"y{n} = MatMul(x, w{n})" for n in range(8))
     outs = ", ".join(f"y{n}" for n in range(8))

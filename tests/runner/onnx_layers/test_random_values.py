@@ -14,7 +14,7 @@ from benanza_runner.onnx_layers.random_values import BLOCK, RULES, STANDARD, ran
 from benanza_runner.onnxruntime.copies import replicated
 from benanza_runner.onnxruntime.session import CPU, Session
 from benanza_schemas.element_types import BITS
-from benanza_schemas.layer import Layer, Tensor
+from benanza_schemas.layer import Attribute, Layer, Operator, Tensor
 from tests.runner.layers import conv_group, floats, single, weights
 
 
@@ -64,6 +64,37 @@ def test_no_two_elements_to_scatter_are_put_in_one_place() -> None:
     layer = single("ScatterElements", 16, (x, integers(4, 6), floats(4, 6)), (x,), axis=1)
     for row in random_value(layer, 1):
         assert len(set(row.tolist())) == 6
+
+
+def test_indices_are_in_range_wherever_they_are_moved_before() -> None:
+    layer = gathered(Tensor("int64", (2, 4)))
+    assert set(np.unique(random_value(layer, 1))) <= set(range(7))
+    assert len(np.unique(random_value(layer, 1))) > 2
+
+
+def test_indices_that_a_model_fixes_are_those_of_neighbours() -> None:
+    value = random_value(gathered(Tensor("int64", (2, 4), constant=True)), 1)
+    assert value.ravel().tolist() == [0, 1, 2, 3, 4, 5, 6, 0]
+
+
+def gathered(indices: Tensor) -> Layer:
+    """Rows of seven that indices choose, which are the same for all features."""
+    tensors = (
+        floats(2, 7, 16),
+        indices,
+        Tensor("int64", (1,), constant=True, value=np.array([2], "<i8").tobytes()),
+        Tensor("int64", (2, 4, 1)),
+        Tensor("int64", (3,), constant=True, value=np.array([2, 4, 16], "<i8").tobytes()),
+        Tensor("int64", (2, 4, 16)),
+        floats(2, 4, 16),
+    )
+    axis = Attribute("axis", 1)
+    operators = (
+        Operator("Unsqueeze", "", 13, (), (1, 2), (3,)),
+        Operator("Expand", "", 13, (), (3, 4), (5,)),
+        Operator("GatherElements", "", 13, (axis,), (0, 5), (6,)),
+    )
+    return Layer(tensors, operators, (6,))
 
 
 def test_large_tensors_repeat_a_block() -> None:

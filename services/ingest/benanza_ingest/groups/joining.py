@@ -1,10 +1,15 @@
-"""Joins layers of a model into one layer of several operators."""
+"""Joins layers of a model into one layer of several operators.
+
+A gather's constant indices that repeat smaller ones are made of these in the joined layer.
+"""
 
 from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
 
+from benanza_ingest.groups.regions.fusible import GATHERING
+from benanza_ingest.groups.repeated import repeated
 from benanza_ingest.groups.wiring import Wiring
 from benanza_ingest.layering import costs
 from benanza_schemas.identity import canonical, fingerprint_of_canonical
@@ -51,7 +56,8 @@ class Joiner:
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        self._members: dict[int, _Member] = {}
+        self._members: dict[int, tuple[_Member, ...]] = {}
+        self._layers: dict[str, Layer] = {}
         self._joined: dict[_Wired, Joined] = {}
 
     def join(self, positions: tuple[int, ...]) -> Joined:
@@ -62,7 +68,7 @@ class Joiner:
         wired, _ = self._wired(positions)
         joined = self._joined.get(wired)
         if joined is None:
-            layer = self._layer(positions, wired)
+            layer = self._layer(wired)
             if len(layer.outputs) > 1 or not _is_chain(layer):
                 layer = canonical(layer)
             joined = Joined(layer, fingerprint_of_canonical(layer), costs.moved_bytes(layer))
@@ -72,7 +78,7 @@ class Joiner:
     def named(self, positions: tuple[int, ...]) -> Named:
         """Joins these layers, with the names that their tensors have in the model."""
         wired, places = self._wired(positions)
-        layer = self._layer(positions, wired)
+        layer = self._layer(wired)
         return Named(layer, tuple(places)[1:], self.join(positions).fingerprint)
 
     def _wired(self, positions: tuple[int, ...]) -> tuple[_Wired, dict[str, int]]:
@@ -81,30 +87,41 @@ class Joiner:
         places = {"": OMITTED}
         layers = []
         for position in positions:
-            member = self._members.get(position)
-            if member is None:
-                member = self._members[position] = self._member(position)
-            fingerprint, inputs, outputs = member
-            read = tuple([places.setdefault(name, len(places) - 1) for name in inputs])
-            written = tuple([places.setdefault(name, len(places) - 1) for name in outputs])
-            layers.append((fingerprint, read, written))
+            if position not in self._members:
+                self._members[position] = self._members_of(position)
+            for fingerprint, inputs, outputs in self._members[position]:
+                if outputs[0] and outputs[0] in places:
+                    continue  # What repeats a constant stands there once.
+                read = tuple([places.setdefault(name, len(places) - 1) for name in inputs])
+                written = tuple([places.setdefault(name, len(places) - 1) for name in outputs])
+                layers.append((fingerprint, read, written))
         results = tuple([places[name] for name in self._wiring.results(positions)])
         return _Wired(tuple(layers), results), places
 
-    def _member(self, position: int) -> _Member:
+    def _members_of(self, position: int) -> tuple[_Member, ...]:
+        """The layer at a position, and before it what repeats its constants."""
         node, extracted = self._wiring.graph.nodes[position], self._wiring.layers[position]
         assert extracted.layer is not None, "rules leave skipped layers out"
         operator = extracted.layer.operators[0]
+        self._layers[extracted.fingerprint] = extracted.layer
         # A layer doesn't have the omitted ones at the end.
-        inputs, outputs = len(operator.inputs), len(operator.outputs)
-        return extracted.fingerprint, node.inputs[:inputs], node.outputs[:outputs]
+        inputs = list(node.inputs[: len(operator.inputs)])
+        outputs = node.outputs[: len(operator.outputs)]
+        before = []
+        if operator.op_type in GATHERING and not operator.domain:
+            found = repeated(self._wiring.graph, inputs[1])
+            if found is not None:
+                look = fingerprint_of_canonical(found.layer)
+                self._layers[look] = found.layer
+                before.append((look, found.inputs, (found.output,)))
+                inputs[1] = found.output
+        return (*before, (extracted.fingerprint, tuple(inputs), outputs))
 
-    def _layer(self, positions: tuple[int, ...], wired: _Wired) -> Layer:
+    def _layer(self, wired: _Wired) -> Layer:
         tensors: list[Tensor] = []
         operators: list[Operator] = []
-        for position, (_, read, written) in zip(positions, wired.layers, strict=True):
-            layer = self._wiring.layers[position].layer
-            assert layer is not None, "rules leave skipped layers out"
+        for fingerprint, read, written in wired.layers:
+            layer = self._layers[fingerprint]
             operator = layer.operators[0]
             own = operator.inputs + operator.outputs
             for place, index in zip(read + written, own, strict=True):

@@ -13,7 +13,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
-from benanza_schemas.layer import Layer, Operator
+from benanza_schemas.layer import OMITTED, Layer, Operator
 
 SEED = 20_200_218
 BLOCK = 1 << 16
@@ -50,12 +50,24 @@ def random_value(layer: Layer, index: int) -> Array:
 
 
 def _wanted(layer: Layer, index: int) -> Draw | Array:
+    found = _ruled(layer, index)
+    if found is not None:
+        return found
+    return INTEGERS if "int" in layer.tensors[index].dtype else FLOATS
+
+
+def _ruled(layer: Layer, index: int) -> Draw | Array | None:
+    """What the first rule says, of the tensor itself or of what has its elements elsewhere."""
+    moved: list[int] = []
     for operator in layer.operators:
-        rules = RULES.get(operator.op_type, {}) if operator.domain in STANDARD else {}
-        for slot, rule in rules.items():
+        standard = operator.domain in STANDARD
+        for slot, rule in RULES.get(operator.op_type, {}).items() if standard else ():
             if slot < len(operator.inputs) and operator.inputs[slot] == index:
                 return rule(layer, operator)
-    return INTEGERS if "int" in layer.tensors[index].dtype else FLOATS
+        if standard and operator.op_type in MOVING and index in operator.inputs:
+            moved += [output for output in operator.outputs if output != OMITTED]
+    found = (_ruled(layer, output) for output in moved)
+    return next((each for each in found if each is not None), None)
 
 
 @cache
@@ -99,6 +111,27 @@ def _index_on_axis(default: int) -> Rule:
     return lambda layer, operator: _below(
         _shape(layer, operator, 0)[_attribute(operator, "axis", default)]
     )
+
+
+def _element_index(layer: Layer, operator: Operator) -> Draw | Array:
+    """Runs of neighbours where the model fixes the indices, as relative positions have them.
+
+    The elements of constants are not known here. What reads neighbours takes the least time, and a
+    bound from below has to hold for all indices.
+    """
+    axis = _attribute(operator, "axis", 0)
+    size = max(_shape(layer, operator, 0)[axis], 1)
+    if not layer.tensors[_source(layer, operator.inputs[1])].constant:
+        return _below(size)
+    return np.arange(size)
+
+
+def _source(layer: Layer, index: int) -> int:
+    """The tensor whose elements a tensor has, through all that only moves them."""
+    for operator in reversed(layer.operators):
+        if index in operator.outputs and operator.op_type in MOVING:
+            index = operator.inputs[0]
+    return index
 
 
 def _index_tuple(layer: Layer, operator: Operator) -> Draw:
@@ -192,6 +225,12 @@ _RECURRENT = {1: _mixing(1), 2: _mixing(2), 4: _sequence_lengths}
 
 STANDARD = frozenset({"", "ai.onnx.ml"})
 
+MOVING = frozenset(
+    "Concat Dropout Expand Flatten Gather GatherElements Identity Reshape Slice Split Squeeze Tile "
+    "Transpose Unsqueeze".split()
+)
+"""Operators whose results have the elements of their inputs."""
+
 RULES: Mapping[str, Mapping[int, Rule]] = {
     "Acosh": {0: _always(Draw(1.1, 2.0))},
     "ArrayFeatureExtractor": {1: lambda layer, operator: _below(_shape(layer, operator, 0)[-1])},
@@ -208,7 +247,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "Expand": {1: _whole_output},
     "GRU": _RECURRENT,
     "Gather": {1: _index_on_axis(0)},
-    "GatherElements": {1: _index_on_axis(0)},
+    "GatherElements": {1: _element_index},
     "GatherND": {1: _index_tuple},
     "LSTM": _RECURRENT,
     "Log": {0: _always(POSITIVE)},

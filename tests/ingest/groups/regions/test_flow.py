@@ -10,7 +10,8 @@ from tests.ingest.onnx_text import extracted, only_layer
 ROWS = rows_of((2, 6, 8), frozenset((2,)))
 OTHER = rows_of((2, 6, 8), frozenset((1,)))
 HEAD = (
-    "g (float[2,6,8] x, float[2,6,8] z, float[2,1,8] flat, float[8] s) => (y)"
+    "g (float[2,6,8] x, float[2,6,8] z, float[2,1,8] flat, float[8] s, int64[2,6,3] each,"
+    " int64[2,3,8] fewer) => (y)"
     ' <float[8] k = ["location": "w"], int64[1] last = {{-1}}, int64[1] middle = {{1}},'
     " int64[1] one = {{1}}, int64[1] five = {{5}}, int64[2] pair = {{0, 1}}, int64 zero = {{0}},"
     " int64[4] heads = {{2, 6, 2, 4}}, int64[2] cut = {{24, 4}}, int64[2] bad = {{16, 6}},"
@@ -35,6 +36,7 @@ def after(body: str, *given: Rows | None) -> tuple[Rows | None, ...]:
         ("y = Reshape(x, heads)", (2, 6, 2, 4), {2, 3}),
         ("y = Slice(x, one, five, last)", (2, 6, 4), {2}),
         ("y = Gather<axis = 2>(x, pair)", (2, 6, 2), {2}),
+        ("y = GatherElements<axis = 2>(x, each)", (2, 6, 3), {2}),
         ("y = Concat<axis = 2>(x, z)", (2, 6, 16), {2}),
         ("y = Trilu(x)", (2, 6, 8), {2}),
     ],
@@ -50,6 +52,8 @@ def test_what_keeps_rows(body: str, shape: tuple[int, ...], inner: set[int]) -> 
         "y = Slice(x, one, five)",  # the first axis
         "y = Gather<axis = 1>(x, pair)",
         "y = Gather<axis = 1>(x, zero)",
+        "y = GatherElements<axis = 1>(x, fewer)",
+        "y = GatherElements<axis = 2>(x, fewer)",  # leaves out rows
         "y = Concat<axis = 1>(x, z)",
         "y = Reshape(x, bad)",
         "y = Tile(x, times)",
@@ -87,6 +91,7 @@ def test_values_with_the_same_rows_are_combined() -> None:
         ("y = Softmax(x)", (unknown((1, 0)),)),
         ("y = LayerNormalization(x, s)", (None, rows_of((8,), frozenset()))),
         ("y = CastLike(x, s)", (ROWS, rows_of((8,), frozenset()))),
+        ("y = GatherElements<axis = 2>(x, each)", (None, ROWS)),  # computed indices
     ],
 )
 def test_what_needs_several_rows(body: str, given: tuple[Rows | None, ...]) -> None:

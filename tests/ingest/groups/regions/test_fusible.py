@@ -7,9 +7,12 @@ from benanza_ingest.groups.regions.rows import rows_of
 from tests.ingest.onnx_text import extracted
 
 HEAD = (
-    "g (float[2,6,4,8] x, float[2,6,4,8] z, int64[3] places, int64[2] pads, bool[4,8] mask)"
+    "g (float[2,6,4,8] x, float[2,6,4,8] z, int64[3] places, int64[2] pads, bool[4,8] mask,"
+    " int64[2,3,4,8] each)"
     " => (y) <float[6] k = [\"location\": \"w\"], float[8] s = [\"location\": \"w\"],"
     " float[9,8] table = [\"location\": \"w\"], int64[1] last = {{-1}}, int64[2] fixed = {{3, 0}},"
+    " int64[4] larger = {{2, 6, 8, 24}}, int64[4] odd = {{2, 6, 6, 8}},"
+    " float[4] factors = {{1.0, 1.0, 2.0, 3.0}},"
     " int64[2] two = {{1, 3}}, int64[0] none = {{}}, float[3] g = [\"location\": \"w\"],"
     " float[6,1,3,3] own = [\"location\": \"w\"], float[12,1,3,3] twice = [\"location\": \"w\"],"
     " float[6,2,3,3] grouped = [\"location\": \"w\"]> {{ {} }}"
@@ -29,10 +32,17 @@ def only(body: str, opset: int = 23) -> Fusible | None:
         ("y = BatchNormalization(x, k, k, k, k)", Role.ELEMENTWISE),
         ("y = Transpose<perm = [0, 2, 1, 3]>(x)", Role.MOVEMENT),
         ("y = Gather<axis = 1>(x, fixed)", Role.MOVEMENT),
+        ("y = Gather<axis = 1>(x, places)", Role.MOVEMENT),
+        ("y = Gather(table, places)", Role.MOVEMENT),
+        ("y = GatherElements<axis = 1>(x, each)", Role.MOVEMENT),
         ("y = Concat<axis = 1>(x, z)", Role.MOVEMENT),
         ("y = Reshape(x, last)", Role.VIEW),
         ("y = Transpose<perm = [0, 1, 2, 3]>(x)", Role.VIEW),
         ("y = Softmax(x)", Role.REDUCTION),
+        ('y = Resize<mode = "linear">(x, , , larger)', Role.WINDOW),
+        ('y = Resize<mode = "linear">(x, , , odd)', Role.WINDOW),
+        ("y = Resize(x, , , larger)", Role.WINDOW),
+        ("y = Upsample(x, factors)", Role.WINDOW),
         ("y = LayerNormalization(x, s)", Role.REDUCTION),
         ("y = GlobalAveragePool(x)", Role.REDUCTION),
         ("y = Conv<group = 6>(x, own)", Role.WINDOW),
@@ -50,8 +60,13 @@ def test_what_may_be_in_a_region(body: str, role: Role) -> None:
     "body",
     [
         "y = MatMul(x, z)",
-        "y = Gather<axis = 1>(x, places)",  # which elements isn't known
-        "y = Gather(table, places)",
+        "y = GatherND(x, each)",
+        "y = Resize(x, , , odd)",  # some elements twice, some once
+        'y = Resize<nearest_mode = "ceil">(x, , , larger)',
+        'y = Resize<mode = "cubic">(x, , , larger)',
+        'y = Resize<mode = "linear", antialias = 1>(x, , , odd)',
+        'y = Resize<mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize">'
+        "(x, k, , larger)",
         "y = Pad(mask, pads, , last)",
         'y = Pad<mode = "reflect">(mask, pads)',
         "n, mean = LayerNormalization(x, s) y = Add(n, mean)",

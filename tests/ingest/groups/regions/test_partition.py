@@ -21,11 +21,12 @@ from tests.ingest.real_models import content as file_of
 from tests.ingest.real_models import extracted as real
 
 HEAD = (
-    "g (float[2,6,8] x, float[2,6,8] z, float[2,8,6] t, float[8] s) => ({out})"
+    "g (float[2,6,8] x, float[2,6,8] z, float[2,8,6] t, float[8] s, int64[2,6] i) => ({out})"
     ' <float[8,8] w = ["location": "w"], float[8] k = ["location": "w"], int64[1] last = {{-1}},'
     " int64[1] middle = {{1}}, int64[3] more = {{4, 2, 6}}, int64[4] heads = {{2, 6, 2, 4}},"
     " int64[1] one = {{1}}, int64[1] none = {{0}}, int64[1] end = {{100}},"
-    " int64[4] many = {{3, 2, 6, 8}}> {{ {body} }}"
+    " int64[4] many = {{3, 2, 6, 8}}, int64[3] wide = {{2, 6, 8}}, int64[1] back = {{2}},"
+    ' float[9,8] table = ["location": "w"]> {{ {body} }}'
 )
 
 
@@ -72,6 +73,14 @@ NORM = "p = Mul({0}, {0}) m = ReduceMean(p, last) r = Sqrt(m) n = Div({0}, r)"
         ("n = Softmax(x) e = Expand(n, many) y = Neg(e)", "y", ["Expand+Neg"]),
         # A result that doesn't fit the rows.
         ("a = Neg(s) b = Add(a, x) y = Softmax(b)", "y, a", ["Add+Softmax"]),
+        # Indices that a model is given, and where they lie.
+        ("e = Gather(table, i) a = Add(e, x) y = LayerNormalization(a, k)", "y, a",
+         ["Gather+Add+LayerNormalization"]),
+        ("u = Unsqueeze(i, back) e = Expand(u, wide) g = GatherElements<axis=1>(x, e)"
+         " y = Mul(g, z)", "y", ["Unsqueeze+Expand+GatherElements+Mul"]),
+        # Indices that are computed may be anything, if only the region is run.
+        ("j = Add(i, one) h = Mul(j, one) e = Gather(table, h) y = Add(e, x)", "y",
+         ["Add+Mul", "Gather+Add"]),
         # A heavy layer in between.
         ("a = Neg(x) b = MatMul(a, w) y = Add(a, b)", "y", []),
         ("a = Neg(x) b = MatMul(a, w) c = Relu(a) y = Add(c, b)", "y", ["Neg+Relu"]),

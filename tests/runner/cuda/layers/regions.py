@@ -176,6 +176,24 @@ REGIONS = {
         "a = Gather(table, i) s = Add(a, x) n = LayerNormalization(s, w, b)",
         f", float[30,16] table = {W}",
     ),
+    "scores of relative positions and their softmax": region(
+        "float[6,5,9] x, float[6,5,9] z, float[6,5,5] s, int64[1,5,5] i, int64[1,5,5] j",
+        "n",
+        "h = Constant<value_ints=[6,5,5]>() e = Expand(i, h) f = Expand(j, h)"
+        " a = GatherElements<axis=-1>(x, e) c = GatherElements<axis=-1>(z, f)"
+        " d = Transpose<perm=[0,2,1]>(c) g = Add(a, d) k = Add(g, s) n = Softmax<axis=-1>(k)",
+    ),
+    "tokens that are kept": region(
+        "float[2,7,16] x, int64[2,4] i",
+        "n",
+        f"{numbers(two=2)} u = Unsqueeze(i, two) h = Constant<value_ints=[2,4,16]>()"
+        " e = Expand(u, h) g = GatherElements<axis=1>(x, e) n = Gelu(g)",
+    ),
+    "some of the elements of some rows": region(
+        "float[4,3,8] x, int64[2,3,5] i, float[2,3,5] y",
+        "n",
+        "g = GatherElements<axis=2>(x, i) n = Mul(g, y)",
+    ),
     "sum and its mean by channel": region(
         "float[2,8,6,6] x, float[2,8,6,6] y",
         "s, n",
@@ -232,6 +250,27 @@ REGIONS = {
         "n, m",
         "p = MaxPool<kernel_shape=[3,2],strides=[2,2],ceil_mode=1>(x) m = GlobalMaxPool(p)"
         " n = Relu(p)",
+    ),
+    "maps of several sizes and their sum": region(
+        "float[2,8,3,5] x, float[2,8,6,10] y",
+        "n",
+        "r = Constant<value_floats=[1.0,1.0,2.0,2.0]>()"
+        ' u = Resize<mode="nearest",nearest_mode="floor",'
+        'coordinate_transformation_mode="asymmetric">(x, , r) s = Add(u, y) n = Relu(s)',
+    ),
+    "maps of several sizes between elements, and a gate": region(
+        "float[2,3,4,5] x, float[2,3,9,12] y",
+        "n",
+        "z = Constant<value_ints=[2,3,9,12]>()"
+        ' u = Resize<mode="linear",coordinate_transformation_mode="half_pixel">(x, , , z)'
+        " s = Sigmoid(u) n = Mul(s, y)",
+    ),
+    "corners aligned, and what is cut off": region(
+        "float[1,3,8,9] x, float[1,3,5,4] y",
+        "n",
+        "z = Constant<value_ints=[1,3,5,4]>()"
+        ' u = Resize<mode="linear",coordinate_transformation_mode="align_corners">(x, , , z)'
+        " n = Sub(y, u)",
     ),
     "few long rows": region(
         "float[1,3,80,160] x, float[1,3,80,160] y",

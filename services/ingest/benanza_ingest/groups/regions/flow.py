@@ -101,6 +101,9 @@ def _moved(
             return tuple(moved) if len(moved) == rank else unknown(origin)
         case "Split" | "Gather":
             touched = (_axis(fusible, rank),)
+        case "GatherElements":
+            axis = _axis(fusible, rank)
+            touched = [at for at in range(rank) if at == axis or before[at] != shape[at]]
         case "Slice":
             touched = axes_of(layer, operator, 3) or touched
     for axis in touched:

@@ -40,24 +40,32 @@ OF_FIRST = frozenset("BatchNormalization CastLike DequantizeLinear QuantizeLinea
 """Element-wise operators whose other inputs aren't broadcast in NumPy's way."""
 
 MOVEMENT = frozenset(
-    "Concat DepthToSpace Expand Gather Pad Slice SpaceToDepth Split Tile Transpose Trilu".split()
+    "Concat DepthToSpace Expand Gather GatherElements Pad Slice SpaceToDepth Split Tile Transpose "
+    "Trilu".split()
 )
+
+GATHERING = frozenset(("Gather", "GatherElements"))
+"""Movements whose second inputs are indices, which may be computed."""
 
 _RESHAPING = frozenset("Dropout Flatten Identity Reshape Squeeze Unsqueeze".split())
 _VIEWS = ELEMENTWISE | MOVEMENT | _RESHAPING
 
 DECIDED_BY = {
     "Expand": (1,),
-    "Gather": (1,),
     "Pad": (1, 3),
     "Slice": (1, 2, 3, 4),
     "Split": (1,),
     "Tile": (1,),
     "Trilu": (1,),
 }
-"""Inputs of movements that have to be constant: else it isn't known which elements are read."""
+"""Inputs of movements that have to be constant: else the shape of the result isn't known."""
 
 _POOLINGS = frozenset(("AveragePool", "MaxPool"))
+
+_RESIZING = frozenset(("Resize", "Upsample"))
+
+_REPEATING = frozenset((("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")))
+"""Coordinates and roundings by which a Resize repeats each element, if its factors are whole."""
 
 _GLOBAL_POOLINGS = frozenset(("GlobalAveragePool", "GlobalMaxPool"))
 
@@ -134,6 +142,8 @@ def _role(kind: Kind, layer: Layer, operator: Operator) -> Role | None:
         return Role.MOVEMENT
     if one_result and (op in _POOLINGS or _is_depthwise(layer, operator)):
         return Role.WINDOW if _neighbours(layer, operator) <= MOST_NEIGHBOURS else None
+    if op in _RESIZING:
+        return Role.WINDOW if _is_resized_by_neighbours(layer, operator) else None
     return Role.REDUCTION if op in _REDUCTIONS and one_result else None
 
 
@@ -143,6 +153,24 @@ def _is_depthwise(layer: Layer, operator: Operator) -> bool:
         return False
     x, filters = (layer.tensors[index] for index in operator.inputs[:2])
     return filters.constant and filters.shape[:2] == (*x.shape[1:2], 1)
+
+
+def _is_resized_by_neighbours(layer: Layer, operator: Operator) -> bool:
+    """Whether a Resize repeats elements equally often, or weights those before and behind."""
+    if any(_is_data(layer, index) for index in operator.inputs[1:]):
+        return False
+    mode = attribute(operator, "mode") or "nearest"
+    policy = attribute(operator, "keep_aspect_ratio_policy")
+    if attribute(operator, "antialias") or policy not in (None, "stretch"):
+        return False
+    old = operator.op_type == "Upsample" or operator.version < 11
+    coordinates = attribute(operator, "coordinate_transformation_mode") or "half_pixel"
+    rounding = attribute(operator, "nearest_mode") or "round_prefer_floor"
+    if mode in ("linear", "bilinear"):
+        return coordinates != "tf_crop_and_resize"
+    sizes = layer.tensors[operator.inputs[0]].shape, layer.tensors[operator.outputs[0]].shape
+    whole = all(wanted % size == 0 for size, wanted in zip(*sizes, strict=True))
+    return mode == "nearest" and whole and (old or (coordinates, rounding) in _REPEATING)
 
 
 def _neighbours(layer: Layer, operator: Operator) -> int:
@@ -160,8 +188,6 @@ def _is_data(layer: Layer, index: int) -> bool:
 def _is_decided(layer: Layer, operator: Operator) -> bool:
     """Whether all that a movement depends on but the data is known."""
     if operator.op_type == "Pad" and attribute(operator, "mode") not in ("constant", None):
-        return False
-    if operator.op_type == "Gather" and layer.tensors[operator.inputs[0]].constant:
         return False
     slots = DECIDED_BY.get(operator.op_type, ())
     given = (i for slot, i in enumerate(operator.inputs) if slot in slots and i != OMITTED)

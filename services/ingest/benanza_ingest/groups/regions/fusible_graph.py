@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from math import factorial, prod
 
-from benanza_ingest.groups.regions.fusible import Fusible, Role, fusible
+from benanza_ingest.groups.regions.fusible import GATHERING, Fusible, Role, fusible
 from benanza_ingest.groups.regions.rows import Rows
 from benanza_ingest.groups.wiring import Wiring
 
@@ -49,6 +49,13 @@ class FusibleGraph:
     def weight(self, positions: Iterable[int]) -> int:
         """The number of layers that aren't views."""
         return sum([position not in self.views for position in positions])
+
+    def indices(self, position: int) -> list[int]:
+        """The layer that computes the indices of a Gather, if one does."""
+        if self.layers[position].operator.op_type not in GATHERING:
+            return []
+        name = self.wiring.graph.nodes[position].inputs[1]
+        return [self.wiring.writers[name]] if name in self.wiring.writers else []
 
     def reads(self, positions: Collection[int]) -> set[str]:
         """The values that these layers read from outside, without those that decide shapes."""

@@ -103,6 +103,16 @@ class Gathered(_Value, frozen=True):
     axis: int
 
 
+class GatheredByElement(_Value, frozen=True):
+    """The elements of `input` at the same indices, but on `axis` at that which the same element of
+    another value has. Negative indices count from the end.
+    """
+
+    input: int
+    indices: int
+    axis: int
+
+
 class Reduced(_Value, frozen=True):
     """A value reduced over axes, which are kept as axes of one.
 
@@ -124,6 +134,7 @@ RegionValue = (
     | Rolled
     | Padded
     | Gathered
+    | GatheredByElement
     | Reduced
 )
 

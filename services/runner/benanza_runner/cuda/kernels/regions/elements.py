@@ -12,6 +12,7 @@ from benanza_runner.cuda.calls.region import (
     AxisIndex,
     Concatenated,
     Gathered,
+    GatheredByElement,
     Given,
     Padded,
     Pointwise,
@@ -111,6 +112,8 @@ class Elements:
                 name = self._padded(found, at, body, reduce)
             case Gathered():
                 return self._gathered(found, at, body, reduce)
+            case GatheredByElement():
+                name = self._gathered_by_element(found, at, body, reduce)
         body.remember((value, at), name)
         return name
 
@@ -257,11 +260,27 @@ class Elements:
             before = Body({})
             index = self.element(found.indices, places, before, reduce)
             lines += [*before.before, *before.each]
-        name = self._names.new("p")
-        lines.append(f"const int {name} = {index} < 0 ? {index} + {length} : {index};")
-        row = Index(((Variable(name, length, of), 1),))
+        row = self._named(index, length, of, lines)
         moved = (*at[: found.axis], row, *at[after:])
         return self.element(found.input, moved, body, reduce)
+
+    def _gathered_by_element(
+        self, found: GatheredByElement, at: Indices, body: Body, reduce: Reduce
+    ) -> str:
+        length = self._region.values[found.input].shape[found.axis]
+        index = self.element(found.indices, at, body, reduce)
+        lines = body.lines(by_lane=_any_by_lane(at))
+        of = frozenset[str]().union(*(each.of for each in at))
+        of |= {LOCAL} if lines is body.before else {LOCAL, LANE}
+        place = self._named(index, length, of, lines)
+        moved = (*at[: found.axis], place, *at[found.axis + 1 :])
+        return self.element(found.input, moved, body, reduce)
+
+    def _named(self, index: str, length: int, of: frozenset[str], lines: list[str]) -> Index:
+        """An index on an axis of this length that an operand has, declared in these lines."""
+        name = self._names.new("p")
+        lines.append(f"const int {name} = {index} < 0 ? {index} + {length} : {index};")
+        return Index(((Variable(name, length, of), 1),))
 
 
 def _any_by_lane(at: Indices) -> bool:

@@ -6,11 +6,13 @@ from benanza_runner.cuda.calls import (
     Call,
     Concatenation,
     Convolution,
+    ElementGathering,
     Elementwise,
     Gathering,
     Padding,
     Pooling,
     Reduction,
+    Resizing,
     RowNormalisation,
     Softmax,
     Splitting,
@@ -19,6 +21,7 @@ from benanza_runner.cuda.calls import (
 from benanza_runner.cuda.elements import INDEX
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
 from benanza_runner.cuda.lowering.regions.region_values import Operands, RegionValues
+from benanza_runner.cuda.lowering.regions.resized import resized
 from benanza_runner.cuda.lowering.regions.windows import depthwise, pooled
 from benanza_runner.cuda.unsupported import UnsupportedError
 
@@ -43,6 +46,9 @@ def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
             return [values.padded(operands["input"], call.before, call.output, fill)]
         case Gathering() if call.shared and len(call.named) == 1:
             return [_gathering(call, operands, values)]
+        case ElementGathering():
+            x, indices = operands["input"], operands["indices"]
+            return [values.gathered_by_element(x, indices, call.axis)]
         case Reduction():
             return [_reduction(call, operands, values)]
         case RowNormalisation():
@@ -53,6 +59,8 @@ def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
             return [depthwise(call, operands, values)]
         case Pooling():
             return [pooled(call, operands, values)]
+        case Resizing():
+            return [resized(call, operands, values)]
     raise UnsupportedError(f"a {type(call).__name__} is no part of a region")
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Call, Convolution, Pooling, Region
+from benanza_runner.cuda.calls import Call, Convolution, Pooling, Region, Resizing
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.regions.express import express
@@ -82,7 +82,7 @@ class _Region:
                 return
         alone = Layer(self._layer.tensors, (operator,), outputs)
         lowered = self._lower(alone, self._arrays)
-        if isinstance(lowered.call, Convolution | Pooling):
+        if isinstance(lowered.call, Convolution | Pooling | Resizing):
             self._channels.add(lowered.call.input[1])
         operands = {
             name: self._operand(array, fixed=name in lowered.weights)

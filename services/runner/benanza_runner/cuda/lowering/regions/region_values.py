@@ -11,6 +11,7 @@ from benanza_runner.cuda.calls.region import (
     AxisIndex,
     Concatenated,
     Gathered,
+    GatheredByElement,
     Given,
     Padded,
     Pointwise,
@@ -156,6 +157,11 @@ class RegionValues:
         given = self.shape(number)
         shape = (*given[:axis], *self.shape(indices), *given[axis + 1 :])
         return self._add(Gathered(shape, self.element(number), number, indices, axis))
+
+    def gathered_by_element(self, number: int, indices: int, axis: int) -> int:
+        """The elements of a value whose index on an axis each element of another value is."""
+        shape, kind = self.shape(indices), self.element(number)
+        return self._add(GatheredByElement(shape, kind, number, indices, axis))
 
     def reduced(self, number: int, axes: Sequence[int], kind: str) -> int:
         """A value reduced over axes, which are kept as axes of one. Over none it stays as it is."""

@@ -39,6 +39,8 @@ def only(body: str, opset: int = 23) -> Fusible | None:
         ("y = Reshape(x, last)", Role.VIEW),
         ("y = Transpose<perm = [0, 1, 2, 3]>(x)", Role.VIEW),
         ("y = Softmax(x)", Role.REDUCTION),
+        ("y = Softmax<axis = 2>(x)", Role.SHORT_REDUCTION),
+        ("y = ReduceMean(x, two)", Role.REDUCTION),
         ('y = Resize<mode = "linear">(x, , , larger)', Role.WINDOW),
         ('y = Resize<mode = "linear">(x, , , odd)', Role.WINDOW),
         ("y = Resize(x, , , larger)", Role.WINDOW),

@@ -21,7 +21,8 @@ from tests.ingest.real_models import content as file_of
 from tests.ingest.real_models import extracted as real
 
 HEAD = (
-    "g (float[2,6,8] x, float[2,6,8] z, float[2,8,6] t, float[8] s, int64[2,6] i) => ({out})"
+    "g (float[2,6,8] x, float[2,6,8] z, float[2,8,6] t, float[8] s, int64[2,6] i,"
+    " float[2,2,8] pair) => ({out})"
     ' <float[8,8] w = ["location": "w"], float[8] k = ["location": "w"], int64[1] last = {{-1}},'
     " int64[1] middle = {{1}}, int64[3] more = {{4, 2, 6}}, int64[4] heads = {{2, 6, 2, 4}},"
     " int64[1] one = {{1}}, int64[1] none = {{0}}, int64[1] end = {{100}},"
@@ -69,6 +70,10 @@ NORM = "p = Mul({0}, {0}) m = ReduceMean(p, last) r = Sqrt(m) n = Div({0}, r)"
         ("n = Softmax(x) a = Slice(n, one, end, middle) b = Slice(n, none, last, middle)"
          " c = Add(a, b) y = Neg(c)", "y", ["Softmax+Slice+Slice", "Add+Neg"]),
         ("n = Softmax(x) m = Softmax<axis=1>(x) c = Add(m, n) y = Neg(c)", "y", ["Add+Neg"]),
+        # A few elements are no row, but each of them may need another row.
+        ("n = Softmax<axis=1>(pair) m = Mul(n, pair) c = ReduceSum(m, middle) y = Softmax(c)", "y",
+         ["Softmax+Mul+ReduceSum+Softmax"]),
+        ("n = Softmax(pair) c = ReduceSum(n, middle) y = Neg(c)", "y", ["ReduceSum+Neg"]),
         # A row would be computed again and again.
         ("n = Softmax(x) e = Expand(n, many) y = Neg(e)", "y", ["Expand+Neg"]),
         # A result that doesn't fit the rows.

@@ -10,6 +10,10 @@ from tests.ingest.onnx_text import extracted
 from tests.ingest.real_models import ALL, EXPORTED
 from tests.ingest.real_models import extracted as real
 
+SPLIT = (
+    "g (float[2,2,16,1,1] p, float[2,2,16,8,8] m) => (y) <int64[1] paths = {{1}}>"
+    " {{ s = Softmax<axis = 1>(p) w = Mul(m, s) {} }}"
+)
 HEAD = (
     "g (float[1,4,8,8] x, float[1,4,8,8] z, float[1,4,1,1] narrow, float[2,6,8] t) => ({out})"
     ' <float[4] b = ["location": "w"], float[4,1,1] k = ["location": "w"],'
@@ -27,6 +31,11 @@ def titles(model: ExtractedModel) -> list[str]:
         check_group(model, group)
         assert len(group.layer.outputs) <= MOST_RESULTS
     return ["+".join(model.layers[at].op for at in group.layers) for group in found]
+
+
+def test_weights_of_paths_may_be_computed_once_or_by_each_reader() -> None:
+    weighted = extracted(SPLIT.format("y = ReduceSum<keepdims = 0>(w, paths)"), opset=23)
+    assert titles(weighted) == ["Softmax+Mul+ReduceSum", "Mul+ReduceSum"]
 
 
 def regions(body: str, out: str = "y") -> list[str]:

@@ -194,6 +194,18 @@ REGIONS = {
         "n",
         "g = GatherElements<axis=2>(x, i) n = Mul(g, y)",
     ),
+    "paths and their softmax": region(
+        "float[3,2,16,5,6] x, float[3,2,16,1,1] p",
+        "n",
+        "a = Constant<value_ints=[1]>() s = Softmax<axis=1>(p) m = Mul(x, s)"
+        " n = ReduceSum<keepdims=0>(m, a)",
+    ),
+    "largest and product of a few": region(
+        "float[3,4,16] x",
+        "n, m",
+        "a = Constant<value_ints=[1]>() s = ReduceMax(x, a) t = ReduceMin(x, a) n = Sub(s, t)"
+        " m = ReduceProd<keepdims=0>(x, a)",
+    ),
     "sum and its mean by channel": region(
         "float[2,8,6,6] x, float[2,8,6,6] y",
         "s, n",

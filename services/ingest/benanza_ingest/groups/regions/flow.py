@@ -38,7 +38,7 @@ def rows_after(
         return (fusible.writes,)
     if first is None and not others:
         return (None,) * len(fusible.shapes)
-    if fusible.role is Role.WINDOW:
+    if fusible.role in (Role.WINDOW, Role.SHORT_REDUCTION):
         raise RowsError
     if fusible.operator.op_type == "Concat":
         return (_concatenated(fusible, given, (position, 0)),)

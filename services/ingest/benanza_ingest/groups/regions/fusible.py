@@ -3,7 +3,7 @@
 Each element of an element-wise operator's result follows from one element of each input, each
 element of a movement's result is one element of an input, each element of a reduction's result
 follows from one row of its first input, and each element that a window yields from a few neighbours
-in one channel.
+in one channel. Rows of a few elements are no rows: each thread reads what it needs of them.
 """
 
 from enum import Enum
@@ -24,6 +24,7 @@ class Role(Enum):
     ELEMENTWISE = "element-wise"
     MOVEMENT = "movement"
     REDUCTION = "reduction"
+    SHORT_REDUCTION = "reduction of a few elements"
     WINDOW = "window"
 
 
@@ -68,6 +69,9 @@ _REPEATING = frozenset((("asymmetric", "floor"), ("half_pixel", "round_prefer_fl
 """Coordinates and roundings by which a Resize repeats each element, if its factors are whole."""
 
 _GLOBAL_POOLINGS = frozenset(("GlobalAveragePool", "GlobalMaxPool"))
+
+MOST_UNROLLED = 4
+"""A reduction of so many elements is computed by each thread that needs it."""
 
 MOST_NEIGHBOURS = 64
 """In a window: all are read for each element."""
@@ -203,6 +207,8 @@ def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
         return None
     reads = rows_of(shape, axes)
     length = prod([shape[axis] for axis in axes])
+    if length <= MOST_UNROLLED and operator.op_type != "GroupNormalization":
+        return msgspec.structs.replace(found, role=Role.SHORT_REDUCTION)
     if operator.op_type == "GroupNormalization":
         groups = attribute(operator, "num_groups")
         if not isinstance(groups, int) or groups < 1 or shape[1] % groups:

@@ -18,7 +18,8 @@ _OF_FEATURE_MAPS = frozenset(("AveragePool", "Conv", "ConvTranspose", "MaxPool")
 
 
 class FusibleGraph:
-    """The fusible layers of a model by position; which are views, move at most, or are windows.
+    """The fusible layers of a model by position; which are views, move at most, are windows, or
+    reduce a few elements.
 
     `feature_maps` are the shapes of what convolutions and poolings read and write.
     `before` holds for each layer the fusible layers whose results it reads, ascending. `rows` holds
@@ -39,6 +40,8 @@ class FusibleGraph:
         moving = (Role.VIEW, Role.MOVEMENT)
         self.moving = {at for at, layer in self.layers.items() if layer.role in moving}
         self.windows = {at for at, layer in self.layers.items() if layer.role is Role.WINDOW}
+        short = Role.SHORT_REDUCTION
+        self.short = {at for at, layer in self.layers.items() if layer.role is short}
         self.before: list[list[int]] = [[] for _ in wiring.layers]
         for source, target in wiring.edges:
             if source in self.layers:

@@ -62,7 +62,8 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
             # A window reads each element several times, and a reduction goes over a row several
             # times: what they read had to be computed as often.
             fits = fits and (moves[piece] or at not in graph.windows)
-            fits = fits and (layer.reduction is None or not windowed[piece])
+            reduces = layer.reduction is not None or at in graph.short
+            fits = fits and not (reduces and windowed[piece])
         fits = fits and all(moves[sets.find(p)] for p in graph.indices(at) if p in near)
         if size > MOST_LAYERS or not fits or not _flows(graph, at, near, shape):
             stage[at] += 1

@@ -13,6 +13,8 @@ from benanza_ingest.groups.wiring import Wiring
 
 RULE = "region"
 
+MANY_READERS = 8
+
 
 def propose(
     wiring: Wiring, epilogues: Iterable[Positions], attended: Iterable[Set[int]]
@@ -91,6 +93,10 @@ def _without_ends(
     read_in_place = [inside & layers for layers in attended]
     unreduced = frozenset([at for at in positions if graph.layers[at].reduction is None])
     wanted = [shortest, longest, longest | moving, *read_in_place, unreduced]
+    if inside & graph.short:  # What is broadcast may be computed once, and not for each reader.
+        largest = max([graph.layers[at].size for at in positions])
+        few = [at for at in positions if graph.layers[at].size * MANY_READERS <= largest]
+        wanted.append(frozenset(few))
     if windows := inside & graph.windows:
         first = windows | (inside & graph.views) | _head(graph, positions, moving)
         wanted += [first, first | longest]

@@ -21,6 +21,14 @@ from benanza_runner.cuda.calls.region import (
     Reshaped,
     Rolled,
 )
+from benanza_runner.cuda.elements import variable
+
+MOST_UNROLLED = 4
+"""So many elements are reduced by each thread alone, as PyTorch's Inductor does it: eight threads of
+a row, the fewest that there are, would have too little to do.
+"""
+
+_JOINED = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "{0} > {1} ? {0} : {1}"}
 
 Operands = Mapping[str, int]
 """The numbers of the values that a call's operands are, by the call's names for them."""
@@ -168,8 +176,24 @@ class RegionValues:
         if not axes:
             return number
         given = self.shape(number)
+        if prod(given[axis] for axis in axes) <= MOST_UNROLLED:
+            return self._unrolled(number, axes, kind)
         shape = tuple(1 if axis in axes else size for axis, size in enumerate(given))
         return self._add(Reduced(shape, self.element(number), number, tuple(sorted(axes)), kind))
+
+    def _unrolled(self, number: int, axes: Sequence[int], kind: str) -> int:
+        """A value reduced over few elements, which are seen as values of their own."""
+        parts = []
+        for place in np.ndindex(*(self.shape(number)[axis] for axis in axes)):
+            cuts = [slice(None)] * len(self.shape(number))
+            for axis, at in zip(axes, place, strict=True):
+                cuts[axis] = slice(at, at + 1)
+            parts.append(self.sliced(number, cuts))
+        join = _JOINED.get(kind, "{0} < {1} ? {0} : {1}")
+        element = self.element(number)
+        lines = [f"{variable(element)} m = in0;"]
+        lines += [f"m = {join.format('m', f'in{at}')};" for at in range(1, len(parts))]
+        return self.pointwise("m", parts, element, lines)
 
     def _strided(
         self,

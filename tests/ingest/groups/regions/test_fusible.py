@@ -12,7 +12,7 @@ HEAD = (
     " => (y) <float[6] k = [\"location\": \"w\"], float[8] s = [\"location\": \"w\"],"
     " float[9,8] table = [\"location\": \"w\"], int64[1] last = {{-1}}, int64[2] fixed = {{3, 0}},"
     " int64[4] larger = {{2, 6, 8, 24}}, int64[4] odd = {{2, 6, 6, 8}},"
-    " float[4] factors = {{1.0, 1.0, 2.0, 3.0}},"
+    " float[4] factors = {{1.0, 1.0, 2.0, 3.0}}, int64[8] sides = {{0, 0, 1, 2, 0, 0, 1, 0}},"
     " int64[2] two = {{1, 3}}, int64[0] none = {{}}, float[3] g = [\"location\": \"w\"],"
     " float[6,1,3,3] own = [\"location\": \"w\"], float[12,1,3,3] twice = [\"location\": \"w\"],"
     " float[6,2,3,3] grouped = [\"location\": \"w\"]> {{ {} }}"
@@ -34,6 +34,8 @@ def only(body: str, opset: int = 23) -> Fusible | None:
         ("y = Gather<axis = 1>(x, fixed)", Role.MOVEMENT),
         ("y = Gather<axis = 1>(x, places)", Role.MOVEMENT),
         ("y = Gather(table, places)", Role.MOVEMENT),
+        ("y = Pad(x, sides)", Role.MOVEMENT),
+        ('y = Pad<mode = "reflect">(x, sides)', Role.MOVEMENT),
         ("y = GatherElements<axis = 1>(x, each)", Role.MOVEMENT),
         ("y = Concat<axis = 1>(x, z)", Role.MOVEMENT),
         ("y = Reshape(x, last)", Role.VIEW),
@@ -70,7 +72,6 @@ def test_what_may_be_in_a_region(body: str, role: Role) -> None:
         'y = Resize<mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize">'
         "(x, k, , larger)",
         "y = Pad(mask, pads, , last)",
-        'y = Pad<mode = "reflect">(mask, pads)',
         "n, mean = LayerNormalization(x, s) y = Add(n, mean)",
         "y = CumSum(x, last)",
         "y = ArgMax(x)",

@@ -143,6 +143,19 @@ REGIONS = {
         "n, s, m",
         "n = Softmax<axis=-1>(x) s = LayerNormalization(y, w, b) m = Neg(y)",
     ),
+    "reflected and blurred": region(
+        "float[2,8,7,6] x",
+        "n",
+        'p = Constant<value_ints=[0,0,1,2,0,0,1,1]>() a = Pad<mode="reflect">(x, p)'
+        " n = Conv<group=8,kernel_shape=[3,3],strides=[2,2]>(a, f)",
+        f", float[8,1,3,3] f = {W}",
+    ),
+    "continued at the edges and around": region(
+        "float[2,3,7,5] x",
+        "n, m",
+        'p = Constant<value_ints=[0,0,1,9,0,0,2,0]>() n = Pad<mode="edge">(x, p)'
+        ' q = Constant<value_ints=[0,0,3,0,0,0,2,5]>() c = Pad<mode="wrap">(x, q) m = Neg(c)',
+    ),
     "padded and activated": region(
         "float[2,3,7,7] x",
         "n",

@@ -191,8 +191,6 @@ def _is_data(layer: Layer, index: int) -> bool:
 
 def _is_decided(layer: Layer, operator: Operator) -> bool:
     """Whether all that a movement depends on but the data is known."""
-    if operator.op_type == "Pad" and attribute(operator, "mode") not in ("constant", None):
-        return False
     slots = DECIDED_BY.get(operator.op_type, ())
     given = (i for slot, i in enumerate(operator.inputs) if slot in slots and i != OMITTED)
     return all(layer.tensors[index].constant for index in given)

@@ -6,13 +6,16 @@ from math import prod
 from benanza_runner.cuda.calls import (
     Call,
     Convolution,
+    Padding,
     Pooling,
     Reduction,
     Region,
+    Resizing,
     RowNormalisation,
     Shape,
     Softmax,
 )
+from benanza_runner.cuda.feature_maps import RANKS
 from benanza_runner.cuda.lowering.regions.express import express
 from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.lowering.regions.windows import is_global
@@ -43,9 +46,24 @@ def as_region(call: Call, computed: Mapping[str, Shape]) -> Region | None:
             return _expressed(call, {"input": call.output})
         case Pooling() if is_global(call):
             return _expressed(call, {"input": call.input})
+        case Padding() | Resizing():
+            channels = channels_of(call)
+            return _expressed(call, {"input": call.input}, channels, call.element)
         case Reduction():
             return _expressed(call, {"input": call.input}, element=call.element)
     return None
+
+
+def channels_of(call: Call) -> int:
+    """The channels of the feature maps that a call moves windows over, or that it resizes or pads;
+    zero if there are none.
+    """
+    match call:
+        case Convolution() | Pooling():
+            return call.input[1]
+        case Padding() | Resizing() if len(call.input) in RANKS:
+            return call.input[1] if call.input[:2] == call.output[:2] else 0
+    return 0
 
 
 def _of_convolution(call: Convolution) -> dict[str, Shape]:

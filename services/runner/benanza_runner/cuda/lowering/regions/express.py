@@ -44,6 +44,8 @@ def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
         case Padding() if call.mode == "constant":
             fill = f"{int(call.value)}" if call.element else literal(call.value)
             return [values.padded(operands["input"], call.before, call.output, fill)]
+        case Padding():
+            return [_continued(call, operands, values)]
         case Gathering() if call.shared and len(call.named) == 1:
             return [_gathering(call, operands, values)]
         case ElementGathering():
@@ -99,6 +101,31 @@ def _parts(call: Splitting, operands: Operands, values: RegionValues) -> list[in
         found.append(values.sliced(operands["input"], cuts))
         start += length
     return [found[result] for result in call.results]
+
+
+_CONTINUED = {
+    "edge": "place < 0 ? 0 : place < size ? place : size - 1",
+    "reflect": "place < 0 ? -place : place < size ? place : 2 * size - 2 - place",
+    "wrap": "place < 0 ? place + size : place < size ? place : place - size",
+}
+"""Which element stands at a place before or behind an axis of this size."""
+
+
+def _continued(call: Padding, operands: Operands, values: RegionValues) -> int:
+    """A value with elements of its own before and after it."""
+    number = values.reshaped(operands["input"], call.input)
+    for axis, (before, size, wanted) in enumerate(
+        zip(call.before, call.input, call.output, strict=True)
+    ):
+        most = {"edge": wanted, "reflect": size - 1, "wrap": size}[call.mode]
+        if max(before, wanted - size - before) > most:
+            raise UnsupportedError("a Pad longer than what it continues is no part of a region")
+        if wanted != size:
+            place = f"const int size = {size}, place = in0 - {before};"
+            which = values.place((wanted,), 0)
+            which = values.pointwise(_CONTINUED[call.mode], [which], "int64", [place])
+            number = values.gathered(number, which, axis)
+    return number
 
 
 def _gathering(call: Gathering, operands: Operands, values: RegionValues) -> int:

@@ -6,9 +6,10 @@ from typing import Protocol
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Call, Convolution, Pooling, Region, Resizing
+from benanza_runner.cuda.calls import Call, Region
 from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.attributes import integer
+from benanza_runner.cuda.lowering.regions.as_region import channels_of
 from benanza_runner.cuda.lowering.regions.express import express
 from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -63,7 +64,8 @@ class _Region:
 
     def lowered(self) -> tuple[Region, dict[str, Array], frozenset[str]]:
         outputs = tuple(self._numbers[index] for index in self._layer.outputs)
-        channels = self._channels.pop() if len(self._channels) == 1 else 0
+        known = self._channels - {0}
+        channels = known.pop() if len(known) == 1 else 0
         call = Region(tuple(self._values.values), outputs, channels)
         return call, self._operands, frozenset(self._weights)
 
@@ -82,8 +84,7 @@ class _Region:
                 return
         alone = Layer(self._layer.tensors, (operator,), outputs)
         lowered = self._lower(alone, self._arrays)
-        if isinstance(lowered.call, Convolution | Pooling | Resizing):
-            self._channels.add(lowered.call.input[1])
+        self._channels.add(channels_of(lowered.call))
         operands = {
             name: self._operand(array, fixed=name in lowered.weights)
             for name, array in lowered.operands.items()

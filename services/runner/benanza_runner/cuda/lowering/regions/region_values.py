@@ -24,8 +24,8 @@ from benanza_runner.cuda.calls.region import (
 from benanza_runner.cuda.elements import variable
 
 MOST_UNROLLED = 4
-"""So many elements are reduced by each thread alone, as PyTorch's Inductor does it: eight threads of
-a row, the fewest that there are, would have too little to do.
+"""So many elements are reduced by each thread alone, as PyTorch's Inductor does it: the threads of
+a row, at least eight, would have too little to do.
 """
 
 _JOINED = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "{0} > {1} ? {0} : {1}"}

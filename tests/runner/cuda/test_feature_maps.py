@@ -3,7 +3,7 @@
 import pytest
 
 from benanza_runner.cuda.calls import Reduction, Region, Shape
-from benanza_runner.cuda.calls.region import Concatenated, Given
+from benanza_runner.cuda.calls.region import Concatenated, Given, Reindexed, Reshaped
 from benanza_runner.cuda.feature_maps import feature_maps, reduces_feature_maps, sorted_results
 
 MAP, TOKENS = (1, 16, 5, 6), (1, 5, 6, 16)
@@ -35,6 +35,45 @@ def region(*shapes: Shape, channels: int = 0) -> Region:
 )
 def test_feature_maps(found: Region, maps: set[Shape]) -> None:
     assert feature_maps(found) == maps
+
+
+HEADS = (1, 2, 30, 8)
+"""Of attention over a map's 5 by 6 places."""
+
+
+def test_a_map_that_becomes_heads_of_attention() -> None:
+    values = (
+        Given(MAP, "", "x"),
+        Reshaped((1, 2, 8, 30), "", 0),
+        Reindexed(HEADS, "", 1, (0, 1, 3, 2), (0, 0, 0, 0), (1, 1, 1, 1)),
+    )
+    assert feature_maps(Region(values, (2,))) == {MAP}
+
+
+def test_heads_of_attention_that_become_a_map() -> None:
+    values = (
+        Given(HEADS, "", "x"),
+        Reindexed((1, 2, 8, 30), "", 0, (0, 1, 3, 2), (0, 0, 0, 0), (1, 1, 1, 1)),
+        Reshaped(MAP, "", 1),
+    )
+    assert feature_maps(Region(values, (2,))) == {MAP}
+
+
+def test_a_map_that_is_split_before_it_becomes_tokens() -> None:
+    values = (
+        Given(MAP, "", "x"),
+        Reindexed((1, 8, 5, 6), "", 0, (0, 1, 2, 3), (0, 8, 0, 0), (1, 1, 1, 1)),
+        Reshaped((1, 2, 4, 30), "", 1),
+        Given(HEADS, "", "y"),
+        Reshaped((1, 2, 5, 6, 8), "", 3),  # tokens in rows, whose features stay
+    )
+    assert feature_maps(Region(values, (2, 4))) == {MAP}
+
+
+def test_a_map_that_is_only_split_by_channels_is_not_told_from_others() -> None:
+    """Which of two shapes is the map isn't known."""
+    values = (Given(MAP, "", "x"), Reshaped((1, 2, 8, 5, 6), "", 0), Given(HEADS, "", "y"))
+    assert feature_maps(Region(values, (1, 2))) == set()
 
 
 def test_what_is_joined_before_windows_move_over_it() -> None:

@@ -1,7 +1,11 @@
 """Which of a region's operands and results are feature maps, with their channels first or last."""
 
+from itertools import accumulate
+from math import prod
+from operator import mul
+
 from benanza_runner.cuda.calls import Reduction, Region, Shape
-from benanza_runner.cuda.calls.region import Given
+from benanza_runner.cuda.calls.region import Given, Reshaped
 from benanza_runner.cuda.layouts import depends_on_layout
 
 RANKS = (4, 5)
@@ -13,7 +17,8 @@ def feature_maps(region: Region) -> frozenset[Shape]:
     Where windows move over feature maps, these are known by their channels. Those of other channels
     with the same axes of space are joined to them or cut out of them. Elsewhere all that has so
     many axes counts as one, if it has the same axes of space, or else the shape of tokens: with the
-    channels behind the axes of space.
+    channels behind the axes of space. If that leaves several, as where a map becomes the heads of
+    attention, those are maps whose axes of space are joined or divided, without their channels.
     """
     given = [value.shape for value in region.values if isinstance(value, Given)]
     results = [region.values[each].shape for each in region.outputs]
@@ -24,7 +29,26 @@ def feature_maps(region: Region) -> frozenset[Shape]:
         return frozenset(shape for shape in found if _space(shape) in spaces)
     choices = {frozenset(s for s in found if _space(s) == _space(shape)) for shape in found}
     maps = [choice for choice in choices if found - choice <= {_tokens(s) for s in choice}]
+    if len(maps) != 1:
+        maps = [choice for choice in choices if any(_is_divided(region, shape) for shape in choice)]
     return maps[0] if len(maps) == 1 else frozenset()
+
+
+def _is_divided(region: Region, shape: Shape) -> bool:
+    """Whether feature maps of this space are seen with its axes joined or divided."""
+    for value in region.values:
+        if isinstance(value, Reshaped):
+            pair = region.values[value.input].shape, value.shape
+            for one, other in (pair, pair[::-1]):
+                alike = len(one) == len(shape) and _space(one) == _space(shape)
+                if alike and _ends_alike(other, shape[2:]):
+                    return True
+    return False
+
+
+def _ends_alike(shape: Shape, space: Shape) -> bool:
+    """Whether the last axes of a shape have as many elements as these, and the last one others."""
+    return prod(space) in accumulate(reversed(shape), mul) and shape[-1] != space[-1]
 
 
 def reduces_feature_maps(call: Reduction) -> bool:

@@ -117,6 +117,19 @@ REGIONS = {
         " q = Gather<axis=0>(t, i) o = Gather<axis=0>(t, j) v = Gather<axis=0>(t, l)"
         " k = Transpose<perm=[0,1,3,2]>(o)",
     ),
+    "queries and keys of a map": region(
+        "float[2,24,3,4] x",
+        "q, k",
+        "h = Constant<value_ints=[2,3,8,12]>() y = Reshape(x, h)"
+        " l, r = Split<axis=2,num_outputs=2>(y) q = Transpose<perm=[0,1,3,2]>(l)"
+        " k = Transpose<perm=[0,1,3,2]>(r)",
+    ),
+    "heads that become a map": region(
+        "float[2,3,12,4] x",
+        "n",
+        "t = Transpose<perm=[0,1,3,2]>(x) h = Constant<value_ints=[2,12,3,4]>()"
+        " y = Reshape(t, h) n = Relu(y)",
+    ),
     "norm, shifted windows": region(
         "float[1,8,8,16] x",
         "n",

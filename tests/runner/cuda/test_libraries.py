@@ -32,7 +32,7 @@ LIBRARIES = (
     "ChannelNormalisationKernels",
     "MovementKernels",
     "GatheringKernels",
-    "PadResizeKernels",
+    "ResizingKernels",
     "RankingKernels",
     "RegionKernels",
     "TransposedKernels",

@@ -6,11 +6,11 @@ from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
 from benanza_runner.cuda.kernels.gathering import GatheringKernels
 from benanza_runner.cuda.kernels.integer_products import IntegerProducts
 from benanza_runner.cuda.kernels.movement.candidates import MovementKernels
-from benanza_runner.cuda.kernels.pad_resize import PadResizeKernels
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
 from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
+from benanza_runner.cuda.kernels.resizing import ResizingKernels
 from benanza_runner.cuda.kernels.row_products import RowProducts
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt.integers import CublasLtIntegers
@@ -50,7 +50,7 @@ def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> t
         ChannelNormalisationKernels(),
         MovementKernels(),
         GatheringKernels(),
-        PadResizeKernels(),
+        ResizingKernels(),
         RankingKernels(),
         RegionKernels(),
         InPlaceViews(),

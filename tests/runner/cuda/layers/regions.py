@@ -167,7 +167,7 @@ REGIONS = {
         "float[2,3,7,5] x",
         "n, m",
         'p = Constant<value_ints=[0,0,1,9,0,0,2,0]>() n = Pad<mode="edge">(x, p)'
-        ' q = Constant<value_ints=[0,0,3,0,0,0,2,5]>() c = Pad<mode="wrap">(x, q) m = Neg(c)',
+        ' q = Constant<value_ints=[0,0,3,0,0,0,9,5]>() c = Pad<mode="wrap">(x, q) m = Neg(c)',
     ),
     "padded and activated": region(
         "float[2,3,7,7] x",

@@ -105,8 +105,8 @@ def _parts(call: Splitting, operands: Operands, values: RegionValues) -> list[in
 
 _CONTINUED = {
     "edge": "place < 0 ? 0 : place < size ? place : size - 1",
-    "reflect": "place < 0 ? -place : place < size ? place : 2 * size - 2 - place",
-    "wrap": "place < 0 ? place + size : place < size ? place : place - size",
+    "reflect": "turned < size ? turned : 2 * size - 2 - turned",
+    "wrap": "(place % size + size) % size",
 }
 """Which element stands at a place before or behind an axis of this size."""
 
@@ -117,13 +117,13 @@ def _continued(call: Padding, operands: Operands, values: RegionValues) -> int:
     for axis, (before, size, wanted) in enumerate(
         zip(call.before, call.input, call.output, strict=True)
     ):
-        most = {"edge": wanted, "reflect": size - 1, "wrap": size}[call.mode]
-        if max(before, wanted - size - before) > most:
-            raise UnsupportedError("a Pad longer than what it continues is no part of a region")
         if wanted != size:
-            place = f"const int size = {size}, place = in0 - {before};"
+            lines = [
+                f"const int size = {size}, place = in0 - {before};",
+                f"const int turned = (place < 0 ? -place : place) % {max(2 * size - 2, 1)};",
+            ]
             which = values.place((wanted,), 0)
-            which = values.pointwise(_CONTINUED[call.mode], [which], "int64", [place])
+            which = values.pointwise(_CONTINUED[call.mode], [which], "int64", lines)
             number = values.gathered(number, which, axis)
     return number
 

@@ -1,5 +1,5 @@
-"""Padding and resizing, as kernels compiled through CuPy: a thread for each output, or for several
-next to each other that are resized alike.
+"""Resizing, as kernels compiled through CuPy: a thread for each output, or for several next to each
+other that are resized alike.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ import cupy
 import msgspec
 import numpy as np
 
-from benanza_runner.cuda.calls import Padding, Resizing
+from benanza_runner.cuda.calls import Resizing
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.launching import (
@@ -22,7 +22,7 @@ from benanza_runner.cuda.kernels.launching import (
     preamble,
 )
 from benanza_runner.cuda.kernels.source.indexing import joined
-from benanza_runner.cuda.kernels.source.resizing import parameters, resizing_source
+from benanza_runner.cuda.kernels.source.resizing import resizing_source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
@@ -30,15 +30,15 @@ from benanza_schemas.layer import Precision
 THREADS = (128, 256)
 
 
-class PadResizeKernels:
-    """Candidates for padding and resizing: layouts, threads in a block."""
+class ResizingKernels:
+    """Candidates for resizing: layouts, width of access, threads in a block."""
 
     library = LIBRARY
 
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
-        """One for each layout and number of threads."""
+        """One for each layout, width of access and number of threads."""
         call = workspace.call
-        if not isinstance(call, Padding | Resizing):
+        if not isinstance(call, Resizing):
             return
         if prod(call.output) >= MOST_ELEMENTS or prod(call.input) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
@@ -50,19 +50,10 @@ class PadResizeKernels:
 
 
 def _candidates(
-    workspace: Workspace, call: Padding | Resizing, layout: str, order: tuple[int, ...]
+    workspace: Workspace, call: Resizing, layout: str, order: tuple[int, ...]
 ) -> Iterator[Candidate]:
-    x, result = (
-        workspace.operand("input", order),
-        workspace.result(call.output, order, call.element),
-    )
-    if isinstance(call, Padding):
-        axes = joined(call.output, call.input, call.before, 0, order)
-        number = np.int64 if call.element else np.float32
-        kernel = _padding(workspace.precision, call.element, len(axes), call.mode)
-        extra = (number(call.value), *(np.int32(before) for *_, before in axes))
-        yield from _launched("padding kernel", kernel, axes, extra, x, result, layout)
-        return
+    x = workspace.operand("input", order)
+    result = workspace.result(call.output, order, call.element)
     axes = joined(call.output, call.input, call.scales, 1, order)
     resized = tuple(out != size or scale != 1 for out, size, scale in axes)
     how = msgspec.structs.replace(call, input=(), output=(), scales=())
@@ -102,39 +93,6 @@ def _launched(
     for threads in THREADS:
         run = launch(kernel, -(-total // threads), threads, arguments)
         yield Candidate(LIBRARY, f"{title} ({threads} threads)", layout, no_scratch, run, result)
-
-
-MOVES = {
-    "constant": "inside = inside && c >= 0 && c < n{0};",
-    "edge": "c = min(max(c, 0), n{0} - 1);",
-    "reflect": "if (n{0} == 1) c = 0;"
-    " else {{ c = abs(c) % (2 * n{0} - 2); if (c >= n{0}) c = 2 * n{0} - 2 - c; }}",
-    "wrap": "c = (c % n{0} + n{0}) % n{0};",
-}
-"""Where an element comes from whose place in the input is `c`."""
-
-
-@cache
-def _padding(precision: Precision, element: str, rank: int, mode: str) -> Any:
-    value = "long long" if element else "float"
-    before = "".join(f", int b{at}" for at in range(rank))
-    walk = "\n  ".join(
-        f"{{ int c = rest % o{at} - b{at}; rest /= o{at}; {MOVES[mode].format(at)}"
-        f" place += (long long)c * s{at}; }}"
-        for at in reversed(range(rank))
-    )
-    source = f"""{preamble(precision, element)}
-extern "C" __global__ void pad({parameters(rank)}, {value} value{before}) {{
-  const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
-  if (at >= total) return;
-  int rest = at;
-  bool inside = true;
-  long long place = 0;
-  {walk}
-  q[at] = inside ? p[place] : write(value);
-}}
-"""
-    return cupy.RawKernel(source, "pad")
 
 
 @cache

@@ -15,7 +15,7 @@ from benanza_analyzer.measurements import fastest
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_runner import nvidia
-from benanza_runner.core import Runner
+from benanza_runner.core import Runner, is_same_in_tf32
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.cuda.candidate import NO_LIBRARY
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
@@ -116,6 +116,8 @@ def bounds(
         return
     for precision in precisions:
         runner = Runner(runtime, [precision], _now)
+        if precision == "tf32":
+            _share(runner, jobs, measured)
         lacking = [job for job in jobs if (job.fingerprint, precision) not in measured]
         runner.expect(lacking)
         for job in lacking:
@@ -128,6 +130,15 @@ def bounds(
             yield bounded(model, precision, measured.of(layers, precision))
         except Exception as error:  # noqa: BLE001  # so here
             yield _failure(name, precision, batch, one_line(f"{type(error).__name__}: {error}"))
+
+
+def _share(runner: Runner, jobs: Iterable[BenchmarkRequested], measured: Measurements) -> None:
+    """Takes what was measured in float32 for TF32, where it is the same."""
+    for job in jobs:
+        lacking = (job.fingerprint, "tf32") not in measured
+        if lacking and runner.system.accelerator and is_same_in_tf32(job.layer):
+            for event in measured.of([job.fingerprint], "fp32"):
+                measured.add_again(runner.in_tf32(job, event))
 
 
 def ingested(

@@ -41,9 +41,13 @@ class Measurements:
 
     def add(self, event: LayerMeasured) -> None:
         """Keeps a measurement, in the file as well."""
-        self._measured[event.fingerprint, event.precision] = event
         self.added += 1
         self.device_seconds += float(event.environment.get("device_seconds", 0.0))
+        self.add_again(event)
+
+    def add_again(self, event: LayerMeasured) -> None:
+        """Keeps one that was added for another precision, and takes no time again."""
+        self._measured[event.fingerprint, event.precision] = event
         with self._file.open("ab") as file:
             file.write(gzip.compress(msgspec.json.encode(event) + b"\n"))
 

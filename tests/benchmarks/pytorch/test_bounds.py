@@ -6,7 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benanza_runner.core import is_same_in_tf32
 from benanza_runner.runtime import Outcome
+from benanza_schemas.events import System, identified
 from benanza_schemas.layer import Layer, Precision
 from benchmarks.pytorch.bounds import bounds, ingested, speed
 from benchmarks.pytorch.measurements import Measurements
@@ -124,6 +126,26 @@ def test_what_is_no_model_is_a_failure_at_each_precision(measured: Measurements)
     )
     assert [row.precision for row in rows] == ["fp32", "fp16"]
     assert all(row.failure and row.bound_us is None for row in rows)
+
+
+class OnGpu(WithoutPools):
+    """Has Tensor Cores."""
+
+    def system(self) -> System:
+        return identified(msgspec.structs.replace(super().system(), accelerator="paper GPU"))
+
+
+def test_what_multiplies_nothing_is_not_measured_again_in_tf32(tmp_path: Path) -> None:
+    runtime = OnGpu()
+    measured = Measurements(tmp_path / "layers.gz", measured_by(runtime))
+    _, jobs = ingested("resnet18", exported("resnet18"), 1)
+    first, second = found(runtime, measured, "resnet18", "fp32", "tf32")
+    same = sum(is_same_in_tf32(job.layer) for job in jobs)
+    assert 0 < same < len(jobs)
+    assert runtime.asked == measured.added == 2 * len(jobs) - same
+    assert len(measured) == 2 * len(jobs)
+    assert first.bound_us == second.bound_us
+    assert len(Measurements(tmp_path / "layers.gz", measured_by(runtime))) == len(measured)
 
 
 def test_the_measurements_of_another_system_do_not_count(

@@ -125,7 +125,8 @@ def what_if(
     data: ModelSource | None = None,
 ) -> WhatIfs:
     """What a model's known bounds would be under other policies: without fusion, with calls of
-    libraries alone, in one layout, at another precision.
+    libraries alone, in one layout, at another precision; and what its samples take at each batch
+    size.
 
     `model` may also be a name or an id; nothing is benchmarked. The arguments are the options of
     `benanza what-if`. Raises `BenanzaError` as `explain` does.

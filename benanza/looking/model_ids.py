@@ -28,9 +28,14 @@ def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
     return [identity for model in models for identity in _ids_of(store, model, limits)]
 
 
+def files_of(store: Store) -> dict[str, str]:
+    """The SHA-256 of the file of each model id."""
+    return {row["model_id"]: row["sha256"] for row in store.query(FILES)}
+
+
 def of_the_same_file(store: Store, bounds: Sequence[ModelBound]) -> dict[str, list[ModelBound]]:
     """For each model id of these bounds, those that are of the same file."""
-    files = {row["model_id"]: row["sha256"] for row in store.query(FILES)}
+    files = files_of(store)
     by_file: dict[str, list[ModelBound]] = {}
     for bound in bounds:
         by_file.setdefault(files[bound.model_id], []).append(bound)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from benanza.installation.configured import known_store
+from benanza.looking.batch_sizes import by_batch_size
 from benanza.looking.bounds import is_meant
-from benanza.looking.model_ids import model_ids
+from benanza.looking.model_ids import files_of, model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
 from benanza.results.what_ifs import ModelWhatIfs, WhatIf, WhatIfLayers, WhatIfs
@@ -24,7 +25,8 @@ def known_what_ifs(
     dims: Mapping[str, int],
 ) -> WhatIfs:
     """What the bounds of these models at these precisions would be under `POLICIES`, and at the
-    other precisions that were measured on the same system.
+    other precisions that were measured on the same system; and what their samples take at each
+    batch size.
 
     Bounds are those with groups under the accounting `full`, only of models whose named dimensions
     include `dims`. Raises `BenanzaError` for a model that has no bound.
@@ -33,10 +35,13 @@ def known_what_ifs(
         found = store.bounds(model_ids(store, models, limits_of(settings)))
         policy = BoundPolicy(tuple(dict.fromkeys(each.precision for each in found)))
         stored = [StoredBound.of(store, each) for each in found if is_meant(each, policy, dims)]
+        files = files_of(store)
+    asked = [each.bound for each in stored if each.bound.precision in precisions]
     return WhatIfs(
         models=tuple(
             what_ifs_of(each, stored) for each in stored if each.bound.precision in precisions
-        )
+        ),
+        batch_sizes=by_batch_size(asked, files),
     )
 
 

@@ -46,7 +46,39 @@ class ModelWhatIfs(Document, frozen=True, kw_only=True):
     what_ifs: tuple[WhatIf, ...]
 
 
+class AtBatch(Document, frozen=True, kw_only=True):
+    """A model's sequential bound at a batch size, and what each of its samples takes of it.
+
+    `saves` is the share of a sample's time that doubling the batch saves, on the way here from the
+    size before it; negative if samples take longer. A step of less than a doubling counts as one.
+    It is `None` for the smallest size.
+    """
+
+    batch: int
+    sequential_us: float
+    us_a_sample: float
+    saves: float | None
+
+
+class BatchSizes(Document, frozen=True, kw_only=True):
+    """A model at the batch sizes that it has whole bounds at, the smallest first.
+
+    `enough` is the size from which on each doubling saves less than a twentieth of a sample's time;
+    `None` if the last one still saves more. The rest is as in a bound.
+    """
+
+    model: str
+    dims: dict[str, int]
+    system: str
+    system_id: str
+    runtime: str
+    precision: Precision
+    sizes: tuple[AtBatch, ...]
+    enough: int | None
+
+
 class WhatIfs(Result, frozen=True, kw_only=True):
-    """What some bounds would be."""
+    """What some bounds would be, and where there are several, what larger batches are worth."""
 
     models: tuple[ModelWhatIfs, ...]
+    batch_sizes: tuple[BatchSizes, ...] = ()

@@ -38,8 +38,9 @@ def what_if(
 
     Each is planned anew as a whole from what was measured: without fusion, as libraries' heuristics
     choose, with calls of libraries alone, with feature maps in one layout, at another precision.
-    What makes no difference is left out. MODEL may also be a name or an id that a table of bounds
-    shows. Nothing is benchmarked.
+    What makes no difference is left out. Where bounds are known at several batch sizes, it also
+    says what a sample takes at each, and from which size on a larger batch no longer pays. MODEL
+    may also be a name or an id that a table of bounds shows. Nothing is benchmarked.
 
     \b
     Examples:

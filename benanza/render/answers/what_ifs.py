@@ -8,8 +8,8 @@ from benanza.render.answers.explanations import NONE_SUCH, operators
 from benanza.render.bounds import model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
-from benanza.render.units import TimeUnit, plural, time_unit
-from benanza.results.what_ifs import ModelWhatIfs, WhatIf, WhatIfs
+from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
+from benanza.results.what_ifs import BatchSizes, ModelWhatIfs, WhatIf, WhatIfs
 
 NO_DIFFERENCE = "none of what was measured makes a difference"
 
@@ -17,7 +17,9 @@ LAYERS_SHOWN = 3
 
 
 def print_what_ifs(console: Console, found: WhatIfs) -> None:
-    """Prints a table for each bound, with a row for each policy that makes a difference."""
+    """Prints a table for each bound, with a row for each policy that makes a difference; and one
+    for each model with several batch sizes.
+    """
     for part in _parts(found, plain=not console.is_terminal):
         console.print(part)
 
@@ -38,7 +40,40 @@ def _parts(found: WhatIfs, *, plain: bool) -> list[RenderableType]:
         title = f"{model_at(each.bound)}: {time}, {systems.measured_on(each.bound)}"
         parts.append(Text(printable(title)))
         parts.append(_table(each, unit, plain=plain) if each.what_ifs else Text(NO_DIFFERENCE))
+    for sizes in found.batch_sizes:
+        name = ", ".join(filter(None, (sizes.model, named_sizes(sizes.dims))))
+        parts.append(Text(printable(f"{name}, by batch size, {systems.measured_on(sizes)}")))
+        parts.append(_batch_sizes(sizes, plain=plain))
+        parts.append(Text(_enough(sizes)))
     return parts
+
+
+def _batch_sizes(found: BatchSizes, *, plain: bool) -> Table:
+    unit = time_unit(each.us_a_sample for each in found.sizes)
+    columns = (
+        Column("batch"),
+        Column(f"bound {unit.name}"),
+        Column(f"{unit.name} a sample"),
+        Column("samples/s"),
+        Column("a doubling saves"),
+    )
+    rows = [
+        (
+            f"{each.batch:,}",
+            unit.format(each.sequential_us),
+            unit.format(each.us_a_sample),
+            f"{1e6 / each.us_a_sample:,.0f}",
+            "-" if each.saves is None else f"{each.saves:.0%}",
+        )
+        for each in found.sizes
+    ]
+    return table(columns, rows, plain=plain)
+
+
+def _enough(found: BatchSizes) -> str:
+    if found.enough is None:
+        return f"a larger batch than {found.sizes[-1].batch:,} may pay"
+    return f"a larger batch than {found.enough:,} saves less than 5% of a sample's time a doubling"
 
 
 def _table(found: ModelWhatIfs, unit: TimeUnit, *, plain: bool) -> Table:

@@ -76,6 +76,16 @@ def test_what_lacks_layers_has_no_ratio(recorded: Settings) -> None:
     assert alone.lacking > 0
 
 
+def test_batch_sizes_are_compared_by_sample(recorded: Settings) -> None:
+    publish(["zoo:squeezenet"], PublishRequest(batch_sizes=(32,)), recorded)
+    (found,) = known_what_ifs(recorded, ["squeezenet"], ["fp16"], {}).batch_sizes
+    assert [each.batch for each in found.sizes] == [1, 32]
+    bounds = known_bounds(recorded, ["squeezenet"], BoundPolicy(("fp16",)), {}, None).bounds
+    assert {each.sequential_us for each in found.sizes} == {each.sequential_us for each in bounds}
+    assert found.sizes[1].saves is not None
+    assert found.sizes[1].saves > 0
+
+
 def test_a_model_without_a_bound_is_an_error(recorded: Settings) -> None:
     with pytest.raises(BenanzaError, match=r"no bounds are known for .*missing\.onnx"):
         known_what_ifs(recorded, ["missing.onnx"], ["fp16"], {})

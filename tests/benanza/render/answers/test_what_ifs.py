@@ -8,7 +8,14 @@ import msgspec
 from benanza.render.answers.explanations import NONE_SUCH
 from benanza.render.answers.what_ifs import NO_DIFFERENCE, print_what_ifs, what_ifs_html
 from benanza.render.table import console
-from benanza.results.what_ifs import ModelWhatIfs, WhatIf, WhatIfLayers, WhatIfs
+from benanza.results.what_ifs import (
+    AtBatch,
+    BatchSizes,
+    ModelWhatIfs,
+    WhatIf,
+    WhatIfLayers,
+    WhatIfs,
+)
 from tests.benanza.render.test_bounds import BOUND
 
 LAYERS = WhatIfLayers(
@@ -71,6 +78,41 @@ def test_what_lacks_layers_is_not_compared() -> None:
 
 def test_where_nothing_matters_it_says_so() -> None:
     assert lines()[1:] == [NO_DIFFERENCE]
+
+
+SIZES = BatchSizes(
+    model="alexnet",
+    dims={"tokens": 5},
+    system=BOUND.system,
+    system_id=BOUND.system_id,
+    runtime=BOUND.runtime,
+    precision="fp32",
+    sizes=(
+        AtBatch(batch=1, sequential_us=80.0, us_a_sample=80.0, saves=None),
+        AtBatch(batch=8, sequential_us=512.0, us_a_sample=64.0, saves=0.07),
+    ),
+    enough=None,
+)
+
+
+def test_batch_sizes_have_a_table() -> None:
+    stream = io.StringIO()
+    models = (ModelWhatIfs(bound=BOUND, what_ifs=()),)
+    print_what_ifs(console(stream), WhatIfs(models=models, batch_sizes=(SIZES,)))
+    *_, title, columns, first, second, last = map(str.strip, stream.getvalue().splitlines())
+    assert title.startswith("alexnet, tokens=5, by batch size, measured on A CPU")
+    assert columns.split("  ")[0] == "batch"
+    assert first.split() == ["1", "80.0", "80.0", "12,500", "-"]
+    assert second.split() == ["8", "512.0", "64.0", "15,625", "7%"]
+    assert last == "a larger batch than 8 may pay"
+
+
+def test_it_says_from_where_on_larger_batches_save_little() -> None:
+    stream = io.StringIO()
+    enough = msgspec.structs.replace(SIZES, enough=1)
+    models = (ModelWhatIfs(bound=BOUND, what_ifs=()),)
+    print_what_ifs(console(stream), WhatIfs(models=models, batch_sizes=(enough,)))
+    assert "a larger batch than 1 saves less than 5%" in stream.getvalue()
 
 
 def test_without_a_bound_it_says_where_to_look() -> None:

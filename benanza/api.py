@@ -19,7 +19,6 @@ from benanza.results.result import Result
 from benanza.results.what_ifs import WhatIfs
 from benanza.settings import load
 from benanza_backbone.errors import BenanzaError
-from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
 Given = TypeVar("Given", bound=Result)
@@ -56,7 +55,7 @@ def lower_bound(
     dims: Mapping[str, int] | None = None,
     precision: Precision | Sequence[Precision] = "fp32",
     fusion: bool = True,
-    runtime: RuntimeChoice = "auto",
+    runtime: str = "auto",
     accounting: Accounting = "full",
     data: ModelSource | None = None,
 ) -> LowerBounds:

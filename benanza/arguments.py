@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 from benanza_backbone.errors import BenanzaError
-from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
 Choice = TypeVar("Choice", bound=str)
@@ -68,9 +67,11 @@ def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
     return tuple(dict.fromkeys(_choice(argument, each, choices) for each in several))
 
 
-def runtime_choice(argument: str, runtime: object) -> RuntimeChoice:
+def runtime_choice(argument: str, runtime: object) -> str:
     """What is to measure the layers."""
-    return _choice(argument, runtime, get_args(RuntimeChoice))
+    from benanza_runner.runtimes import runtime_names  # importing benanza takes long enough
+
+    return _choice(argument, runtime, runtime_names())
 
 
 def accounting_choice(argument: str, accounting: object) -> Accounting:

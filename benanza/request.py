@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
-from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
 
@@ -37,5 +36,5 @@ class RunRequest:
     batch_sizes: tuple[int, ...] = ()
     dims: Mapping[str, int] = field(default_factory=dict)
     policy: BoundPolicy = field(default_factory=BoundPolicy)
-    runtime: RuntimeChoice = "auto"
+    runtime: str = "auto"
     again: bool = False

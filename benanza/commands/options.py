@@ -62,6 +62,31 @@ class Positive(click.ParamType):
         return number
 
 
+class RuntimeName(click.ParamType):
+    """The name of a runtime that is installed. They are looked up only where one is named."""
+
+    name = "runtime"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is."""
+        known = self._known()
+        if value not in known:
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, known))}.", param, ctx)
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin like this."""
+        return [CompletionItem(each) for each in self._known() if each.startswith(incomplete)]
+
+    @staticmethod
+    def _known() -> tuple[str, ...]:
+        from benanza_runner.runtimes import runtime_names
+
+        return runtime_names()
+
+
 class Dimension(click.ParamType):
     """The value of a named dimension."""
 

@@ -1,10 +1,69 @@
-"""How long a runner may be at a job before it counts as hung."""
+"""Runtimes by their names, and how long a runner may be at a job before it counts as hung."""
+
+import sys
+from pathlib import Path
 
 import pytest
 
-from benanza_backbone.settings import load
-from benanza_runner.isolation.isolated_runtime import WorkerLimits
-from benanza_runner.runtimes import CUDA_TRIES, longest_job_s
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings, load
+from benanza_runner.cuda.available import why_unavailable
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
+from benanza_runner.runtimes import CUDA_TRIES, longest_job_s, open_runtime, runtime_names
+
+FAKE = """
+from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
+
+def opened(settings):
+    limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s)
+    return IsolatedRuntime("tests.runner.fake_runtime:FakeRuntime", {"threads": 7}, limits)
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load({"BENANZA_DATA": str(tmp_path / "data")})
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package with two runtimes, one of which needs what isn't there."""
+    (tmp_path / "papers.py").write_text(FAKE, encoding="utf-8")
+    info = tmp_path / "papers-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: papers\nVersion: 1.0\n")
+    points = "[benanza.runtimes]\npaper = papers:opened\nlost = nowhere_to_be_found:opened\n"
+    (info / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "papers", raising=False)
+    return tmp_path
+
+
+def test_a_runtime_of_another_package_is_found_by_its_entry_point(
+    installed: Path, settings: Settings
+) -> None:
+    assert runtime_names() == ("auto", "cuda", "lost", "onnxruntime", "paper")
+    with open_runtime("paper", settings) as runtime:
+        assert (runtime.system().runtime, runtime.system().threads) == ("fake", 7)
+
+
+def test_what_a_runtime_needs_is_named(installed: Path, settings: Settings) -> None:
+    with pytest.raises(BenanzaError, match=r"^the runtime lost can't be loaded: .*nowhere_to_be"):
+        open_runtime("lost", settings)
+
+
+def test_a_runtime_that_is_not_installed(settings: Settings) -> None:
+    with pytest.raises(BenanzaError, match=r"no runtime 'paper'; give auto or cuda or onnxruntime$"):
+        open_runtime("paper", settings)
+
+
+@pytest.mark.skipif(not why_unavailable(), reason="there is a GPU here")
+def test_without_a_gpu_onnx_runtime_is_the_best(settings: Settings) -> None:
+    with open_runtime("auto", settings) as runtime:
+        assert isinstance(runtime, IsolatedRuntime)
+        assert runtime.system().runtime == "onnxruntime"
+    with pytest.raises(BenanzaError, match=r"^the runtime cuda "):
+        open_runtime("cuda", settings)
 
 
 @pytest.mark.parametrize("timeout_s", [1, 60, 900])

@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import get_args
 
 import click
 
@@ -11,6 +10,7 @@ from benanza.commands.options import (
     PARTIAL,
     Format,
     Model,
+    RuntimeName,
     batch_option,
     data_option,
     dim_option,
@@ -23,7 +23,6 @@ from benanza.render.bounds import print_lower_bounds
 from benanza.render.progress import TerminalProgress
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
-from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.layer import Accounting, Precision
 
 
@@ -34,7 +33,7 @@ from benanza_schemas.layer import Accounting, Precision
 @policy_options
 @click.option(
     "--runtime",
-    type=click.Choice(get_args(RuntimeChoice)),
+    type=RuntimeName(),
     default="auto",
     help="What measures the layers; auto takes the best that works here.",
     show_default=True,
@@ -56,7 +55,7 @@ def run(
     precisions: tuple[Precision, ...],
     fusion: bool,
     accounting: Accounting,
-    runtime: RuntimeChoice,
+    runtime: str,
     again: bool,
     data: Path | None,
     output: Format,

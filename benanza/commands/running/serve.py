@@ -3,16 +3,15 @@
 import logging
 from collections.abc import Sequence
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
-from benanza.commands.options import Precisions
+from benanza.commands.options import Precisions, RuntimeName
 from benanza.services import SERVICES
 from benanza.settings import load
 from benanza_backbone.log import configure, quieten_kafka
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_runner.runtime import RuntimeChoice
 from benanza_schemas.consumer_groups import ANALYZER, DEDUPE, INGEST, RUNNER
 from benanza_schemas.layer import Precision
 
@@ -61,15 +60,13 @@ def dedupe(ctx: click.Context) -> None:
 )
 @click.option(
     "--runtime",
-    type=click.Choice(get_args(RuntimeChoice)),
+    type=RuntimeName(),
     default="auto",
     help="What measures the layers; auto takes the best that works here.",
     show_default=True,
 )
 @click.pass_context
-def runner(
-    ctx: click.Context, *, precisions: tuple[Precision, ...], runtime: RuntimeChoice
-) -> None:
+def runner(ctx: click.Context, *, precisions: tuple[Precision, ...], runtime: str) -> None:
     """Jobs to results: every unique layer, measured on this system.
 
     Runners of one system share its jobs. One of a new system begins with the first job there

@@ -5,7 +5,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
 
@@ -13,9 +12,6 @@ from benanza_runner.variants import AnyVariant
 from benanza_schemas.events import Ceiling, RunTimes, System
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
-
-RuntimeChoice = Literal["auto", "cuda", "onnxruntime"]
-"""The runtimes as a user names them: `auto` is the best that works here."""
 
 
 class Outcome(msgspec.Struct, frozen=True):

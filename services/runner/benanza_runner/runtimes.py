@@ -1,5 +1,10 @@
-"""Opens the runtime that measures layers."""
+"""Opens the runtime that measures layers: one of those that are installed, by its name.
 
+Others than Benanza's own are entry points of the group `benanza.runtimes`: functions with the
+arguments and results of `open_cuda`.
+"""
+
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from benanza_backbone.errors import BenanzaError
@@ -10,7 +15,11 @@ from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.isolation.memory import SHARE, free_bytes
 from benanza_runner.isolation.worker_pool import WorkerPool
-from benanza_runner.runtime import RuntimeChoice
+
+AUTO = "auto"
+"""The name of the best of Benanza's own runtimes that works here."""
+
+ENTRY_POINTS = "benanza.runtimes"
 
 ONNX_RUNTIME = "benanza_runner.onnxruntime.runtime:OnnxRuntime"
 CUDA = "benanza_runner.cuda.runtime:CudaRuntime"
@@ -31,20 +40,48 @@ MEMORY_OF_WORKER = 4_000_000_000
 """Bytes of the machine's memory that there have to be for each worker of a GPU."""
 
 
-def open_runtime(choice: RuntimeChoice, settings: Settings) -> IsolatedRuntime | WorkerPool:
-    """The runtime asked for, in processes of its own. Close it after use.
+Opened = IsolatedRuntime | WorkerPool
+"""A runtime in processes of its own, to be closed after use."""
+
+
+def runtime_names() -> tuple[str, ...]:
+    """What `open_runtime` knows: `auto`, and the runtimes that are installed."""
+    return (AUTO, *sorted({entry.name for entry in entry_points(group=ENTRY_POINTS)}))
+
+
+def open_runtime(name: str, settings: Settings) -> Opened:
+    """The runtime of this name, in processes of its own. Close it after use.
 
     `auto` is the GPU if there is one and its libraries are installed, else ONNX Runtime. Raises
-    `BenanzaError` if the runtime can't be used here.
+    `BenanzaError` if there is no such runtime, or if it can't be used here.
     """
-    limits = WorkerLimits(layer_seconds=settings.benchmark_timeout_s)
-    unavailable = why_unavailable() if choice != "onnxruntime" else "not asked for"
-    if choice == "cuda" and unavailable:
+    if name == AUTO:
+        name = "onnxruntime" if why_unavailable() else "cuda"
+    known = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    if name not in known:
+        raise BenanzaError(f"there is no runtime {name!r}; give {' or '.join(runtime_names())}")
+    try:
+        opened: Opened = known[name].load()(settings)
+    except ImportError as error:
+        raise BenanzaError(f"the runtime {name} can't be loaded: {error}; install it") from error
+    return opened
+
+
+def open_cuda(settings: Settings) -> Opened:
+    """The GPU. Raises `BenanzaError` if there is none, or its libraries aren't installed."""
+    if unavailable := why_unavailable():
         raise BenanzaError(f"the runtime cuda {unavailable}")
-    if unavailable:
-        return IsolatedRuntime(ONNX_RUNTIME, {"device": device()}, limits)
     settings.data.mkdir(parents=True, exist_ok=True)
-    return cuda_workers(settings.data, limits)
+    return cuda_workers(settings.data, _limits(settings))
+
+
+def open_onnxruntime(settings: Settings) -> Opened:
+    """ONNX Runtime, on the GPU if it can use one, else on the CPU."""
+    return IsolatedRuntime(ONNX_RUNTIME, {"device": device()}, _limits(settings))
+
+
+def _limits(settings: Settings) -> WorkerLimits:
+    return WorkerLimits(layer_seconds=settings.benchmark_timeout_s)
 
 
 def cuda_workers(folder: Path, limits: WorkerLimits, *, interleaved: bool = True) -> WorkerPool:

@@ -37,11 +37,12 @@ from benchmarks.pytorch.report import Bounded, Timed, markdown
 def main() -> None:
     """Runs the parts, and prints what the file holds then, and what it lacks."""
     asked = parsed(__doc__ or "")
-    if "pytorch" in asked.sides and (keys := asked.lacking(Timed)):
+    sides = asked.sides if asked.seconds > 0 else []
+    if "pytorch" in sides and (keys := asked.lacking(Timed)):
         # A compiler that outlives its process for a moment may still write there.
         with TemporaryDirectory(ignore_cleanup_errors=True) as cache:
             _run("peers", *sys.argv[1:], **_shared(len(keys), asked.parts, cache))
-    if "bounds" in asked.sides and (keys := asked.lacking(Bounded)):
+    if "bounds" in sides and (keys := asked.lacking(Bounded)):
         _export(asked, dict.fromkeys(name for name, _, _ in keys))
         _run("bounds", *sys.argv[1:])
     print(markdown(rows_in(asked.file)))

@@ -1,12 +1,14 @@
 """The arguments of a comparison, and what is left to run."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from benanza.pytorch.names import ALL
 from benchmarks.pytorch.arguments import export_path, parsed
-from benchmarks.pytorch.compare import not_run
+from benchmarks.pytorch.compare import main, not_run
 from benchmarks.pytorch.report import Bounded, Timed, TorchAttempt, append
 
 MODELS = "--models=resnet50,timm:levit_192"
@@ -52,6 +54,16 @@ def test_without_a_file_everything_is_lacking(tmp_path: Path) -> None:
     asked = parsed("", [str(tmp_path / "none"), "--models=all"])
     assert asked.lacking(Timed) == asked.keys()
     assert len(asked.keys()) == 4 * len(ALL)
+
+
+def test_without_time_nothing_is_started(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(file), MODELS, "--precision=fp16,bf16", "--seconds=-3"]
+    monkeypatch.setattr(sys, "argv", ["compare", *arguments])
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a process was started"))
+    main()
+    assert "Not run yet: 3 of 4 PyTorch's times, 2 of 4 bounds" in capsys.readouterr().out
 
 
 def test_what_was_not_run_is_said_with_the_command_that_goes_on(file: Path) -> None:

@@ -24,7 +24,7 @@ from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import PREFIX, zoo_names
-from benanza_runner.core import Runner
+from benanza_runner.core import Runner, in_tf32
 from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import open_runtime
 from benanza_schemas.events import (
@@ -52,7 +52,7 @@ def main() -> None:
     with open_runtime("auto", load(os.environ)) as runtime:
         system_id = runtime.system().system_id
         known = {
-            (event.fingerprint, event.precision)
+            (event.fingerprint, event.precision): event
             for event in events
             if isinstance(event, LayerMeasured) and event.system.system_id == system_id
         }
@@ -70,7 +70,11 @@ def main() -> None:
             for job, precision in wanted:
                 if time.monotonic() > until:
                     break
-                events += Runner(runtime, [precision], _now).handle(job)
+                in_fp32 = known.get((job.fingerprint, "fp32")) if precision == "tf32" else None
+                shared = in_tf32(job, in_fp32) if in_fp32 else None
+                found = [shared] if shared else Runner(runtime, [precision], _now).handle(job)
+                known |= {(event.fingerprint, event.precision): event for event in found}
+                events += found
                 measured += 1
         finally:
             write_recording(asked.file, events)

@@ -15,7 +15,7 @@ from benanza_analyzer.measurements import fastest
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_runner import nvidia
-from benanza_runner.core import Runner, is_same_in_tf32
+from benanza_runner.core import Runner, in_tf32
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.cuda.candidate import NO_LIBRARY
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
@@ -117,7 +117,7 @@ def bounds(
     for precision in precisions:
         runner = Runner(runtime, [precision], _now)
         if precision == "tf32":
-            _share(runner, jobs, measured)
+            _share(jobs, measured)
         lacking = [job for job in jobs if (job.fingerprint, precision) not in measured]
         runner.expect(lacking)
         for job in lacking:
@@ -132,13 +132,13 @@ def bounds(
             yield _failure(name, precision, batch, one_line(f"{type(error).__name__}: {error}"))
 
 
-def _share(runner: Runner, jobs: Iterable[BenchmarkRequested], measured: Measurements) -> None:
+def _share(jobs: Iterable[BenchmarkRequested], measured: Measurements) -> None:
     """Takes what was measured in float32 for TF32, where it is the same."""
     for job in jobs:
-        lacking = (job.fingerprint, "tf32") not in measured
-        if lacking and runner.system.accelerator and is_same_in_tf32(job.layer):
-            for event in measured.of([job.fingerprint], "fp32"):
-                measured.add_again(runner.in_tf32(job, event))
+        if (job.fingerprint, "tf32") not in measured:
+            for known in measured.of([job.fingerprint], "fp32"):
+                if found := in_tf32(job, known):
+                    measured.add_again(found)
 
 
 def ingested(

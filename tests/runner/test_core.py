@@ -1,16 +1,14 @@
 """Jobs to measurements."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
 
-from benanza_runner.core import Runner
-from benanza_runner.runtime import Outcome
+from benanza_runner.core import Runner, in_tf32
 from benanza_runner.variants import event_variant
 from benanza_schemas.codec import decode, encode
-from benanza_schemas.events import BenchmarkRequested, Ceiling, System, event_id, identified
+from benanza_schemas.events import BenchmarkRequested, Ceiling, event_id
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 from tests.runner.fake_runtime import FakeRuntime, variant
@@ -55,47 +53,26 @@ def test_a_job_is_measured_at_each_precision() -> None:
     )
 
 
-class WithTensorCores(FakeRuntime):
-    """Has an accelerator, and notes what it was asked for and told to expect."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[tuple[str, Precision]] = []
-        self.expected: list[tuple[str, Precision]] = []
-
-    def system(self) -> System:
-        return identified(replace(super().system(), accelerator="paper GPU"))
-
-    def expect(self, layers: Iterable[tuple[Layer, Precision]]) -> None:
-        self.expected += [(layer.title(), precision) for layer, precision in layers]
-
-    def measure(self, layer: Layer, precision: Precision) -> Outcome:
-        self.asked.append((layer.title(), precision))
-        return super().measure(layer, precision)
-
-
-def test_without_products_an_accelerator_does_the_same_in_tf32_as_in_fp32() -> None:
-    runtime = WithTensorCores()
-    measuring = Runner(runtime, ["tf32", "fp32", "fp16"], TickingClock())
-    jobs = [job(relu(4)), job(conv_group(2, 4, "Relu"))]
-    measuring.expect(jobs)
-    tf32, fp32, fp16 = measuring.handle(jobs[0])
-    assert (tf32.precision, fp32.precision, fp16.precision) == ("tf32", "fp32", "fp16")
-    assert replace(tf32, event_id=fp32.event_id, precision="fp32") == fp32
-    assert tf32.event_id == event_id(
-        "LayerMeasured", jobs[0].event_id, measuring.system.system_id, "tf32"
-    )
-    measuring.handle(jobs[1])
-    wanted = [("Relu", "fp32"), ("Relu", "fp16")]
-    wanted += [("Conv+Relu", precision) for precision in ("tf32", "fp32", "fp16")]
-    assert runtime.expected == runtime.asked == wanted
-
-
-def test_tf32_alone_is_measured() -> None:
-    runtime = WithTensorCores()
-    (event,) = Runner(runtime, ["tf32"], TickingClock()).handle(job(relu(4)))
-    assert event.precision == "tf32"
-    assert runtime.asked == [("Relu", "tf32")]
+@pytest.mark.parametrize(
+    ("layer", "accelerator", "shared"),
+    [
+        (relu(4), "paper GPU", True),
+        (conv_group(2, 4, "Relu"), "paper GPU", False),
+        (relu(4), "", False),  # a CPU has no TF32
+    ],
+)
+def test_without_products_a_gpu_does_the_same_in_tf32_as_in_fp32(
+    layer: Layer, accelerator: str, shared: bool
+) -> None:
+    request = job(layer)
+    (measured,) = runner("fp32").handle(request)
+    fp32 = replace(measured, system=replace(measured.system, accelerator=accelerator))
+    found = in_tf32(request, fp32)
+    assert (found is not None) == shared
+    if found:
+        assert replace(found, event_id=fp32.event_id, precision="fp32") == fp32
+        ids = request.event_id, fp32.system.system_id
+        assert found.event_id == event_id("LayerMeasured", *ids, "tf32")
 
 
 def test_a_failure_is_an_event_too() -> None:

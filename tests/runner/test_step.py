@@ -15,7 +15,7 @@ from benanza_runner.core import Runner
 from benanza_runner.measuring.busy import OTHERS
 from benanza_runner.runtime import Outcome
 from benanza_runner.step import Benchmarks, runner_step
-from benanza_schemas.events import BenchmarkRequested, LayerMeasured
+from benanza_schemas.events import BenchmarkRequested, LayerMeasured, System, identified
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.topics import DEAD_LETTERS, JOBS, RESULTS
 from tests.backbone.sample_events import REQUESTED
@@ -56,6 +56,39 @@ def test_a_job_that_comes_twice_is_run_once(log: EventLog) -> None:
         drain(step)
     assert len(runtime.measured) == len(jobs)
     assert len(written(log, RESULTS)) == len(jobs)
+
+
+PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32")
+
+
+class OnGpu(CountingRuntime):
+    """Has Tensor Cores."""
+
+    def system(self) -> System:
+        return identified(msgspec.structs.replace(super().system(), accelerator="paper GPU"))
+
+
+def test_in_tf32_what_multiplies_nothing_is_not_measured_again(log: EventLog) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    runtime = OnGpu()
+    for precision in PRECISIONS:
+        with runner_step(log, runtime, precision, clock) as step:
+            drain(step)
+    results = [event for event in written(log, RESULTS) if isinstance(event, LayerMeasured)]
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    assert [event.precision for event in results] == ["fp32"] * len(jobs) + ["tf32"] * len(jobs)
+    again = runtime.measured[len(jobs) :]
+    assert 0 < len(again) < len(jobs)
+    assert all("Conv" in layer.title() for layer in again)
+    asked_again = msgspec.structs.replace(
+        next(job for job in jobs if job.layer not in again),
+        event_id="again",
+        after=tuple(event.event_id for event in results),
+    )
+    Benchmarks(log, runtime, "tf32", clock).handle(asked_again)
+    assert runtime.measured[-1] == asked_again.layer
 
 
 class BusyRuntime(CountingRuntime):

@@ -14,7 +14,7 @@ from benanza_schemas.events import (
     SystemMeasured,
     event_id,
 )
-from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.layer import Precision
 
 ON_TENSOR_CORES = frozenset(
     "Attention Conv ConvTranspose DeformConv Einsum GRU Gemm LSTM MatMul RNN".split()
@@ -30,14 +30,20 @@ def description_id(system_id: str) -> str:
     return event_id("SystemMeasured", system_id, MICROBENCHMARKS)
 
 
-def is_same_in_tf32(layer: Layer) -> bool:
-    """Whether a layer does the same in float32 and in TF32, since it multiplies no matrices."""
-    return not any(each.domain or each.op_type in ON_TENSOR_CORES for each in layer.operators)
+def in_tf32(job: BenchmarkRequested, in_fp32: LayerMeasured) -> LayerMeasured | None:
+    """A job's result in TF32 that follows from its result in float32 on the same system: the same,
+    if the layer multiplies no matrices. None if it has to be measured, as on all that has no Tensor
+    Cores, for which TF32 is no precision.
+    """
+    products = any(each.domain or each.op_type in ON_TENSOR_CORES for each in job.layer.operators)
+    if products or not in_fp32.system.accelerator:
+        return None
+    identity = event_id("LayerMeasured", job.event_id, in_fp32.system.system_id, "tf32")
+    return replace(in_fp32, event_id=identity, precision="tf32")
 
 
 class Runner:
-    """Measures each job's layer at each precision on one system. What an accelerator does in the
-    same way in float32 and in TF32 is measured once for both.
+    """Measures each job's layer at each precision on one system.
 
     The same job gives events with the same ids again. `now` returns the time, in UTC, that an
     event bears.
@@ -65,40 +71,17 @@ class Runner:
     def expect(self, jobs: Iterable[BenchmarkRequested]) -> None:
         """Says which jobs come next, so that work on them can begin."""
         self._runtime.expect(
-            (job.layer, precision)
-            for job in jobs
-            for precision in self._precisions
-            if not self._is_shared(job.layer, precision)
+            (job.layer, precision) for job in jobs for precision in self._precisions
         )
 
     def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:
         """One event for each precision; a failure is an event too."""
-        found = {
-            precision: self._measured(job, precision)
-            for precision in self._precisions
-            if not self._is_shared(job.layer, precision)
-        }
-        return [
-            found[precision] if precision in found else self.in_tf32(job, found["fp32"])
-            for precision in self._precisions
-        ]
-
-    def in_tf32(self, job: BenchmarkRequested, event: LayerMeasured) -> LayerMeasured:
-        """A job's measurement in float32, as the one in TF32."""
-        return replace(event, event_id=self._event_id(job, "tf32"), precision="tf32")
-
-    def _is_shared(self, layer: Layer, precision: Precision) -> bool:
-        """Whether a measurement in float32 counts at this precision, too."""
-        both = precision == "tf32" and "fp32" in self._precisions
-        return both and bool(self.system.accelerator) and is_same_in_tf32(layer)
-
-    def _event_id(self, job: BenchmarkRequested, precision: Precision) -> str:
-        return event_id("LayerMeasured", job.event_id, self.system.system_id, precision)
+        return [self._measured(job, precision) for precision in self._precisions]
 
     def _measured(self, job: BenchmarkRequested, precision: Precision) -> LayerMeasured:
         outcome = self._runtime.measure(job.layer, precision)
         return LayerMeasured(
-            event_id=self._event_id(job, precision),
+            event_id=event_id("LayerMeasured", job.event_id, self.system.system_id, precision),
             fingerprint=job.fingerprint,
             system=self.system,
             precision=precision,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from benanza_backbone.event_log.event_log import READ_AT_ONCE, EventLog, Record
+from benanza_backbone.event_log.event_log import READ_AT_ONCE, EventLog, Partition, Record
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import BenchmarkRequested, LayerMeasured, event_id
 from benanza_schemas.layer import Precision
@@ -18,7 +18,7 @@ from benanza_schemas.topics import RESULTS
 class MeasuredLayers:
     """Which jobs one system has done at a precision.
 
-    Holds the ids of all results of each layer.
+    Holds the ids of all results of each layer; for TF32 also where the log has those in float32.
     """
 
     def __init__(self, log: EventLog, system_id: str, precision: Precision) -> None:
@@ -27,6 +27,7 @@ class MeasuredLayers:
         self._precision = precision
         self._offsets = dict.fromkeys(log.end_offsets(RESULTS), 0)
         self._results: dict[str, tuple[str, ...]] = {}
+        self._in_fp32: dict[str, tuple[Partition, int]] = {}
 
     def catch_up(self) -> None:
         """Reads the results that came since the last call, from any runner of the system.
@@ -36,7 +37,7 @@ class MeasuredLayers:
         for partition in self._offsets:
             while found := self._log.read(partition, self._offsets[partition], READ_AT_ONCE):
                 for record in found:
-                    self._take(record)
+                    self._take(record, partition)
                 self._offsets[partition] = found[-1].offset + 1
 
     def add(self, result: LayerMeasured) -> None:
@@ -49,11 +50,20 @@ class MeasuredLayers:
         """The ids of the layer's results here, in the order in which they were found."""
         return self._results.get(fingerprint, ())
 
+    def in_fp32(self, fingerprint: str) -> LayerMeasured | None:
+        """The layer's last result in float32, for TF32; None if there is none."""
+        if fingerprint not in self._in_fp32:
+            return None
+        partition, offset = self._in_fp32[fingerprint]
+        (event,) = (decode(record.value) for record in self._log.read(partition, offset, 1))
+        assert isinstance(event, LayerMeasured), "results stay where they are in the log"
+        return event
+
     def has_done(self, job: BenchmarkRequested) -> bool:
         """Whether the layer has a result here that the job doesn't know of."""
         return not set(self.results_of(job.fingerprint)) <= set(job.after)
 
-    def _take(self, record: Record) -> None:
+    def _take(self, record: Record, partition: Partition) -> None:
         # Most results of a large installation are of other systems, and decoding takes longest.
         if self._system_id.encode() not in record.value:
             return
@@ -61,12 +71,12 @@ class MeasuredLayers:
             event = decode(record.value)
         except DecodeError:
             return  # The analyzer sends it to the dead letters.
-        if (
-            isinstance(event, LayerMeasured)
-            and event.system.system_id == self._system_id
-            and event.precision == self._precision
-        ):
+        if not isinstance(event, LayerMeasured) or event.system.system_id != self._system_id:
+            return
+        if event.precision == self._precision:
             self.add(event)
+        elif (event.precision, self._precision) == ("fp32", "tf32"):
+            self._in_fp32[event.fingerprint] = partition, record.offset
 
 
 def asked_again(job: BenchmarkRequested, results: Sequence[str]) -> BenchmarkRequested:

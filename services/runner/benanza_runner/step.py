@@ -8,7 +8,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Record
 from benanza_backbone.service.step import Step
 from benanza_backbone.telemetry import BENCHMARK_DURATION, JOBS
-from benanza_runner.core import Runner
+from benanza_runner.core import Runner, in_tf32
 from benanza_runner.measured_layers import MeasuredLayers, asked_again
 from benanza_runner.measuring.busy import BUSY
 from benanza_runner.runtime import Runtime
@@ -52,7 +52,8 @@ class Benchmarks:
     """Measures jobs on one system at one precision, each layer once.
 
     A layer that the system has measured before is not measured again, unless another job asks for
-    it. Raises `BenanzaError` if the log can't be reached.
+    it; in TF32 neither is one that was measured in float32 and does the same there. Raises
+    `BenanzaError` if the log can't be reached.
     """
 
     def __init__(
@@ -76,15 +77,17 @@ class Benchmarks:
     def expect(self, records: Iterable[Record]) -> None:
         """Begins with those of these jobs that are still to be done, where several can be."""
         jobs = [job for job in map(_job, records) if job and self.wait(job)]
-        self._runner.expect(jobs)
+        self._runner.expect(job for job in jobs if not self._shared(job))
 
     def handle(self, job: BenchmarkRequested) -> list[LayerMeasured]:
         """The results of a job; none if it was done before."""
         if not self.wait(job):
             JOBS.labels("repeated").inc()
             return []
-        with self._device, BENCHMARK_DURATION.time():
-            results = self._runner.handle(job)
+        results = self._shared(job)
+        if not results:
+            with self._device, BENCHMARK_DURATION.time():
+                results = self._runner.handle(job)
         for result in results:
             self._measured.add(result)
             if was_busy(result):
@@ -94,6 +97,12 @@ class Benchmarks:
             timed = any(variant.samples_us for variant in result.variants)
             JOBS.labels("measured" if timed else "failed").inc()
         return results
+
+    def _shared(self, job: BenchmarkRequested) -> list[LayerMeasured]:
+        """The job's result that follows from one at another precision, unless it asks again."""
+        known = None if job.after else self._measured.in_fp32(job.fingerprint)
+        found = in_tf32(job, known) if known else None
+        return [found] if found else []
 
     def doubtful(self) -> list[BenchmarkRequested]:
         """Jobs that ask again for the layers whose last times are from a busy machine."""

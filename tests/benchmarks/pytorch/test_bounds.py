@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benanza_runner.core import is_same_in_tf32
+from benanza_runner.core import in_tf32
 from benanza_runner.runtime import Outcome
-from benanza_schemas.events import System, identified
+from benanza_schemas.events import BenchmarkRequested, System, identified
 from benanza_schemas.layer import Layer, Precision
 from benchmarks.pytorch.bounds import bounds, ingested, speed
 from benchmarks.pytorch.measurements import Measurements
@@ -128,6 +128,10 @@ def test_what_is_no_model_is_a_failure_at_each_precision(measured: Measurements)
     assert all(row.failure and row.bound_us is None for row in rows)
 
 
+def fingerprints(jobs: list[BenchmarkRequested]) -> list[str]:
+    return [job.fingerprint for job in jobs]
+
+
 class OnGpu(WithoutPools):
     """Has Tensor Cores."""
 
@@ -140,7 +144,8 @@ def test_what_multiplies_nothing_is_not_measured_again_in_tf32(tmp_path: Path) -
     measured = Measurements(tmp_path / "layers.gz", measured_by(runtime))
     _, jobs = ingested("resnet18", exported("resnet18"), 1)
     first, second = found(runtime, measured, "resnet18", "fp32", "tf32")
-    same = sum(is_same_in_tf32(job.layer) for job in jobs)
+    in_fp32 = {event.fingerprint: event for event in measured.of(fingerprints(jobs), "fp32")}
+    same = sum(in_tf32(job, in_fp32[job.fingerprint]) is not None for job in jobs)
     assert 0 < same < len(jobs)
     assert runtime.asked == measured.added == 2 * len(jobs) - same
     assert len(measured) == 2 * len(jobs)

@@ -63,7 +63,7 @@ class Positive(click.ParamType):
 
 
 class RuntimeName(click.ParamType):
-    """The name of a runtime that is installed. They are looked up only where one is named."""
+    """The name of a runtime that is installed. They are looked up when the option is read."""
 
     name = "runtime"
 

@@ -4,13 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import log2
 
-from benanza.results.what_ifs import AtBatch, BatchSizes
+from benanza.results.what_ifs import LEAST_SAVING, AtBatch, BatchSizes
 from benanza_backbone.clickhouse.bounds import ModelBound
-
-LEAST_SAVING = 0.05
-"""Of a sample's time: a doubling that saves less doesn't pay for what waiting for more samples
-costs.
-"""
 
 
 def by_batch_size(bounds: Iterable[ModelBound], files: Mapping[str, str]) -> tuple[BatchSizes, ...]:

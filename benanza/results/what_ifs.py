@@ -5,6 +5,11 @@ from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.document import Document
 from benanza_schemas.layer import Precision
 
+LEAST_SAVING = 0.05
+"""Of a sample's time: a doubling of the batch that saves less doesn't pay for what waiting for more
+samples costs.
+"""
+
 
 class WhatIfLayers(Document, frozen=True, kw_only=True):
     """Layers that take another time, by position and name, with their operators joined by `+`.
@@ -63,8 +68,8 @@ class AtBatch(Document, frozen=True, kw_only=True):
 class BatchSizes(Document, frozen=True, kw_only=True):
     """A model at the batch sizes that it has whole bounds at, the smallest first.
 
-    `enough` is the size from which on each doubling saves less than a twentieth of a sample's time;
-    `None` if the last one still saves more. The rest is as in a bound.
+    `enough` is the size from which on each doubling saves less than `LEAST_SAVING`; `None` if the
+    last one still saves more. The rest is as in a bound.
     """
 
     model: str

@@ -7,6 +7,7 @@ import pytest
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings, load
+from benanza_runner import runtimes
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.runtimes import CUDA_TRIES, longest_job_s, open_runtime, runtime_names
@@ -50,6 +51,14 @@ def test_a_runtime_of_another_package_is_found_by_its_entry_point(
 def test_what_a_runtime_needs_is_named(installed: Path, settings: Settings) -> None:
     with pytest.raises(BenanzaError, match=r"^the runtime lost can't be loaded: .*nowhere_to_be"):
         open_runtime("lost", settings)
+
+
+def test_an_installation_without_runtimes_says_what_to_do(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtimes, "entry_points", lambda **_: ())
+    with pytest.raises(BenanzaError, match="no runtimes are installed; install benanza again"):
+        open_runtime("auto", settings)
 
 
 def test_a_runtime_that_is_not_installed(settings: Settings) -> None:

@@ -9,7 +9,7 @@ from benanza.render.bounds import model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
-from benanza.results.what_ifs import BatchSizes, ModelWhatIfs, WhatIf, WhatIfs
+from benanza.results.what_ifs import LEAST_SAVING, BatchSizes, ModelWhatIfs, WhatIf, WhatIfs
 
 NO_DIFFERENCE = "none of what was measured makes a difference"
 
@@ -63,7 +63,7 @@ def _batch_sizes(found: BatchSizes, *, plain: bool) -> Table:
             unit.format(each.sequential_us),
             unit.format(each.us_a_sample),
             f"{1e6 / each.us_a_sample:,.0f}",
-            "-" if each.saves is None else f"{each.saves:.0%}",
+            "-" if each.saves is None else f"{each.saves:.1%}",
         )
         for each in found.sizes
     ]
@@ -73,7 +73,8 @@ def _batch_sizes(found: BatchSizes, *, plain: bool) -> Table:
 def _enough(found: BatchSizes) -> str:
     if found.enough is None:
         return f"a larger batch than {found.sizes[-1].batch:,} may pay"
-    return f"a larger batch than {found.enough:,} saves less than 5% of a sample's time a doubling"
+    least = f"{LEAST_SAVING:.0%} of a sample's time"
+    return f"a larger batch than {found.enough:,} saves less than {least} a doubling"
 
 
 def _table(found: ModelWhatIfs, unit: TimeUnit, *, plain: bool) -> Table:

@@ -4,6 +4,7 @@ Others than Benanza's own are entry points of the group `benanza.runtimes`: func
 arguments and results of `open_cuda`.
 """
 
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -58,13 +59,15 @@ def open_runtime(name: str, settings: Settings) -> Opened:
     if name == AUTO:
         name = "onnxruntime" if why_unavailable() else "cuda"
     known = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    if not known:
+        raise BenanzaError("no runtimes are installed; install benanza again")
     if name not in known:
         raise BenanzaError(f"there is no runtime {name!r}; give {' or '.join(runtime_names())}")
     try:
-        opened: Opened = known[name].load()(settings)
+        open_it: Callable[[Settings], Opened] = known[name].load()
     except ImportError as error:
         raise BenanzaError(f"the runtime {name} can't be loaded: {error}; install it") from error
-    return opened
+    return open_it(settings)
 
 
 def open_cuda(settings: Settings) -> Opened:

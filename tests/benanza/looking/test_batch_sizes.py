@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza.looking.batch_sizes import LEAST_SAVING, by_batch_size
+from benanza.looking.batch_sizes import by_batch_size
+from benanza.results.what_ifs import LEAST_SAVING
 from benanza_backbone.clickhouse.bounds import ModelBound
 from tests.benanza.render.test_bounds import BOUND
 

@@ -10,6 +10,7 @@ from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import opset_imports, parse
 from benanza_ingest.resolving.bind import bind
 from benanza_ingest.resolving.resolve import resolve
+from benanza_runner.onnx_layers.onnx_schemas import opsets
 from benanza_schemas.identity import LayerError, canonical, fingerprint
 from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
 from tests.ingest.onnx_text import content
@@ -176,6 +177,21 @@ def test_indices_that_are_repeated_are_read_where_they_are_once() -> None:
     assert "i" not in names, "a layer that stands alone reads it"
     assert {"x", "z", "y"} <= names.keys()
     assert named.fingerprint == joined.fingerprint
+
+
+@pytest.mark.parametrize(("opset", "titles"), [(12, 8), (13, 13), (23, 13)])
+def test_what_repeats_indices_is_of_the_same_operator_set(opset: int, titles: int) -> None:
+    wiring = wired(
+        content(
+            "g (float[4,2,6] x) => (y)"
+            " <int64[1,2,3] c = {0, 1, 2, 3, 4, 5}, int64[3] s = {4, 2, 3}>"
+            " { i = Expand(c, s) a = GatherElements<axis=2>(x, i) y = Neg(a) }",
+            opset,
+        )
+    )
+    joined = Joiner(wiring).join((0, 1))
+    assert joined.layer.operators[0].version == titles
+    assert opsets(joined.layer)[""] >= titles
 
 
 def test_too_many_results_that_look_the_same_are_an_error() -> None:

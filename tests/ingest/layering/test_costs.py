@@ -32,6 +32,18 @@ def test_operators_of_many_inputs_combine_one_at_a_time(op_type: str, inputs: in
     assert layer.kind == ("view" if inputs == 1 else "compute")
 
 
+def test_several_gathers_of_a_table_read_what_they_write() -> None:
+    """In a group as one by one: it is read in between."""
+    found = extracted(
+        'g (int64[4] i, int64[4] j) => (y) <float[30000,8] t = ["location": "w"]>'
+        " { a = Gather(t, i) b = Gather(t, j) y = Add(a, b) }"
+    )
+    (group,) = found.groups
+    rows, indices = 4 * 8 * 4, 4 * 8
+    assert [layer.bytes for layer in found.layers] == [2 * rows + indices] * 2 + [3 * rows]
+    assert group.bytes == 2 * (rows + indices) + rows
+
+
 def test_a_reduction_reads_each_element_once() -> None:
     axes = np.array([1], np.int64)
     content, (y,) = run_one("ReduceMean", [random_array(3, 8, 2), axes], weights=1)

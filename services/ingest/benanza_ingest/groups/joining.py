@@ -109,7 +109,7 @@ class Joiner:
         outputs = node.outputs[: len(operator.outputs)]
         before = []
         if operator.op_type in GATHERING and not operator.domain:
-            found = repeated(self._wiring.graph, inputs[1])
+            found = repeated(self._wiring.graph, inputs[1], operator.version)
             if found is not None:
                 look = fingerprint_of_canonical(found.layer)
                 self._layers[look] = found.layer

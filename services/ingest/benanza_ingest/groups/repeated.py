@@ -12,6 +12,9 @@ from benanza_schemas.layer import Layer, Operator, Tensor
 
 _SAME_ELEMENTS = frozenset(("Cast", "Identity"))
 
+VERSIONS = (8, 13)
+"""Of Expand: all operators of a layer have to be of one operator set."""
+
 
 class Repeated(NamedTuple):
     """An Expand by which a group makes a constant itself: names of what it reads, and writes."""
@@ -21,8 +24,9 @@ class Repeated(NamedTuple):
     output: str
 
 
-def repeated(graph: Graph, name: str) -> Repeated | None:
-    """The Expand that makes a constant of this name; None if it is no larger than what it repeats.
+def repeated(graph: Graph, name: str, version: int) -> Repeated | None:
+    """The Expand that makes a constant of this name, for an operator of this version; None if it is
+    no larger than what it repeats.
 
     What it reads is computed from the model's constants alone, so that it is a constant, too.
     """
@@ -42,5 +46,8 @@ def repeated(graph: Graph, name: str) -> Repeated | None:
         Tensor("int64", (len(shape),), constant=True, value=np.array(shape, "<i8").tobytes()),
         Tensor(known.dtype, shape),
     )
-    layer = Layer(tensors, (Operator("Expand", "", 13, (), (0, 1), (2,)),), (2,))
+    versions = [each for each in VERSIONS if each <= version]
+    if not versions:
+        return None
+    layer = Layer(tensors, (Operator("Expand", "", versions[-1], (), (0, 1), (2,)),), (2,))
     return Repeated(layer, (f"{name} once", f"{name} shape"), f"{name} repeated")

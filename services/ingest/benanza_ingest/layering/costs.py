@@ -71,10 +71,8 @@ def moved_bytes(layer: Layer) -> int:
     if len(layer.operators) > 1:
         written = {index for operator in layer.operators for index in operator.outputs}
         moved -= sum([sizes[index] for index in written.difference(layer.outputs, (OMITTED,))])
-    for operator in layer.operators:
-        if operator.op_type in _READS_WHAT_IT_WRITES:
-            moved -= _left_unread(layer, operator)
-    return moved
+    data = [each.inputs[0] for each in layer.operators if each.op_type in _READS_WHAT_IT_WRITES]
+    return moved - sum([_left_unread(layer, index) for index in dict.fromkeys(data)])
 
 
 def parameters(layer: Layer) -> int:
@@ -86,12 +84,18 @@ def _size(tensor: Tensor) -> int:
     return size_bytes(tensor.dtype, prod(tensor.shape))
 
 
-def _left_unread(layer: Layer, operator: Operator) -> int:
-    data = operator.inputs[0]
-    if data not in layer.inputs() or sum(op.inputs.count(data) for op in layer.operators) > 1:
+def _left_unread(layer: Layer, data: int) -> int:
+    """The bytes of an input that nothing reads, if all that read it read what they write."""
+    readers = [operator for operator in layer.operators if data in operator.inputs]
+    reads = [operator.inputs.count(data) for operator in readers]
+    alike = all(
+        operator.op_type in _READS_WHAT_IT_WRITES and operator.inputs[0] == data
+        for operator in readers
+    )
+    if data not in layer.inputs() or not alike or max(reads) > 1:
         return 0
-    written = layer.tensors[operator.outputs[0]]
-    return max(0, _size(layer.tensors[data]) - _size(written))
+    read = sum([_size(layer.tensors[operator.outputs[0]]) for operator in readers])
+    return max(0, _size(layer.tensors[data]) - read)
 
 
 def _operator_flops(layer: Layer, operator: Operator) -> int:

@@ -17,7 +17,7 @@ def feature_maps(region: Region) -> frozenset[Shape]:
     Where windows move over feature maps, these are known by their channels. Those of other channels
     with the same axes of space are joined to them or cut out of them. Elsewhere all that has so
     many axes counts as one, if it has the same axes of space, or else the shape of tokens: with the
-    channels behind the axes of space. If that leaves several, as where a map becomes the heads of
+    channels behind the axes of space. Unless that leaves one, as where a map becomes the heads of
     attention, those are maps whose axes of space are joined or divided, without their channels.
     """
     given = [value.shape for value in region.values if isinstance(value, Given)]

@@ -3,7 +3,7 @@
 Zeros run faster than the numbers of a real model, and an index out of range doesn't run at all.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from math import gcd, prod, sqrt
 from typing import Any, NamedTuple
@@ -50,24 +50,33 @@ def random_value(layer: Layer, index: int) -> Array:
 
 
 def _wanted(layer: Layer, index: int) -> Draw | Array:
-    found = _ruled(layer, index)
-    if found is not None:
-        return found
-    return INTEGERS if "int" in layer.tensors[index].dtype else FLOATS
+    found = list(_ruled(layer, index))
+    if "int" not in layer.tensors[index].dtype:
+        return found[0] if found else FLOATS
+    return min(found, key=_largest, default=INTEGERS)
 
 
-def _ruled(layer: Layer, index: int) -> Draw | Array | None:
-    """What the first rule says, of the tensor itself or of what has its elements elsewhere."""
-    moved: list[int] = []
+def _ruled(layer: Layer, index: int) -> Iterator[Draw | Array]:
+    """What each rule says, of the tensor itself and of what has its elements elsewhere.
+
+    Of several, the first counts; of integers that with the smallest numbers, since several tables
+    may be read at the same indices.
+    """
     for operator in layer.operators:
-        standard = operator.domain in STANDARD
-        for slot, rule in RULES.get(operator.op_type, {}).items() if standard else ():
+        if operator.domain not in STANDARD:
+            continue
+        for slot, rule in RULES.get(operator.op_type, {}).items():
             if slot < len(operator.inputs) and operator.inputs[slot] == index:
-                return rule(layer, operator)
-        if standard and operator.op_type in MOVING and index in operator.inputs:
-            moved += [output for output in operator.outputs if output != OMITTED]
-    found = (_ruled(layer, output) for output in moved)
-    return next((each for each in found if each is not None), None)
+                yield rule(layer, operator)
+        moved = operator.inputs if operator.op_type == "Concat" else operator.inputs[:1]
+        if operator.op_type in MOVING and index in moved:
+            for output in operator.outputs:
+                if output != OMITTED:
+                    yield from _ruled(layer, output)
+
+
+def _largest(wanted: Draw | Array) -> float:
+    return wanted.high if isinstance(wanted, Draw) else float(wanted.max(initial=0))
 
 
 @cache
@@ -226,10 +235,10 @@ _RECURRENT = {1: _mixing(1), 2: _mixing(2), 4: _sequence_lengths}
 STANDARD = frozenset({"", "ai.onnx.ml"})
 
 MOVING = frozenset(
-    "Concat Dropout Expand Flatten Gather GatherElements Identity Reshape Slice Split Squeeze Tile "
-    "Transpose Unsqueeze".split()
+    "Cast CastLike Concat DepthToSpace Dropout Expand Flatten Gather GatherElements Identity Pad "
+    "Reshape Slice SpaceToDepth Split Squeeze Tile Transpose Trilu Unsqueeze".split()
 )
-"""Operators whose results have the elements of their inputs."""
+"""Operators whose results have the elements of their inputs, now and then with zeros."""
 
 RULES: Mapping[str, Mapping[int, Rule]] = {
     "Acosh": {0: _always(Draw(1.1, 2.0))},

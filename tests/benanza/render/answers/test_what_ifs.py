@@ -103,7 +103,7 @@ def test_batch_sizes_have_a_table() -> None:
     assert title.startswith("alexnet, tokens=5, by batch size, measured on A CPU")
     assert columns.split("  ")[0] == "batch"
     assert first.split() == ["1", "80.0", "80.0", "12,500", "-"]
-    assert second.split() == ["8", "512.0", "64.0", "15,625", "7%"]
+    assert second.split() == ["8", "512.0", "64.0", "15,625", "7.0%"]
     assert last == "a larger batch than 8 may pay"
 
 

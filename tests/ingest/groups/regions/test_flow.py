@@ -52,8 +52,6 @@ def test_what_keeps_rows(body: str, shape: tuple[int, ...], inner: set[int]) -> 
         "y = Slice(x, one, five)",  # the first axis
         "y = Gather<axis = 1>(x, pair)",
         "y = Gather<axis = 1>(x, zero)",
-        "y = GatherElements<axis = 1>(x, fewer)",
-        "y = GatherElements<axis = 2>(x, fewer)",  # leaves out rows
         "y = Concat<axis = 1>(x, z)",
         "y = Reshape(x, bad)",
         "y = Tile(x, times)",
@@ -92,6 +90,9 @@ def test_values_with_the_same_rows_are_combined() -> None:
         ("y = LayerNormalization(x, s)", (None, rows_of((8,), frozenset()))),
         ("y = CastLike(x, s)", (ROWS, rows_of((8,), frozenset()))),
         ("y = GatherElements<axis = 2>(x, each)", (None, ROWS)),  # computed indices
+        ("y = GatherElements<axis = 1>(x, fewer)", (ROWS,)),  # of another row for each element
+        ("y = GatherElements<axis = 2>(x, fewer)", (ROWS,)),
+        ("y = GatherElements<axis = 2>(x, each)", (unknown((1, 0)),)),
     ],
 )
 def test_what_needs_several_rows(body: str, given: tuple[Rows | None, ...]) -> None:

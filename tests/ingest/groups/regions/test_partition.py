@@ -73,6 +73,9 @@ NORM = "p = Mul({0}, {0}) m = ReduceMean(p, last) r = Sqrt(m) n = Div({0}, r)"
         # A few elements are no row, but each of them may need another row.
         ("n = Softmax<axis=1>(pair) m = Mul(n, pair) c = ReduceSum(m, middle) y = Softmax(c)", "y",
          ["Softmax+Mul+ReduceSum+Softmax"]),
+        # Each of them would follow from a few others, and so on.
+        ("n = Softmax<axis=1>(pair) m = Softmax<axis=0>(n) y = Softmax(m)", "y",
+         ["Softmax+Softmax"]),
         ("n = Softmax(pair) c = ReduceSum(n, middle) y = Neg(c)", "y", ["ReduceSum+Neg"]),
         # A row would be computed again and again.
         ("n = Softmax(x) e = Expand(n, many) y = Neg(e)", "y", ["Expand+Neg"]),

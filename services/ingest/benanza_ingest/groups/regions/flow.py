@@ -91,6 +91,8 @@ def _moved(
         return rows
     rank = len(rows)
     if rank != len(shape) or rank != len(before):
+        if operator.op_type == "GatherElements":
+            raise RowsError
         return unknown(origin)
     touched: Sequence[int] = range(rank)
     match operator.op_type:
@@ -104,6 +106,8 @@ def _moved(
         case "GatherElements":
             axis = _axis(fusible, rank)
             touched = [at for at in range(rank) if at == axis or before[at] != shape[at]]
+            if any(weight for at in touched for _, weight in rows[at]):
+                raise RowsError  # Elements side by side are of different rows.
         case "Slice":
             touched = axes_of(layer, operator, 3) or touched
     for axis in touched:

@@ -48,8 +48,8 @@ MOVEMENT = frozenset(
 GATHERING = frozenset(("Gather", "GatherElements"))
 """Movements whose second inputs are indices, which may be computed."""
 
-_RESHAPING = frozenset("Dropout Flatten Identity Reshape Squeeze Unsqueeze".split())
-_VIEWS = ELEMENTWISE | MOVEMENT | _RESHAPING
+RESHAPING = frozenset("Dropout Flatten Identity Reshape Squeeze Unsqueeze".split())
+_VIEWS = ELEMENTWISE | MOVEMENT | RESHAPING
 
 DECIDED_BY = {
     "Expand": (1,),
@@ -59,7 +59,9 @@ DECIDED_BY = {
     "Tile": (1,),
     "Trilu": (1,),
 }
-"""Inputs of movements that have to be constant: else the shape of the result isn't known."""
+"""Inputs of movements that have to be constant: else it isn't known which elements are read. The
+indices of gathers may be anything, since they say how many are read.
+"""
 
 _POOLINGS = frozenset(("AveragePool", "MaxPool"))
 
@@ -89,7 +91,7 @@ class Fusible(msgspec.Struct, frozen=True):
     `data` are the slots of inputs that are read element by element; others decide shapes and axes.
     `size` is the number of elements of the largest result. `reduction` is the number of rows and
     their length, None for others; `reads` are the rows of its first input, `writes` those of its
-    result.
+    result. A reduction of a few elements has only these elements in `reads`.
     """
 
     role: Role
@@ -129,6 +131,11 @@ def axes_of(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | No
     given = attribute(operator, "axes")
     if isinstance(given, tuple):
         return tuple([axis for axis in given if isinstance(axis, int)])
+    return _integers(layer, operator, slot)
+
+
+def _integers(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | None:
+    """The elements of the input at this slot; None if there are none that are known."""
     if slot < len(operator.inputs) and operator.inputs[slot] != OMITTED:
         tensor = layer.tensors[operator.inputs[slot]]
         if tensor.value is not None and tensor.dtype == "int64":
@@ -171,10 +178,26 @@ def _is_resized_by_neighbours(layer: Layer, operator: Operator) -> bool:
     coordinates = attribute(operator, "coordinate_transformation_mode") or "half_pixel"
     rounding = attribute(operator, "nearest_mode") or "round_prefer_floor"
     if mode in ("linear", "bilinear"):
-        return coordinates != "tf_crop_and_resize"
+        floats = "float" in layer.tensors[operator.inputs[0]].dtype
+        return floats and coordinates != "tf_crop_and_resize"
     sizes = layer.tensors[operator.inputs[0]].shape, layer.tensors[operator.outputs[0]].shape
-    whole = all(wanted % size == 0 for size, wanted in zip(*sizes, strict=True))
-    return mode == "nearest" and whole and (old or (coordinates, rounding) in _REPEATING)
+    whole = all(size and wanted % size == 0 for size, wanted in zip(*sizes, strict=True))
+    if mode != "nearest" or not whole or not (old or (coordinates, rounding) in _REPEATING):
+        return False
+    scales = _scales(layer, operator)
+    return not scales or scales == tuple([b / a for a, b in zip(*sizes, strict=True)])
+
+
+def _scales(layer: Layer, operator: Operator) -> tuple[float, ...]:
+    """The factors by which a Resize resizes each axis; none if it has sizes instead."""
+    given = attribute(operator, "scales")
+    if isinstance(given, tuple):
+        return tuple([float(each) for each in given])
+    slot = 1 if operator.op_type == "Upsample" or operator.version < 11 else 2
+    if len(operator.inputs) <= slot or operator.inputs[slot] == OMITTED:
+        return ()
+    value = layer.tensors[operator.inputs[slot]].value
+    return tuple(np.frombuffer(value, dtype="<f4").tolist()) if value else ()
 
 
 def _neighbours(layer: Layer, operator: Operator) -> int:
@@ -191,6 +214,10 @@ def _is_data(layer: Layer, index: int) -> bool:
 
 def _is_decided(layer: Layer, operator: Operator) -> bool:
     """Whether all that a movement depends on but the data is known."""
+    if operator.op_type == "Pad" and attribute(operator, "mode") not in ("constant", None):
+        pads = attribute(operator, "pads") or _integers(layer, operator, 1)
+        if not isinstance(pads, tuple) or min(pads, default=0) < 0:
+            return False  # What is cut off and what continues it: nothing runs that.
     slots = DECIDED_BY.get(operator.op_type, ())
     given = (i for slot, i in enumerate(operator.inputs) if slot in slots and i != OMITTED)
     return all(layer.tensors[index].constant for index in given)
@@ -206,7 +233,8 @@ def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
     reads = rows_of(shape, axes)
     length = prod([shape[axis] for axis in axes])
     if length <= MOST_UNROLLED and operator.op_type != "GroupNormalization":
-        return msgspec.structs.replace(found, role=Role.SHORT_REDUCTION)
+        within = rows_of([n if at in axes else 1 for at, n in enumerate(shape)], axes)
+        return msgspec.structs.replace(found, role=Role.SHORT_REDUCTION, reads=within)
     if operator.op_type == "GroupNormalization":
         groups = attribute(operator, "num_groups")
         if not isinstance(groups, int) or groups < 1 or shape[1] % groups:

@@ -22,7 +22,7 @@ from tests.ingest.real_models import extracted as real
 
 HEAD = (
     "g (float[2,6,8] x, float[2,6,8] z, float[2,8,6] t, float[8] s, int64[2,6] i,"
-    " float[2,2,8] pair) => ({out})"
+    " float[2,2,8] pair, float[2,4,4] four) => ({out})"
     ' <float[8,8] w = ["location": "w"], float[8] k = ["location": "w"], int64[1] last = {{-1}},'
     " int64[1] middle = {{1}}, int64[3] more = {{4, 2, 6}}, int64[4] heads = {{2, 6, 2, 4}},"
     " int64[1] one = {{1}}, int64[1] none = {{0}}, int64[1] end = {{100}},"
@@ -74,8 +74,10 @@ NORM = "p = Mul({0}, {0}) m = ReduceMean(p, last) r = Sqrt(m) n = Div({0}, r)"
         ("n = Softmax<axis=1>(pair) m = Mul(n, pair) c = ReduceSum(m, middle) y = Softmax(c)", "y",
          ["Softmax+Mul+ReduceSum+Softmax"]),
         # Each of them would follow from a few others, and so on.
-        ("n = Softmax<axis=1>(pair) m = Softmax<axis=0>(n) y = Softmax(m)", "y",
-         ["Softmax+Softmax"]),
+        ("n = Softmax<axis=1>(four) m = Softmax<axis=2>(n) c = Softmax<axis=1>(four)"
+         " y = Mul(c, m)", "y", ["Softmax | Softmax", "Softmax+Mul"]),
+        ("n = Softmax<axis=1>(pair) m = Softmax<axis=0>(n) y = Neg(m)", "y",
+         ["Softmax+Softmax+Neg"]),
         ("n = Softmax(pair) c = ReduceSum(n, middle) y = Neg(c)", "y", ["ReduceSum+Neg"]),
         # A row would be computed again and again.
         ("n = Softmax(x) e = Expand(n, many) y = Neg(e)", "y", ["Expand+Neg"]),

@@ -9,7 +9,7 @@ Source: the scheduler of PyTorch's Inductor, which fuses vertically and horizont
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 from benanza_ingest.groups.epilogue import PRODUCTS
@@ -17,6 +17,9 @@ from benanza_ingest.groups.regions.flow import RowsError, rows_after
 from benanza_ingest.groups.regions.fusible_graph import MOST_LAYERS, FusibleGraph
 from benanza_ingest.groups.regions.levels import Sets, levels
 from benanza_ingest.groups.regions.rows import Rows
+
+MOST_OF_FEW = 8
+"""Reductions of a few elements join where no more than so many are read for each result."""
 
 Positions = tuple[int, ...]
 Place = tuple[int, int]
@@ -49,7 +52,7 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
     sets = Sets(len(level))
     sizes = [1] * len(level)
     shapes: list[tuple[int, int] | None] = [None] * len(level)
-    short: list[Rows] = [()] * len(level)
+    short = [frozenset[Rows]()] * len(level)
     moves = [at in graph.moving for at in range(len(level))]
     windowed = [at in graph.windows for at in range(len(level))]
     for at, layer in graph.layers.items():
@@ -66,29 +69,33 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
             fits = fits and (moves[piece] or at not in graph.windows)
             reduces = layer.reduction is not None or at in graph.short
             fits = fits and not (reduces and windowed[piece])
-            # A few elements of which each follows from a few others are many.
-            mine = layer.reads if at in graph.short else ()
-            fits = fits and not (mine and short[piece] not in ((), mine))
+        mine = [layer.reads] if at in graph.short else []
+        few = frozenset(mine).union(*[short[sets.find(p)] for p in near])
+        fits = fits and _elements(few) <= MOST_OF_FEW
         fits = fits and all(moves[sets.find(p)] for p in graph.indices(at) if p in near)
         if size > MOST_LAYERS or not fits or not _flows(graph, at, near, shape):
             stage[at] += 1
             shapes[at] = layer.reduction
-            short[at] = layer.reads if at in graph.short else ()
+            short[at] = frozenset(mine)
             _flows(graph, at, ())
             continue
         moved = moves[at] and all(moves[sets.find(p)] for p in near)
         has_window = windowed[at] or any(windowed[sets.find(p)] for p in near)
-        rows = [layer.reads if at in graph.short else (), *[short[sets.find(p)] for p in near]]
         for p in near:
             sets.join(p, at)
         root = sets.find(at)
         sizes[root], shapes[root], moves[root] = size, shape, moved
         windowed[root] = has_window
-        short[root] = next(filter(None, rows), ())
+        short[root] = few
     members: dict[int, list[int]] = defaultdict(list)
     for at in graph.layers:
         members[sets.find(at)].append(at)
     return [((level[first], stage[first]), tuple(found)) for first, found in members.items()]
+
+
+def _elements(few: Iterable[Rows]) -> int:
+    """How many elements one follows from, if these reductions of a few follow one another."""
+    return prod([size for rows in few for digits in rows for size, _ in digits])
 
 
 def _flows(

@@ -14,6 +14,14 @@ from benanza_schemas.events import LayerMeasured
 from benanza_schemas.layer import Precision
 
 
+def events_in(file: Path) -> list[LayerMeasured]:
+    """All measurements in a file, none if it isn't there. Raises `msgspec.DecodeError` if it holds
+    anything else.
+    """
+    content = gzip.decompress(file.read_bytes()) if file.exists() else b""
+    return msgspec.json.Decoder(LayerMeasured).decode_lines(content)
+
+
 class Measurements:
     """One system's measurements by fingerprint and precision: layers that models share are measured
     once. Those in the file are there from the start. Raises `msgspec.DecodeError` if it holds
@@ -25,11 +33,9 @@ class Measurements:
         self._file = file
         self.added = 0
         self.device_seconds = 0.0
-        decoder = msgspec.json.Decoder(LayerMeasured)
-        content = gzip.decompress(file.read_bytes()) if file.exists() else b""
         self._measured = {
             (event.fingerprint, event.precision): event
-            for event in decoder.decode_lines(content)
+            for event in events_in(file)
             if event.system.system_id == system_id
         }
 

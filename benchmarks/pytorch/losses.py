@@ -1,6 +1,6 @@
 """Where bounds take longest beyond what the device's memory needs: kinds of kernels to look at.
 
-    python -m benchmarks.pytorch.losses OUT.layers.gz EXPORT... --precision fp16 --batch 32
+    python -m benchmarks.pytorch.losses OUT.layers.gz EXPORT... --batch 32 --bytes-per-s 3e12
 
 `OUT.layers.gz` is that of `benchmarks.pytorch.compare`. For each export whose layers it has, this
 prints what share of the bound are layout conversions; then the calls without products that lose
@@ -16,24 +16,17 @@ from typing import NamedTuple, get_args
 from benanza_analyzer.answers.calls import Call, Cover
 from benanza_analyzer.core import Analyzer
 from benanza_runner.core import ON_TENSOR_CORES
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_schemas.element_types import BITS
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.layer import Layer, Precision
 from benchmarks.pytorch.bounds import ingested
 from benchmarks.pytorch.measurements import events_in
 
-H100_BYTES_PER_S = 3.0e12
 CALL_US = 1.2
-"""What the smallest call takes, whatever it moves."""
+"""About what the smallest call in a CUDA graph takes, whatever it moves."""
 
 SHOWN = 30
-
-ELEMENT: dict[Precision, str] = {
-    "fp32": "float32",
-    "tf32": "float32",
-    "fp16": "float16",
-    "bf16": "bfloat16",
-}
 
 
 class Loss(NamedTuple):
@@ -58,7 +51,7 @@ def main() -> None:
     parser.add_argument("exports", type=Path, nargs="+")
     parser.add_argument("--precision", choices=get_args(Precision), default="fp16")
     parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--bytes-per-s", type=float, default=H100_BYTES_PER_S)
+    parser.add_argument("--bytes-per-s", type=float, required=True, help="of the memory")
     asked = parser.parse_args()
     events = [each for each in events_in(asked.layers) if each.precision == asked.precision]
     found: list[Loss] = []
@@ -101,7 +94,7 @@ def losses(
     for call in cover.calls:
         if call.fingerprint and not _multiplies(layers[call.fingerprint]):
             alike[call.fingerprint].append(call)
-    narrower = BITS[ELEMENT[precision]] / BITS["float32"]
+    narrower = BITS[ELEMENT_TYPE[precision]] / BITS["float32"]
     for fingerprint, calls in alike.items():
         us = sum(call.us for call in calls)
         least_us = sum(CALL_US + call.bytes * narrower / bytes_per_s * 1e6 for call in calls)

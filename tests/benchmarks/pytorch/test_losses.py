@@ -12,6 +12,8 @@ from benchmarks.pytorch.measurements import Measurements, events_in
 from tests.benchmarks.pytorch.test_bounds import always, exported, measured_by
 from tests.runner.fake_runtime import FakeRuntime
 
+ASKED = "--precision=fp32", "--bytes-per-s=3e12"
+
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -47,7 +49,7 @@ def test_it_prints_each_model_that_was_measured(
     for name in ("resnet18", "swin_t"):
         tmp_path.joinpath(f"{name}.onnx").write_bytes(exported(name))
     exports = [str(tmp_path / f"{name}.onnx") for name in ("resnet18", "swin_t")]
-    monkeypatch.setattr(sys, "argv", ["losses", str(file), *exports, "--precision=fp32"])
+    monkeypatch.setattr(sys, "argv", ["losses", str(file), *exports, *ASKED])
     main()
     said = capsys.readouterr().out
     assert "resnet18: " in said

@@ -14,6 +14,7 @@ from benanza_ingest.groups.wiring import Wiring
 RULE = "region"
 
 MANY_READERS = 8
+"""From so many readers of each of its elements on, a value may be worth a call of its own."""
 
 
 def propose(

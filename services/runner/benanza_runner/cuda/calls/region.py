@@ -124,6 +124,14 @@ class Reduced(_Value, frozen=True):
     kind: str
 
 
+JOINED = {
+    "sum": "{a} + {b}",
+    "prod": "{a} * {b}",
+    "max": "{a} > {b} ? {a} : {b}",
+    "min": "{a} < {b} ? {a} : {b}",
+}
+"""What joins two elements in C, for each kind of `Reduced`."""
+
 RegionValue = (
     Given
     | AxisIndex

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from math import gcd, prod
 
-from benanza_runner.cuda.calls.region import Reduced, Region
+from benanza_runner.cuda.calls.region import JOINED, Reduced, Region
 from benanza_runner.cuda.elements import IN_MEMORY, variable
 from benanza_runner.cuda.kernels.regions.body import (
     LANE,
@@ -37,7 +37,6 @@ _LARGEST = {
     "int": "0x7fffffff",
     "long long": "0x7fffffffffffffffLL",
 }
-_JOIN = {"sum": "a + b", "prod": "a * b", "max": "a > b ? a : b", "min": "a < b ? a : b"}
 
 
 class SectionWriter:
@@ -204,7 +203,7 @@ class SectionWriter:
         name, kind = self._started(found)
         packs = prod(axis.size for axis in nest.axes) // width
         self.size = self.size._replace(longest=max(packs, self.size.longest))
-        join = f"[]({kind} a, {kind} b) {{ return {_JOIN[found.kind]}; }}"
+        join = f"[]({kind} a, {kind} b) {{ return {_joined(found.kind, 'a', 'b')}; }}"
         within.each.append(f"{name} = {_joined(found.kind, name, element)};")
         self._of_row += [
             f"{kind} {name} = {_start(found.kind, kind)};",
@@ -279,5 +278,4 @@ def _start(kind: str, variable: str) -> str:
 
 
 def _joined(kind: str, a: str, b: str) -> str:
-    pattern = {"sum": "{a} + {b}", "prod": "{a} * {b}", "max": "{a} > {b} ? {a} : {b}"}
-    return pattern.get(kind, "{a} < {b} ? {a} : {b}").format(a=a, b=b)
+    return JOINED[kind].format(a=a, b=b)

@@ -8,6 +8,7 @@ import numpy as np
 
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.calls.region import (
+    JOINED,
     AxisIndex,
     Concatenated,
     Gathered,
@@ -27,8 +28,6 @@ MOST_UNROLLED = 4
 """So many elements are reduced by each thread alone, as PyTorch's Inductor does it: the threads of
 a row, at least eight, would have too little to do.
 """
-
-_JOINED = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "{0} > {1} ? {0} : {1}"}
 
 Operands = Mapping[str, int]
 """The numbers of the values that a call's operands are, by the call's names for them."""
@@ -189,10 +188,9 @@ class RegionValues:
             for axis, at in zip(axes, place, strict=True):
                 cuts[axis] = slice(at, at + 1)
             parts.append(self.sliced(number, cuts))
-        join = _JOINED.get(kind, "{0} < {1} ? {0} : {1}")
         element = self.element(number)
         lines = [f"{variable(element)} m = in0;"]
-        lines += [f"m = {join.format('m', f'in{at}')};" for at in range(1, len(parts))]
+        lines += [f"m = {JOINED[kind].format(a='m', b=f'in{at}')};" for at in range(1, len(parts))]
         return self.pointwise("m", parts, element, lines)
 
     def _strided(

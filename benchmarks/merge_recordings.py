@@ -2,19 +2,28 @@
 
     python -m benchmarks.merge_recordings OUT FILE ...
 
+Of what `benchmarks.pytorch.compare` wrote, it takes `NAME.layers.gz`.
+
 Of several measurements of a layer on a system at a precision the last one with a time counts, in
 the order of the files; of several ceilings the highest, as for the analyzer.
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from benanza.importing.recording import Recorded, read_recording, write_recording
-from benanza_schemas.events import Ceiling, LayerMeasured, ModelProfiled, SystemMeasured
+from benanza_schemas.events import (
+    Ceiling,
+    LayerMeasured,
+    ModelProfiled,
+    SystemMeasured,
+    event_id,
+)
 from benanza_schemas.times import is_timed
+from benchmarks.pytorch.measurements import events_in
 
 
 def main() -> None:
@@ -23,9 +32,16 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("files", type=Path, nargs="+")
     asked = parser.parse_args()
-    events = merged(event for path in asked.files for _, event in read_recording(path))
+    events = merged(event for path in asked.files for event in _events(path))
     write_recording(asked.out, events)
     print(f"{len(events):,} events in {asked.out}")
+
+
+def _events(path: Path) -> Iterator[Recorded]:
+    if path.suffix == ".gz":
+        yield from events_in(path)
+    else:
+        yield from (event for _, event in read_recording(path))
 
 
 def merged(events: Iterable[Recorded]) -> list[Recorded]:
@@ -43,7 +59,17 @@ def merged(events: Iterable[Recorded]) -> list[Recorded]:
             profiles[event.event_id] = event
         else:
             systems[system_id] = _joined(systems.get(system_id, event), event)
+    for event in layers.values():
+        # What compares frameworks with bounds measures no ceilings.
+        systems.setdefault(event.system.system_id, _described(event))
     return [*systems.values(), *layers.values(), *profiles.values()]
+
+
+def _described(event: LayerMeasured) -> SystemMeasured:
+    """The system of a measurement, with no ceilings."""
+    system, time = event.system, event.measured_at
+    identity = event_id("SystemMeasured", system.system_id, time.isoformat())
+    return SystemMeasured(event_id=identity, system=system, measured_at=time, ceilings=())
 
 
 def _joined(known: SystemMeasured, event: SystemMeasured) -> SystemMeasured:

@@ -1,14 +1,13 @@
 """`benanza advise`: what would make models faster in a framework. Nothing is run."""
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids, of_the_same_file
 from benanza.profiling.beside_bound import profiles_of
-from benanza.profiling.framework import Framework, framework_named
+from benanza.profiling.remedies import Remedies, remedies_of
 from benanza.request import BoundPolicy
 from benanza.results.advice import Advice, Advised, ModelAdvice, Source
 from benanza.results.profiles import ModelProfile, ProfiledPart
@@ -20,6 +19,9 @@ from benanza_ingest.limits import limits_of
 from benanza_schemas.layer import Precision
 
 LAYERS_NAMED = 5
+
+RUN = ("model_id", "device", "precision", "framework", "version", "configuration")
+"""What tells a run from others, as fields of `ModelProfile`."""
 
 
 def known_advice(
@@ -52,39 +54,68 @@ def known_advice(
 def advice_about(
     profile: ModelProfile, profiles: Sequence[ModelProfile], bounds: Sequence[ModelBound]
 ) -> ModelAdvice:
-    """Advice about a run, from the parts in which its bound saves time, from runs with other
-    configurations among `profiles`, and from the `bounds` of the same file.
+    """Advice about a run, from the parts in which its bound saves time, and from the `bounds` of
+    the same file. What was saved where it was followed is seen in other runs among `profiles`.
     """
-    framework = None
-    with suppress(BenanzaError):  # what was installed where it was profiled need not be here
-        framework = framework_named(profile.framework)
+    remedies = remedies_of(profile.framework)
     found: list[Advice] = []
     if profile.us is not None and profile.bound_us is not None:
-        found += _of_parts(profile, profile.us, framework)
-        found += _of_configurations(profile, profile.us, profile.bound_us, profiles, framework)
-        found += _of_bounds(profile, profile.us, profile.bound_us, bounds)
+        found += _of_parts(profile, profile.us, profiles, remedies)
+        found += _of_configurations(profile, profile.us, profile.bound_us, profiles, remedies)
+        found += _of_bounds(profile, profile.us, profile.bound_us, profiles, bounds)
     found.sort(key=lambda each: -each.saved_us)
     return ModelAdvice(profile=profile, advice=tuple(found))
 
 
-def _of_parts(profile: ModelProfile, us: float, framework: Framework | None) -> Iterator[Advice]:
-    """What the bound saves, by kind."""
-    kinds: dict[InefficiencyKind, list[ProfiledPart]] = {}
+def between_calls_us(profile: ModelProfile) -> float:
+    """How long nothing runs between the calls of a run."""
+    return math.fsum(each.us for each in profile.parts if each.kind == "between calls")
+
+
+def waits_for_host(profile: ModelProfile) -> bool:
+    """Whether a GPU waits for the host for most of a run. Then faster calls make it wait longer."""
+    return profile.on_gpu and 2 * between_calls_us(profile) > (profile.us or math.inf)
+
+
+def _of_parts(
+    profile: ModelProfile,
+    us: float,
+    profiles: Sequence[ModelProfile],
+    remedies: Remedies | None,
+) -> Iterator[Advice]:
+    """What the bound saves, by kind and by the framework's operators."""
+    groups: dict[tuple[InefficiencyKind, str], list[ProfiledPart]] = {}
     for part in profile.parts:
         if part.us > part.bound_us and part.kind != "timing each call":
-            kinds.setdefault(part.kind, []).append(part)
-    for kind, parts in kinds.items():
+            groups.setdefault((part.kind, _timed_op(profile, part)), []).append(part)
+    for (kind, op), parts in groups.items():
         saved_us = math.fsum(each.us - each.bound_us for each in parts)
+        remedy = (
+            remedies.remedy(kind, op, profile.configuration, on_gpu=profile.on_gpu)
+            if remedies
+            else None
+        )
         layers = [part.layers[0] for part in parts if part.layers]
         yield Advice(
             source="profile",
             what=kind,
-            do=framework.remedy(kind, profile.configuration) if framework else "",
+            op=op,
+            times=len(parts),
+            do=remedy.do if remedy else "",
             saved_us=saved_us / profile.batch,
             spread_us=math.hypot(*(each.spread_us for each in parts)) / profile.batch,
             share=saved_us / us,
+            seen_us=_seen_us(profile, us, profiles, configuration=remedy.configuration)
+            if remedy and remedy.configuration
+            else None,
             layers=tuple(layers[:LAYERS_NAMED]),
         )
+
+
+def _timed_op(profile: ModelProfile, part: ProfiledPart) -> str:
+    """The operators of those calls of a part that take time, joined by `+`."""
+    calls = (profile.calls[at] for at in part.calls)
+    return "+".join(call.op for call in calls if call.us)
 
 
 def _of_configurations(
@@ -92,39 +123,49 @@ def _of_configurations(
     us: float,
     bound_us: float,
     profiles: Sequence[ModelProfile],
-    framework: Framework | None,
+    remedies: Remedies | None,
 ) -> Iterator[Advice]:
     """What the framework has for all models would save, and what it saved where it was tried."""
-    better = framework.better(profile.configuration) if framework else None
+    better = remedies.better(profile.configuration, on_gpu=profile.on_gpu) if remedies else None
     if better is None:
         return
-    between_us = math.fsum(each.us for each in profile.parts if each.kind == "between calls")
     timed = sum(part.bound_calls for part in profile.parts)
     # Fewer calls have less between them. All else is as in the bound.
-    saved_us = us - bound_us - between_us * timed / max(1, len(profile.calls))
+    saved_us = us - bound_us
+    if better.between_calls:
+        saved_us -= between_calls_us(profile) * timed / max(1, len(profile.calls))
     if saved_us <= 0:
         return
-    seen = [each.us for each in profiles if each.us and _is_with(better.name, each, profile)]
+    configuration = better.configuration
     yield Advice(
         source="other configuration",
-        what=better.name,
-        do=", ".join(f"{name} = {value}" for name, value in better.options.items()),
+        what=configuration.name,
+        do=", ".join(f"{name} = {value}" for name, value in configuration.options.items()),
         saved_us=saved_us / profile.batch,
         share=saved_us / us,
-        seen_us=(us - seen[0]) / profile.batch if seen else None,
+        seen_us=_seen_us(profile, us, profiles, configuration=configuration.name),
     )
 
 
-def _is_with(configuration: str, found: ModelProfile, profile: ModelProfile) -> bool:
-    """Whether it is a run of the same model in the same framework with this configuration."""
-    same = ("model_id", "device", "precision", "framework", "version")
-    return found.configuration == configuration and all(
-        getattr(found, name) == getattr(profile, name) for name in same
-    )
+def _seen_us(
+    profile: ModelProfile, us: float, profiles: Iterable[ModelProfile], **other: str
+) -> float | None:
+    """What one sample took less in a run that differs from this one in nothing else; `None` if
+    there is no such run.
+    """
+    wanted = {name: getattr(profile, name) for name in RUN} | other
+    for each in profiles:
+        if each.us and all(getattr(each, name) == value for name, value in wanted.items()):
+            return us / profile.batch - each.us / each.batch
+    return None
 
 
 def _of_bounds(
-    profile: ModelProfile, us: float, bound_us: float, bounds: Sequence[ModelBound]
+    profile: ModelProfile,
+    us: float,
+    bound_us: float,
+    profiles: Sequence[ModelProfile],
+    bounds: Sequence[ModelBound],
 ) -> Iterator[Advice]:
     """What the bounds at other precisions and at larger batches save, each for one sample. `bounds`
     are those of the same file.
@@ -144,11 +185,15 @@ def _of_bounds(
         source: Source
         what: str
         if bound.model_id == profile.model_id and bound.precision != profile.precision:
+            if waits_for_host(profile):
+                continue
             source, what = "other precision", bound.precision
             do = f"convert the model, or what it is run in, to {bound.precision}"
+            seen_us = _seen_us(profile, us, profiles, precision=bound.precision)
         elif bound.precision == profile.precision and bound.batch > profile.batch:
             source, what = "larger batch", f"batch {bound.batch}"
             do = f"run {bound.batch} samples at a time"
+            seen_us = _seen_us(profile, us, profiles, model_id=bound.model_id)
         else:
             continue
         if saved_us > 0:
@@ -159,6 +204,7 @@ def _of_bounds(
                 saved_us=saved_us,
                 spread_us=_spread_us(bound),
                 share=saved_us * profile.batch / us,
+                seen_us=seen_us,
             )
 
 

@@ -83,6 +83,7 @@ def beside_bound(bounds: LowestBounds, name: str, event: ModelProfiled) -> Model
         model_id=event.model_id,
         batch=event.batch,
         device=device(system),
+        on_gpu=bool(system.accelerator),
         precision=event.precision,
         framework=system.runtime,
         version=system.libraries.get(system.runtime, ""),

@@ -5,6 +5,8 @@ is found by the entry points of its package, so a framework can be added without
 
     [project.entry-points."benanza.frameworks"]
     my_framework = "my_package.my_module:MyFramework"
+
+What can be set in it against lost time is told by `benanza.profiling.remedies`.
 """
 
 from abc import ABC, abstractmethod
@@ -13,7 +15,6 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
 from benanza.profiling.whole_model import WholeModel
-from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import FrameworkCall, RunTimes, System
 from benanza_schemas.layer import Precision
@@ -63,18 +64,6 @@ class Framework(ABC):
 
         Layers are named by their positions in the model.
         """
-
-    def remedy(self, kind: InefficiencyKind, configuration: str) -> str:
-        """What to type or to set against time that is lost in this way, with the configuration of
-        this name; empty if nothing can be set.
-        """
-        return ""
-
-    def better(self, configuration: str) -> Configuration | None:
-        """What to set instead of the configuration of this name, if another one is meant to be
-        faster for every model.
-        """
-        return None
 
 
 def framework_named(name: str) -> Framework:

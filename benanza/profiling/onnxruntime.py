@@ -12,8 +12,8 @@ from onnx import ModelProto
 
 from benanza.profiling.framework import Configuration, Framework, Profile
 from benanza.profiling.joining import layers_of_nodes
+from benanza.profiling.onnxruntime_options import CONFIGURATIONS, LEVEL
 from benanza.profiling.whole_model import WholeModel
-from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import as_environment, busy_between
@@ -24,25 +24,6 @@ from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_runner.reasons import one_line
 from benanza_schemas.events import FrameworkCall, RunTimes, System, identified
 from benanza_schemas.layer import Precision
-
-LEVEL = "graph_optimization_level"
-
-CONFIGURATIONS = (
-    Configuration("default options", {LEVEL: "ORT_ENABLE_ALL"}),
-    Configuration("extended optimisations", {LEVEL: "ORT_ENABLE_EXTENDED"}),
-    Configuration("basic optimisations", {LEVEL: "ORT_ENABLE_BASIC"}),
-    Configuration("no optimisations", {LEVEL: "ORT_DISABLE_ALL"}),
-)
-"""The levels of https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html"""
-
-REMEDIES: dict[InefficiencyKind, str] = {
-    "between calls": "each node costs time beside its kernel: larger batches have it less often",
-    "conversions and copies": "an operator between convolutions has no kernel in blocks of "
-    "channels, or too few channels: replace it, or move it in front of or behind all convolutions",
-    "no call needed": "leave these layers out when exporting: they compute nothing",
-    "more calls": "no option joins these: export them as one operator of ONNX or of the domain "
-    "com.microsoft, or register a custom operator",
-}
 
 RULE = Rule(warm_up_us=200_000, least_us=1_000_000, cap_us=3_000_000)
 
@@ -86,17 +67,6 @@ class OnnxRuntimeFramework(Framework):
     def configurations(self) -> tuple[Configuration, ...]:
         """The levels of graph optimisation."""
         return CONFIGURATIONS
-
-    def remedy(self, kind: InefficiencyKind, configuration: str) -> str:
-        """What to change in the model. Options help only where `better` has some."""
-        better = self.better(configuration)
-        if better and kind in ("more calls", "slower call", "no call needed"):
-            return f"set {better.name}"
-        return REMEDIES.get(kind, "")
-
-    def better(self, configuration: str) -> Configuration | None:
-        """The default, in place of fewer optimisations."""
-        return None if configuration == CONFIGURATIONS[0].name else CONFIGURATIONS[0]
 
     def profile(
         self, model: WholeModel, precision: Precision, configuration: Configuration

@@ -20,7 +20,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.errors import ModelError
-from benanza_ingest.limits import limits_of
+from benanza_ingest.limits import Limits, limits_of
 from benanza_runner.reasons import one_line
 from benanza_schemas.events import ModelProfiled, event_id
 from benanza_schemas.layer import Precision
@@ -58,19 +58,19 @@ def profile(
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
     wanted = list(_wanted(asked, framework, request))
     progress.stage("running models", len(wanted))
-    profiled = []
+    found: list[tuple[str, ModelProfiled]] = []
     for each, precision, configuration in wanted:
         content = fetch(each.model, limits).content
-        found = _profiled(each, content, framework, precision, configuration, settings)
+        event = profiled(each, content, framework, precision, configuration, limits)
         with configured_log(settings) as log:
-            log.append([as_message(found)])
-        profiled.append((each.event.name, found))
+            log.append([as_message(event)])
+        found.append((each.event.name, event))
         progress.advance()
-    if not profiled:
+    if not found:
         return Profiles(profiles=(), errors=tuple(errors))
     with known_store(settings) as store:
         bounds = LowestBounds(store)
-        profiles = tuple(beside_bound(bounds, name, event) for name, event in profiled)
+        profiles = tuple(beside_bound(bounds, name, event) for name, event in found)
     return Profiles(profiles=profiles, errors=tuple(errors))
 
 
@@ -82,17 +82,21 @@ def _wanted(
     yield from product(asked, request.run.policy.precisions, configurations)
 
 
-def _profiled(
+def profiled(
     asked: AskedModel,
     content: bytes,
     framework: Framework,
     precision: Precision,
     configuration: Configuration,
-    settings: Settings,
+    limits: Limits,
 ) -> ModelProfiled:
+    """Runs the model in the framework. `content` are the bytes of its file.
+
+    If it can't be run, `failure` says why.
+    """
     batch = next(iter(asked.event.batch_sizes), None)
     try:
-        model = whole_model(content, batch, asked.event.dims, limits_of(settings))
+        model = whole_model(content, batch, asked.event.dims, limits)
         found = framework.profile(model, precision, configuration)
     except ModelError as error:
         found = Profile(failure=str(error))

@@ -16,6 +16,7 @@ from benanza.pytorch.looking import looked_at
 from benanza.pytorch.metadata import MODEL
 from benanza.pytorch.models import case
 from benanza.pytorch.names import PACKAGES
+from benanza.pytorch.options import CAPTURED, COMPILED, LAYOUT, NHWC, configurations
 from benanza.pytorch.prepared import (
     DTYPES,
     MAPS_NDIM,
@@ -25,7 +26,6 @@ from benanza.pytorch.prepared import (
     first_calls,
     set_precision,
 )
-from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_runner import nvidia
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
@@ -36,25 +36,12 @@ from benanza_runner.reasons import one_line
 from benanza_schemas.events import FrameworkCall, RunTimes, System, identified
 from benanza_schemas.layer import Precision
 
-LAYOUT = "memory_format"
-NHWC = "torch.channels_last"
-COMPILED = {"torch.compile": "inductor", "torch._inductor.config.freezing": "True"}
-CAPTURED = {"torch.cuda.graph": "True"}
-
 RULE = Rule(warm_up_us=200_000, least_us=1_000_000, cap_us=3_000_000)
 
 LEAST_EXECUTIONS = 5
 MOST_EXECUTIONS = 50
 MOST_NODES_TIMED = 20_000
 """The profiler writes a few kilobytes for each node of each execution on a GPU."""
-
-REMEDIES: dict[InefficiencyKind, str] = {
-    "conversions and copies": "keep one memory format and one dtype: call .to(memory_format=..., "
-    "dtype=...) once on the model and on its inputs, and leave .contiguous() and .to() out of "
-    "forward",
-    "no call needed": "leave these layers out of forward: they compute nothing",
-    "more calls": "model = torch.compile(model)",
-}
 
 
 class PyTorchFramework(Framework):
@@ -87,45 +74,8 @@ class PyTorchFramework(Framework):
         )
 
     def configurations(self) -> tuple[Configuration, ...]:
-        """Eager and compiled, each in both layouts of feature maps; on a GPU also captured.
-
-        What is compiled is captured there, too, as `torch.compile(mode="reduce-overhead")` does.
-        """
-        contiguous, channels_last = {LAYOUT: "torch.contiguous_format"}, {LAYOUT: NHWC}
-        on_gpu = self._device == "cuda"
-        compiled = COMPILED | CAPTURED if on_gpu else COMPILED
-        return (
-            Configuration("eager", contiguous),
-            Configuration("eager, channels last", channels_last),
-            *((Configuration("CUDA graph", contiguous | CAPTURED),) if on_gpu else ()),
-            Configuration("compiled", contiguous | compiled),
-            Configuration("compiled, channels last", channels_last | compiled),
-        )
-
-    def remedy(self, kind: InefficiencyKind, configuration: str) -> str:
-        """What to type; what is compiled or captured already has less to set."""
-        if kind == "slower call" and "channels last" not in configuration:
-            return (
-                "model = model.to(memory_format=torch.channels_last), likewise its inputs"
-                + "; torch.backends.cudnn.benchmark = True" * (self._device == "cuda")
-            )
-        if not configuration.startswith("eager"):
-            return REMEDIES.get(kind, "") if kind != "more calls" else ""
-        if kind == "between calls":
-            return (
-                'model = torch.compile(model, mode="reduce-overhead"), or capture it as a CUDA '
-                "graph: with torch.cuda.graph(graph): y = model(x)"
-                if self._device == "cuda"
-                else "model = torch.compile(model)"
-            )
-        return REMEDIES.get(kind, "")
-
-    def better(self, configuration: str) -> Configuration | None:
-        """What is compiled, in the same layout."""
-        if configuration.startswith("compiled"):
-            return None
-        wanted = "compiled, channels last" if "channels last" in configuration else "compiled"
-        return next(each for each in self.configurations() if each.name == wanted)
+        """Eager and compiled, each in both layouts of feature maps; on a GPU also captured."""
+        return configurations(on_gpu=self._device == "cuda")
 
     def profile(
         self, model: WholeModel, precision: Precision, configuration: Configuration

@@ -12,6 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from benanza.render.answers.advice import operators_of
 from benanza.render.answers.explanations import operators
 from benanza.render.units import named_sizes, plural
 from benanza.report import figures
@@ -181,6 +182,7 @@ def _advice(found: ReportedBound) -> pd.DataFrame:
             {
                 "run": f"{run.profile.framework}, {run.profile.configuration}",
                 "where": each.what,
+                "operators": operators_of(each),
                 "saves µs": round(each.saved_us, 1),
                 "of the run": round(each.share, 3),
                 "what to do": each.do,

@@ -15,15 +15,19 @@ with what the framework has for all models; bounds at another precision; bounds 
 class Advice(Document, frozen=True, kw_only=True):
     """A remedy, and how much less time one sample takes with it, in microseconds.
 
-    `what` says where the time is lost, or what to change; `do` what to type or to set, empty if
-    nothing is known that helps. `saved_us` is predicted, with `spread_us` where the times that it
-    is computed from have one; `share` is its part of the framework's time. `seen_us` is what was
-    saved when the advice was followed, if a profile shows that. `layers` are the names of layers
-    where most is saved.
+    `what` says where the time is lost, or what to change; `op` in which operators of the framework,
+    joined by `+` where calls save together, and `times` in how many such parts of the run; `do`
+    what to type or to set, empty if nothing is known that helps. `saved_us` is predicted, with
+    `spread_us` where the times that it is computed from have one; `share` is its part of the
+    framework's time. `seen_us` is what was saved when the advice was followed, if a profile shows
+    that; it is negative if that took longer.
+    `layers` are the names of layers where most is saved.
     """
 
     source: Source
     what: str
+    op: str = ""
+    times: int = 1
     do: str
     saved_us: float
     spread_us: float | None = None

@@ -51,7 +51,8 @@ class ProfiledPart(Document, frozen=True, kw_only=True):
 
 
 class ModelProfile(Result, frozen=True, kw_only=True):
-    """How long a framework takes for a model, beside the bound on the same device.
+    """How long a framework takes for a model, beside the bound on the same device, which is a GPU
+    or, if not `on_gpu`, the CPU.
 
     `configuration` says in words what was set, `options` by the framework's own names. `us` is the
     median of an execution of which only the start and the end were looked at, `looked_at_us` that
@@ -67,6 +68,7 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     model_id: str
     batch: int
     device: str
+    on_gpu: bool
     precision: Precision
     framework: str
     version: str

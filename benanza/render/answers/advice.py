@@ -4,12 +4,20 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from benanza.looking.advise import waits_for_host
 from benanza.render.answers.profiles import title
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results.advice import Advice, Advised, ModelAdvice
 
 NOTHING = "nothing that is known here would make it faster"
+
+MOST_ROWS = 12
+
+WAITS = (
+    "the GPU waits between calls; what is saved within calls shows only once it no longer does: "
+    "begin with a row that removes that"
+)
 
 NONE_AT_PRECISION = "no framework ran it at this precision; benanza profile does"
 
@@ -32,9 +40,14 @@ def _parts(found: Advised, *, plain: bool) -> list[RenderableType]:
     for each in found.models:
         unit = time_unit([each.profile.us, each.profile.bound_us])
         parts += [Text(printable(line)) for line in title(each.profile, unit)]
+        if waits_for_host(each.profile):
+            parts.append(Text(WAITS))
         if each.advice:
             parts.append(_table(each, unit, plain=plain))
-        elif each.profile.bound_us is not None:
+            if len(each.advice) > MOST_ROWS:
+                left = len(each.advice) - MOST_ROWS
+                parts.append(Text(f"and {left} more that save less: --format json has them"))
+        elif each.profile.us is not None and each.profile.bound_us is not None:
             parts.append(Text(NOTHING))
     return parts
 
@@ -46,6 +59,7 @@ def _table(found: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
         Column("of the run"),
         Column(f"seen {unit.name}"),
         Column("where", "left"),
+        Column("operators", "left"),
         Column("layers", "left"),
         Column("what to do", "left"),
     )
@@ -55,12 +69,18 @@ def _table(found: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
             f"{each.share:.0%}",
             unit.format(each.seen_us),
             each.what,
+            operators_of(each),
             ", ".join(each.layers),
             each.do or "-",
         )
-        for each in found.advice
+        for each in found.advice[:MOST_ROWS]
     ]
     return table(columns, rows, plain=plain)
+
+
+def operators_of(advice: Advice) -> str:
+    """The framework's operators that a remedy is about, and in how many parts of the run."""
+    return f"{advice.times} × {advice.op}" if advice.op and advice.times > 1 else advice.op
 
 
 def _saved(advice: Advice, unit: TimeUnit) -> str:

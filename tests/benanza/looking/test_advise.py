@@ -14,9 +14,11 @@ from benanza_backbone.settings import Settings, load
 from benanza_schemas.events import (
     AnyEvent,
     FrameworkCall,
+    LayerMeasured,
     ModelProfiled,
     RunTimes,
     event_id,
+    identified,
 )
 from benanza_schemas.layer import Precision
 from tests.backbone.sample_events import (
@@ -94,6 +96,7 @@ def advice(
         each
         for each in known_advice(settings, [MODEL.name], [precision]).models
         if each.profile.configuration == configuration
+        if each.profile.model_id == MODEL.model_id
     )
     saved = [each.saved_us for each in found.advice]
     assert saved == sorted(saved, reverse=True)
@@ -113,6 +116,12 @@ def test_each_kind_of_loss_is_a_remedy(settings: Settings) -> None:
     assert found["slower call"].spread_us == pytest.approx((0.5**2 + 0.6**2) ** 0.5)
     assert "blocks of channels" in found["conversions and copies"].do
     assert all(each.seen_us is None for each in found.values())
+    assert {what: (each.times, each.op) for what, each in found.items()} == {
+        "between calls": (1, ""),
+        "slower call": (1, "Conv"),
+        "conversions and copies": (1, "ReorderInput"),
+        "no call needed": (1, "Reshape"),
+    }
 
 
 def test_better_options_are_predicted_and_compared_with_what_was_seen(settings: Settings) -> None:
@@ -143,6 +152,30 @@ def test_another_precision_saves_what_the_bounds_differ_by(settings: Settings) -
     ]
     found = advice(known(settings, JOINED, *halved), "default options")
     assert (found["fp16"].source, found["fp16"].saved_us) == ("other precision", 7.0)
+    assert found["fp16"].seen_us is None
+
+
+def test_another_precision_is_compared_with_what_was_seen(settings: Settings) -> None:
+    half = msgspec.structs.replace(
+        MEASURED[2],
+        precision="fp16",
+        event_id=event_id("half", MEASURED[2].event_id),
+        variants=(variant("half", 5.5),),
+    )
+    relu = msgspec.structs.replace(
+        MEASURED[1],
+        precision="fp16",
+        event_id=event_id("half", MEASURED[1].event_id),
+        variants=(variant("half", 1.5),),
+    )
+    run = msgspec.structs.replace(
+        JOINED,
+        event_id=event_id("half", JOINED.event_id),
+        precision="fp16",
+        times=RunTimes(14.0, 0.5, (14.0,)),
+    )
+    found = advice(known(settings, JOINED, half, relu, run), "default options")
+    assert (found["fp16"].saved_us, found["fp16"].seen_us) == (7.0, 6.0)
 
 
 def test_a_larger_batch_saves_for_each_sample(settings: Settings) -> None:
@@ -152,9 +185,75 @@ def test_a_larger_batch_saves_for_each_sample(settings: Settings) -> None:
         model_id=event_id("model", "larger"),
         batch=2,
     )
-    found = advice(known(settings, larger, JOINED), "default options")
+    run = msgspec.structs.replace(
+        JOINED,
+        event_id=event_id("larger", JOINED.event_id),
+        model_id=larger.model_id,
+        batch=2,
+        times=RunTimes(26.0, 0.5, (26.0,)),
+    )
+    found = advice(known(settings, larger, JOINED, run), "default options")
+    assert found["batch 2"].seen_us == 20.0 - 26.0 / 2
     assert (found["batch 2"].source, found["batch 2"].saved_us) == ("larger batch", 7.0)
     assert found["batch 2"].do == "run 2 samples at a time"
+
+
+ON_GPU = msgspec.structs.replace(
+    SYSTEM_MEASURED,
+    event_id=event_id("SystemMeasured", "on a GPU"),
+    system=identified(msgspec.structs.replace(SYSTEM_MEASURED.system, accelerator="another GPU")),
+)
+
+
+EAGER = (
+    call("aten.conv2d", 0.0, 12.0, 0),
+    call("aten.relu", 13.0, 3.0, 1),
+    call("aten.relu", 18.0, 3.0, 2),
+)
+
+
+def in_pytorch(configuration: str, us: float, *calls: FrameworkCall) -> ModelProfiled:
+    """A run on the GPU of `ON_GPU`, of a framework that isn't installed here."""
+    system = msgspec.structs.replace(ON_GPU.system, runtime="pytorch", libraries={"pytorch": "2.0"})
+    run = profiled(configuration, us, *calls)
+    return msgspec.structs.replace(run, system=identified(system))
+
+
+def on_gpu(precision: Precision) -> list[LayerMeasured]:
+    """What was measured, on the GPU."""
+    return [
+        msgspec.structs.replace(
+            event,
+            event_id=event_id("on a GPU", precision, event.event_id),
+            system=ON_GPU.system,
+            precision=precision,
+            variants=(variant("some", 8.0 if precision == "fp32" else 4.0),),
+        )
+        for event in MEASURED
+    ]
+
+
+def test_another_precision_saves_nothing_while_a_gpu_waits_for_the_host(
+    settings: Settings,
+) -> None:
+    both = *on_gpu("fp32"), *on_gpu("fp16")
+    waits = in_pytorch("eager", 60.0, *EAGER)
+    captured = in_pytorch("CUDA graph", 30.0, *EAGER)
+    known(settings, ON_GPU, *both, waits, captured)
+    assert "fp16" not in advice(settings, "eager")
+    assert "fp16" in advice(settings, "CUDA graph")
+
+
+def test_what_a_framework_has_is_known_without_it(settings: Settings) -> None:
+    """Eager, 12 of 30 µs pass between calls: a run as a CUDA graph shows what that saves. What is
+    compiled has nothing between its calls.
+    """
+    runs = in_pytorch("eager", 30.0, *EAGER), in_pytorch("CUDA graph", 19.0)
+    found = advice(known(settings, ON_GPU, *on_gpu("fp32"), *runs), "eager")
+    assert (found["between calls"].saved_us, found["between calls"].seen_us) == (12.0, 11.0)
+    assert "torch.cuda.graph" in found["between calls"].do
+    assert found["more calls"].op == "aten.conv2d+aten.relu"
+    assert (found["compiled"].saved_us, found["compiled"].seen_us) == (30.0 - 16.0, None)
 
 
 def test_without_a_run_it_says_how_to_get_one(settings: Settings) -> None:

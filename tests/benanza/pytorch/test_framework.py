@@ -122,28 +122,6 @@ def test_a_processor_has_fp32_only(pytorch: PyTorchFramework, tiny: WholeModel) 
     assert "--precision fp32" in profiled(pytorch, tiny, "eager", "fp16").failure
 
 
-def test_each_eager_configuration_has_a_compiled_one_that_is_better(
-    pytorch: PyTorchFramework,
-) -> None:
-    better = {each.name: pytorch.better(each.name) for each in pytorch.configurations()}
-    names = {name: found.name if found else None for name, found in better.items()}
-    names.pop("CUDA graph", None)
-    assert names == {
-        "eager": "compiled",
-        "eager, channels last": "compiled, channels last",
-        "compiled": None,
-        "compiled, channels last": None,
-    }
-
-
-def test_what_to_type_against_lost_time(pytorch: PyTorchFramework) -> None:
-    assert "torch.compile(model" in pytorch.remedy("between calls", "eager")
-    assert pytorch.remedy("more calls", "eager") == "model = torch.compile(model)"
-    assert "channels_last" in pytorch.remedy("slower call", "eager")
-    assert pytorch.remedy("slower call", "eager, channels last") == ""
-    assert pytorch.remedy("more calls", "compiled") == ""
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["fp32", "tf32", "fp16", "bf16"])
 @pytest.mark.skipif(not nvidia.gpu().name, reason="needs an NVIDIA GPU")

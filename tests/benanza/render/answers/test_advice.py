@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from benanza.render.answers.advice import (
+    MOST_ROWS,
     NONE_AT_PRECISION,
     NOTHING,
     advice_html,
@@ -18,6 +19,8 @@ from tests.benanza.render.answers.test_profiles import PROFILE, cells
 JOIN = Advice(
     source="profile",
     what="more calls",
+    op="Conv+Relu",
+    times=3,
     do="export them as one",
     saved_us=40.0,
     spread_us=1.5,
@@ -46,13 +49,18 @@ def test_each_remedy_has_a_row() -> None:
     assert title.endswith("default options; the bound is 50.0 µs, 50%")
     assert cells(columns) == [
         *("saves µs", "of the run", "seen µs"),
-        *("where", "layers", "what to do"),
+        *("where", "operators", "layers", "what to do"),
     ]
     assert cells(rows[0]) == [
         *("40.0 ± 1.5", "40%", "-"),
-        *("more calls", "conv1", "export them as one"),
+        *("more calls", "3 × Conv+Relu", "conv1", "export them as one"),
     ]
     assert cells(rows[1]) == ["30.0", "30%", "28.0", "default options", "level = all"]
+
+
+def test_those_that_save_least_are_counted() -> None:
+    *_, last = lines(*[JOIN] * (MOST_ROWS + 2))
+    assert last == "and 2 more that save less: --format json has them"
 
 
 def test_where_nothing_helps_it_says_so() -> None:

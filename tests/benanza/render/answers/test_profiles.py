@@ -46,6 +46,7 @@ PROFILE = ModelProfile(
     model_id="0" * 32,
     batch=8,
     device="A CPU, threads: 2",
+    on_gpu=False,
     precision="fp32",
     framework="onnxruntime",
     version="1.25.0",

@@ -1,0 +1,62 @@
+"""What can be set in a framework against lost time.
+
+It is known apart from the framework itself, so that advice about a run on another machine is
+complete where the framework isn't installed. A package brings it by an entry point of the same
+name as that of its framework:
+
+    [project.entry-points."benanza.remedies"]
+    my_framework = "my_package.my_options:MyRemedies"
+"""
+
+from abc import ABC, abstractmethod
+from importlib.metadata import entry_points
+from typing import NamedTuple
+
+from benanza.profiling.framework import Configuration
+from benanza_analyzer.answers.kinds import InefficiencyKind
+
+ENTRY_POINTS = "benanza.remedies"
+
+
+class Remedy(NamedTuple):
+    """What to type or to set. `configuration` names the one of the framework that does this and
+    nothing else, so that a run with it shows what was saved; empty if there is none.
+    """
+
+    do: str
+    configuration: str = ""
+
+
+class Better(NamedTuple):
+    """A configuration that is meant to be faster for every model, and whether time passes between
+    its calls.
+    """
+
+    configuration: Configuration
+    between_calls: bool
+
+
+class Remedies(ABC):
+    """What a framework has against lost time, on a GPU or on the CPU."""
+
+    @abstractmethod
+    def remedy(
+        self, kind: InefficiencyKind, op: str, configuration: str, *, on_gpu: bool
+    ) -> Remedy | None:
+        """What to do against time that is lost in this way in these operators, as in `Advice`, with
+        the configuration of this name; `None` if nothing is known.
+        """
+
+    @abstractmethod
+    def better(self, configuration: str, *, on_gpu: bool) -> Better | None:
+        """What to set instead of the configuration of this name; `None` if nothing is meant to be
+        faster for every model.
+        """
+
+
+def remedies_of(framework: str) -> Remedies | None:
+    """What is known of the framework of this name; `None` if no package brings that."""
+    for entry in entry_points(group=ENTRY_POINTS, name=framework):
+        made: Remedies = entry.load()()
+        return made
+    return None

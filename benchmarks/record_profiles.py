@@ -1,0 +1,87 @@
+"""Records how a framework runs models on this machine, for `benanza import`:
+
+    python -m benchmarks.record_profiles FILE MODEL... --framework pytorch --precision tf32,bf16
+
+MODEL is as for `benanza profile`; PyTorch runs what `benanza export` wrote. Each model is run in
+all configurations of the framework. It needs neither an event log nor a store. What the file holds
+already is kept, and not run again.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import cast
+
+from benanza.importing.recording import Recorded, read_recording, write_recording
+from benanza.profiling.framework import Configuration, Framework, framework_named
+from benanza.profiling.profile import profiled
+from benanza.publishing.asked_models import AskedModel, asked_models
+from benanza.request import RunRequest
+from benanza_backbone.settings import load
+from benanza_ingest.limits import limits_of
+from benanza_ingest.reading.source import fetch
+from benanza_schemas.events import ModelProfiled, device
+from benanza_schemas.layer import Precision
+
+
+def main() -> None:
+    """Runs the models, and writes the file after each run."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path)
+    parser.add_argument("models", nargs="+", metavar="MODEL")
+    parser.add_argument("--framework", default="onnxruntime")
+    parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="then none is begun")
+    asked = parser.parse_args()
+    until = time.monotonic() + asked.seconds
+    precisions = cast(list[Precision], asked.precision.split(","))
+    framework = framework_named(asked.framework)
+    limits = limits_of(load(os.environ))
+    events = [event for _, event in read_recording(asked.file)] if asked.file.exists() else []
+    left = 0
+    for model, precision, configuration in _lacking(asked.models, precisions, framework, events):
+        if time.monotonic() > until:
+            left += 1
+            continue
+        content = fetch(model.model, limits).content
+        event = profiled(model, content, framework, precision, configuration, limits)
+        events.append(event)
+        write_recording(asked.file, events)  # at once: a run may crash the process
+        us = f"{event.times.median_us:.1f} µs" if event.times else event.failure
+        print(f"{model.event.name} {precision}, {configuration.name}: {us}", flush=True)
+    if left:
+        print(f"{left} runs were not begun; the same command goes on with them")
+
+
+def _lacking(
+    models: Sequence[str],
+    precisions: Sequence[Precision],
+    framework: Framework,
+    events: Sequence[Recorded],
+) -> list[tuple[AskedModel, Precision, Configuration]]:
+    """What the events don't hold of these models."""
+    system = framework.system()
+    known = {
+        (event.model_id, event.precision, event.configuration)
+        for event in events
+        if isinstance(event, ModelProfiled)
+        if (device(event.system), event.system.runtime) == (device(system), system.runtime)
+    }
+    limits = limits_of(load(os.environ))
+    asked = [each for name in models for each in asked_models(name, RunRequest((name,)), limits)]
+    return [
+        (model, precision, configuration)
+        for model, precision, configuration in product(
+            asked, precisions, framework.configurations()
+        )
+        if (model.model_id, precision, configuration.name) not in known
+    ]
+
+
+if __name__ == "__main__":
+    main()

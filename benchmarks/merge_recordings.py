@@ -38,10 +38,19 @@ def main() -> None:
 
 
 def _events(path: Path) -> Iterator[Recorded]:
-    if path.suffix == ".gz":
-        yield from events_in(path)
-    else:
+    if path.suffix != ".gz":
         yield from (event for _, event in read_recording(path))
+        return
+    measured = events_in(path)
+    yield from {event.system.system_id: _described(event) for event in measured}.values()
+    yield from measured
+
+
+def _described(event: LayerMeasured) -> SystemMeasured:
+    """The system of a measurement, without ceilings, which `compare` doesn't measure."""
+    system, time = event.system, event.measured_at
+    identity = event_id("SystemMeasured", system.system_id, time.isoformat())
+    return SystemMeasured(event_id=identity, system=system, measured_at=time, ceilings=())
 
 
 def merged(events: Iterable[Recorded]) -> list[Recorded]:
@@ -59,17 +68,7 @@ def merged(events: Iterable[Recorded]) -> list[Recorded]:
             profiles[event.event_id] = event
         else:
             systems[system_id] = _joined(systems.get(system_id, event), event)
-    for event in layers.values():
-        # What compares frameworks with bounds measures no ceilings.
-        systems.setdefault(event.system.system_id, _described(event))
     return [*systems.values(), *layers.values(), *profiles.values()]
-
-
-def _described(event: LayerMeasured) -> SystemMeasured:
-    """The system of a measurement, with no ceilings."""
-    system, time = event.system, event.measured_at
-    identity = event_id("SystemMeasured", system.system_id, time.isoformat())
-    return SystemMeasured(event_id=identity, system=system, measured_at=time, ceilings=())
 
 
 def _joined(known: SystemMeasured, event: SystemMeasured) -> SystemMeasured:

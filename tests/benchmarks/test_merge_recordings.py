@@ -7,6 +7,7 @@ import pytest
 from benanza.importing.recording import read_recording, write_recording
 from benanza_schemas.events import Ceiling, SystemMeasured
 from benchmarks.merge_recordings import main, merged
+from benchmarks.pytorch.measurements import Measurements
 from tests.backbone.sample_events import (
     CONV_MEASURED,
     RELU_MEASURED,
@@ -52,3 +53,18 @@ def test_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     main()
     found = [event for _, event in read_recording(tmp_path / "out")]
     assert found == [SYSTEM_MEASURED, LATER, RELU_MEASURED]
+
+
+def test_what_compare_measured_has_its_system_described(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "out.layers.gz"
+    measurements = Measurements(file, CONV_MEASURED.system.system_id)
+    measurements.add(CONV_MEASURED)
+    measurements.add(RELU_MEASURED)
+    monkeypatch.setattr(sys, "argv", ["merge_recordings", str(tmp_path / "out"), str(file)])
+    main()
+    system, *layers = [event for _, event in read_recording(tmp_path / "out")]
+    assert isinstance(system, SystemMeasured)
+    assert (system.system, system.ceilings) == (CONV_MEASURED.system, ())
+    assert layers == [CONV_MEASURED, RELU_MEASURED]

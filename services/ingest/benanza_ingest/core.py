@@ -17,7 +17,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "15"
+INGEST_VERSION = "16"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import networkx
 
 from benanza_ingest.extract import wired
-from benanza_ingest.groups import epilogue
+from benanza_ingest.groups import epilogue, padded
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.wiring import Wiring
@@ -29,7 +29,8 @@ def program(
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
-    forms = {chain.positions: chain.form for chain in epilogue.propose(wiring) if chain.form}
+    chains = (*epilogue.propose(wiring), *padded.propose(wiring))
+    forms = {chain.positions: chain.form for chain in chains if chain.form}
     forms |= {found.positions: found.named() for found in attention.propose(wiring)}
     covered = {position for block in blocks for position in block}
     views = [

@@ -1,5 +1,7 @@
 """Defects that were put into a run of ONNX Runtime are found, with their positions."""
 
+from pathlib import Path
+
 import pytest
 
 import benanza
@@ -24,12 +26,36 @@ blocks. The activations take long enough beside the convolutions to be told from
 """
 
 
+PADDED = """
+g (float[1, 64, 112, 112] x) => (float[1, 8, 114, 114] y)
+<float[8, 64, 1, 1] w = ["location": "w"], int64[8] p = {0, 0, 1, 1, 0, 0, 1, 1}> {
+    a = Pad(x, p)
+    b = Conv(a, w)
+    y = Relu(b)
+}
+"""
+"""The convolution takes no longer than the Pad."""
+
+MOVED = """
+g (float[1, 32, 112, 112] x) => (float[1, 32, 112, 112] y) {
+    a = Relu(x)
+    b = Transpose <perm = [0, 2, 3, 1]> (a)
+    c = Transpose <perm = [0, 3, 1, 2]> (b)
+    y = Softmax <axis = 1> (c)
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def profiles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModelProfile]:
     """The runs with each configuration, beside the bound."""
-    folder = tmp_path_factory.mktemp("defects")
+    return profiles_of(MODEL, tmp_path_factory.mktemp("defects"))
+
+
+def profiles_of(model: str, folder: Path) -> dict[str, ModelProfile]:
+    """The runs of a model with each configuration, beside the bound."""
     path = folder / "model.onnx"
-    path.write_bytes(content(MODEL))
+    path.write_bytes(content(model))
     benanza.lower_bound(path, data=folder / "data")
     found = benanza.profile(path, all_configurations=True, data=folder / "data")
     return {each.configuration: each for each in found.profiles}
@@ -54,6 +80,22 @@ def test_an_unfused_pair(profiles: dict[str, ModelProfile]) -> None:
         assert part.op == "Conv+Relu"
         assert part.bound_calls == 1
         assert part.us > part.bound_us
+
+
+@pytest.mark.parametrize(
+    ("model", "positions", "op"),
+    [(PADDED, (0, 1, 2), "Pad+Conv+Relu"), (MOVED, (0, 1, 2), "Relu+Transpose+Transpose")],
+    ids=["a padding", "a pair of Transposes"],
+)
+def test_what_needs_no_call(
+    model: str, positions: tuple[int, ...], op: str, tmp_path: Path
+) -> None:
+    """A convolution pads by itself, and two Transposes cancel out: the bound has one call there."""
+    apart = profiles_of(model, tmp_path)["no optimisations"]
+    (part,) = (each for each in apart.parts if set(positions) & set(each.positions))
+    assert (part.kind, part.positions, part.op) == ("more calls", positions, op)
+    assert part.bound_calls == 1
+    assert part.us > part.bound_us
 
 
 def test_a_slower_algorithm(profiles: dict[str, ModelProfile]) -> None:

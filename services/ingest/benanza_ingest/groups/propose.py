@@ -5,7 +5,15 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from benanza_ingest.extracted import ExtractedGroup
-from benanza_ingest.groups import channels_last, epilogue, in_place, merged, prologue, shuffle
+from benanza_ingest.groups import (
+    channels_last,
+    epilogue,
+    in_place,
+    merged,
+    padded,
+    prologue,
+    shuffle,
+)
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.attention.normal_form import Form
 from benanza_ingest.groups.joining import Joiner
@@ -19,7 +27,8 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     """The groups of all rules, each set of layers once."""
     chains = epilogue.propose(wiring)
     epilogues = [chain.positions for chain in chains]
-    forms = {chain.positions: chain.form for chain in chains if chain.form is not None}
+    behind_pads = padded.propose(wiring)
+    forms = {each.positions: each.form for each in (*chains, *behind_pads) if each.form is not None}
     attentions = attention.propose(wiring)
     alone, attended = set[int](), set[int]()
     for attention_group in attentions:
@@ -28,6 +37,7 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
             alone.update(attention_group.positions)
     proposed = (
         (epilogue.RULE, epilogues),
+        (padded.RULE, [chain.positions for chain in behind_pads]),
         (prologue.RULE, prologue.propose(wiring)),
         (shuffle.RULE, shuffle.propose(wiring)),
         (channels_last.RULE, channels_last.propose(wiring)),

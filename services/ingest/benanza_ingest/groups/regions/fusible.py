@@ -131,10 +131,10 @@ def axes_of(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | No
     given = attribute(operator, "axes")
     if isinstance(given, tuple):
         return tuple([axis for axis in given if isinstance(axis, int)])
-    return _integers(layer, operator, slot)
+    return integers(layer, operator, slot)
 
 
-def _integers(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | None:
+def integers(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | None:
     """The elements of the input at this slot; None if there are none that are known."""
     if slot < len(operator.inputs) and operator.inputs[slot] != OMITTED:
         tensor = layer.tensors[operator.inputs[slot]]
@@ -215,7 +215,7 @@ def _is_data(layer: Layer, index: int) -> bool:
 def _is_decided(layer: Layer, operator: Operator) -> bool:
     """Whether all that a movement depends on but the data is known."""
     if operator.op_type == "Pad" and attribute(operator, "mode") not in ("constant", None):
-        pads = attribute(operator, "pads") or _integers(layer, operator, 1)
+        pads = attribute(operator, "pads") or integers(layer, operator, 1)
         if not isinstance(pads, tuple) or min(pads, default=0) < 0:
             return False  # What is cut off and what continues it: nothing runs that.
     slots = DECIDED_BY.get(operator.op_type, ())

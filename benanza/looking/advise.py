@@ -67,16 +67,6 @@ def advice_about(
     return ModelAdvice(profile=profile, advice=tuple(found))
 
 
-def between_calls_us(profile: ModelProfile) -> float:
-    """How long nothing runs between the calls of a run."""
-    return math.fsum(each.us for each in profile.parts if each.kind == "between calls")
-
-
-def waits_for_host(profile: ModelProfile) -> bool:
-    """Whether a GPU waits for the host for most of a run. Then faster calls make it wait longer."""
-    return profile.on_gpu and 2 * between_calls_us(profile) > (profile.us or math.inf)
-
-
 def _of_parts(
     profile: ModelProfile,
     us: float,
@@ -133,7 +123,7 @@ def _of_configurations(
     # Fewer calls have less between them. All else is as in the bound.
     saved_us = us - bound_us
     if better.between_calls:
-        saved_us -= between_calls_us(profile) * timed / max(1, len(profile.calls))
+        saved_us -= profile.between_calls_us * timed / max(1, len(profile.calls))
     if saved_us <= 0:
         return
     configuration = better.configuration
@@ -185,7 +175,7 @@ def _of_bounds(
         source: Source
         what: str
         if bound.model_id == profile.model_id and bound.precision != profile.precision:
-            if waits_for_host(profile):
+            if profile.waits_for_host:
                 continue
             source, what = "other precision", bound.precision
             do = f"convert the model, or what it is run in, to {bound.precision}"

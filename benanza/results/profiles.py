@@ -1,5 +1,7 @@
 """How long frameworks take for models, and where they are slower than the bound."""
 
+import math
+
 from benanza.results.bounds import FailedModel
 from benanza.results.result import Result
 from benanza_analyzer.answers.kinds import InefficiencyKind
@@ -83,6 +85,18 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     parts: tuple[ProfiledPart, ...]
     slowed_by: str
     failure: str
+
+    @property
+    def between_calls_us(self) -> float:
+        """How long nothing runs between the calls of the run."""
+        return math.fsum(each.us for each in self.parts if each.kind == "between calls")
+
+    @property
+    def waits_for_host(self) -> bool:
+        """Whether a GPU waits for the host for most of the run: then faster calls only make it
+        wait longer.
+        """
+        return self.on_gpu and 2 * self.between_calls_us > (self.us or math.inf)
 
 
 class Profiles(Result, frozen=True, kw_only=True):

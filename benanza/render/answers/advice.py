@@ -4,7 +4,6 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.looking.advise import waits_for_host
 from benanza.render.answers.profiles import title
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, time_unit
@@ -40,7 +39,7 @@ def _parts(found: Advised, *, plain: bool) -> list[RenderableType]:
     for each in found.models:
         unit = time_unit([each.profile.us, each.profile.bound_us])
         parts += [Text(printable(line)) for line in title(each.profile, unit)]
-        if waits_for_host(each.profile):
+        if each.profile.waits_for_host:
             parts.append(Text(WAITS))
         if each.advice:
             parts.append(_table(each, unit, plain=plain))

@@ -41,6 +41,8 @@ def _events(path: Path) -> Iterator[Recorded]:
     if path.suffix != ".gz":
         yield from (event for _, event in read_recording(path))
         return
+    if not path.exists():
+        raise SystemExit(f"there is no file {path}")
     measured = events_in(path)
     yield from {event.system.system_id: _described(event) for event in measured}.values()
     yield from measured

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 
 from benanza.importing.recording import Recorded, read_recording, write_recording
 from benanza.profiling.framework import Configuration, Framework, framework_named
@@ -40,6 +40,8 @@ def main() -> None:
     asked = parser.parse_args()
     until = time.monotonic() + asked.seconds
     precisions = cast(list[Precision], asked.precision.split(","))
+    if unknown := set(precisions) - set(get_args(Precision)):
+        parser.error(f"{unknown.pop()!r} is none of {', '.join(get_args(Precision))}")
     framework = framework_named(asked.framework)
     limits = limits_of(load(os.environ))
     events = [event for _, event in read_recording(asked.file)] if asked.file.exists() else []
@@ -66,11 +68,13 @@ def _lacking(
 ) -> list[tuple[AskedModel, Precision, Configuration]]:
     """What the events don't hold of these models."""
     system = framework.system()
+    runtime = system.runtime
     known = {
         (event.model_id, event.precision, event.configuration)
         for event in events
         if isinstance(event, ModelProfiled)
-        if (device(event.system), event.system.runtime) == (device(system), system.runtime)
+        if (device(event.system), event.system.runtime) == (device(system), runtime)
+        if event.system.libraries.get(runtime) == system.libraries.get(runtime)
     }
     limits = limits_of(load(os.environ))
     asked = [each for name in models for each in asked_models(name, RunRequest((name,)), limits)]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from benanza.profiling.framework import Configuration
 from benanza_analyzer.answers.kinds import InefficiencyKind
+from benanza_backbone.errors import BenanzaError
 
 ENTRY_POINTS = "benanza.remedies"
 
@@ -55,8 +56,16 @@ class Remedies(ABC):
 
 
 def remedies_of(framework: str) -> Remedies | None:
-    """What is known of the framework of this name; `None` if no package brings that."""
+    """What is known of the framework of this name; `None` if no package brings that. Raises
+    `BenanzaError` if it can't be loaded.
+    """
     for entry in entry_points(group=ENTRY_POINTS, name=framework):
-        made: Remedies = entry.load()()
+        try:
+            made: Remedies = entry.load()()
+        except ImportError as error:
+            raise BenanzaError(
+                f"what is known of {framework} can't be loaded ({error}): {entry.value} must not "
+                "import the framework"
+            ) from error
         return made
     return None

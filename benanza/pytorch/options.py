@@ -22,8 +22,8 @@ _ATTENTION = (
 )
 """https://docs.pytorch.org/docs/stable/generated/torch.nn.attention.sdpa_kernel.html"""
 
-OF_MAPS = ("conv", "pool", "batch_norm", "upsample")
-"""Parts of the names of operators that read feature maps, whose layout can be chosen."""
+OF_MAPS = ("conv2d", "pool2d", "batch_norm", "upsample")
+"""Parts of the names of operators of feature maps of four axes, whose layout can be chosen."""
 
 _REMEDIES: dict[InefficiencyKind, str] = {
     "conversions and copies": "keep one memory format and one dtype: call .to(memory_format=..., "

@@ -4,6 +4,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from benanza.render.answers.explanations import operators
 from benanza.render.answers.profiles import title
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, time_unit
@@ -79,7 +80,8 @@ def _table(found: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
 
 def operators_of(advice: Advice) -> str:
     """The framework's operators that a remedy is about, and in how many parts of the run."""
-    return f"{advice.times} × {advice.op}" if advice.op and advice.times > 1 else advice.op
+    named = operators(advice.op)
+    return f"{advice.times} × {named}" if named and advice.times > 1 else named
 
 
 def _saved(advice: Advice, unit: TimeUnit) -> str:

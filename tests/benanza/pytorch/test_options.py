@@ -50,6 +50,7 @@ def test_a_slower_call_has_the_remedy_of_its_operator(remedies: Remedies) -> Non
     attention = "aten.scaled_dot_product_attention"
     assert "sdpa_kernel" in do(remedies, "slower call", attention, "eager")
     assert do(remedies, "slower call", "aten.linear", "eager") == ""
+    assert do(remedies, "slower call", "aten.conv1d", "eager") == "", "it has three axes"
 
 
 def test_only_the_capture_of_what_is_eager_changes_nothing_else(remedies: Remedies) -> None:

@@ -16,21 +16,25 @@ from tests.ingest.onnx_text import content, extracted
 from tests.ingest.test_program import blocks_of, run
 
 HEAD = (
-    "g (float[2,4,8,7] x) => ({out})"
+    "g (float[2,4,8,7] x, float[4,4,3,3] z, int32[2] narrow) => ({out})"
     ' <float[4,4,3,3] w = ["location": "w"], float[4] b = ["location": "w"],'
-    " int64[8] p = {{ {pads} }}, float value = {{ {value} }}, int64[2] axes = {{ {axes} }},"
-    " int64[4] q = {{1, 0, 2, 1}}> {{ {body} }}"
+    " int64[8] p = {{ {pads} }}, float value = {{ {value} }}, int64[2] axes = {{2, 3}},"
+    " int64[4] q = {{1, 0, 2, 1}}, int64[4] r = {{0, 1, 1, 2}},"
+    " int32[2] turned = {{-1, 2}}{known}> {{ {body} }}"
 )
 SPACE = "0, 0, 1, 0, 0, 0, 2, 1"
 """One before the third axis, two after it, and one after the last."""
+
+KNOWN = ", float[2,4,11,8] a"
+"""The shape of what is padded, where it doesn't follow from the Pad's inputs."""
 
 CONV = "c = Conv<pads=[1,1,0,1]>(a, w, b) y = Relu(c)"
 
 
 def text(
-    body: str, *, out: str = "y", pads: str = SPACE, value: str = "0.0", axes: str = "2, 3"
+    body: str, *, out: str = "y", pads: str = SPACE, value: str = "0.0", known: str = ""
 ) -> str:
-    return HEAD.format(body=body, out=out, pads=pads, value=value, axes=axes)
+    return HEAD.format(body=body, out=out, pads=pads, value=value, known=known)
 
 
 def groups(model: ExtractedModel) -> list[str]:
@@ -47,10 +51,11 @@ def groups(model: ExtractedModel) -> list[str]:
         "a = Pad(x, p, value)",
         'a = Pad<mode="constant">(x, p, value)',
         "a = Pad(x, q, value, axes)",
+        "a = Pad(x, r, value, turned)",
     ],
 )
 def test_it_is_the_same_layer_as_a_convolution_that_pads(pad: str) -> None:
-    found = extracted(text(f"{pad} {CONV}"))
+    found = extracted(text(f"{pad} {CONV}", known=KNOWN))
     assert groups(found) == ["Conv", "Conv+Relu"]
     natural = extracted(text("c = Conv<pads=[2,1,2,2]>(x, w, b) y = Relu(c)"))
     (fused,) = (group for group in natural.groups if group.layer.title() == "Conv+Relu")
@@ -69,7 +74,11 @@ def test_it_is_the_same_layer_as_a_convolution_that_pads(pad: str) -> None:
         (f"a = Pad(x, p) {CONV}", {"pads": "0, 0, -1, 0, 0, 0, 2, 1"}),  # cuts off
         (f"a = Pad(x, p) {CONV}", {"out": "y, a"}),  # what is padded is returned
         (f"a = Pad(x, p) {CONV} o = Relu(a)", {"out": "y, o"}),  # or read by others
-        ("v = Pad(w, p) y = Conv(x, v, b)", {"pads": "0, 0, 1, 1, 0, 0, 1, 1"}),
+        ("k = Relu(z) v = Pad(k, p) y = Conv(x, v, b)", {"pads": "0, 0, 1, 1, 0, 0, 1, 1"}),
+        (
+            f"a = Pad(x, q, value, narrow) {CONV}",
+            {"known": KNOWN},
+        ),  # along what isn't known
         ("a = Pad(x, p) y = MaxPool<kernel_shape=[2,2]>(a)", {}),
         (f"s = ReduceMax<keepdims=0>(x) a = Pad(x, p, s) {CONV}", {}),  # by what isn't known
     ],
@@ -98,6 +107,8 @@ def test_it_computes_what_the_model_does(zeros: list[int], own: list[int], strid
         "x": rng.standard_normal((2, 4, 8, 7), np.float32),
         "w": rng.standard_normal((4, 4, 3, 3), np.float32),
         "b": rng.standard_normal(4, np.float32),
+        "z": np.zeros((4, 4, 3, 3), np.float32),
+        "narrow": np.zeros(2, np.int32),
     }
     weightless = content(text(body, pads=pads))
     model = onnx.load_model_from_string(weightless)
@@ -105,7 +116,7 @@ def test_it_computes_what_the_model_does(zeros: list[int], own: list[int], strid
         if tensor.name in values:
             tensor.CopyFrom(onnx.numpy_helper.from_array(values[tensor.name], tensor.name))
     session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (expected,) = session.run(["y"], {"x": values["x"]})
+    (expected,) = session.run(["y"], {name: values[name] for name in ("x", "z", "narrow")})
     blocks = blocks_of(extracted(text(body, pads=pads)), fused=True)
     assert len(blocks) == 1
     made = program(weightless, blocks)

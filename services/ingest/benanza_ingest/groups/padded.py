@@ -2,7 +2,8 @@
 
 Exports have a Pad where a model pads by more on one side, as TensorFlow's models do with
 `padding="SAME"`. The group's layer is the convolution with the padding added to its own, and with
-as much of its epilogue as each group of that has: https://onnx.ai/onnx/operators/onnx__Conv.html.
+as much of its epilogue as is made of the model's own operators:
+https://onnx.ai/onnx/operators/onnx__Conv.html.
 """
 
 from collections.abc import Iterator
@@ -60,9 +61,10 @@ def _zeros_around(wiring: Wiring, pad: int) -> tuple[int, ...] | None:
         return None
     rank = len(layer.tensors[operator.inputs[0]].shape)
     given = attribute(operator, "pads") or integers(layer, operator, 1)
-    if not isinstance(given, tuple):
+    has_axes = len(operator.inputs) > 3 and operator.inputs[3] != OMITTED
+    axes = axes_of(layer, operator, 3) if has_axes else tuple(range(rank))
+    if axes is None or not isinstance(given, tuple) or len(given) != 2 * len(axes):
         return None
-    axes = axes_of(layer, operator, 3) or tuple(range(rank))
     around = np.zeros((2, rank), np.int64)
     around[:, [axis % rank for axis in axes]] = np.reshape(given, (2, len(axes)))
     if around.min() < 0 or around[:, :2].any():

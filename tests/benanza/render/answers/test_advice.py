@@ -9,6 +9,7 @@ from benanza.render.answers.advice import (
     MOST_ROWS,
     NONE_AT_PRECISION,
     NOTHING,
+    WAITS,
     advice_html,
     print_advice,
 )
@@ -63,12 +64,24 @@ def test_those_that_save_least_are_counted() -> None:
     assert last == "and 2 more that save less: --format json has them"
 
 
+def test_many_operators_are_shortened() -> None:
+    _, _, row = lines(msgspec.structs.replace(JOIN, op="+".join(["Relu"] * 15), times=1))
+    assert "…" in row
+    assert row.count("Relu") < 15
+
+
+def test_where_a_gpu_waits_it_says_what_to_begin_with() -> None:
+    between = msgspec.structs.replace(PROFILE.parts[0], kind="between calls", us=60.0)
+    assert WAITS in lines(JOIN, parts=(between,), on_gpu=True)
+    assert WAITS not in lines(JOIN, parts=(between,))
+
+
 def test_where_nothing_helps_it_says_so() -> None:
     assert lines()[-1] == NOTHING
 
 
 def test_a_run_that_failed_has_its_reason_and_nothing_else() -> None:
-    (only,) = lines(us=None, bound_us=None, parts=(), failure="no kernel")
+    (only,) = lines(us=None, parts=(), failure="no kernel")
     assert only.endswith("no kernel")
 
 

@@ -138,8 +138,9 @@ def integers(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | N
     """The elements of the input at this slot; None if there are none that are known."""
     if slot < len(operator.inputs) and operator.inputs[slot] != OMITTED:
         tensor = layer.tensors[operator.inputs[slot]]
-        if tensor.value is not None and tensor.dtype == "int64":
-            return tuple(np.frombuffer(tensor.value, dtype="<i8").tolist())
+        if tensor.value is not None and tensor.dtype in ("int32", "int64"):
+            little_endian = np.dtype(tensor.dtype).newbyteorder("<")
+            return tuple(np.frombuffer(tensor.value, little_endian).tolist())
     return None
 
 

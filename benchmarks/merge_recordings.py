@@ -42,7 +42,7 @@ def _events(path: Path) -> Iterator[Recorded]:
         yield from (event for _, event in read_recording(path))
         return
     if not path.exists():
-        raise SystemExit(f"there is no file {path}")
+        raise SystemExit(f"there is no file {path}; name what compare wrote beside its OUT.jsonl")
     measured = events_in(path)
     yield from {event.system.system_id: _described(event) for event in measured}.values()
     yield from measured

@@ -20,8 +20,7 @@ class Advice(Document, frozen=True, kw_only=True):
     what to type or to set, empty if nothing is known that helps. `saved_us` is predicted, with
     `spread_us` where the times that it is computed from have one; `share` is its part of the
     framework's time. `seen_us` is what was saved when the advice was followed, if a profile shows
-    that; it is negative if that took longer.
-    `layers` are the names of layers where most is saved.
+    that; it is negative if that took longer. `layers` are the names of layers where most is saved.
     """
 
     source: Source

@@ -16,7 +16,7 @@ MOST_ROWS = 12
 
 WAITS = (
     "the GPU waits between calls; what is saved within calls shows only once it no longer does: "
-    "begin with a row that removes that"
+    'begin with the row "between calls"'
 )
 
 NONE_AT_PRECISION = "no framework ran it at this precision; benanza profile does"

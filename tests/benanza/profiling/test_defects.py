@@ -91,10 +91,13 @@ def test_what_needs_no_call(
     model: str, positions: tuple[int, ...], op: str, tmp_path: Path
 ) -> None:
     """A convolution pads by itself, and two Transposes cancel out: the bound has one call there."""
-    apart = profiles_of(model, tmp_path)["no optimisations"]
-    found = [each for each in apart.parts if set(positions) & set(each.positions)]
-    if len(found) > 1:
-        pytest.skip("the bound takes them one by one: the machine was busy")
+    for attempt in range(3):  # A busy machine may let them look faster one by one.
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        apart = profiles_of(model, folder)["no optimisations"]
+        found = [each for each in apart.parts if set(positions) & set(each.positions)]
+        if len(found) == 1:
+            break
     (part,) = found
     assert (part.kind, part.positions, part.op) == ("more calls", positions, op)
     assert part.bound_calls == 1

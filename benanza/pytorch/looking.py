@@ -5,7 +5,6 @@ kernels and copies that it starts there, which PyTorch's profiler records.
 """
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,10 +13,11 @@ from typing import Any, NamedTuple
 import torch
 from torch.profiler import ProfilerActivity, record_function
 
+from benanza.profiling.spans import CallTimes, Span, call_times
 from benanza.pytorch.calls import NodeTimes
-from benanza.pytorch.trace import EXECUTION, NODE, Kernel, Span, executed_nodes
+from benanza.pytorch.trace import EXECUTION, NODE, executed_nodes
 from benanza_runner.measuring.stopping import summary
-from benanza_schemas.events import FrameworkKernel, RunTimes
+from benanza_schemas.events import RunTimes
 
 WARM_UP_EXECUTIONS = 3
 
@@ -60,31 +60,9 @@ def _timed(nodes: Iterable[Any], executions: Sequence[_Execution]) -> Iterator[N
         if node.op != "call_function":
             continue
         spans = [each.nodes[node.name] for each in executions if node.name in each.nodes]
-        start_us, median_us, iqr_us = end_us, 0.0, 0.0
-        if spans:
-            start_us = summary(sorted(span.start_us for span in spans)).median
-            _, median_us, iqr_us = summary(sorted(span.us for span in spans))
-        kernels = _usual_kernels(spans)
-        yield NodeTimes(node.name, _operator(node.target), start_us, median_us, iqr_us, kernels)
-        end_us = start_us + median_us
-
-
-def _usual_kernels(spans: Sequence[Span]) -> tuple[FrameworkKernel, ...]:
-    """The kernels that a node starts in most executions: while it searches for an algorithm, or
-    when the profiler lost an event, it has others.
-    """
-    of_names: dict[tuple[str, ...], list[tuple[Kernel, ...]]] = defaultdict(list)
-    for span in spans:
-        of_names[tuple(kernel.name for kernel in span.kernels)].append(span.kernels)
-    usual = max(of_names.values(), key=len, default=[])
-    return tuple(
-        FrameworkKernel(
-            name=same[0].name,
-            start_us=summary(sorted(kernel.start_us for kernel in same)).median,
-            median_us=summary(sorted(kernel.us for kernel in same)).median,
-        )
-        for same in zip(*usual, strict=True)
-    )
+        times = call_times(spans) if spans else CallTimes(end_us, 0.0, 0.0)
+        yield NodeTimes(node.name, _operator(node.target), *times)
+        end_us = times.start_us + times.median_us
 
 
 def _operator(target: Any) -> str:

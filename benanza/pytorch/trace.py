@@ -5,13 +5,13 @@ The profiler marks each execution and each node in it. What started a kernel or 
 processor has the same correlation as what ran on the GPU.
 """
 
-import math
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import msgspec
+
+from benanza.profiling.spans import Kernel, Span, span_of
 
 NODE = "benanza_node_"
 EXECUTION = "benanza_execution_"
@@ -21,26 +21,6 @@ MARK = "user_annotation"
 LAUNCHES = frozenset(("cuda_runtime", "cuda_driver"))
 ON_GPU = frozenset(("kernel", "gpu_memcpy", "gpu_memset"))
 """The profiler's categories of events."""
-
-
-class Kernel(NamedTuple):
-    """A kernel or a copy: when it began within an execution, and how long it took, both in
-    microseconds.
-    """
-
-    name: str
-    start_us: float
-    us: float
-
-
-class Span(NamedTuple):
-    """When a node began within an execution, how long it took, in microseconds, and what it started
-    on the GPU, in the order in which that ran.
-    """
-
-    start_us: float
-    us: float
-    kernels: tuple[Kernel, ...] = ()
 
 
 class _Arguments(msgspec.Struct):
@@ -88,14 +68,10 @@ def _within(
         if number in of_node and run.ts <= node.ts <= run.ts + run.dur
     }
     first = min((event.ts for events in found.values() for event in events), default=0.0)
-    return {name: _span(events, first) for name, events in found.items()}
-
-
-def _span(events: Iterable[_Event], first: float) -> Span:
-    kernels = tuple(
-        Kernel(each.name, each.ts - first, each.dur) for each in sorted(events, key=lambda e: e.ts)
-    )
-    return Span(kernels[0].start_us, math.fsum(each.us for each in kernels), kernels)
+    return {
+        name: span_of([Kernel(each.name, each.ts - first, each.dur) for each in events])
+        for name, events in found.items()
+    }
 
 
 def _marks(events: Iterable[_Event], prefix: str) -> list[_Event]:

@@ -9,6 +9,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, numpy_helper
 
+from benanza.onnxruntime.half import half
 from benanza.profiling.whole_model import Arrays, whole_model
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.arrays import Array
@@ -16,7 +17,6 @@ from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import IR_VERSION
 from benanza_runner.onnxruntime.session import CPU, Provider
 from benanza_schemas.layer import Precision
-from benchmarks.onnxruntime.half import half
 
 SUMMING = ("Conv", "Gemm", "MatMul")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from benanza.importing.recording import read_recording
-from benanza.profiling.onnxruntime_options import CONFIGURATIONS
+from benanza.onnxruntime.options import ON_CPU
 from benanza_schemas.events import ModelProfiled
 from benchmarks.record_profiles import main
 from tests.benanza.profiling.framework_contract import SMALL
@@ -27,7 +27,7 @@ def test_each_configuration_is_run_once(tmp_path: Path, monkeypatch: pytest.Monk
     model, file = tmp_path / "small.onnx", tmp_path / "profiles.xz"
     model.write_bytes(content(SMALL))
     found = recorded(file, model, monkeypatch)
-    assert [event.configuration for event in found] == [each.name for each in CONFIGURATIONS]
+    assert [event.configuration for event in found] == [each.name for each in ON_CPU]
     assert all(event.times and event.calls for event in found)
     assert recorded(file, model, monkeypatch) == found
 
@@ -38,4 +38,4 @@ def test_what_there_was_no_time_for_is_said(
     model = tmp_path / "small.onnx"
     model.write_bytes(content(SMALL))
     assert recorded(tmp_path / "profiles.xz", model, monkeypatch, "--seconds", "-1") == []
-    assert f"{len(CONFIGURATIONS)} runs were not begun" in capsys.readouterr().out
+    assert f"{len(ON_CPU)} runs were not begun" in capsys.readouterr().out

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from benanza.pytorch.trace import EXECUTION, NODE, Kernel, Span, executed_nodes
+from benanza.profiling.spans import Kernel, Span
+from benanza.pytorch.trace import EXECUTION, NODE, executed_nodes
 
 
 def event(

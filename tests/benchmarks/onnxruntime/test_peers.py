@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, checker, helper
 
+from benanza.onnxruntime.half import half
 from benanza.profiling.whole_model import Arrays, whole_model
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.onnx_layers.layer_model import placeholder
@@ -13,7 +14,6 @@ from benanza_runner.onnxruntime.session import CPU
 from benanza_schemas.layer import Precision
 from benchmarks.onnxruntime import peers
 from benchmarks.onnxruntime.attempts import OrtConfiguration
-from benchmarks.onnxruntime.half import half
 from benchmarks.onnxruntime.peers import attempted
 from benchmarks.onnxruntime.session import ModelForOrt, tamed, with_weights
 

@@ -6,8 +6,8 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from benanza.onnxruntime.half import half
 from benanza_runner.arrays import Array
-from benchmarks.onnxruntime.half import half
 
 
 def model(*nodes: onnx.NodeProto) -> onnx.ModelProto:

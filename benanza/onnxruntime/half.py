@@ -11,8 +11,8 @@ _TYPES = frozenset(("to", "dtype"))
 def half(model: ModelProto) -> ModelProto:
     """A copy with float16 wherever float32 stood: inputs, outputs, weights and constants.
 
-    Weights' data have to be in the model, and control flow is left as it is. Operators that
-    take no float16 are not looked for: who runs the model says so.
+    Weights that are given apart are to be converted there, and control flow is left as it is.
+    Operators that take no float16 are not looked for: who runs the model says so.
     """
     made = ModelProto()
     made.CopyFrom(model)
@@ -33,7 +33,11 @@ def _retype(value: ValueInfoProto) -> None:
 
 
 def _convert(tensor: TensorProto) -> None:
-    if tensor.data_type == FLOAT:
+    if tensor.data_type != FLOAT:
+        return
+    if tensor.data_location == TensorProto.EXTERNAL:
+        tensor.data_type = HALF
+    else:
         array = numpy_helper.to_array(tensor).astype(np.float16)
         tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
 

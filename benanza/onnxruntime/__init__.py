@@ -1,0 +1,1 @@
+"""ONNX Runtime as a framework, which runs whole models on the CPU or on an NVIDIA GPU."""

@@ -1,0 +1,227 @@
+"""ONNX Runtime as a framework: a session of the whole model, on an NVIDIA GPU or on the CPU."""
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import onnxruntime as ort
+from onnx import ModelProto
+
+from benanza.onnxruntime.options import CAPTURED, configurations
+from benanza.onnxruntime.session import CUDA, called, in_type, options_of
+from benanza.onnxruntime.trace import Executions, executions_in, on_gpu
+from benanza.profiling.framework import Configuration, Framework, Profile
+from benanza.profiling.joining import layers_of_nodes
+from benanza.profiling.spans import Activity, CallTimes, call_times
+from benanza.profiling.whole_model import WholeModel
+from benanza_runner import nvidia
+from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.machine_load import machine_load
+from benanza_runner.measuring.busy import as_environment, busy_between
+from benanza_runner.measuring.sampling import Timing, collect
+from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
+from benanza_runner.reasons import one_line
+from benanza_schemas.events import FrameworkCall, RunTimes, System, identified
+from benanza_schemas.layer import Precision
+
+RULE = Rule(warm_up_us=200_000, least_us=1_000_000, cap_us=3_000_000)
+
+FIRST_CALLS = 3
+"""In these, ONNX Runtime searches for algorithms and captures graphs."""
+
+LEAST_CALLS = 5
+MOST_CALLS = 100
+MOST_NODES_TIMED = 20_000
+"""ONNX Runtime writes a kilobyte for each node of each execution."""
+
+WEIGHTS_FILE = "weights"
+EXTERNAL_FROM_BYTES = 65_536
+
+
+class OnnxRuntimeFramework(Framework):
+    """ONNX Runtime on the GPU, if `onnxruntime-gpu` is installed and there is one; else on the CPU,
+    with as many threads as there are physical cores for this process, which is what layers are
+    measured with.
+    """
+
+    def __init__(self) -> None:
+        self._threads = available_cores()
+        self._on_gpu = CUDA in ort.get_available_providers() and bool(nvidia.gpu().name)
+        self._recorded: Callable[[], AbstractContextManager[list[Activity]]] = _nothing
+        if self._on_gpu:
+            from benanza.profiling import gpu_activities  # a CPU needs no CUPTI
+
+            self._recorded = gpu_activities.recorded
+            ort.preload_dlls()
+
+    def system(self) -> System:
+        """The device, and the versions of ONNX Runtime and of what it loads."""
+        gpu = nvidia.gpu() if self._on_gpu else nvidia.NO_GPU
+        return identified(
+            System(
+                system_id="0" * 32,
+                runtime="onnxruntime",
+                accelerator=gpu.name,
+                driver=gpu.driver,
+                cuda=gpu.cuda,
+                cudnn=gpu.cudnn,
+                cublas=gpu.cublas,
+                cpu=cpu_name(),
+                threads=self._threads,
+                libraries={"onnxruntime": ort.__version__},
+                method="",
+            )
+        )
+
+    def configurations(self) -> tuple[Configuration, ...]:
+        """As for `benanza.onnxruntime.options`."""
+        return configurations(on_gpu=self._on_gpu)
+
+    def profile(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> Profile:
+        """Times the model: on the CPU in the type that its file has, on a GPU also with float16 in
+        place of float32. What is captured as a CUDA graph has no calls.
+        """
+        refusal = _gpu_refusal(model, precision) if self._on_gpu else _refusal(model, precision)
+        if refusal:
+            return Profile(failure=refusal)
+        before = machine_load()
+        looked_at: RunTimes | None = None
+        calls: tuple[FrameworkCall, ...] = ()
+        try:
+            typed = in_type(model, precision) if self._on_gpu else model
+            times = self._times(typed, precision, configuration)
+            if not CAPTURED.items() <= configuration.options.items():
+                run_us = times.median_us
+                looked_at, calls = self._calls(model, typed, precision, configuration, run_us)
+        except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
+            return Profile(failure=one_line(f"ONNX Runtime: {one_line(str(error)) or repr(error)}"))
+        busy = busy_between(before, machine_load())
+        return Profile(times, looked_at, calls, as_environment(busy, busy.by))
+
+    def _times(
+        self, model: WholeModel, precision: Precision, configuration: Configuration
+    ) -> RunTimes:
+        options = options_of(model, configuration, self._threads)
+        session = called(model, configuration, precision, options, on_gpu=self._on_gpu)
+
+        def call() -> Timing:
+            started = time.perf_counter_ns()
+            session.run()
+            return Timing((time.perf_counter_ns() - started) / 1_000, disturbed=False)
+
+        for _ in range(FIRST_CALLS):
+            session.run()
+        return _run_times(collect(call, RULE).calls_us)
+
+    def _calls(
+        self,
+        model: WholeModel,
+        typed: WholeModel,
+        precision: Precision,
+        configuration: Configuration,
+        run_us: float,
+    ) -> tuple[RunTimes, tuple[FrameworkCall, ...]]:
+        """The times of executions in which each node is timed, and the nodes."""
+        options = options_of(typed, configuration, self._threads)
+        samples = []
+        with tempfile.TemporaryDirectory(prefix="benanza-profile-") as folder:
+            path = Path(folder) / "optimised.onnx"
+            options.optimized_model_filepath = str(path)
+            prefix = "session.optimized_model_external_initializers_"
+            options.add_session_config_entry(prefix + "file_name", WEIGHTS_FILE)
+            options.add_session_config_entry(prefix + "min_size_in_bytes", str(EXTERNAL_FROM_BYTES))
+            options.enable_profiling = True
+            options.profile_file_prefix = str(Path(folder) / "profile")
+            session = called(typed, configuration, precision, options, on_gpu=self._on_gpu)
+            graph = ModelProto.FromString(path.read_bytes()).graph
+            for _ in range(FIRST_CALLS):
+                session.run()
+            with self._recorded() as activities:
+                for _ in range(_executions(run_us, len(graph.node))):
+                    started = time.perf_counter_ns()
+                    session.run()
+                    samples.append((time.perf_counter_ns() - started) / 1_000)
+            began_us = session.session.get_profiling_start_time_ns() / 1_000
+            found = executions_in(Path(session.session.end_profiling()), began_us)
+        found = found._replace(executions=found.executions[FIRST_CALLS:])
+        if self._on_gpu:
+            found = on_gpu(found, activities)
+        layers = layers_of_nodes(model.proto.graph, graph)
+        positions = dict(zip((node.name for node in graph.node), layers, strict=True))
+        return _run_times(samples), _joined(found, positions)
+
+
+def _nothing() -> AbstractContextManager[list[Activity]]:
+    """On the CPU there is no GPU whose activities could be recorded."""
+    return nullcontext([])
+
+
+def _gpu_refusal(model: WholeModel, precision: Precision) -> str:
+    """Why the model can't be run at this precision on a GPU, empty if it can."""
+    if precision == "bf16":
+        return "ONNX Runtime has no kernels in bfloat16 for most operators; say: --precision fp16"
+    types = _types(model)
+    if types <= {"float32"} or types <= {ELEMENT_TYPE[precision]}:
+        return ""
+    return f"its file has {' and '.join(sorted(types))}: name that precision"
+
+
+def _refusal(model: WholeModel, precision: Precision) -> str:
+    """Why the model can't be run at this precision on the CPU, empty if it can."""
+    if precision == "tf32":
+        return "TF32 is a mode of GPUs; a CPU has none"
+    types = _types(model)
+    if types <= {ELEMENT_TYPE[precision]}:
+        return ""
+    return (
+        f"ONNX Runtime runs a model on the CPU in the types that its file has, "
+        f"{' and '.join(sorted(types))}: export it at {precision}, or name its own precision"
+    )
+
+
+def _types(model: WholeModel) -> set[str]:
+    """The types of floats that the model's file has."""
+    arrays = (*model.weights.values(), *model.inputs.values())
+    return {str(each.dtype) for each in arrays if each.dtype.name in ELEMENT_TYPE.values()}
+
+
+def _executions(run_us: float, nodes: int) -> int:
+    """How often the model is run while its nodes are timed: for as long as `RULE` asks for."""
+    wanted = int(RULE.least_us / run_us)
+    most = min(MOST_CALLS, MOST_NODES_TIMED // max(1, nodes))
+    return max(LEAST_CALLS, min(wanted, most))
+
+
+def _run_times(samples_us: Sequence[float]) -> RunTimes:
+    found = summary(sorted(samples_us))
+    return RunTimes(found.median, found.iqr, tuple(samples_us))
+
+
+def _joined(
+    found: Executions, positions: Mapping[str, tuple[int, ...]]
+) -> tuple[FrameworkCall, ...]:
+    """A node that starts nothing on the GPU takes no time there, and stands before all others."""
+    calls = []
+    for name, op in found.ops.items():
+        spans = [each.nodes[name] for each in found.executions if name in each.nodes]
+        layers = positions.get(name, ())
+        if not spans and not layers:
+            continue
+        times = call_times(spans) if spans else CallTimes(0.0, 0.0, 0.0)
+        calls.append(
+            FrameworkCall(
+                name=name,
+                op=op,
+                layers=layers,
+                start_us=times.start_us,
+                median_us=times.median_us,
+                iqr_us=times.iqr_us,
+                kernels=times.kernels,
+            )
+        )
+    return tuple(sorted(calls, key=lambda call: call.start_us))

@@ -1,0 +1,87 @@
+"""A session of a whole model, with what a configuration sets, and how it is called."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnxruntime as ort
+from onnx import ModelProto
+
+from benanza.onnxruntime.half import half
+from benanza.onnxruntime.options import BOUND, LEVEL, provider_options
+from benanza.profiling.framework import Configuration
+from benanza.profiling.whole_model import Arrays, WholeModel
+from benanza_runner.onnxruntime.session import CPU, session_options
+from benanza_schemas.layer import Precision
+
+CUDA = "CUDAExecutionProvider"
+
+
+class Called(NamedTuple):
+    """A session, and what runs its model once, to the end."""
+
+    session: ort.InferenceSession
+    run: Callable[[], Any]
+
+
+def options_of(model: WholeModel, configuration: Configuration, threads: int) -> ort.SessionOptions:
+    """The session's options with the model's weights, as they are in `in_type`."""
+    options = session_options(model.weights, CPU, threads)
+    level = getattr(ort.GraphOptimizationLevel, configuration.options[LEVEL])
+    options.graph_optimization_level = level
+    return options
+
+
+def called(
+    model: WholeModel,
+    configuration: Configuration,
+    precision: Precision,
+    options: ort.SessionOptions,
+    *,
+    on_gpu: bool,
+) -> Called:
+    """A session on the CPU or on the GPU. Raises what ONNX Runtime does.
+
+    Without a binding, inputs and outputs are arrays of the host, as `session.run` takes them.
+    """
+    providers: list[Any] = [CPU.name]
+    if on_gpu:
+        tf32 = {"use_tf32": str(int(precision == "tf32"))}
+        providers = [(CUDA, tf32 | provider_options(configuration.options)), CPU.name]
+    proto = model.proto
+    session = ort.InferenceSession(proto.SerializeToString(), options, providers=providers)
+    if on_gpu and CUDA not in session.get_providers():
+        raise RuntimeError(f"{CUDA} can't be loaded here")
+    if BOUND.items() <= configuration.options.items():
+        binding = _binding(session, proto, model.inputs)
+        return Called(session, lambda: session.run_with_iobinding(binding))
+    return Called(session, lambda: session.run(None, model.inputs))
+
+
+def in_type(model: WholeModel, precision: Precision) -> WholeModel:
+    """The model with float16 in place of float32, if the precision is fp16."""
+    if precision != "fp16":
+        return model
+    return model._replace(
+        proto=half(model.proto), weights=_halves(model.weights), inputs=_halves(model.inputs)
+    )
+
+
+def _halves(arrays: Mapping[str, Any]) -> Arrays:
+    return {
+        name: array.astype(np.float16) if array.dtype == np.float32 else array
+        for name, array in arrays.items()
+    }
+
+
+def _binding(session: ort.InferenceSession, proto: ModelProto, inputs: Arrays) -> Any:
+    """Inputs and outputs in memory of the GPU, at addresses that stay."""
+    binding = session.io_binding()
+    for name, array in inputs.items():
+        binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array, "cuda"))
+    for output in proto.graph.output:
+        kind = output.type.tensor_type
+        shape = [dim.dim_value for dim in kind.shape.dim]
+        there = ort.OrtValue.ortvalue_from_shape_and_type(shape, kind.elem_type, "cuda")
+        binding.bind_ortvalue_output(output.name, there)
+    return binding

@@ -1,0 +1,115 @@
+"""What an NVIDIA GPU does while this process runs something, as CUPTI tells it.
+
+It needs the extra `cupti`, of the version of the CUPTI that this process loads.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
+
+import cxxfilt
+from cupti import cupti
+
+from benanza.profiling.spans import Activity
+
+KINDS = (
+    cupti.ActivityKind.CONCURRENT_KERNEL,
+    cupti.ActivityKind.MEMCPY,
+    cupti.ActivityKind.MEMSET,
+    cupti.ActivityKind.RUNTIME,
+    cupti.ActivityKind.DRIVER,
+)
+LAUNCHES = (cupti.ActivityKind.RUNTIME, cupti.ActivityKind.DRIVER)
+
+BUFFER_BYTES = 8 * 1024 * 1024
+
+COPIES = {1: "Memcpy HtoD", 2: "Memcpy DtoH", 8: "Memcpy DtoD"}
+"""The kinds of copies that models make (`CUpti_ActivityMemcpyKind`), as PyTorch's profiler names
+them.
+"""
+
+
+class _Record(NamedTuple):
+    kind: int
+    name: str
+    correlation: int
+    start_ns: int
+    end_ns: int
+
+
+@contextmanager
+def recorded() -> Iterator[list[Activity]]:
+    """While this is open, what the GPU does is recorded; when it ends, the list is filled with
+    that, in the order of the starts. What still runs at the end must be waited for before.
+
+    Source: the activity API of https://docs.nvidia.com/cupti-python/.
+    """
+    records = _records()
+    found: list[Activity] = []
+    records.clear()
+    for kind in KINDS:
+        cupti.activity_enable(kind)
+    offset_ns = time.time_ns() - cupti.get_timestamp()
+    try:
+        yield found
+    finally:
+        cupti.activity_flush_all(1)
+        for kind in KINDS:
+            cupti.activity_disable(kind)
+    found += _activities(records, offset_ns)
+
+
+@cache
+def _records() -> list[_Record]:
+    """The records of this process. CUPTI hands them over in buffers, and the callbacks for these
+    can be registered once.
+    """
+    found: list[_Record] = []
+
+    def requested() -> tuple[int, int]:
+        return BUFFER_BYTES, 0
+
+    def completed(activities: Iterable[Any]) -> None:
+        # What they refer to is gone when this returns.
+        found.extend(map(_record, activities))
+
+    cupti.activity_register_callbacks(requested, completed)
+    return found
+
+
+def _record(activity: Any) -> _Record:
+    name = ""
+    if activity.kind == cupti.ActivityKind.CONCURRENT_KERNEL:
+        name = activity.name
+    elif activity.kind == cupti.ActivityKind.MEMCPY:
+        name = COPIES.get(activity.copy_kind, "Memcpy")
+    elif activity.kind == cupti.ActivityKind.MEMSET:
+        name = "Memset"
+    return _Record(
+        activity.kind, name, activity.correlation_id, int(activity.start), int(activity.end)
+    )
+
+
+def _activities(records: Iterable[_Record], offset_ns: int) -> list[Activity]:
+    """What ran on the GPU, if what started it is known."""
+    launched: dict[int, int] = {}
+    ran = []
+    for record in records:
+        if record.kind in LAUNCHES:
+            # The runtime calls the driver: the first of both began it.
+            earlier = launched.get(record.correlation, record.start_ns)
+            launched[record.correlation] = min(earlier, record.start_ns)
+        else:
+            ran.append(record)
+    return [
+        Activity(
+            cxxfilt.demangle(each.name),
+            (launched[each.correlation] + offset_ns) / 1_000,
+            (each.start_ns + offset_ns) / 1_000,
+            (each.end_ns - each.start_ns) / 1_000,
+        )
+        for each in sorted(ran, key=lambda each: each.start_ns)
+        if each.correlation in launched
+    ]

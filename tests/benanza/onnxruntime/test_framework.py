@@ -1,0 +1,93 @@
+"""ONNX Runtime as a framework. With `onnxruntime-gpu`, the contract holds on a GPU."""
+
+import pytest
+
+from benanza.profiling.framework import Framework, framework_named
+from benanza.profiling.whole_model import whole_model
+from benanza_backbone.errors import BenanzaError
+from benanza_runner.onnxruntime.runtime import OnnxRuntime
+from benanza_schemas.events import device
+from tests.benanza.profiling.framework_contract import FrameworkContract, small_model
+from tests.ingest.onnx_text import content
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def cpu() -> Framework:
+    """ONNX Runtime, if it runs on the CPU here."""
+    found = framework_named("onnxruntime")
+    if found.system().accelerator:
+        pytest.skip("ONNX Runtime runs on a GPU here")
+    return found
+
+
+@pytest.fixture
+def gpu() -> Framework:
+    """ONNX Runtime, if it runs on a GPU here."""
+    found = framework_named("onnxruntime")
+    if not found.system().accelerator:
+        pytest.skip("ONNX Runtime runs on the CPU here")
+    return found
+
+
+class TestOnnxRuntime(FrameworkContract):
+    @pytest.fixture
+    def framework(self) -> Framework:
+        return framework_named("onnxruntime")
+
+
+def test_its_device_is_that_of_the_runtime_that_measures_layers(cpu: Framework) -> None:
+    assert device(cpu.system()) == device(OnnxRuntime().system())
+
+
+def test_the_levels_join_more_and_more(cpu: Framework) -> None:
+    """Without optimisations each layer is a call; by default Conv, Relu and Add are one."""
+    calls = {
+        each.name: [
+            call.layers for call in cpu.profile(small_model(), "fp32", each).calls if call.layers
+        ]
+        for each in cpu.configurations()
+    }
+    assert calls["no optimisations"] == [(0,), (1,), (2,), (3,), (4,)]
+    assert len(calls["extended optimisations"]) < 5
+    assert calls["default options"][0] == (0, 1)
+
+
+def test_another_precision_needs_another_export_on_the_cpu(cpu: Framework) -> None:
+    found = cpu.profile(small_model(), "fp16", cpu.configurations()[0])
+    assert "export it at fp16" in found.failure
+
+
+@pytest.mark.gpu
+def test_a_gpu_copies_inputs_and_outputs_that_are_not_bound(gpu: Framework) -> None:
+    found = {each.name: gpu.profile(small_model(), "fp16", each) for each in gpu.configurations()}
+    assert {name: each.failure for name, each in found.items() if each.failure} == {}
+    ops = [call.op for call in found["default options"].calls if not call.layers]
+    assert sorted(ops) == ["Memcpy DtoH", "Memcpy HtoD"]
+    assert not any("Memcpy" in call.op for call in found["bound to the GPU"].calls)
+    assert found["CUDA graph"].calls == ()
+
+
+@pytest.mark.gpu
+def test_each_call_on_a_gpu_names_its_kernels(gpu: Framework) -> None:
+    bound = next(each for each in gpu.configurations() if each.name == "bound to the GPU")
+    calls = gpu.profile(small_model(), "fp32", bound).calls
+    conv = next(call for call in calls if 0 in call.layers)
+    assert conv.kernels
+    assert not any(kernel.name.startswith("_Z") for kernel in conv.kernels)
+
+
+def test_a_framework_that_nobody_installed() -> None:
+    with pytest.raises(BenanzaError, match=r"no framework 'nothing'; installed are .*onnxruntime"):
+        framework_named("nothing")
+
+
+def test_layers_of_equal_time_are_looked_at_as_long_as_the_events_fit(cpu: Framework) -> None:
+    many = "".join(f"x{i + 1} = Relu(x{i})\n" for i in range(300))
+    text = f"g (float[4] x0) => (float[4] x300) {{ {many} }}"
+    model = whole_model(content(text))
+    found = cpu.profile(model, "fp32", cpu.configurations()[-1])
+    assert found.times_looked_at is not None
+    assert len(found.calls) == 300
+    assert len(found.times_looked_at.samples_us) == 20_000 // 300

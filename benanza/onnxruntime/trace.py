@@ -10,11 +10,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from benanza.profiling.spans import Activity, Kernel, Span, span_of
 
 NODE = "_kernel_time"
 """Ends the names of events of nodes."""
+
+COPY = "Memcpy"
+"""Begins the names of copies among what a GPU does."""
+
+MOST_SHIFT_US = 30.0
+SHIFT_STEP_US = 0.5
+"""ONNX Runtime writes whole microseconds, and CUPTI has a clock of its own. Without a shift, kernels
+of 381 of densenet121's 2,047 µs on an H200 seemed to be started between nodes.
+"""
+
+Times = NDArray[np.float64]
 
 
 class Execution(NamedTuple):
@@ -70,31 +83,66 @@ def executions_in(path: Path, began_us: float) -> Executions:
 def on_gpu(executions: Executions, activities: Sequence[Activity]) -> Executions:
     """The executions with what the GPU did for each node in place of what the processor did.
 
-    What was started between nodes, as inputs and outputs are copied, is named after itself, as its
+    A copy that was started between nodes, of an input or an output, is named after itself, as its
     operator is. A node's start counts from the first thing that the GPU does in the execution.
     """
     ops = dict(executions.ops)
     found = []
+    shift_us = 0.0
     for execution in executions.executions:
-        begin, end = execution.start_us, execution.start_us + execution.us
-        own = [each for each in activities if begin <= each.launched_us <= end]
-        first = min((each.start_us for each in own), default=begin)
+        begin = execution.start_us
         names = list(execution.nodes)
-        starts = [begin + span.start_us for span in execution.nodes.values()]
+        starts = np.array([begin + span.start_us for span in execution.nodes.values()])
+        ends = starts + [span.us for span in execution.nodes.values()]
+        end = begin + execution.us
+        own = [each for each in activities if begin <= each.launched_us + shift_us <= end]
+        shift_us = _shift_us(own, starts, ends, shift_us)
+        first = min((each.start_us for each in own), default=begin)
         started: dict[str, list[Kernel]] = defaultdict(list)
         for each in own:
-            at = bisect_right(starts, each.launched_us) - 1
-            within = at >= 0 and each.launched_us <= starts[at] + execution.nodes[names[at]].us
-            if within:
-                name = names[at]
-            else:
+            at = _nearest(each.launched_us + shift_us, starts, ends)
+            if at is None or (_is_copy(each) and not _within(each, starts[at], ends[at], shift_us)):
                 same = sum(key.rpartition(" ")[0] == each.name for key in started)
                 name = f"{each.name} {same + 1}"
                 ops[name] = each.name
+            else:
+                name = names[at]
             started[name].append(Kernel(each.name, each.start_us - first, each.us))
         nodes = {name: span_of(kernels) for name, kernels in started.items()}
         found.append(execution._replace(nodes=nodes))
     return Executions(found, ops)
+
+
+def _shift_us(own: Sequence[Activity], starts: Times, ends: Times, near_us: float) -> float:
+    """How much earlier the clock of the launches is than that of the nodes. The nodes start all
+    kernels, so it is a shift with which most kernels are started within nodes; of several the one
+    nearest to that of the execution before.
+    """
+    launched = np.array([each.launched_us for each in own if not _is_copy(each)])
+    if not launched.size or not starts.size:
+        return near_us
+    shifts = np.arange(-MOST_SHIFT_US, MOST_SHIFT_US + SHIFT_STEP_US, SHIFT_STEP_US)
+    shifted = launched + shifts[:, np.newaxis]
+    at = np.searchsorted(starts, shifted, side="right") - 1
+    inside = np.count_nonzero((at >= 0) & (shifted <= ends[at]), axis=1)
+    best = shifts[inside == inside.max()]
+    return float(best[np.argmin(np.abs(best - near_us))])
+
+
+def _nearest(moment_us: float, starts: Times, ends: Times) -> int | None:
+    """The node in which this moment is, or which is nearest to it; `None` if there is no node."""
+    if not starts.size:
+        return None
+    away = np.maximum(starts - moment_us, moment_us - ends)
+    return int(np.argmin(away))
+
+
+def _within(each: Activity, start_us: float, end_us: float, shift_us: float) -> bool:
+    return start_us <= each.launched_us + shift_us <= end_us
+
+
+def _is_copy(activity: Activity) -> bool:
+    return activity.name.startswith(COPY)
 
 
 def _events(path: Path) -> list[_Event]:

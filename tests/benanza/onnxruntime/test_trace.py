@@ -77,3 +77,22 @@ def test_what_is_started_between_nodes_is_named_after_itself() -> None:
 def test_what_is_started_outside_an_execution_is_not_in_it(launched_us: float) -> None:
     (found,) = on_gpu(HOST, [GEMM._replace(launched_us=launched_us)]).executions
     assert found.nodes == {}
+
+
+@pytest.mark.parametrize("shift_us", [-2.0, 0.0, 3.0, 9.0])
+def test_kernels_belong_to_the_nodes_that_started_them_by_another_clock(shift_us: float) -> None:
+    """All but one set of launches that are moved together would be outside of nodes."""
+    moved = [
+        each._replace(launched_us=each.launched_us + shift_us)
+        for each in (COPIED, GEMM, BIAS, RELU)
+    ]
+    (found,) = on_gpu(HOST, moved).executions
+    assert [kernel.name for kernel in found.nodes["conv"].kernels] == ["gemm", "bias"]
+    assert [kernel.name for kernel in found.nodes["relu"].kernels] == ["relu"]
+    assert list(found.nodes) == ["Memcpy HtoD 1", "conv", "relu"]
+
+
+def test_a_kernel_that_no_clock_puts_into_a_node_belongs_to_the_nearest() -> None:
+    stray = Activity("stray", 1_023.0, 1_040.0, 1.0)
+    (found,) = on_gpu(HOST, [GEMM, BIAS, stray, RELU]).executions
+    assert [kernel.name for kernel in found.nodes["view"].kernels] == ["stray"]

@@ -23,8 +23,8 @@ COPY = "Memcpy"
 
 MOST_SHIFT_US = 30.0
 SHIFT_STEP_US = 0.5
-"""ONNX Runtime writes whole microseconds, and CUPTI has a clock of its own. Without a shift, kernels
-of 381 of densenet121's 2,047 µs on an H200 seemed to be started between nodes.
+"""ONNX Runtime writes whole microseconds, and CUPTI has a clock of its own. Without a shift,
+kernels of 381 of densenet121's 2,047 µs on an H200 seemed to be started between nodes.
 """
 
 Times = NDArray[np.float64]

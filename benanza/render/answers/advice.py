@@ -12,7 +12,15 @@ from benanza.results.advice import Advice, Advised, ModelAdvice
 
 NOTHING = "nothing that is known here would make it faster"
 
+NO_CALLS = (
+    "its calls were not timed, as what is captured or compiled runs as a whole: where the bound is "
+    "faster shows in the framework's other configurations"
+)
+
 MOST_ROWS = 12
+
+MOST_CHARACTERS = 60
+"""Of operators in a row: a kernel that no operator starts has its signature as its name."""
 
 WAITS = (
     "the GPU waits between calls; what is saved within calls shows only once it no longer does: "
@@ -48,7 +56,7 @@ def _parts(found: Advised, *, plain: bool) -> list[RenderableType]:
                 left = len(each.advice) - MOST_ROWS
                 parts.append(Text(f"and {left} more that save less: --format json has them"))
         elif each.profile.us is not None and each.profile.bound_us is not None:
-            parts.append(Text(NOTHING))
+            parts.append(Text(NOTHING if each.profile.calls else NO_CALLS))
     return parts
 
 
@@ -81,6 +89,8 @@ def _table(found: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
 def operators_of(advice: Advice) -> str:
     """The framework's operators that a remedy is about, and in how many parts of the run."""
     named = operators(advice.op)
+    if len(named) > MOST_CHARACTERS:
+        named = named[: MOST_CHARACTERS - 1] + "…"
     return f"{advice.times} × {named}" if named and advice.times > 1 else named
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from benanza.render.answers.advice import (
     MOST_ROWS,
+    NO_CALLS,
     NONE_AT_PRECISION,
     NOTHING,
     WAITS,
@@ -78,6 +79,16 @@ def test_where_a_gpu_waits_it_says_what_to_begin_with() -> None:
 
 def test_where_nothing_helps_it_says_so() -> None:
     assert lines()[-1] == NOTHING
+
+
+def test_where_calls_are_not_known_it_says_so() -> None:
+    assert lines(calls=(), looked_at_us=None)[-1] == NO_CALLS
+
+
+def test_long_names_of_kernels_are_cut() -> None:
+    kernel = msgspec.structs.replace(JOIN, op="void " + "x" * 200, times=1)
+    assert "x" * 40 in lines(kernel)[2]
+    assert "x" * 61 not in lines(kernel)[2]
 
 
 def test_a_run_that_failed_has_its_reason_and_nothing_else() -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from benanza_ingest.reading.parse import MAX_AXES
+from benanza_ingest.resolving.evaluate import Evaluator
 from benanza_ingest.resolving.inference import Inference
 from benanza_ingest.resolving.types import TensorType, Types, of_tensor
 from benanza_schemas.element_types import TO_ONNX
@@ -38,8 +39,7 @@ class Constants:
     def __init__(self, model: ModelProto, types: Types, inference: Inference) -> None:
         self._types = types
         self._inference = inference
-        self._opsets = list(model.opset_import)
-        self._ir_version = model.ir_version
+        self._evaluator = Evaluator(list(model.opset_import))
         self._tensors: dict[str, TensorProto] = {}
         self._producers: dict[str, tuple[NodeProto, tuple[str, ...]]] = {}
         self._values: dict[str, Array | None] = {}
@@ -155,7 +155,7 @@ class Constants:
             arrays = [self._values[name] if name else None for name in inputs]
             known = all(a is not None for a, name in zip(arrays, inputs, strict=True) if name)
             if known and _result_elements(node.op_type, arrays) <= MAX_ELEMENTS:
-                results = self._run(node, inputs, arrays)
+                results = self._evaluator.run(node, arrays)
         for output, result in zip(node.output, results, strict=False):
             if output:
                 small = result is not None and result.size <= MAX_ELEMENTS
@@ -190,35 +190,6 @@ class Constants:
                 return value.astype(target)
         except (TypeError, ValueError):  # text that says no number
             return None
-
-    def _run(
-        self, node: NodeProto, inputs: tuple[str, ...], arrays: list[Array | None]
-    ) -> list[Array | None]:
-        from onnx.reference import ReferenceEvaluator  # the import takes 0.1 s, rarely needed
-
-        renamed = NodeProto()
-        renamed.CopyFrom(node)
-        del renamed.input[:]
-        renamed.input.extend(inputs)
-        feeds = {name: a for name, a in zip(inputs, arrays, strict=True) if name}
-        outputs = [name for name in node.output if name]
-        graph = helper.make_graph(
-            [renamed],
-            "constant",
-            [helper.make_empty_tensor_value_info(name) for name in feeds],
-            [helper.make_empty_tensor_value_info(name) for name in outputs],
-        )
-        model = helper.make_model(graph, opset_imports=self._opsets)
-        try:
-            with np.errstate(all="ignore"):
-                found = iter(ReferenceEvaluator(model).run(None, feeds))
-        except Exception:  # noqa: BLE001  a constant that can't be computed is unknown
-            return [None] * len(node.output)
-        return [_array(next(found)) if name else None for name in node.output]
-
-
-def _array(value: object) -> Array | None:
-    return np.asarray(value) if isinstance(value, np.ndarray | np.generic | int | float) else None
 
 
 def _elements(tensor: TensorProto) -> Array | None:

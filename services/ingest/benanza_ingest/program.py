@@ -1,6 +1,7 @@
 """The steps that run an ONNX model, each of which is a layer or a group."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 import networkx
 
@@ -29,8 +30,9 @@ def program(
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
-    chains = (*epilogue.propose(wiring), *padded.propose(wiring))
-    forms = {chain.positions: chain.form for chain in chains if chain.form}
+    epilogues = epilogue.propose(wiring)
+    chains = (*chain.from_iterable(epilogues.values()), *padded.propose(wiring, epilogues))
+    forms = {each.positions: each.form for each in chains if each.form}
     forms |= {found.positions: found.named() for found in attention.propose(wiring)}
     covered = {position for block in blocks for position in block}
     views = [

@@ -6,6 +6,7 @@ activation that is written out in several layers is in a group as a whole. Views
 matrices are in the groups of what follows them.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from benanza_ingest.groups.epilogue_form import epilogue_form
@@ -37,20 +38,24 @@ class Chain(NamedTuple):
     form: Named | None = None
 
 
-def propose(wiring: Wiring) -> list[Chain]:
+Chains = dict[int, list[Chain]]
+"""The groups of each product that has any, by the product's position, shorter ones first."""
+
+
+def propose(wiring: Wiring) -> Chains:
     """The groups of all products."""
-    chains: list[Chain] = []
+    chains: Chains = {}
     for start, layer in enumerate(wiring.layers):
         if layer.op in PRODUCTS and not layer.domain and layer.kind == "compute":
-            chains.extend(_chains(wiring, start))
+            found = _chains(wiring, start)
+            if found:
+                chains[start] = found
     return chains
 
 
-def prefixes(wiring: Wiring, start: int) -> list[tuple[int, ...]]:
-    """The prefixes of the chain that starts at a product, each with at least one layer after it, of
-    the model's own operators.
-    """
-    return [chain.positions for chain in _chains(wiring, start) if chain.form is None]
+def prefixes(chains: Iterable[Chain]) -> list[tuple[int, ...]]:
+    """Those of the groups of a product that are made of the model's own operators."""
+    return [chain.positions for chain in chains if chain.form is None]
 
 
 def _chains(wiring: Wiring, start: int) -> list[Chain]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from benanza_ingest.groups.attention.layouts import Placed, Shape, inverse, joined, whole
 from benanza_ingest.groups.attention.movement import may_move, moved, shape_of
 from benanza_ingest.groups.attention.products import contraction
-from benanza_ingest.groups.epilogue import LONGEST, PRODUCTS, prefixes
+from benanza_ingest.groups.epilogue import LONGEST, Chains, prefixes
 from benanza_ingest.groups.wiring import Wiring
 
 RULE = "in place"
@@ -22,7 +22,7 @@ MOST_MOVES = 6
 """Of one operand, or of the result: exporters write fewer."""
 
 
-def propose(wiring: Wiring, attended: set[int]) -> list[tuple[int, ...]]:
+def propose(wiring: Wiring, epilogues: Chains, attended: set[int]) -> list[tuple[int, ...]]:
     """Positions of the layers of each group, in the order in which they run.
 
     A group has all that moves operands, and as much of the epilogue as any other group of the
@@ -34,7 +34,7 @@ def propose(wiring: Wiring, attended: set[int]) -> list[tuple[int, ...]]:
             continue
         before = tuple(sorted([at for slot in (0, 1) for at in _before(wiring, start, slot)]))
         after = tuple(_after(wiring, start))
-        chains = prefixes(wiring, start) if wiring.layers[start].op in PRODUCTS else []
+        chains = prefixes(epilogues.get(start, ()))
         found = [(*before, start, *after)] if after else []
         if before:
             found += [(*before, *chain) for chain in ((start,), *chains)]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec.structs import replace
 
-from benanza_ingest.groups.epilogue import LONGEST, Chain, prefixes
+from benanza_ingest.groups.epilogue import LONGEST, Chain, Chains, prefixes
 from benanza_ingest.groups.joining import Joiner, Named
 from benanza_ingest.groups.regions.fusible import attribute, axes_of, integers
 from benanza_ingest.groups.wiring import Wiring
@@ -21,18 +21,18 @@ from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator
 RULE = "padded"
 
 
-def propose(wiring: Wiring) -> list[Chain]:
+def propose(wiring: Wiring, epilogues: Chains) -> list[Chain]:
     """The groups of all convolutions behind such a Pad, each with its layer."""
     joiner = Joiner(wiring)
     return [
         chain
         for position, layer in enumerate(wiring.layers)
         if layer.op == "Pad" and not layer.domain and layer.kind == "movement"
-        for chain in _chains(wiring, joiner, position)
+        for chain in _chains(wiring, epilogues, joiner, position)
     ]
 
 
-def _chains(wiring: Wiring, joiner: Joiner, pad: int) -> Iterator[Chain]:
+def _chains(wiring: Wiring, epilogues: Chains, joiner: Joiner, pad: int) -> Iterator[Chain]:
     start = wiring.only_reader(pad)
     padding = _zeros_around(wiring, pad)
     if start is None or padding is None:
@@ -42,7 +42,7 @@ def _chains(wiring: Wiring, joiner: Joiner, pad: int) -> Iterator[Chain]:
         return
     if wiring.node(start).inputs[0] != wiring.node(pad).outputs[0]:
         return  # It pads the weights.
-    for positions in ((start,), *prefixes(wiring, start)):
+    for positions in ((start,), *prefixes(epilogues.get(start, ()))):
         if len(positions) < LONGEST:
             form = _form(wiring, pad, joiner.named(positions), padding)
             if form is not None:

@@ -6,13 +6,13 @@ Layers that follow a convolution or a matrix product are no prologue: they cost 
 epilogue of that product.
 """
 
-from benanza_ingest.groups.epilogue import LONGEST, PRODUCTS, prefixes, step
+from benanza_ingest.groups.epilogue import LONGEST, PRODUCTS, Chains, prefixes, step
 from benanza_ingest.groups.wiring import Wiring
 
 RULE = "prologue"
 
 
-def propose(wiring: Wiring) -> list[tuple[int, ...]]:
+def propose(wiring: Wiring, epilogues: Chains) -> list[tuple[int, ...]]:
     """Positions of the layers of each group, in the order in which they run.
 
     Each has the whole prologue of a convolution, and as much of its epilogue as fits. There is one
@@ -24,7 +24,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
             continue
         before = _before(wiring, start)
         if before:
-            chains = ((start,), *prefixes(wiring, start))
+            chains = ((start,), *prefixes(epilogues.get(start, ())))
             groups.append(max((before + c for c in chains if len(before + c) <= LONGEST), key=len))
     return groups
 

@@ -1,6 +1,7 @@
 """Runs all rules and turns the positions that they propose into layers of several operators."""
 
 from collections.abc import Iterable
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -25,9 +26,9 @@ from benanza_schemas.identity import LayerError, canonical, fingerprint_of_canon
 
 def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     """The groups of all rules, each set of layers once."""
-    chains = epilogue.propose(wiring)
-    epilogues = [chain.positions for chain in chains]
-    behind_pads = padded.propose(wiring)
+    epilogues = epilogue.propose(wiring)
+    chains = [*chain.from_iterable(epilogues.values())]
+    behind_pads = padded.propose(wiring, epilogues)
     forms = {each.positions: each.form for each in (*chains, *behind_pads) if each.form is not None}
     attentions = attention.propose(wiring)
     alone, attended = set[int](), set[int]()
@@ -36,13 +37,13 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
         if not attention_group.in_place:
             alone.update(attention_group.positions)
     proposed = (
-        (epilogue.RULE, epilogues),
-        (padded.RULE, [chain.positions for chain in behind_pads]),
-        (prologue.RULE, prologue.propose(wiring)),
+        (epilogue.RULE, [each.positions for each in chains]),
+        (padded.RULE, [each.positions for each in behind_pads]),
+        (prologue.RULE, prologue.propose(wiring, epilogues)),
         (shuffle.RULE, shuffle.propose(wiring)),
         (channels_last.RULE, channels_last.propose(wiring)),
         (merged.RULE, merged.propose(wiring)),
-        (in_place.RULE, in_place.propose(wiring, attended)),
+        (in_place.RULE, in_place.propose(wiring, epilogues, attended)),
         (regions.RULE, regions.propose(wiring, epilogues, (attended, alone))),
     )
     joiner = Joiner(wiring)

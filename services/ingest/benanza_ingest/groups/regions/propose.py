@@ -7,6 +7,7 @@ reduce. So there are further regions without these ends.
 
 from collections.abc import Iterable, Set
 
+from benanza_ingest.groups.epilogue import Chains
 from benanza_ingest.groups.regions.fusible_graph import FusibleGraph
 from benanza_ingest.groups.regions.partition import Positions, partition
 from benanza_ingest.groups.wiring import Wiring
@@ -17,23 +18,19 @@ MANY_READERS = 8
 """From so many readers of each of its elements on, a value may be worth a call of its own."""
 
 
-def propose(
-    wiring: Wiring, epilogues: Iterable[Positions], attended: Iterable[Set[int]]
-) -> list[Positions]:
+def propose(wiring: Wiring, epilogues: Chains, attended: Iterable[Set[int]]) -> list[Positions]:
     """Positions of the layers of each region, ascending.
 
     `epilogues` are products with what libraries compute in their epilogues; each of `attended` are
     layers that groups of attention may have: it scales its operands, and reads them where they are.
     """
     graph = FusibleGraph(wiring)
-    chains: dict[int, list[Positions]] = {}
-    for chain in epilogues:
-        chains.setdefault(chain[0], []).append(chain)
+    chains = [[each.positions for each in found] for found in epilogues.values()]
     behind: dict[int, list[list[Positions]]] = {}
-    for found in chains.values():
+    for found in chains:
         for follower in found[0][1:]:  # A region may begin behind the views after a product.
             behind.setdefault(follower, []).append(found)
-    without = graph.views | _computed_by_convolutions(wiring, chains.values())
+    without = graph.views | _computed_by_convolutions(wiring, chains)
     proposed: dict[Positions, None] = {}
     for parts in partition(graph, without):
         whole = tuple(sorted([position for part in parts for position in part]))

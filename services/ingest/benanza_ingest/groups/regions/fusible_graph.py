@@ -30,18 +30,18 @@ class FusibleGraph:
         self.wiring = wiring
         known: dict[str, Fusible | None] = {"": None}
         self.layers: dict[int, Fusible] = {}
+        of_role: dict[Role, set[int]] = {role: set() for role in Role}
         for position, layer in enumerate(wiring.layers):
             if layer.fingerprint not in known:
                 known[layer.fingerprint] = fusible(layer)
             found = known[layer.fingerprint]
             if found is not None:
                 self.layers[position] = found
-        self.views = {at for at, layer in self.layers.items() if layer.role is Role.VIEW}
-        moving = (Role.VIEW, Role.MOVEMENT)
-        self.moving = {at for at, layer in self.layers.items() if layer.role in moving}
-        self.windows = {at for at, layer in self.layers.items() if layer.role is Role.WINDOW}
-        short = Role.SHORT_REDUCTION
-        self.short = {at for at, layer in self.layers.items() if layer.role is short}
+                of_role[found.role].add(position)
+        self.views = of_role[Role.VIEW]
+        self.moving = self.views | of_role[Role.MOVEMENT]
+        self.windows = of_role[Role.WINDOW]
+        self.short = of_role[Role.SHORT_REDUCTION]
         self.before: list[list[int]] = [[] for _ in wiring.layers]
         for source, target in wiring.edges:
             if source in self.layers:
@@ -49,9 +49,9 @@ class FusibleGraph:
         self.rows: dict[str, Rows] = {}
         self.feature_maps = _feature_maps(wiring)
 
-    def weight(self, positions: Iterable[int]) -> int:
+    def weight(self, positions: Collection[int]) -> int:
         """The number of layers that aren't views."""
-        return sum([position not in self.views for position in positions])
+        return len(positions) - len(self.views.intersection(positions))
 
     def indices(self, position: int) -> list[int]:
         """The layer that computes the indices of a Gather, if one does."""

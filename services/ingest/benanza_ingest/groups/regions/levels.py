@@ -27,7 +27,9 @@ class Sets:
 
     def join(self, one: int, other: int) -> int:
         """Makes one set of two, and returns its first position."""
-        first, second = sorted((self.find(one), self.find(other)))
+        first, second = self.find(one), self.find(other)
+        if second < first:
+            first, second = second, first
         self._above[second] = first
         return first
 

@@ -60,7 +60,8 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
         stage[at] = max([stage[p] for p in before]) if before else 0
         near = [p for p in before if stage[p] == stage[at]]
         size, shape, fits = 1, layer.reduction, True
-        for piece in {sets.find(p) for p in near}:
+        pieces = {sets.find(p) for p in near}
+        for piece in pieces:
             size += sizes[piece]
             fits = fits and (shape is None or shapes[piece] in (None, shape))
             shape = shape or shapes[piece]
@@ -70,7 +71,7 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
             reduces = layer.reduction is not None or at in graph.short
             fits = fits and not (reduces and windowed[piece])
         mine = [layer.reads] if at in graph.short else []
-        few = frozenset(mine).union(*[short[sets.find(p)] for p in near])
+        few = frozenset(mine).union(*[short[piece] for piece in pieces])
         fits = fits and _elements(few) <= MOST_OF_FEW
         fits = fits and all(moves[sets.find(p)] for p in graph.indices(at) if p in near)
         if size > MOST_LAYERS or not fits or not _flows(graph, at, near, shape):
@@ -79,11 +80,11 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
             short[at] = frozenset(mine)
             _flows(graph, at, ())
             continue
-        moved = moves[at] and all(moves[sets.find(p)] for p in near)
-        has_window = windowed[at] or any(windowed[sets.find(p)] for p in near)
-        for p in near:
-            sets.join(p, at)
-        root = sets.find(at)
+        moved = moves[at] and all(moves[piece] for piece in pieces)
+        has_window = windowed[at] or any(windowed[piece] for piece in pieces)
+        root = at
+        for piece in pieces:
+            root = sets.join(piece, root)
         sizes[root], shapes[root], moves[root] = size, shape, moved
         windowed[root] = has_window
         short[root] = few

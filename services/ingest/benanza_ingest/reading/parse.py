@@ -1,6 +1,7 @@
 """Decodes an ONNX file into a checked `ModelProto` without the data of its weights."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from math import prod
 from pathlib import PurePosixPath, PureWindowsPath
 
@@ -102,16 +103,21 @@ def check_location(tensor: TensorProto) -> None:
     They are never opened, but a model that refers to them must not be passed on.
     """
     for entry in tensor.external_data:
-        if entry.key != "location":
-            continue
-        place = str(entry.value)  # bytes, where it isn't UTF-8
-        posix, windows = PurePosixPath(place), PureWindowsPath(place)
-        outside = posix.is_absolute() or bool(windows.anchor)
-        if outside or ".." in posix.parts or ".." in windows.parts:
+        # bytes, where it isn't UTF-8
+        if entry.key == "location" and _is_outside(str(entry.value)):
             raise ModelError(
                 f"weight {tensor.name!r} has its data at {entry.value!r}, outside the model's "
                 "folder; save the model again with a plain file name for its external data"
             )
+
+
+@lru_cache(16)  # most models have all weights in one file
+def _is_outside(place: str) -> bool:
+    """Whether this path may lead out of the folder from which it starts."""
+    posix, windows = PurePosixPath(place), PureWindowsPath(place)
+    if posix.is_absolute() or windows.anchor:
+        return True
+    return ".." in posix.parts or ".." in windows.parts
 
 
 def _inline(model: ModelProto, limits: Limits) -> ModelProto:

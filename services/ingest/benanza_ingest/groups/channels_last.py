@@ -5,8 +5,10 @@ layout, so that only both together move nothing.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,17 @@ RULE = "channels last"
 
 RANKS = (4, 5)
 """How many axes feature maps have: batch, channels, and two or three of space."""
+
+KEPT = 1024
+"""Answers that are kept, since the blocks of a model are alike."""
+
+
+class _Step(NamedTuple):
+    """A Transpose, with its `perm`, or a view with a result of this shape."""
+
+    transposes: bool
+    order: tuple[int, ...] | None
+    shape: tuple[int, ...]
 
 
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
@@ -59,13 +72,21 @@ def _moves_nothing(wiring: Wiring, positions: tuple[int, ...]) -> bool:
     result = _shape(wiring, wiring.node(positions[-1]).outputs[0])
     if not given or not result:
         return False
+    steps = tuple([_step(wiring, position) for position in positions])
+    return _lies_as_before(given, steps, result)
+
+
+@lru_cache(KEPT)
+def _lies_as_before(
+    given: tuple[int, ...], steps: tuple[_Step, ...], result: tuple[int, ...]
+) -> bool:
+    """Whether these steps move nothing, if what they read or their result is a feature map."""
     found = []
     try:
         if _may_be_tokens(result, given):
-            found.append(_seen(wiring, positions, _channels_last(given)))
+            found.append(_seen(steps, _channels_last(given)))
         if _may_be_tokens(given, result):
-            seen = _seen(wiring, positions, _without_memory(given))
-            found.append(np.moveaxis(seen, 1, -1))
+            found.append(np.moveaxis(_seen(steps, _without_memory(given)), 1, -1))
     except ValueError:  # It moves, or a damaged file has shapes that contradict each other.
         return False
     return any(each.flags.c_contiguous for each in found)
@@ -90,19 +111,24 @@ def _without_memory(shape: tuple[int, ...]) -> npt.NDArray[np.int8]:
     return as_strided(np.empty(1, np.int8), shape, strides)
 
 
-def _seen(
-    wiring: Wiring, positions: tuple[int, ...], array: npt.NDArray[np.int8]
-) -> npt.NDArray[np.int8]:
-    """The memory of an array as the result of these layers. Raises `ValueError` if they move it."""
-    for position in positions:
-        layer = wiring.layers[position].layer
-        assert layer is not None, "its shapes are known"
-        operator = layer.operators[0]
-        if operator.op_type == "Transpose":
-            order = attribute(operator, "perm")
-            array = array.transpose(order if isinstance(order, tuple) else None)
-            continue
-        array = array.reshape(layer.tensors[operator.outputs[0]].shape, copy=False)
+def _step(wiring: Wiring, position: int) -> _Step:
+    layer = wiring.layers[position].layer
+    assert layer is not None, "its shapes are known"
+    operator = layer.operators[0]
+    transposes = operator.op_type == "Transpose"
+    perm = attribute(operator, "perm") if transposes else None
+    order = [axis for axis in perm if isinstance(axis, int)] if isinstance(perm, tuple) else None
+    shape = layer.tensors[operator.outputs[0]].shape
+    return _Step(transposes, None if order is None else tuple(order), shape)
+
+
+def _seen(steps: tuple[_Step, ...], array: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """The memory of an array after these steps. Raises `ValueError` if they move it."""
+    for step in steps:
+        if step.transposes:
+            array = array.transpose(step.order)
+        else:
+            array = array.reshape(step.shape, copy=False)
     return array
 
 

@@ -74,12 +74,13 @@ def _check(layer: Layer) -> None:
         for index in operator.outputs:
             if not OMITTED <= index < len(layer.tensors) or index in written:
                 raise LayerError(f"{operator.op_type} can't write tensor {index}")
-        written.update(index for index in operator.outputs if index != OMITTED)
-    seen: set[int] = set()
+        written.update(operator.outputs)
+        written.discard(OMITTED)
+    pending = set(written)
     for operator in layer.operators:
-        if any(index in written and index not in seen for index in operator.inputs):
+        if not pending.isdisjoint(operator.inputs):
             raise LayerError(f"{operator.op_type} reads what a later operator writes")
-        seen.update(operator.outputs)
+        pending.difference_update(operator.outputs)
     if not layer.outputs or not set(layer.outputs) <= written:
         raise LayerError("a layer needs outputs, each written by one of its operators")
 
@@ -129,8 +130,9 @@ def _walk(layer: Layer, outputs: tuple[int, ...]) -> tuple[int, ...]:
                 order[at] = None
                 continue
             pending.append((at, True))
-            reads = (writer[i] for i in reversed(layer.operators[at].inputs) if i in writer)
-            pending.extend((before, False) for before in reads)
+            for index in reversed(layer.operators[at].inputs):
+                if index in writer:
+                    pending.append((writer[index], False))
     if len(order) != len(layer.operators):
         raise LayerError(f"an operator of {layer.title()} is of no use to any of its outputs")
     return tuple(order)
@@ -139,24 +141,21 @@ def _walk(layer: Layer, outputs: tuple[int, ...]) -> tuple[int, ...]:
 def _renumber(layer: Layer, order: tuple[int, ...], outputs: tuple[int, ...]) -> Layer:
     places: dict[int, int] = {OMITTED: OMITTED}
     tensors: list[Tensor] = []
-
-    def place(index: int) -> int:
-        if index not in places:
-            places[index] = len(tensors)
-            tensors.append(layer.tensors[index])
-        return places[index]
-
     operators = []
     for at in order:
         operator = layer.operators[at]
+        for index in operator.inputs + operator.outputs:
+            if index not in places:
+                places[index] = len(tensors)
+                tensors.append(layer.tensors[index])
         operators.append(
             Operator(
                 op_type=operator.op_type,
                 domain=operator.domain,
                 version=operator.version,
                 attributes=operator.attributes,
-                inputs=tuple([place(index) for index in operator.inputs]),
-                outputs=tuple([place(index) for index in operator.outputs]),
+                inputs=tuple([places[index] for index in operator.inputs]),
+                outputs=tuple([places[index] for index in operator.outputs]),
             )
         )
     return Layer(
@@ -168,6 +167,9 @@ def _renumber(layer: Layer, order: tuple[int, ...], outputs: tuple[int, ...]) ->
 
 def _in_one_form(operator: Operator) -> Operator:
     """The operator in one form, where ONNX allows several."""
+    names = [attribute.name for attribute in operator.attributes]
+    if OMITTED not in (operator.inputs + operator.outputs) and names == sorted(names):
+        return operator
     return Operator(
         op_type=operator.op_type,
         domain=operator.domain,

@@ -35,7 +35,10 @@ class Tensors:
         Raises `ModelError` for a tensor that is larger than the limits allow.
         """
         known = self._by_name
-        return [known[name] if name in known else self._add(name) for name in names]
+        for name in names:
+            if name not in known:
+                known[name] = self._add(name)
+        return [known[name] for name in names]
 
     def with_value(self, name: str) -> int:
         """The number of a value that decides what its reader does; a constant's elements count."""
@@ -47,12 +50,7 @@ class Tensors:
         known = self._types.get(name)
         if known is None or not known.resolved:
             known = self._constants.type_of(name)
-        look = (known, name in self._constants, None)
-        number = self._by_look.get(look)
-        if number is None:
-            number = self._number(name, look)
-        self._by_name[name] = number
-        return number
+        return self._number(name, (known, name in self._constants, None))
 
     def _add_with_value(self, name: str) -> int:
         (number,) = self.numbers((name,))

@@ -99,11 +99,12 @@ def in_topological_order(graph: GraphProto) -> list[Node]:
     nodes = [make_node(proto) for proto in graph.node]
     known, ordered = {"", *given}, True
     for node in nodes:
-        if not (known.issuperset(node.inputs) and known.issuperset(node.captured)):
+        inputs, outputs, captured = node.inputs, node.outputs, node.captured
+        if not known.issuperset(inputs) or (captured and not known.issuperset(captured)):
             ordered = False
-        if not known.isdisjoint(node.outputs) or len(set(node.outputs)) < len(node.outputs):
+        if not known.isdisjoint(outputs) or (len(outputs) > 1 and len(set(outputs)) < len(outputs)):
             _check_written_once(node, known)
-        known.update(node.outputs)
+        known.update(outputs)
     check_text(known)
     for value in graph.output:
         if value.name not in known:

@@ -131,37 +131,41 @@ class Constants:
         return self._values[name]
 
     def _unknown_inputs(self, node: NodeProto, inputs: tuple[str, ...]) -> list[str]:
-        # Even a type or a shape may have to be found from the elements.
-        untyped = tuple([name for name in inputs if name in self and self._is_open(name)])
-        if node.op_type in ("Shape", "Size"):
-            inputs = untyped
-        elif node.op_type == "CastLike":
-            inputs = (*inputs[:1], *untyped)
-        elif node.op_type not in _EVALUATED and not any(
+        op_type = node.op_type
+        if op_type in ("Shape", "Size"):
+            inputs = self._untyped(inputs)
+        elif op_type == "CastLike":
+            inputs = (*inputs[:1], *self._untyped(inputs))
+        elif op_type not in _EVALUATED and not any(
             self._is_open(name) for name in node.output if name
         ):
             return []
         return [name for name in inputs if name and name not in self._values]
 
+    def _untyped(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Static values whose type or shape may have to be found from their elements."""
+        return tuple([name for name in names if name in self and self._is_open(name)])
+
     def _evaluate(self, node: NodeProto, inputs: tuple[str, ...]) -> None:
-        results: list[Array | None] = [None] * len(node.output)
-        if node.op_type in ("Shape", "Size"):
+        op_type, outputs = node.op_type, node.output[:]
+        results: list[Array | None] = [None] * len(outputs)
+        if op_type in ("Shape", "Size"):
             results = [self._shape(node, inputs[0])]
-        elif node.op_type == "Constant":
+        elif op_type == "Constant":
             results = [_constant(node)]
-        elif node.op_type == "CastLike":
+        elif op_type == "CastLike":
             results = [self._cast_like(inputs)]
-        elif node.op_type in _EVALUATED:
+        elif op_type in _EVALUATED:
             arrays = [self._values[name] if name else None for name in inputs]
             known = all(a is not None for a, name in zip(arrays, inputs, strict=True) if name)
-            if known and _result_elements(node.op_type, arrays) <= MAX_ELEMENTS:
+            if known and _result_elements(op_type, arrays) <= MAX_ELEMENTS:
                 results = self._evaluator.run(node, arrays)
-        for output, result in zip(node.output, results, strict=False):
+        for output, result in zip(outputs, results, strict=False):
             if output:
                 small = result is not None and result.size <= MAX_ELEMENTS
                 self._values[output] = result if small else None
-        outputs = filter(None, node.output)
-        if any(self._values.get(name) is None and self._is_open(name) for name in outputs):
+        unknown = [name for name in outputs if name and self._values.get(name) is None]
+        if any(map(self._is_open, unknown)):
             for name in inputs:
                 self.type_of(name)
             self._inference.infer(node, inputs, self._values)
@@ -211,11 +215,11 @@ def _constant(node: NodeProto) -> Array | None:
             case "value_int":
                 return np.array(attribute.i, np.int64)
             case "value_ints":
-                return np.array(attribute.ints, np.int64)
+                return np.array(attribute.ints[:], np.int64)
             case "value_float":
                 return np.array(attribute.f, np.float32)
             case "value_floats":
-                return np.array(attribute.floats, np.float32)
+                return np.array(attribute.floats[:], np.float32)
     return None
 
 

@@ -54,10 +54,11 @@ class Inference:
             value = values.get(name)
             if value is not None:
                 data[name] = numpy_helper.from_array(np.asarray(value), name)
-        renamed = NodeProto()
-        renamed.CopyFrom(node)
-        del renamed.input[:]
-        renamed.input.extend(inputs)
+        renamed = node
+        if node.input != list(inputs):
+            renamed = NodeProto()
+            renamed.CopyFrom(node)
+            renamed.input[:] = inputs
         domain = "" if node.domain == "ai.onnx" else node.domain
         definition = schema(node.op_type, domain, self._opset.get(domain))
         if definition is None:

@@ -44,6 +44,7 @@ class Constants:
         self._producers: dict[str, tuple[NodeProto, tuple[str, ...]]] = {}
         self._values: dict[str, Array | None] = {}
         self._names = {""}
+        self._stored: dict[tuple[bytes, ...], Array | None] = {}
 
     def add_tensor(self, name: str, tensor: TensorProto) -> None:
         """Adds a weight."""
@@ -152,7 +153,11 @@ class Constants:
         if op_type in ("Shape", "Size"):
             results = [self._shape(node, inputs[0])]
         elif op_type == "Constant":
-            results = [_constant(node)]
+            # Models repeat constants, each in a node of its own.
+            look = tuple([attribute.SerializeToString() for attribute in node.attribute])
+            if look not in self._stored:
+                self._stored[look] = _constant(node)
+            results = [self._stored[look]]
         elif op_type == "CastLike":
             results = [self._cast_like(inputs)]
         elif op_type in _EVALUATED:

@@ -37,8 +37,8 @@ class _Step(NamedTuple):
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of a Transpose and of the views before and after it that belong to it."""
     groups = []
-    for position, layer in enumerate(wiring.layers):
-        if layer.op == "Transpose" and layer.kind == "movement" and layer.layer is not None:
+    for position in wiring.of("Transpose"):
+        if wiring.layers[position].kind == "movement":
             views_before = [*_views(wiring, _writer(wiring, position), forward=False)]
             views_after = [*_views(wiring, wiring.only_reader(position), forward=True)]
             for before, after in product(_beginnings(views_before), _beginnings(views_after)):

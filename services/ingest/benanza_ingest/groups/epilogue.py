@@ -45,11 +45,10 @@ Chains = dict[int, list[Chain]]
 def propose(wiring: Wiring) -> Chains:
     """The groups of all products."""
     chains: Chains = {}
-    for start, layer in enumerate(wiring.layers):
-        if layer.op in PRODUCTS and not layer.domain and layer.kind == "compute":
-            found = _chains(wiring, start)
-            if found:
-                chains[start] = found
+    for start in wiring.of(*PRODUCTS):
+        found = _chains(wiring, start) if wiring.layers[start].kind == "compute" else []
+        if found:
+            chains[start] = found
     return chains
 
 

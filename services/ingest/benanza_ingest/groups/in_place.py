@@ -29,7 +29,7 @@ def propose(wiring: Wiring, epilogues: Chains, attended: set[int]) -> list[tuple
     product, or all that moves the result. Products within an attention are left to it.
     """
     groups: list[tuple[int, ...]] = []
-    for start in range(len(wiring.layers)):
+    for start in wiring.of("Gemm", "MatMul", "Einsum"):
         if start in attended or not _is_product(wiring, start):
             continue
         before = tuple(sorted([at for slot in (0, 1) for at in _before(wiring, start, slot)]))
@@ -45,7 +45,7 @@ def propose(wiring: Wiring, epilogues: Chains, attended: set[int]) -> list[tuple
 def _is_product(wiring: Wiring, position: int) -> bool:
     layer = wiring.layers[position]
     if layer.op == "Gemm":
-        return not layer.domain and layer.kind == "compute"
+        return layer.kind == "compute"
     return contraction(wiring, position) is not None
 
 

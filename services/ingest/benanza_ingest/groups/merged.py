@@ -11,21 +11,18 @@ from math import factorial, prod
 from benanza_ingest.groups.epilogue import step
 from benanza_ingest.groups.regions.fusible_graph import MOST_ORDERS, MOST_RESULTS
 from benanza_ingest.groups.wiring import Wiring
-from benanza_schemas.layer import OMITTED, Layer
+from benanza_schemas.layer import OMITTED
 
 RULE = "merged"
-
-_PRODUCTS = frozenset(("Gemm", "MatMul"))
 
 
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the products of one operand, and of those with the sum behind each."""
     siblings: dict[object, list[int]] = defaultdict(list)
-    for position, layer in enumerate(wiring.layers):
-        if layer.op in _PRODUCTS and layer.layer is not None and not layer.domain:
-            look = _look(wiring, position, layer.layer)
-            if look is not None:
-                siblings[look].append(position)
+    for position in wiring.of("Gemm", "MatMul"):
+        look = _look(wiring, position)
+        if look is not None:
+            siblings[look].append(position)
     groups: list[tuple[int, ...]] = []
     for products in siblings.values():
         for group in _chunks(wiring, products):
@@ -37,12 +34,14 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     return groups
 
 
-def _look(wiring: Wiring, position: int, layer: Layer) -> object:
+def _look(wiring: Wiring, position: int) -> object:
     """What a product has to have in common with another; None if it can't be merged."""
     constants = wiring.graph.constants
     first, *others = wiring.node(position).inputs
     if first in constants or any(name and name not in constants for name in others):
         return None
+    layer = wiring.layers[position].layer
+    assert layer is not None, "skipped layers are left out"
     operator = layer.operators[0]
     weight = layer.tensors[operator.inputs[1]]
     if len(weight.shape) != 2:

@@ -26,8 +26,8 @@ def propose(wiring: Wiring, epilogues: Chains) -> list[Chain]:
     joiner = Joiner(wiring)
     return [
         chain
-        for position, layer in enumerate(wiring.layers)
-        if layer.op == "Pad" and not layer.domain and layer.kind == "movement"
+        for position in wiring.of("Pad")
+        if wiring.layers[position].kind == "movement"
         for chain in _chains(wiring, epilogues, joiner, position)
     ]
 

@@ -19,10 +19,8 @@ def propose(wiring: Wiring, epilogues: Chains) -> list[tuple[int, ...]]:
     group per convolution, since a kernel with a prologue takes a second to compile.
     """
     groups: list[tuple[int, ...]] = []
-    for start, layer in enumerate(wiring.layers):
-        if layer.op != "Conv" or layer.domain or layer.kind != "compute":
-            continue
-        before = _before(wiring, start)
+    for start in wiring.of("Conv"):
+        before = _before(wiring, start) if wiring.layers[start].kind == "compute" else ()
         if before:
             chains = ((start,), *prefixes(epilogues.get(start, ())))
             groups.append(max((before + c for c in chains if len(before + c) <= LONGEST), key=len))

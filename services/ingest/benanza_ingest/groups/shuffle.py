@@ -19,9 +19,7 @@ FEWEST_AXES = 3
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the Reshape, the Transpose and the Reshape of each shuffle."""
     groups: list[tuple[int, ...]] = []
-    for start, layer in enumerate(wiring.layers):
-        if not _is(layer, "Reshape", "view"):
-            continue
+    for start in wiring.of("Reshape"):
         transpose = wiring.only_reader(start)
         if transpose is None or not _is(wiring.layers[transpose], "Transpose", "movement"):
             continue

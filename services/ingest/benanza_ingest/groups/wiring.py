@@ -16,7 +16,8 @@ class Wiring:
     `readers` holds for each value the positions of the layers that read it, repeated if a layer
     reads it several times. A value that the model returns has the additional reader `OUTSIDE`.
     `writers` holds for each value the position of the layer that writes it. `edges` lead from the
-    position of a layer to that of a reader, sorted, each pair once.
+    position of a layer to that of a reader, sorted, each pair once. `by_operator` holds for each
+    operator of the standard domain the positions of its layers, without those that are skipped.
     """
 
     graph: Graph
@@ -24,6 +25,13 @@ class Wiring:
     readers: dict[str, list[int]]
     writers: dict[str, int]
     edges: tuple[tuple[int, int], ...]
+    by_operator: dict[str, list[int]]
+
+    def of(self, *operators: str) -> list[int]:
+        """The positions of the layers with one of these operators of the standard domain, in order,
+        without those that are skipped.
+        """
+        return sorted([at for each in operators for at in self.by_operator.get(each, ())])
 
     def node(self, position: int) -> Node:
         """The node of the layer at a position."""
@@ -61,4 +69,8 @@ def wire(graph: Graph, layers: tuple[ExtractedLayer, ...]) -> Wiring:
                 readers[name] = []
     for name in graph.outputs:
         readers.setdefault(name, []).append(OUTSIDE)
-    return Wiring(graph, layers, readers, writers, tuple(sorted(edges)))
+    by_operator: dict[str, list[int]] = {}
+    for position, layer in enumerate(layers):
+        if layer.kind != "skipped" and not layer.domain:
+            by_operator.setdefault(layer.op, []).append(position)
+    return Wiring(graph, layers, readers, writers, tuple(sorted(edges)), by_operator)

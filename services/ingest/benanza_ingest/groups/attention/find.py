@@ -1,6 +1,5 @@
 """Finds attention around a softmax, and where ONNX's own operator stands."""
 
-from collections.abc import Mapping
 from math import prod, sqrt
 from typing import NamedTuple
 
@@ -85,16 +84,13 @@ class Match(NamedTuple):
     result: Placed
 
 
-def find(wiring: Wiring, writers: Mapping[str, int], position: int) -> Match | None:
+def find(wiring: Wiring, position: int) -> Match | None:
     """The attention whose softmax, or whose operator, the layer at a position is."""
     layer = wiring.layers[position]
-    if layer.kind != "compute" or layer.domain:
+    if layer.kind != "compute":
         return None
-    match = None
-    if layer.op == "Softmax":
-        match = _written_out(wiring, writers, position)
-    elif layer.op == "Attention":
-        match = _operator(wiring, position)
+    written_out = layer.op == "Softmax"
+    match = (_written_out if written_out else _operator)(wiring, position)
     if match is None:
         return None
     # A file can say something else of the result than its operators do.
@@ -102,8 +98,8 @@ def find(wiring: Wiring, writers: Mapping[str, int], position: int) -> Match | N
     return match if match.result.shape() == said else None
 
 
-def _written_out(wiring: Wiring, writers: Mapping[str, int], softmax: int) -> Match | None:
-    before = scores(wiring, writers, softmax)
+def _written_out(wiring: Wiring, softmax: int) -> Match | None:
+    before = scores(wiring, softmax)
     if before is None:
         return None
     after = weighted(wiring, softmax, before.precision)

@@ -6,7 +6,7 @@ of the result. Only columns have to lie next to each other: if those of the keys
 Transpose alone, all groups have that Transpose.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -58,18 +58,12 @@ class _Step(NamedTuple):
 
 def propose(wiring: Wiring) -> list[Proposal]:
     """Each group once, its layers in the order in which they run."""
-    writers = {
-        name: position
-        for position, node in enumerate(wiring.graph.nodes)
-        for name in node.outputs
-        if name
-    }
     proposals: dict[tuple[int, ...], Proposal] = {}
     forms: dict[object, Form | None] = {}
-    for position in range(len(wiring.layers)):
+    for position in wiring.of("Softmax", "Attention"):
         try:
-            found = find(wiring, writers, position)
-            for proposal in _proposals(wiring, writers, forms, found) if found else ():
+            found = find(wiring, position)
+            for proposal in _proposals(wiring, forms, found) if found else ():
                 proposals.setdefault(proposal.positions, proposal)
         except (ArithmeticError, LookupError, TypeError, ValueError):
             # A file can contradict an operator's definition in too many ways to list.
@@ -78,16 +72,17 @@ def propose(wiring: Wiring) -> list[Proposal]:
 
 
 def _proposals(
-    wiring: Wiring, writers: Mapping[str, int], forms: dict[object, Form | None], found: Match
+    wiring: Wiring, forms: dict[object, Form | None], found: Match
 ) -> Iterator[Proposal]:
     paths = [
-        _path(wiring, writers, operand.name, scaled=at in SCALED)
+        _path(wiring, operand.name, scaled=at in SCALED)
         for at, operand in enumerate(found.operands)
     ]
     alone = [
         _by_rows(wiring, operand, path, _first_of_last_scales(wiring, path))
         for operand, path in zip(found.operands, paths, strict=True)
     ]
+    writers = wiring.writers
     masks = {writers[term.name] for term in found.terms if term.name in writers}
     tails = _tails(wiring, found)
     for in_place, starts in ((False, alone), (True, [0] * len(paths))):
@@ -98,13 +93,11 @@ def _proposals(
                 yield proposal
 
 
-def _path(
-    wiring: Wiring, writers: Mapping[str, int], name: str, *, scaled: bool
-) -> tuple[_Step, ...]:
+def _path(wiring: Wiring, name: str, *, scaled: bool) -> tuple[_Step, ...]:
     """The layers that move or scale a value on its way to an operand."""
     steps: list[_Step] = []
-    while name in writers and len(steps) < LONGEST:
-        position = writers[name]
+    while name in wiring.writers and len(steps) < LONGEST:
+        position = wiring.writers[name]
         found = factor(wiring, position) if scaled else None
         if found is not None:
             steps.append(_Step(position, found[0], name, found[1]))

@@ -1,6 +1,6 @@
 """From a softmax back to the product of queries and keys, and on to the product with values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import ml_dtypes
@@ -83,14 +83,14 @@ def factor(wiring: Wiring, position: int) -> tuple[str, float] | None:
     return None
 
 
-def scores(wiring: Wiring, writers: Mapping[str, int], softmax: int) -> Scores | None:
+def scores(wiring: Wiring, softmax: int) -> Scores | None:
     """What a softmax is taken of, if that is attention's, over the last axis."""
     name = wiring.node(softmax).inputs[0]
     rank = len(shape_of(wiring, name))
     axis = attribute(wiring, softmax, "axis")
     if not isinstance(axis, int) or axis % max(rank, 1) != rank - 1:
         return None
-    path = _path(wiring, writers, name, LONGEST)
+    path = _path(wiring, name, LONGEST)
     if path is None:
         return None
     product = contraction(wiring, path[0][0])
@@ -124,17 +124,15 @@ def scores(wiring: Wiring, writers: Mapping[str, int], softmax: int) -> Scores |
     return Scores(members, product, scale, tuple(terms), precision) if dtype in FLOATS else None
 
 
-def _path(
-    wiring: Wiring, writers: Mapping[str, int], name: str, most: int
-) -> list[tuple[int, str]] | None:
+def _path(wiring: Wiring, name: str, most: int) -> list[tuple[int, str]] | None:
     """The layers from a product to the one that writes a value, each with the scores it reads."""
-    position = writers.get(name)
+    position = wiring.writers.get(name)
     if position is None or wiring.only_reader(position) is None or not most:
         return None
     if contraction(wiring, position) is not None:
         return [(position, "")]
     for carrier in _carriers(wiring, position):
-        path = _path(wiring, writers, carrier, most - 1)
+        path = _path(wiring, carrier, most - 1)
         if path is not None:
             return [*path, (position, carrier)]
     return None

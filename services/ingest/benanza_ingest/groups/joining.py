@@ -41,13 +41,20 @@ _Member = tuple[str, tuple[str, ...], tuple[str, ...]]
 """A layer's fingerprint, and the names of what it reads and writes."""
 
 
+_WiredLayer = tuple[str, tuple[int, ...], tuple[int, ...]]
+"""The same with places instead of names."""
+
+_NO_PLACES = {"": OMITTED}
+"""The omitted value is the first one here, so that the first real one has place 0."""
+
+
 class _Wired(NamedTuple):
     """Layers by fingerprint, with the places of what each reads and writes, and their results.
 
     Places count the values from 0, in the order in which the layers name them.
     """
 
-    layers: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
+    layers: tuple[_WiredLayer, ...]
     results: tuple[int, ...]
 
 
@@ -59,6 +66,8 @@ class Joiner:
         self._members: dict[int, tuple[_Member, ...]] = {}
         self._layers: dict[str, Layer] = {}
         self._joined: dict[_Wired, Joined] = {}
+        self._last: tuple[tuple[int, ...], list[_WiredLayer], dict[str, int]]
+        self._last = (), [], dict(_NO_PLACES)
 
     def join(self, positions: tuple[int, ...]) -> Joined:
         """Joins the layers at these positions, which are in topological order.
@@ -83,10 +92,11 @@ class Joiner:
 
     def _wired(self, positions: tuple[int, ...]) -> tuple[_Wired, dict[str, int]]:
         """The layers with their places, and the places of values by name."""
-        # The omitted value is the first one here, so that the first real one has place 0.
-        places = {"": OMITTED}
-        layers = []
-        for position in positions:
+        # Many groups are the one before and a further layer.
+        done, layers, places = self._last
+        if positions[: len(done)] != done:
+            done, layers, places = (), [], dict(_NO_PLACES)
+        for position in positions[len(done) :]:
             if position not in self._members:
                 self._members[position] = self._members_of(position)
             for fingerprint, inputs, outputs in self._members[position]:
@@ -95,6 +105,7 @@ class Joiner:
                 read = tuple([places.setdefault(name, len(places) - 1) for name in inputs])
                 written = tuple([places.setdefault(name, len(places) - 1) for name in outputs])
                 layers.append((fingerprint, read, written))
+        self._last = positions, layers, places
         results = tuple([places[name] for name in self._wiring.results(positions)])
         return _Wired(tuple(layers), results), places
 

@@ -87,9 +87,11 @@ class FusibleGraph:
             return False
         if factorial(len(results)) > MOST_ORDERS and self._orders(results) > MOST_ORDERS:
             return False
-        if len(self._reductions(positions)) > 1 or self.ill_placed(positions, results):
+        reductions = self._reductions(positions)
+        if len(reductions) > 1 or (reductions and self.ill_placed(positions, results)):
             return False
-        return len(self.reads(positions)) <= MOST_INPUTS
+        most = sum([len(self.layers[position].data) for position in positions])
+        return most <= MOST_INPUTS or len(self.reads(positions)) <= MOST_INPUTS
 
     def _reductions(self, positions: Iterable[int]) -> set[tuple[int, int]]:
         """The number of rows and their length, of each kind of reduction among these layers."""

@@ -71,8 +71,10 @@ def moved_bytes(layer: Layer) -> int:
     if len(layer.operators) > 1:
         written = {index for operator in layer.operators for index in operator.outputs}
         moved -= sum([sizes[index] for index in written.difference(layer.outputs, (OMITTED,))])
-    data = [each.inputs[0] for each in layer.operators if each.op_type in _READS_WHAT_IT_WRITES]
-    return moved - sum([_left_unread(layer, index) for index in dict.fromkeys(data)])
+    data = {each.inputs[0] for each in layer.operators if each.op_type in _READS_WHAT_IT_WRITES}
+    for index in data:
+        moved -= _left_unread(layer, index)
+    return moved
 
 
 def parameters(layer: Layer) -> int:

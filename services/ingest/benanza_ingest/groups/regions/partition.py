@@ -60,6 +60,8 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
         stage[at] = max([stage[p] for p in before]) if before else 0
         near = [p for p in before if stage[p] == stage[at]]
         size, shape, fits = 1, layer.reduction, True
+        moved, has_window = moves[at], windowed[at]
+        reduces = layer.reduction is not None or at in graph.short
         pieces = {sets.find(p) for p in near}
         for piece in pieces:
             size += sizes[piece]
@@ -68,11 +70,12 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
             # A window reads each element several times, and a reduction goes over a row several
             # times: what they read had to be computed as often.
             fits = fits and (moves[piece] or at not in graph.windows)
-            reduces = layer.reduction is not None or at in graph.short
             fits = fits and not (reduces and windowed[piece])
+            moved = moved and moves[piece]
+            has_window = has_window or windowed[piece]
         mine = [layer.reads] if at in graph.short else []
         few = frozenset(mine).union(*[short[piece] for piece in pieces])
-        fits = fits and _elements(few) <= MOST_OF_FEW
+        fits = fits and (not few or _elements(few) <= MOST_OF_FEW)
         fits = fits and all(moves[sets.find(p)] for p in graph.indices(at) if p in near)
         if size > MOST_LAYERS or not fits or not _flows(graph, at, near, shape):
             stage[at] += 1
@@ -80,8 +83,6 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
             short[at] = frozenset(mine)
             _flows(graph, at, ())
             continue
-        moved = moves[at] and all(moves[piece] for piece in pieces)
-        has_window = windowed[at] or any(windowed[piece] for piece in pieces)
         root = at
         for piece in pieces:
             root = sets.join(piece, root)

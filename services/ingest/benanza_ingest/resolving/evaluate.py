@@ -1,6 +1,7 @@
 """Evaluates single nodes on known elements, by `onnx.reference`."""
 
 from collections.abc import Sequence
+from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +21,12 @@ class Evaluator:
     """Evaluates nodes of one model, whose blocks compute the same shapes again and again.
 
     Nodes that differ in names alone are prepared once, and run once if they read the same few
-    elements.
+    elements. Results that would have more elements than `most` aren't computed.
     """
 
-    def __init__(self, opsets: Sequence[OperatorSetIdProto]) -> None:
+    def __init__(self, opsets: Sequence[OperatorSetIdProto], most: int) -> None:
         self._opsets = opsets
+        self._most = most
         self._prepared: dict[object, ReferenceEvaluator] = {}
         self._results: dict[object, list[_Elements]] = {}
 
@@ -46,6 +48,8 @@ class Evaluator:
         return found
 
     def _run(self, node: NodeProto, look: object, arrays: Sequence[_Elements]) -> list[_Elements]:
+        if _result_elements(node.op_type, arrays) > self._most:
+            return [None] * len(node.output)
         feeds = {f"input{at}": array for at, array in enumerate(arrays) if array is not None}
         try:
             with np.errstate(all="ignore"):
@@ -82,3 +86,29 @@ def _prepared(
 
 def _array(value: object) -> _Elements:
     return np.asarray(value) if isinstance(value, np.ndarray | np.generic | int | float) else None
+
+
+def _result_elements(op_type: str, arrays: Sequence[_Elements]) -> int:
+    """An upper bound for the elements of a result, before it is computed: it may be huge."""
+    present = [a for a in arrays if a is not None]
+    sizes = [int(a.size) for a in present]
+    try:
+        match op_type:
+            case "ConstantOfShape":
+                return prod(int(size) for size in present[0])
+            case "Expand":
+                wanted = tuple([int(size) for size in present[1]])
+                return prod(np.broadcast_shapes(present[0].shape, wanted))
+            case "Tile":
+                return sizes[0] * prod(abs(int(size)) for size in present[1])
+            case "Range":
+                start, limit, delta = (float(a.item()) for a in present)
+                return max(0, ceil((limit - start) / delta))
+            case "Gather" | "GatherND" | "ScatterND" | "ScatterElements":
+                return prod(max(1, size) for size in sizes[:2])
+            case "Concat":
+                return sum(sizes)
+        return prod(np.broadcast_shapes(*(a.shape for a in present)))
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError):
+        # Shapes that don't broadcast are those of operators that read parts of their input.
+        return max(sizes, default=1)

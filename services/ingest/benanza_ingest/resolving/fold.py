@@ -5,7 +5,7 @@ shape for a Reshape, the starts of a Slice and the like are needed, and they are
 are evaluated by `onnx.reference`.
 """
 
-from math import ceil, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Constants:
     def __init__(self, model: ModelProto, types: Types, inference: Inference) -> None:
         self._types = types
         self._inference = inference
-        self._evaluator = Evaluator(list(model.opset_import))
+        self._evaluator = Evaluator(list(model.opset_import), MAX_ELEMENTS)
         self._tensors: dict[str, TensorProto] = {}
         self._producers: dict[str, tuple[NodeProto, tuple[str, ...]]] = {}
         self._values: dict[str, Array | None] = {}
@@ -163,7 +163,7 @@ class Constants:
         elif op_type in _EVALUATED:
             arrays = [self._values[name] if name else None for name in inputs]
             known = all(a is not None for a, name in zip(arrays, inputs, strict=True) if name)
-            if known and _result_elements(op_type, arrays) <= MAX_ELEMENTS:
+            if known:
                 results = self._evaluator.run(node, arrays)
         for output, result in zip(outputs, results, strict=False):
             if output:
@@ -226,29 +226,3 @@ def _constant(node: NodeProto) -> Array | None:
             case "value_floats":
                 return np.array(attribute.floats[:], np.float32)
     return None
-
-
-def _result_elements(op_type: str, arrays: list[Array | None]) -> int:
-    """An upper bound for the elements of a result, before it is computed: it may be huge."""
-    present = [a for a in arrays if a is not None]
-    sizes = [int(a.size) for a in present]
-    try:
-        match op_type:
-            case "ConstantOfShape":
-                return prod(int(size) for size in present[0])
-            case "Expand":
-                wanted = tuple([int(size) for size in present[1]])
-                return prod(np.broadcast_shapes(present[0].shape, wanted))
-            case "Tile":
-                return sizes[0] * prod(abs(int(size)) for size in present[1])
-            case "Range":
-                start, limit, delta = (float(a.item()) for a in present)
-                return max(0, ceil((limit - start) / delta))
-            case "Gather" | "GatherND" | "ScatterND" | "ScatterElements":
-                return prod(max(1, size) for size in sizes[:2])
-            case "Concat":
-                return sum(sizes)
-        return prod(np.broadcast_shapes(*(a.shape for a in present)))
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError):
-        # Shapes that don't broadcast are those of operators that read parts of their input.
-        return max(sizes, default=1)

@@ -89,6 +89,7 @@ def beside_bound(bounds: LowestBounds, name: str, event: ModelProfiled) -> Model
         version=system.libraries.get(system.runtime, ""),
         configuration=event.configuration,
         options=event.options,
+        profiled_at=event.profiled_at,
         us=times.median_us if times else None,
         iqr_us=times.iqr_us if times else None,
         looked_at_us=looked_at.median_us if looked_at else None,

@@ -52,7 +52,7 @@ def _asked_model(
         zoo=zoo_of(fetched),
         batch_sizes=() if batch is None else (batch,),
         dims=request.dims,
-        content=fetched.content,
+        content=fetched.content if fetched.whole else None,
     )
     ingested = ingested_id(event.name, event.zoo, identity)
     return AskedModel(model, event, binding.batch, identity, ingested)

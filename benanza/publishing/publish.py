@@ -103,7 +103,7 @@ def _fetched(
                 zoo=zoo_of(fetched) if request.zoo is None else request.zoo,
                 batch_sizes=request.batch_sizes,
                 dims=request.dims,
-                content=fetched.content,
+                content=fetched.content if fetched.whole else None,
             )
         )
     except BenanzaError as error:

@@ -13,7 +13,7 @@ import msgspec
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.source import read_whole
 from benanza_schemas.events import Name, Sha256
 
 ENDINGS = (".jsonl", ".json")
@@ -46,7 +46,7 @@ def read_listing(address: str, limits: Limits) -> Iterator[Entry]:
     An entry that is wrong doesn't hide the others. Raises `ModelError` if there is no listing
     to read there, if it is larger than a model may be, or if it has no entries.
     """
-    content = fetch(address, limits).content
+    content = read_whole(address, limits)
     found = _objects(address, content)
     if not found:
         raise ModelError(f"{address} lists no model")

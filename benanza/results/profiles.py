@@ -1,6 +1,7 @@
 """How long frameworks take for models, and where they are slower than the bound."""
 
 import math
+from datetime import datetime
 
 from benanza.results.bounds import FailedModel
 from benanza.results.result import Result
@@ -76,6 +77,7 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     version: str
     configuration: str
     options: dict[str, str]
+    profiled_at: datetime
     us: float | None
     iqr_us: float | None
     looked_at_us: float | None

@@ -52,6 +52,11 @@ from benanza_schemas.layer import Precision
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also writes the calls in Chrome's trace format, for Perfetto and chrome://tracing.",
 )
+@click.option(
+    "--otlp",
+    metavar="URL",
+    help="Also sends the calls as traces to the OpenTelemetry collector at this address.",
+)
 @batch_option
 @dim_option
 @precision_option
@@ -66,6 +71,7 @@ def profile(
     all_configurations: bool,
     top: int,
     trace: Path | None,
+    otlp: str | None,
     batch_sizes: tuple[int, ...],
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
@@ -83,6 +89,7 @@ def profile(
     Examples:
       benanza run zoo:squeezenet && benanza profile zoo:squeezenet
       benanza profile resnet50.onnx --trace resnet50.json
+      benanza profile resnet50.onnx --otlp http://localhost:4318
       benanza profile resnet50.onnx --all-configurations --format json
       benanza export resnet50 -o resnet50.onnx && benanza profile resnet50.onnx --framework pytorch
     """
@@ -103,6 +110,8 @@ def profile(
         found = run_profile(request, settings_of(data), progress)
     if trace is not None:
         _write_trace(trace, found)
+    if otlp is not None:
+        _send_traces(otlp, found)
     if output == "json":
         print_json(found)
     else:
@@ -120,3 +129,13 @@ def _write_trace(path: Path, found: Profiles) -> None:
         path.write_bytes(chrome_trace(found.profiles))
     except OSError as error:
         raise BenanzaError(f"can't write {path} ({error.strerror}); name another file") from error
+
+
+def _send_traces(endpoint: str, found: Profiles) -> None:
+    try:
+        from benanza.profiling.otlp import send_traces
+    except ImportError as error:
+        raise BenanzaError(
+            f"OpenTelemetry can't be loaded: {error}; say: pip install 'benanza[otlp]'"
+        ) from error
+    send_traces(found.profiles, endpoint)

@@ -9,11 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from onnx import TensorProto, helper
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.reading import source
-from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading import places
+from benanza_ingest.reading.parse import parse
+from benanza_ingest.reading.source import fetch, read_whole
+from tests.ingest.onnx_text import proto
 from tests.ingest.reading.model_server import MODEL, model_server
 
 LIMITS = Limits(model_bytes=1000)
@@ -152,7 +155,7 @@ def test_a_server_that_answers_badly(
 def test_a_server_that_falls_silent(
     server: tuple[str, list[str]], path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "READ_SECONDS", 0.1)
+    monkeypatch.setattr(places, "READ_SECONDS", 0.1)
     started = time.perf_counter()
     assert "can't be fetched (ReadTimeoutError)" in refusal(server[0] + path)
     assert time.perf_counter() - started < 2
@@ -162,8 +165,43 @@ def test_a_server_that_never_ends(
     server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It sends a byte now and then, so that it is never silent for long."""
-    monkeypatch.setattr(source, "TOTAL_SECONDS", 0.3)
+    monkeypatch.setattr(places, "TOTAL_SECONDS", 0.3)
     started = time.perf_counter()
     why = refusal(server[0] + "/trickle")
     assert "takes longer than 0 s; download the file by other means" in why
     assert time.perf_counter() - started < 2
+
+
+def large_model() -> bytes:
+    """A model with more bytes of weights than are kept."""
+    weight = helper.make_tensor("w", TensorProto.FLOAT, [1 << 21], bytes(1 << 23), raw=True)
+    model = proto("g (float[2,3] x) => (y) { y = Relu(x) }")
+    model.graph.initializer.append(weight)
+    return model.SerializeToString()
+
+
+def test_of_a_large_model_the_weights_are_not_kept(tmp_path: Path) -> None:
+    encoded = large_model()
+    (tmp_path / "m.onnx").write_bytes(encoded)
+    found = fetch(str(tmp_path / "m.onnx"), Limits())
+    assert not found.whole
+    assert len(found.content) < 1000
+    assert found.sha256 == hashlib.sha256(encoded).hexdigest()
+    assert parse(found.content, Limits()) == parse(encoded, Limits())
+
+
+def test_a_large_file_that_was_cut_off_has_the_wrong_checksum_first(tmp_path: Path) -> None:
+    encoded = large_model()
+    (tmp_path / "m.onnx").write_bytes(encoded[:-1000])
+    with pytest.raises(ModelError, match="was changed or cut off"):
+        fetch(str(tmp_path / "m.onnx"), Limits(), hashlib.sha256(encoded).hexdigest())
+    with pytest.raises(ModelError, match="not an ONNX model"):
+        fetch(str(tmp_path / "m.onnx"), Limits())
+
+
+def test_a_listing_may_be_large_and_is_read_whole(tmp_path: Path) -> None:
+    text = b"[" + b" " * (1 << 23) + b"]"
+    (tmp_path / "l.json").write_bytes(text)
+    assert read_whole(str(tmp_path / "l.json"), Limits()) == text
+    with pytest.raises(ModelError, match="larger than 1,000 bytes"):
+        read_whole(str(tmp_path / "l.json"), LIMITS)

@@ -21,6 +21,10 @@ KEPT_BYTES = 8 * KEPT_ELEMENTS
 STRIPPED_FROM_BYTES = 1 << 22
 """Files of up to this size are decoded whole: the data of their weights can't be large."""
 
+NO_MODEL = (
+    "not an ONNX model: the file is cut off or of another format; export or download it again"
+)
+
 MAX_AXES = 64
 """The largest number of axes: no library supports more, nor does numpy."""
 
@@ -59,10 +63,7 @@ def _decode(content: bytes) -> ModelProto:
             content = strip(content, KEPT_BYTES)
         model: ModelProto = ModelProto.FromString(content)
     except DecodeError as error:
-        raise ModelError(
-            "not an ONNX model: the file is cut off or of another format; "
-            "export or download it again"
-        ) from error
+        raise ModelError(NO_MODEL) from error
     if not model.HasField("graph") or not model.opset_import:
         raise ModelError("not an ONNX model: it has no graph or no opset; export it again")
     newest = onnx.defs.onnx_opset_version()

@@ -1,36 +1,34 @@
-"""Fetches an ONNX file from a path or an address, and checks its SHA-256."""
+"""Fetches an ONNX file from a path or an address, and checks its SHA-256.
+
+A file of any size takes little memory: of a large one, the data of its weights aren't kept.
+"""
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
-from time import monotonic
 from typing import Protocol
-from urllib.parse import SplitResult, unquote, urlsplit
 
-import urllib3
+from google.protobuf.message import DecodeError
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import MODEL_BYTES_SETTING, Limits
-from benanza_ingest.reading.zoo import PREFIX, zoo_path
-
-CONNECT_SECONDS = 10.0
-READ_SECONDS = 60.0
-"""The longest time without a byte from the server, in seconds."""
-
-TOTAL_SECONDS = 3600.0
-"""The longest download in seconds: a server may send a byte a minute."""
-
-_CHUNK_BYTES = 1 << 20
+from benanza_ingest.reading.parse import KEPT_BYTES, NO_MODEL, STRIPPED_FROM_BYTES
+from benanza_ingest.reading.places import Read, opened, place_of
+from benanza_ingest.reading.stream import CHUNK_BYTES, Source, strip_stream
 
 
 @dataclass(frozen=True)
 class FetchedModel:
-    """A model's file. `uri` is an absolute address, from which another process can fetch it."""
+    """A model's file. `uri` is an absolute address, from which another process can fetch it.
+
+    `content` is the whole file, unless that is larger than `STRIPPED_FROM_BYTES`: then it is the
+    model without the data of its weights, and not `whole`. `sha256` is that of the file.
+    """
 
     name: str
     uri: str
     content: bytes
     sha256: str
+    whole: bool
 
 
 class Fetch(Protocol):
@@ -45,98 +43,79 @@ def fetch(model: str, limits: Limits, sha256: str | None = None) -> FetchedModel
 
     External data of the model are not fetched: ingest needs no weights. Raises `ModelError` if the
     file can't be read, if it is larger than `limits.model_bytes`, if the server exceeds the times
-    above, or if its SHA-256 (hexadecimal) isn't `sha256`.
+    of `places`, if its SHA-256 (hexadecimal) isn't `sha256`, or if it is large and no ONNX model.
     """
-    if any(ord(character) < ord(" ") for character in model):
-        raise ModelError(f"{model!r} is no path and no address: it holds control characters")
-    if model.startswith(PREFIX):
-        name, uri = model.removeprefix(PREFIX), model
-        content = _read(zoo_path(name), limits)
-    elif model.startswith(("http:", "https:")):
-        name, uri = _stem(_split(model).path), model
-        content = _download(model, limits)
-    else:
-        path = _path(model)
-        name, uri = _stem(str(path)), path.resolve().as_uri()
-        content = _read(path, limits)
-    found = hashlib.sha256(content).hexdigest()
+    place = place_of(model)
+    with opened(place) as read:
+        hashed = _Hashed(read, place.where, limits)
+        content, whole = _content(hashed)
+        hashed.exhaust()
+    found = hashed.sha256.hexdigest()
     if sha256 is not None and found != sha256.lower():
         raise ModelError(
             f"{model} has the SHA-256 {found}, not {sha256}: it was changed or cut off on the "
             "way; fetch it again, or publish it with its new checksum"
         )
-    return FetchedModel(name=name, uri=uri, content=content, sha256=found)
+    if isinstance(content, ModelError):
+        raise content
+    return FetchedModel(place.name, place.uri, content, found, whole)
 
 
-def _path(model: str) -> Path:
-    if not model.startswith("file:"):
-        return Path(model)
-    address = _split(model)
-    if address.netloc not in ("", "localhost"):
-        raise ModelError(f"{model} names the host {address.netloc}; write file:///PATH")
-    return Path(unquote(address.path))
+def read_whole(asked: str, limits: Limits) -> bytes:
+    """All bytes of what is no model, such as a listing, found as by `fetch`.
+
+    Raises `ModelError` as `fetch` does.
+    """
+    place = place_of(asked)
+    with opened(place) as read:
+        return _up_to(_Hashed(read, place.where, limits), limits.model_bytes)
 
 
-def _split(address: str) -> SplitResult:
-    try:
-        return urlsplit(address)
-    except ValueError as error:
-        raise ModelError(f"{address} is no address ({error}); check its spelling") from error
+class _Hashed:
+    """Reads within the limits, and hashes what is read."""
 
+    def __init__(self, read: Read, where: str, limits: Limits) -> None:
+        self.sha256 = hashlib.sha256()
+        self._read = read
+        self._where = where
+        self._limits = limits
+        self._total = 0
 
-def _stem(path: str) -> str:
-    return Path(unquote(path)).name.removesuffix(".onnx") or "model"
-
-
-def _read(path: Path, limits: Limits) -> bytes:
-    try:
-        if path.is_dir():
-            raise ModelError(f"{path} is a folder; name the .onnx file in it")
-        with path.open("rb") as file:
-            # Python allocates as much memory as is requested, however small the file is.
-            size = path.stat().st_size if path.is_file() else limits.model_bytes
-            content = file.read(min(size, limits.model_bytes) + 1)
-    except FileNotFoundError:
-        raise ModelError(f"there is no file {path}; `benanza zoo` lists models to try") from None
-    except OSError as error:
-        raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
-    return _within(content, str(path), limits)
-
-
-def _download(address: str, limits: Limits) -> bytes:
-    timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
-    deadline = monotonic() + TOTAL_SECONDS
-    try:
-        with urllib3.PoolManager() as pool:
-            response = pool.request(
-                "GET", address, timeout=timeout, retries=2, preload_content=False
+    def read(self, most: int) -> bytes:
+        """The next bytes, none at the end. Raises `ModelError` after too many."""
+        limit = self._limits.model_bytes
+        chunk = self._read(min(most, limit + 1 - self._total))
+        self.sha256.update(chunk)
+        self._total += len(chunk)
+        if self._total > limit:
+            raise ModelError(
+                f"{self._where} is larger than {limit:,} bytes; keep its weights as external "
+                f"data, or raise {MODEL_BYTES_SETTING}"
             )
-            if response.status != 200:
-                raise ModelError(f"{address} answers {response.status}; check the address")
-            content = bytearray()
-            # `read1` returns what has arrived, without waiting for more.
-            while chunk := response.read1(_CHUNK_BYTES):
-                content += chunk
-                if len(content) > limits.model_bytes:
-                    break
-                if monotonic() > deadline:
-                    raise ModelError(
-                        f"{address} takes longer than {TOTAL_SECONDS:.0f} s; download the file by "
-                        "other means and name its path"
-                    )
-    except urllib3.exceptions.HTTPError as error:
-        reason = getattr(error, "reason", None) or error
-        raise ModelError(
-            f"{address} can't be fetched ({type(reason).__name__}); "
-            "check the address and the network, or download the file and name its path"
-        ) from error
-    return _within(bytes(content), address, limits)
+        return chunk
+
+    def exhaust(self) -> None:
+        """Reads to the end, for the checksum."""
+        while self.read(CHUNK_BYTES):
+            pass
 
 
-def _within(content: bytes, where: str, limits: Limits) -> bytes:
-    if len(content) > limits.model_bytes:
-        raise ModelError(
-            f"{where} is larger than {limits.model_bytes:,} bytes; keep its weights as external "
-            f"data, or raise {MODEL_BYTES_SETTING}"
-        )
-    return content
+def _content(hashed: _Hashed) -> tuple[bytes | ModelError, bool]:
+    """The model as in `FetchedModel`, or why it is none, and whether that is the whole file."""
+    begin = _up_to(hashed, STRIPPED_FROM_BYTES)
+    if len(begin) <= STRIPPED_FROM_BYTES:
+        return begin, True
+    first = iter((begin,))
+    source = Source(lambda most: next(first, b"") or hashed.read(most))
+    try:
+        return strip_stream(source, KEPT_BYTES), False
+    except DecodeError:
+        return ModelError(NO_MODEL), False
+
+
+def _up_to(hashed: _Hashed, most: int) -> bytes:
+    """All that is read, if that is no more than so many bytes; else the first of it, and more."""
+    content = bytearray()
+    while len(content) <= most and (chunk := hashed.read(CHUNK_BYTES)):
+        content += chunk
+    return bytes(content)

@@ -24,19 +24,21 @@ MAX_KEPT_BYTES = 1 << 24
 _MAX_DEPTH = 100
 """The deepest nesting of messages: protobuf's own limit."""
 
-_WHOLE_BYTES = 256
+WHOLE_BYTES = 256
 """Messages up to this size are left as they are."""
 
-_UNREAD = frozenset(("doc_string", "metadata_props", "training_info"))
+UNREAD = frozenset(("doc_string", "metadata_props", "training_info"))
+"""Fields that ingest doesn't read."""
+
 _DATA = frozenset(
     "float_data int32_data int64_data uint64_data double_data string_data raw_data".split()
 )
-_EXTERNAL = TensorProto(data_location=TensorProto.EXTERNAL).SerializeToString()
+EXTERNAL = TensorProto(data_location=TensorProto.EXTERNAL).SerializeToString()
 
 _LENGTH = 2
 """The wire type of fields with a length: bytes, text, messages, packed numbers."""
 
-_Parts = list[bytes | memoryview]
+Parts = list[bytes | memoryview]
 
 
 def strip(model: bytes, kept_bytes: int) -> bytes:
@@ -45,12 +47,12 @@ def strip(model: bytes, kept_bytes: int) -> bytes:
 
     Raises `DecodeError` if `model` isn't protobuf, and `ModelError` for more than `MAX_FIELDS`.
     """
-    return b"".join(_Stripper(kept_bytes).strip(memoryview(model), "ModelProto", 0))
+    return b"".join(Stripper(kept_bytes, UNREAD).strip(memoryview(model), "ModelProto", 0))
 
 
-class _Kind(NamedTuple):
-    """The numbers of those fields of a message that can be large. `messages` holds the names of the
-    messages inside the message.
+class Kind(NamedTuple):
+    """The numbers of those fields of a message that are not read or can be large. `messages` holds
+    the names of the messages inside the message.
     """
 
     unread: frozenset[int]
@@ -59,11 +61,12 @@ class _Kind(NamedTuple):
 
 
 @cache
-def _kind(name: str) -> _Kind:
+def kind_of(name: str, unread: frozenset[str]) -> Kind:
+    """What is known of the message of this name."""
     known = ModelProto.DESCRIPTOR.file.message_types_by_name
     fields = known[name].fields
-    return _Kind(
-        unread=frozenset(field.number for field in fields if field.name in _UNREAD),
+    return Kind(
+        unread=frozenset(field.number for field in fields if field.name in unread),
         data=frozenset(field.number for field in fields if field.name in _DATA),
         messages={
             field.number: field.message_type.name
@@ -82,43 +85,65 @@ class _Field(NamedTuple):
     end: int
 
 
-class _Stripper:
-    def __init__(self, kept_bytes: int) -> None:
-        self._kept_bytes = kept_bytes
+class Stripper:
+    """Strips the messages of one model, which together may have `MAX_FIELDS` fields.
+
+    A tensor keeps up to `kept_bytes` bytes of data.
+    """
+
+    def __init__(self, kept_bytes: int, unread: frozenset[str]) -> None:
+        self.kept_bytes = kept_bytes
+        self._unread = unread
         self._bytes_left = MAX_KEPT_BYTES
         self._fields_left = MAX_FIELDS
 
-    def strip(self, message: memoryview, name: str, depth: int) -> _Parts:
-        """What remains of a message, in parts to join."""
-        if depth > _MAX_DEPTH:
-            raise DecodeError("messages lie too deep in each other")
-        kind = _kind(name)
+    def strip(self, message: memoryview, name: str, depth: int) -> Parts:
+        """What remains of a message, in parts to join. Raises as `strip` does."""
+        kind = self.kind(name, depth)
         large = bool(kind.data) and not self._keeps(message, kind)
-        parts: _Parts = []
+        parts: Parts = []
         copied = 0
         for number, start, content, end in self._fields(message):
             if number in kind.unread or (large and number in kind.data):
                 parts.append(message[copied:start])
-            elif number in kind.messages and end - content > _WHOLE_BYTES:
+            elif number in kind.messages and end - content > WHOLE_BYTES:
                 inner = self.strip(message[content:end], kind.messages[number], depth + 1)
                 parts.append(message[copied:start])
-                parts.append(_varint(number << 3 | _LENGTH) + _varint(sum(map(len, inner))))
-                parts.extend(inner)
+                parts += within(number, inner)
             else:
                 continue
             copied = end
         parts.append(message[copied:])
         if large:
-            parts.append(_EXTERNAL)
+            parts.append(EXTERNAL)
         return parts
 
-    def _keeps(self, tensor: memoryview, kind: _Kind) -> bool:
+    def kind(self, name: str, depth: int) -> Kind:
+        """That of a message so deep in others. Raises `DecodeError` if that is too deep."""
+        if depth > _MAX_DEPTH:
+            raise DecodeError("messages lie too deep in each other")
+        return kind_of(name, self._unread)
+
+    def count_field(self) -> None:
+        """Counts a field. Raises `ModelError` after `MAX_FIELDS`."""
+        self._fields_left -= 1
+        if self._fields_left < 0:
+            raise ModelError(
+                f"the file has more than {MAX_FIELDS:,} fields; if an attribute of a node "
+                "holds many numbers, make them a weight"
+            )
+
+    def keep(self, data_bytes: int) -> bool:
+        """Whether a tensor with so many bytes of data keeps them; if so, they are counted."""
+        if data_bytes > self.kept_bytes or data_bytes > self._bytes_left:
+            return False
+        self._bytes_left -= data_bytes
+        return True
+
+    def _keeps(self, tensor: memoryview, kind: Kind) -> bool:
         fields = self._fields(tensor)
         data = sum(end - content for number, _, content, end in fields if number in kind.data)
-        if data > self._kept_bytes or data > self._bytes_left:
-            return False
-        self._bytes_left -= data
-        return True
+        return self.keep(data)
 
     def _fields(self, message: memoryview) -> Iterator[_Field]:
         position = 0
@@ -139,12 +164,7 @@ class _Stripper:
                     raise DecodeError(f"there is no wire type {other}")
             if end > len(message):
                 raise DecodeError("a field is longer than its message")
-            self._fields_left -= 1
-            if self._fields_left < 0:
-                raise ModelError(
-                    f"the file has more than {MAX_FIELDS:,} fields; if an attribute of a node "
-                    "holds many numbers, make them a weight"
-                )
+            self.count_field()
             yield _Field(tag >> 3, start, position, end)
             position = end
 
@@ -162,7 +182,13 @@ def _read_varint(message: memoryview, position: int) -> tuple[int, int]:
     raise DecodeError("a number is cut off")
 
 
-def _varint(value: int) -> bytes:
+def within(number: int, inner: Parts) -> Parts:
+    """A message as a field of this number in another."""
+    return [varint(number << 3 | _LENGTH) + varint(sum(map(len, inner))), *inner]
+
+
+def varint(value: int) -> bytes:
+    """A number in groups of seven bits, the lowest first."""
     encoded = bytearray()
     while value >= 0x80:
         encoded.append(value & 0x7F | 0x80)

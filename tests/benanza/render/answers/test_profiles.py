@@ -1,6 +1,7 @@
 """How long frameworks take, as people read it."""
 
 import io
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -52,6 +53,7 @@ PROFILE = ModelProfile(
     version="1.25.0",
     configuration="default options",
     options={"graph_optimization_level": "ORT_ENABLE_ALL"},
+    profiled_at=datetime(2026, 11, 25, tzinfo=UTC),
     us=100.0,
     iqr_us=1.0,
     looked_at_us=110.0,

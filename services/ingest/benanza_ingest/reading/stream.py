@@ -1,0 +1,141 @@
+"""Reads a model from a file or a server without keeping the data of its weights in memory.
+
+What `strip` does to an encoded model in memory is done here while it is read, once, from its start
+to its end.
+"""
+
+from collections.abc import Callable
+
+from google.protobuf.message import DecodeError
+
+from benanza_ingest.reading.strip import (
+    EXTERNAL,
+    UNREAD,
+    WHOLE_BYTES,
+    Parts,
+    Stripper,
+    varint,
+    within,
+)
+
+CHUNK_BYTES = 1 << 20
+"""So many bytes are read at a time."""
+
+AT_ONCE_BYTES = 1 << 20
+"""Messages of up to this size are read whole, and stripped in memory."""
+
+KEPT_FIELDS = frozenset(("metadata_props",))
+"""These may name a model's origin, which others than ingest read."""
+
+_SIZES = {1: 8, 5: 4}
+"""The bytes of fields of a fixed size, by wire type."""
+
+
+class Source:
+    """Bytes that are read from a start to an end. `position` counts those that were taken.
+
+    `read` returns up to so many bytes, and none at the end.
+    """
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self.position = 0
+        self._read = read
+        self._chunk = memoryview(b"")
+
+    def at_end(self) -> bool:
+        """Whether all was taken."""
+        if not self._chunk:
+            self._chunk = memoryview(self._read(CHUNK_BYTES))
+        return not self._chunk
+
+    def take(self, size: int) -> bytes:
+        """The next bytes. Raises `DecodeError` if there are fewer."""
+        end = self.position + size
+        parts = []
+        while self.position < end:
+            parts.append(self._next(end - self.position))
+        return b"".join(parts)
+
+    def skip(self, size: int) -> None:
+        """Leaves the next bytes out. Raises `DecodeError` if there are fewer."""
+        end = self.position + size
+        while self.position < end:
+            self._next(end - self.position)
+
+    def varint(self) -> int:
+        """The next number. Raises `DecodeError` if it is cut off."""
+        value = shift = 0
+        while shift < 64:
+            (byte,) = self.take(1)
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+        raise DecodeError("a number is cut off")
+
+    def _next(self, most: int) -> memoryview:
+        if self.at_end():
+            raise DecodeError("a field is longer than its message")
+        part, self._chunk = self._chunk[:most], self._chunk[most:]
+        self.position += len(part)
+        return part
+
+
+def strip_stream(source: Source, kept_bytes: int) -> bytes:
+    """What `strip` makes of all that is left in the source, with its `KEPT_FIELDS`.
+
+    Raises `DecodeError` and `ModelError` as `strip` does; the source is then at the place where
+    that was found out.
+    """
+    stripper = Stripper(kept_bytes, UNREAD - KEPT_FIELDS)
+    return b"".join(_message(source, stripper, "ModelProto", 0, None))
+
+
+def _message(source: Source, stripper: Stripper, name: str, depth: int, end: int | None) -> Parts:
+    """What remains of the message of this name that ends there, or where the source ends."""
+    kind = stripper.kind(name, depth)
+    parts: Parts = []
+    data: Parts = []
+    data_bytes = 0
+    while not source.at_end() if end is None else source.position < end:
+        stripper.count_field()
+        head, number, size = _head(source)
+        inner = kind.messages.get(number)
+        if end is not None and source.position + size > end:
+            raise DecodeError("a field is longer than its message")
+        if number in kind.unread:
+            source.skip(size)
+        elif number in kind.data:
+            data_bytes += size
+            if data_bytes <= stripper.kept_bytes:
+                data += [head, source.take(size)]
+            else:
+                source.skip(size)
+        elif inner is None or size <= WHOLE_BYTES:
+            parts += [head, source.take(size)]
+        elif size <= AT_ONCE_BYTES:
+            left = stripper.strip(memoryview(source.take(size)), inner, depth + 1)
+            parts += within(number, left)
+        else:
+            left = _message(source, stripper, inner, depth + 1, source.position + size)
+            parts += within(number, left)
+    if kind.data:
+        parts += data if stripper.keep(data_bytes) else [EXTERNAL]
+    return parts
+
+
+def _head(source: Source) -> tuple[bytes, int, int]:
+    """What stands before a field's content, the field's number, and the size of the content, which
+    is none for a number of any length: that is part of the head.
+    """
+    tag = source.varint()
+    number, wire_type = tag >> 3, tag & 7
+    match wire_type:
+        case 0:
+            return varint(tag) + varint(source.varint()), number, 0
+        case 1 | 5:
+            return varint(tag), number, _SIZES[wire_type]
+        case 2:
+            size = source.varint()
+            return varint(tag) + varint(size), number, size
+    raise DecodeError(f"there is no wire type {wire_type}")

@@ -1,0 +1,99 @@
+"""Traces of runs, as a collector receives them."""
+
+import gzip
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import msgspec
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from benanza.profiling.otlp import PATH, send_traces
+from benanza.results.profiles import ProfiledKernel
+from benanza_backbone.errors import BenanzaError
+from tests.benanza.render.answers.test_profiles import CALLS, PROFILE
+
+pytestmark = pytest.mark.integration
+
+KERNEL = ProfiledKernel(name="implicit_gemm", start_us=4.0, us=50.0)
+RUN = msgspec.structs.replace(
+    PROFILE, calls=(CALLS[0], msgspec.structs.replace(CALLS[1], kernels=(KERNEL,)))
+)
+
+
+class Collector(HTTPServer):
+    """Answers every request, and keeps its path and what it carries."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.status = status
+        self.received: list[tuple[str, ExportTraceServiceRequest]] = []
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Collector
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        self.server.received.append((self.path, ExportTraceServiceRequest.FromString(body)))
+        self.send_response(self.server.status)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Tests print nothing."""
+
+
+@pytest.fixture
+def collector(request: pytest.FixtureRequest) -> Iterator[Collector]:
+    server = Collector(getattr(request, "param", 200))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_calls_are_within_their_run_and_kernels_within_their_call(collector: Collector) -> None:
+    send_traces([RUN], collector.address)
+    ((path, request),) = collector.received
+    assert path == PATH
+    (resource,) = request.resource_spans
+    spans = {span.name: span for scope in resource.scope_spans for span in scope.spans}
+    run, kernel = spans["net"], spans["implicit_gemm"]
+    call = spans[CALLS[1].op]
+    assert run.parent_span_id == b""
+    assert call.parent_span_id == run.span_id
+    assert kernel.parent_span_id == call.span_id
+    assert len({span.trace_id for span in spans.values()}) == 1
+    assert run.start_time_unix_nano == RUN.profiled_at.timestamp() * 1e9
+    assert run.end_time_unix_nano - run.start_time_unix_nano == 110_000
+    assert kernel.start_time_unix_nano - run.start_time_unix_nano == 4_000
+    assert kernel.end_time_unix_nano - kernel.start_time_unix_nano == 50_000
+
+
+def test_each_run_is_a_trace_and_one_without_calls_is_none(collector: Collector) -> None:
+    captured = msgspec.structs.replace(PROFILE, looked_at_us=None, calls=())
+    send_traces([RUN, captured, RUN], collector.address)
+    ((_, request),) = collector.received
+    spans = [
+        span
+        for resource in request.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
+    assert len({span.trace_id for span in spans}) == 2
+    assert sum(span.name == "net" for span in spans) == 2
+
+
+@pytest.mark.parametrize("collector", [400], indirect=True)
+def test_a_collector_that_refuses_it_is_named(collector: Collector) -> None:
+    with pytest.raises(BenanzaError, match=rf"no OpenTelemetry collector .*{collector.address}"):
+        send_traces([RUN], collector.address)

@@ -90,18 +90,20 @@ class OnnxRuntimeFramework(Framework):
         if refusal:
             return Profile(failure=refusal)
         before = machine_load()
-        looked_at: RunTimes | None = None
-        calls: tuple[FrameworkCall, ...] = ()
+        typed = in_type(model, precision) if self._on_gpu else model
         try:
-            typed = in_type(model, precision) if self._on_gpu else model
             times = self._times(typed, precision, configuration)
-            if not CAPTURED.items() <= configuration.options.items():
-                run_us = times.median_us
-                looked_at, calls = self._calls(model, typed, precision, configuration, run_us)
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
-            return Profile(failure=one_line(f"ONNX Runtime: {one_line(str(error)) or repr(error)}"))
+            return Profile(failure=_reason(error))
+        profile = Profile(times)
+        if not CAPTURED.items() <= configuration.options.items():
+            try:
+                found = self._calls(model, typed, precision, configuration, times.median_us)
+                profile = Profile(times, *found)
+            except Exception as error:  # noqa: BLE001
+                profile = Profile(times, failure=_reason(error))
         busy = busy_between(before, machine_load())
-        return Profile(times, looked_at, calls, as_environment(busy, busy.by))
+        return profile._replace(environment=as_environment(busy, busy.by))
 
     def _times(
         self, model: WholeModel, precision: Precision, configuration: Configuration
@@ -154,6 +156,10 @@ class OnnxRuntimeFramework(Framework):
         layers = layers_of_nodes(model.proto.graph, graph)
         positions = dict(zip((node.name for node in graph.node), layers, strict=True))
         return _run_times(samples), _joined(found, positions)
+
+
+def _reason(error: Exception) -> str:
+    return one_line(f"ONNX Runtime: {one_line(str(error)) or repr(error)}")
 
 
 def _nothing() -> AbstractContextManager[list[Activity]]:

@@ -32,7 +32,8 @@ class Configuration(NamedTuple):
 class Profile(NamedTuple):
     """What came of running a model: the fields of `ModelProfiled` of these names.
 
-    A framework that can't look into a run leaves out `times_looked_at` and `calls`.
+    A framework that can't look into a run leaves out `times_looked_at` and `calls`; where it failed
+    to, `failure` says why, and `times` stay.
     """
 
     times: RunTimes | None = None

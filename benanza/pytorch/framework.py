@@ -94,14 +94,16 @@ class PyTorchFramework(Framework):
             torch._dynamo.reset()
             prepared = self._prepared(model, precision, configuration)
             times = self._times(prepared, configuration)
-            if not _is_eager(configuration):
-                busy = busy_between(before, machine_load())
-                return Profile(times, environment=as_environment(busy, busy.by))
-            looked, calls = _calls(model, prepared, times.median_us)
         except Exception as error:  # noqa: BLE001  # PyTorch's errors share no narrower base
-            return Profile(failure=one_line(f"PyTorch: {type(error).__name__}: {error}"))
+            return Profile(failure=_reason(error))
+        profile = Profile(times)
+        if _is_eager(configuration):
+            try:
+                profile = Profile(times, *_calls(model, prepared, times.median_us))
+            except Exception as error:  # noqa: BLE001
+                profile = Profile(times, failure=_reason(error))
         busy = busy_between(before, machine_load())
-        return Profile(times, looked, calls, as_environment(busy, busy.by))
+        return profile._replace(environment=as_environment(busy, busy.by))
 
     def _refusal(
         self, model: WholeModel, precision: Precision, configuration: Configuration
@@ -152,6 +154,10 @@ class PyTorchFramework(Framework):
             return Timing((time.perf_counter_ns() - started) / 1_000, disturbed=False)
 
         return call
+
+
+def _reason(error: Exception) -> str:
+    return one_line(f"PyTorch: {type(error).__name__}: {error}")
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ from benanza.render.answers.profiles import title
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results.advice import Advice, Advised, ModelAdvice
+from benanza.results.profiles import ModelProfile
 
 NOTHING = "nothing that is known here would make it faster"
 
@@ -56,8 +57,15 @@ def _parts(found: Advised, *, plain: bool) -> list[RenderableType]:
                 left = len(each.advice) - MOST_ROWS
                 parts.append(Text(f"and {left} more that save less: --format json has them"))
         elif each.profile.us is not None and each.profile.bound_us is not None:
-            parts.append(Text(NOTHING if each.profile.calls else NO_CALLS))
+            parts.append(Text(printable(_why_nothing(each.profile))))
     return parts
+
+
+def _why_nothing(profile: ModelProfile) -> str:
+    """Why there is no advice about a run with a bound."""
+    if profile.calls:
+        return NOTHING
+    return f"its calls were not timed: {profile.failure}" if profile.failure else NO_CALLS
 
 
 def _table(found: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:

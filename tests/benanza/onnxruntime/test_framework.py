@@ -2,6 +2,7 @@
 
 import pytest
 
+from benanza.onnxruntime import framework
 from benanza.profiling.framework import Framework, framework_named
 from benanza.profiling.whole_model import whole_model
 from benanza_backbone.errors import BenanzaError
@@ -91,3 +92,16 @@ def test_layers_of_equal_time_are_looked_at_as_long_as_the_events_fit(cpu: Frame
     assert found.times_looked_at is not None
     assert len(found.calls) == 300
     assert len(found.times_looked_at.samples_us) == 20_000 // 300
+
+
+def test_where_calls_can_not_be_timed_the_time_of_the_run_stays(
+    cpu: Framework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: object) -> None:
+        raise ValueError("no such event")
+
+    monkeypatch.setattr(framework, "executions_in", unreadable)
+    found = cpu.profile(small_model(), "fp32", cpu.configurations()[0])
+    assert found.times is not None
+    assert "no such event" in found.failure
+    assert (found.times_looked_at, found.calls) == (None, ())

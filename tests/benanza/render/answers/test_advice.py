@@ -83,6 +83,8 @@ def test_where_nothing_helps_it_says_so() -> None:
 
 def test_where_calls_are_not_known_it_says_so() -> None:
     assert lines(calls=(), looked_at_us=None)[-1] == NO_CALLS
+    why = lines(calls=(), looked_at_us=None, failure="out of memory")[-1]
+    assert why == "its calls were not timed: out of memory"
 
 
 def test_long_names_of_kernels_are_cut() -> None:

@@ -41,5 +41,8 @@ def model_published(
 
 
 def zoo_of(fetched: FetchedModel) -> str:
-    """The zoo that a model says it comes from; empty for a file or an address."""
-    return ONNX_ZOO if fetched.uri.startswith(PREFIX) else ""
+    """The zoo that a model says it comes from: the package. Empty for a file or an address."""
+    if not fetched.uri.startswith(PREFIX):
+        return ""
+    package, colon, _ = fetched.uri.removeprefix(PREFIX).partition(":")
+    return package if colon else ONNX_ZOO

@@ -2,19 +2,36 @@
 
 import click
 
+from benanza.commands.options import Format, format_option, print_json
+
 
 @click.command()
-def zoo() -> None:
+@click.option(
+    "--all",
+    "exported",
+    is_flag=True,
+    help="Also those exported of torchvision, timm, transformers and diffusers.",
+)
+@format_option
+def zoo(*, exported: bool, output: Format) -> None:
     """Models to try, one a line.
 
-    They are the nine models inside the onnx package: real graphs, without weights.
+    They are the nine models inside the onnx package and, with --all, about a hundred that PyTorch
+    exported: real graphs, without weights. --format json says what each is for, where it is from,
+    and under which licence.
 
     \b
     Examples:
       benanza zoo
       benanza run $(benanza zoo)
+      benanza run zoo:timm:levit_192
+      benanza zoo --all | grep swin
     """
-    from benanza_ingest.reading.zoo import PREFIX, zoo_names
+    from benanza.publishing.zoo_models import zoo as known
 
-    for name in zoo_names():
-        click.echo(PREFIX + name)
+    found = known(exported=exported)
+    if output == "json":
+        print_json(found)
+        return
+    for each in found.models:
+        click.echo(each.model)

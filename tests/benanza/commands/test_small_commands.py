@@ -1,5 +1,6 @@
 """`benanza zoo` and `completion`."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -18,6 +19,14 @@ def test_the_zoo_lists_what_the_other_commands_take() -> None:
     assert len(names) == 9
     for name in names:
         assert CliRunner().invoke(cli, ["inspect", name]).exit_code == 0
+
+
+def test_the_whole_zoo_says_where_each_model_is_from() -> None:
+    shown = CliRunner().invoke(cli, ["zoo", "--all"]).stdout.split()
+    assert "zoo:timm:levit_192" in shown
+    document = json.loads(CliRunner().invoke(cli, ["zoo", "--all", "--format", "json"]).stdout)
+    assert [each["model"] for each in document["models"]] == shown
+    assert {each["licence"] for each in document["models"]} == {"Apache-2.0", "BSD-3-Clause"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

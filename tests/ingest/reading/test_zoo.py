@@ -1,9 +1,14 @@
-"""The nine models that come with onnx."""
+"""The models that need no download."""
+
+import hashlib
 
 import pytest
 
 from benanza_ingest.errors import ModelError
-from benanza_ingest.reading.zoo import zoo_names, zoo_path
+from benanza_ingest.extract import extract
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import PREFIX, exported_models, zoo_names, zoo_path
 
 NINE = [
     "alexnet",
@@ -17,8 +22,10 @@ NINE = [
     "zfnet512",
 ]
 
+FEWEST = 90
 
-def test_the_zoo_has_nine_models() -> None:
+
+def test_nine_models_come_with_onnx() -> None:
     assert zoo_names() == NINE
 
 
@@ -28,8 +35,35 @@ def test_each_is_a_small_file_without_weights(name: str) -> None:
     assert 1000 < zoo_path(name).stat().st_size < 1_000_000
 
 
-@pytest.mark.parametrize("name", ["", "resnet", "../alexnet", "light_alexnet", "ALEXNET"])
-def test_another_name_is_refused_with_those_that_there_are(name: str) -> None:
+@pytest.mark.parametrize("name", ["", "resnet", "../alexnet", "light_alexnet", "ALEXNET", "timm:"])
+def test_another_name_is_refused_with_what_lists_those_that_there_are(name: str) -> None:
     with pytest.raises(ModelError) as refused:
         zoo_path(name)
-    assert str(refused.value) == f"no model {name!r} in the zoo; it has {', '.join(NINE)}"
+    assert str(refused.value).startswith(
+        f"no model {name!r} in the zoo; it has {', '.join(NINE)}, and "
+    )
+    assert "`benanza zoo --all`" in str(refused.value)
+
+
+def test_the_others_are_many_and_small() -> None:
+    names = list(exported_models())
+    assert names == sorted(names)
+    assert len(names) + len(NINE) >= FEWEST
+    assert max(zoo_path(name).stat().st_size for name in names) < 100_000
+    assert {name.partition(":")[0] for name in names} == {
+        "diffusers",
+        "timm",
+        "torchvision",
+        "transformers",
+    }
+
+
+@pytest.mark.parametrize("name", exported_models())
+def test_each_of_them_is_ingested_with_all_its_layers(name: str) -> None:
+    known = exported_models()[name]
+    found = fetch(PREFIX + name, Limits(), known.sha256)
+    assert (found.name, found.uri) == (name, PREFIX + name)
+    assert hashlib.sha256(found.content).hexdigest() == known.sha256
+    model = extract(found.content)
+    assert [each.reason for each in model.layers if each.layer is None] == []
+    assert len(model.layers) > 10

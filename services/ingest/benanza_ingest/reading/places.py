@@ -1,5 +1,6 @@
 """Opens what is named by a path, by an address, or in the zoo, to be read from start to end."""
 
+import lzma
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,8 +52,13 @@ def place_of(asked: str) -> Place:
 @contextmanager
 def opened(place: Place) -> Iterator[Read]:
     """What reads it. Raises `ModelError` if it can't be read, or not in the times above."""
-    remote = place.uri.startswith(("http:", "https:"))
-    with _download(place.where) if remote else _file(Path(place.where)) as read:
+    if place.uri.startswith(("http:", "https:")):
+        found = _download(place.where)
+    elif place.uri.startswith(PREFIX):
+        found = _zoo(Path(place.where))
+    else:
+        found = _file(Path(place.where))
+    with found as read:
         yield read
 
 
@@ -74,6 +80,12 @@ def _split(address: str) -> SplitResult:
 
 def _stem(path: str) -> str:
     return Path(unquote(path)).name.removesuffix(".onnx") or "model"
+
+
+@contextmanager
+def _zoo(path: Path) -> Iterator[Read]:
+    with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
+        yield file.read
 
 
 @contextmanager

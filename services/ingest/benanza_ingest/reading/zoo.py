@@ -1,30 +1,73 @@
-"""The zoo inside the `onnx` package: nine well-known models without weights."""
+"""The zoo: models without weights that need no download.
 
+Nine are in the `onnx` package. The others were exported of PyTorch's models, and lie compressed in
+the folder beside this file.
+"""
+
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
+import msgspec
 import onnx
 
 from benanza_ingest.errors import ModelError
 
 PREFIX = "zoo:"
-_FOLDER = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+
+ENTRIES_FILE = "models.json"
+
+_LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+_EXPORTED = Path(__file__).parent / "exported"
+
+
+class ExportedModel(msgspec.Struct, frozen=True):
+    """What is known of an exported model: what it is for, the packages that it was exported of and
+    with, their licence, the SHA-256 (hexadecimal) of the file, and the number of its nodes.
+    """
+
+    task: str
+    source: str
+    licence: str
+    sha256: str
+    nodes: int
 
 
 def zoo_names() -> list[str]:
-    """The sorted names for `zoo:NAME`: `alexnet`, `densenet121`, …"""
-    return sorted(_files())
+    """The sorted names for `zoo:NAME` of the models in the `onnx` package: `alexnet`, …"""
+    return sorted(_light())
+
+
+@cache
+def exported_models() -> Mapping[str, ExportedModel]:
+    """The exported models by name: `timm:levit_192`, `torchvision:resnet50`, …, sorted."""
+    content = (_EXPORTED / ENTRIES_FILE).read_bytes()
+    return msgspec.json.decode(content, type=dict[str, ExportedModel])
 
 
 def zoo_path(name: str) -> Path:
-    """The ONNX file of one of the zoo's models. Raises `ModelError` for an unknown name."""
-    files = _files()
-    if name not in files:
-        raise ModelError(f"no model {name!r} in the zoo; it has {', '.join(sorted(files))}")
-    return files[name]
+    """The file of one of the zoo's models; if it ends with `.xz`, it is compressed so.
+
+    Raises `ModelError` for an unknown name.
+    """
+    light = _light()
+    if name in light:
+        return light[name]
+    if name in exported_models():
+        return exported_path(_EXPORTED, name)
+    raise ModelError(
+        f"no model {name!r} in the zoo; it has {', '.join(sorted(light))}, and "
+        f"{len(exported_models())} that `benanza zoo --all` lists"
+    )
 
 
-def _files() -> dict[str, Path]:
+def exported_path(folder: Path, name: str) -> Path:
+    """Where an exported model lies in a folder of them."""
+    return folder / f"{name.replace(':', '-')}.onnx.xz"
+
+
+def _light() -> dict[str, Path]:
     def short(path: Path) -> str:
         return path.stem.removeprefix("light_").removeprefix("bvlc_")
 
-    return {short(path): path for path in _FOLDER.glob("*.onnx")}
+    return {short(path): path for path in _LIGHT.glob("*.onnx")}

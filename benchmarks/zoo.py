@@ -1,0 +1,85 @@
+"""The zoo's models in a table, beside the layers that Benanza's paper counts:
+
+python -m benchmarks.zoo > docs/zoo.md
+"""
+
+from benanza.publishing.zoo_models import zoo
+from benanza_ingest.extract import extract
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.source import fetch
+
+BEGIN = """# The zoo
+
+`benanza zoo --all` lists these models, and `zoo:NAME` stands for one of them wherever a command
+takes a model. They are real graphs without weights, and need no download. `python -m
+benchmarks.zoo > docs/zoo.md` writes this page.
+
+- *layers* are those that take time or view their input, *unique* those of them that differ, at
+  batch 1. *GFLOPs* count a multiplication and an addition as two.
+- *paper* is the number of layers in Benanza's paper (Li et al., IPDPSW 2020), of a file that may
+  be another one of the same architecture.
+- The nine without a package are in the `onnx` package. The others were exported of PyTorch's
+  models with random weights, and not optimised; `benanza profile zoo:NAME --framework pytorch`
+  runs the same model in PyTorch.
+
+| model | for | layers | unique | GFLOPs | paper |
+|---|---|---|---|---|---|"""
+
+END = """
+Where counts differ from the paper's:
+
+- densenet121 and inception_v2 of `onnx`: the paper counts the Unsqueezes of their weights, 242
+  and 138. They compute constants from constants, and are no layers here.
+- densenet121 of torchvision: that of `onnx` has a Mul and an Add behind each BatchNormalization,
+  242 in all.
+- inception_v1, the VGGs: the paper counts one layer more.
+- alexnet of torchvision has no LRN. That of `onnx` has two.
+
+Of the paper's 30 models, Arcface, Caffenet, R-CNN, DUC, Emotion-Ferplus, LeNet, Tiny-YOLO and the
+second versions of the ResNets are not here.
+"""
+
+PAPER = {
+    "alexnet": 24,
+    "densenet121": 910,
+    "inception_v1": 144,
+    "inception_v2": 509,
+    "shufflenet": 203,
+    "squeezenet": 66,
+    "vgg19": 47,
+    "zfnet512": 22,
+    "resnet50": 175,
+    "torchvision:alexnet": 24,
+    "torchvision:densenet121": 910,
+    "torchvision:googlenet": 143,
+    "torchvision:mobilenet_v2": 155,
+    "torchvision:resnet18": 69,
+    "torchvision:resnet34": 125,
+    "torchvision:resnet50": 175,
+    "torchvision:resnet101": 345,
+    "torchvision:resnet152": 515,
+    "torchvision:squeezenet1_1": 66,
+    "torchvision:vgg16": 41,
+    "torchvision:vgg16_bn": 54,
+    "torchvision:vgg19": 47,
+    "torchvision:vgg19_bn": 63,
+}
+"""Layers, as the paper counts them."""
+
+
+def main() -> None:
+    """Prints the page."""
+    print(BEGIN)
+    for each in zoo(exported=True).models:
+        name = each.model.removeprefix("zoo:")
+        found = extract(fetch(each.model, Limits()).content)
+        known = [layer for layer in found.layers if layer.layer is not None]
+        unique = len({layer.fingerprint for layer in known})
+        gflops = sum(layer.flops for layer in known) / 1e9
+        paper = PAPER.get(name, "")
+        print(f"| {name} | {each.task} | {len(known)} | {unique} | {gflops:.2f} | {paper} |")
+    print(END, end="")
+
+
+if __name__ == "__main__":
+    main()

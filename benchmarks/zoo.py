@@ -34,6 +34,8 @@ Where counts differ from the paper's:
   242 in all.
 - inception_v1, the VGGs: the paper counts one layer more.
 - alexnet of torchvision has no LRN. That of `onnx` has two.
+- googlenet of torchvision has 57 BatchNormalizations, where the paper's has two LRNs.
+- mobilenet_v2: the paper counts two layers more. Why was not looked into.
 
 Of the paper's 30 models, Arcface, Caffenet, R-CNN, DUC, Emotion-Ferplus, LeNet, Tiny-YOLO and the
 second versions of the ResNets are not here.

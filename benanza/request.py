@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
@@ -22,6 +23,22 @@ class BoundPolicy(NamedTuple):
             and found.fusion == self.fusion
             and found.accounting == self.accounting
         )
+
+
+class Other(NamedTuple):
+    """What is different on the other side of a comparison of bounds: the time, the precision, or
+    the system, of which this is the beginning of the id.
+    """
+
+    at: datetime | None = None
+    precision: Precision | None = None
+    system: str = ""
+
+    def __str__(self) -> str:
+        """In words, as for a title."""
+        if self.at is not None:
+            return f"as of {self.at:%Y-%m-%d %H:%M:%S}"
+        return f"at {self.precision}" if self.precision else f"on system {self.system}"
 
 
 @dataclass(frozen=True)

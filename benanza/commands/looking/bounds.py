@@ -1,8 +1,10 @@
 """`benanza bounds`: the bounds now, or as they were."""
 
 import sys
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any, cast, get_args
 
 import click
 
@@ -21,13 +23,42 @@ from benanza.commands.options import (
 from benanza.commands.startup import settings_of
 from benanza.render.bounds import print_bounds
 from benanza.render.table import console
-from benanza.request import BoundPolicy
+from benanza.request import BoundPolicy, Other
+from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Accounting, Precision
+
+
+class Different(click.ParamType):
+    """What is different on the other side of a comparison."""
+
+    name = "at=TIME|precision=P|system=ID"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Other:
+        """`precision=bf16` as `Other(precision="bf16")`."""
+        if isinstance(value, Other):
+            return value
+        what, _, which = value.partition("=")
+        if what == "at" and which:
+            return Other(at=Time().convert(which, param, ctx))
+        if what == "precision" and which in get_args(Precision):
+            return Other(precision=cast(Precision, which))
+        if what != "system" or not which:
+            self.fail(f"{value!r} is none of {self.name}", param, ctx)
+        return Other(system=which)
 
 
 @click.command()
 @click.argument("models", type=Model(), nargs=-1, metavar="[MODEL]...")
 @click.option("--at", type=Time(), help="Bounds as they were at this time; UTC if it has no zone.")
+@click.option(
+    "--compare",
+    "other",
+    type=Different(),
+    help="Beside them those at another time, at another precision, or on another system, and what "
+    "makes the difference.",
+)
 @dim_filter_option
 @policy_options
 @data_option
@@ -38,6 +69,7 @@ def bounds(
     *,
     models: tuple[str, ...],
     at: datetime | None,
+    other: Other | None,
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
     fusion: bool,
@@ -56,10 +88,16 @@ def bounds(
       benanza bounds resnet50.onnx --accounting paper
       benanza bounds bert.onnx --dim sequence=128
       benanza bounds --at 2026-11-21T12:00 --format json
+      benanza bounds --precision fp16 --compare precision=bf16
+      benanza bounds --compare at=2026-11-21T12:00
+      benanza bounds --compare system=16a282
     """
     from benanza.looking.bounds import known_bounds
 
     policy = BoundPolicy(precisions, fusion, accounting)
+    if other is not None:
+        _compare(settings_of(data), models, policy, dict(dims), at, other, output)
+        return
     found = known_bounds(settings_of(data), models, policy, dict(dims), at)
     if output == "json":
         print_json(found)
@@ -71,3 +109,22 @@ def bounds(
         print_bounds(console(sys.stdout), found)
     if any(bound.partial for bound in found.bounds):
         ctx.exit(PARTIAL)
+
+
+def _compare(
+    settings: Settings,
+    models: tuple[str, ...],
+    policy: BoundPolicy,
+    dims: Mapping[str, int],
+    at: datetime | None,
+    other: Other,
+    output: Format,
+) -> None:
+    from benanza.looking.compare import known_comparison
+    from benanza.render.comparison import print_comparison
+
+    found = known_comparison(settings, models, policy, dims, at, other)
+    if output == "json":
+        print_json(found)
+    else:
+        print_comparison(console(sys.stdout), found)

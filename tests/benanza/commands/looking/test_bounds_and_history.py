@@ -154,3 +154,25 @@ def test_who_only_looks_makes_no_folder(benanza: Benanza, tmp_path: Path, comman
         "name another one, or say: benanza run MODEL\n"
     )
     assert not (tmp_path / "misspelt").exists()
+
+
+def test_bounds_beside_those_of_another_time(
+    benanza: Benanza, first_run: FirstRun, data: Path
+) -> None:
+    (bound,) = json.loads(first_run[1].stdout)["bounds"]
+    versions = document(benanza("history", "squeezenet", "--data", data, "--format", "json"))
+    half = versions["history"][len(versions["history"]) // 2]["computed_at"]
+    shown = benanza("bounds", "--compare", f"at={half}", "--data", data)
+    assert shown.returncode == 0
+    assert "most of the difference" in shown.stdout
+    asked = benanza("bounds", "--compare", f"at={half}", "--data", data, "--format", "json")
+    (found,) = document(asked)["bounds"]
+    assert found["bound"] == bound
+    assert found["moved_by"][-1]["sequential_us"] == bound["sequential_us"]
+
+
+@pytest.mark.parametrize("what", ["at", "at=", "precision=fp17", "system=", "driver=1"])
+def test_what_can_not_be_compared_is_refused(benanza: Benanza, data: Path, what: str) -> None:
+    done = benanza("bounds", "--compare", what, "--data", data)
+    assert done.returncode == 2
+    assert what in done.stderr

@@ -1,0 +1,125 @@
+"""`benanza bounds --compare`: bounds beside others of the same models, and what makes the
+difference. Nothing is benchmarked.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from benanza.installation.configured import known_store
+from benanza.looking.bounds import is_meant
+from benanza.looking.model_ids import model_ids
+from benanza.looking.stored_bound import StoredBound
+from benanza.request import BoundPolicy, Other
+from benanza.results.comparison import ComparedBound, Comparison, DifferingLayers
+from benanza_analyzer.answers.differences import Difference, differences
+from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings
+from benanza_ingest.limits import limits_of
+from benanza_schemas.events import ModelIngested
+
+
+def known_comparison(
+    settings: Settings,
+    models: Sequence[str],
+    policy: BoundPolicy,
+    dims: Mapping[str, int],
+    at: datetime | None,
+    other: Other,
+) -> Comparison:
+    """The bounds that `known_bounds` gives beside the `other` ones of the same models.
+
+    Raises `BenanzaError` as it does, and if there are no such other bounds.
+    """
+    there = policy._replace(precisions=(other.precision,)) if other.precision else policy
+    with known_store(settings) as store:
+        ids = model_ids(store, models, limits_of(settings))
+        here = [each for each in store.bounds(ids, at) if is_meant(each, policy, dims)]
+        others = [each for each in store.bounds(ids, other.at or at) if is_meant(each, there, dims)]
+        pairs = [
+            (bound, found) for bound in here for found in others if _is_wanted(other, bound, found)
+        ]
+        if not pairs:
+            raise BenanzaError(_nothing(other, here, others))
+        compared = [_compared(store, bound, found, at, other) for bound, found in pairs]
+    return Comparison(beside=str(other), bounds=tuple(compared))
+
+
+def _is_wanted(other: Other, bound: ModelBound, found: ModelBound) -> bool:
+    """Whether a bound is the same but for what is to be different."""
+    if (found.model, found.model_id) != (bound.model, bound.model_id):
+        return False
+    same_system, same_precision = (
+        found.system_id == bound.system_id,
+        found.precision == bound.precision,
+    )
+    if other.system:
+        return not same_system and same_precision and found.system_id.startswith(other.system)
+    if other.precision:
+        return same_system and not same_precision
+    return same_system and same_precision
+
+
+def _nothing(other: Other, here: Sequence[ModelBound], others: Sequence[ModelBound]) -> str:
+    if not here:
+        return "no bounds are known to compare; say: benanza bounds"
+    if other.system:
+        ids = sorted({each.system_id[:8] for each in others})
+        return f"no bounds are known of another system {other.system}; known are {', '.join(ids)}"
+    return f"no bounds of the same models are known {other}; benanza history shows since when"
+
+
+def _compared(
+    store: Store, bound: ModelBound, found: ModelBound, at: datetime | None, other: Other
+) -> ComparedBound:
+    whole = not (bound.partial or found.partial)
+    us, other_us = bound.sequential_us, found.sequential_us
+    layers: tuple[DifferingLayers, ...] = ()
+    moved_by: tuple[BoundVersion, ...] = ()
+    if at is not None or other.at is not None:
+        moved_by = _versions_between(store, bound, at, other.at or at)
+    elif whole:
+        layers = _differing(store, bound, found)
+    return ComparedBound(
+        bound=bound,
+        other=found,
+        ratio=other_us / us if whole and us and other_us is not None else None,
+        layers=layers,
+        moved_by=moved_by,
+    )
+
+
+def _differing(store: Store, bound: ModelBound, found: ModelBound) -> tuple[DifferingLayers, ...]:
+    here, there = (StoredBound.of(store, each) for each in (bound, found))
+    covers = (each.cover(fusion=bound.fusion).calls for each in (there, here))
+    return tuple(
+        _layers(each, here.model)
+        for each in sorted(differences(*covers), key=lambda each: -abs(each.saved_us))
+    )
+
+
+def _layers(found: Difference, model: ModelIngested) -> DifferingLayers:
+    uses = [model.layers[at] for at in found.positions]
+    return DifferingLayers(
+        positions=found.positions,
+        layers=tuple(use.name for use in uses),
+        op="+".join(model.summaries[use.summary].op for use in uses),
+        us=found.after_us,
+        other_us=found.before_us,
+    )
+
+
+def _versions_between(
+    store: Store, bound: ModelBound, one: datetime | None, other: datetime | None
+) -> tuple[BoundVersion, ...]:
+    """Those of the bound after the earlier of the times and not after the later; `None` is now."""
+    now = datetime.now(UTC)
+    begin, end = sorted((one or now, other or now))
+    wanted = (bound.model, bound.system_id, bound.precision, bound.accounting, bound.fusion)
+    return tuple(
+        each
+        for each in store.history(bound.model_id)
+        if (each.model, each.system_id, each.precision, each.accounting, each.fusion) == wanted
+        and begin < each.computed_at <= end
+    )

@@ -18,7 +18,7 @@ benchmarks.zoo > docs/zoo.md` writes this page.
   batch 1. *GFLOPs* count a multiplication and an addition as two.
 - *paper* is the number of layers in Benanza's paper (Li et al., IPDPSW 2020), of a file that may
   be another one of the same architecture.
-- The nine without a package are in the `onnx` package. The others were exported of PyTorch's
+- The nine without a package are in the `onnx` package. The others were exported from PyTorch's
   models with random weights, and not optimised; `benanza profile zoo:NAME --framework pytorch`
   runs the same model in PyTorch.
 

@@ -172,9 +172,12 @@ def _gpu_refusal(model: WholeModel, precision: Precision) -> str:
     if precision == "bf16":
         return "ONNX Runtime has no kernels in bfloat16 for most operators; say: --precision fp16"
     types = _types(model)
-    if types <= {"float32"} or types <= {ELEMENT_TYPE[precision]}:
+    if types <= {"float32"} or (precision == "fp16" and types <= {"float16", "float32"}):
         return ""
-    return f"its file has {' and '.join(sorted(types))}: name that precision"
+    found = " and ".join(sorted(types))
+    if "bfloat16" in types:
+        return f"its file has {found}: ONNX Runtime is run with float16 and float32 here"
+    return f"its file has {found}; say: --precision fp16"
 
 
 def _refusal(model: WholeModel, precision: Precision) -> str:

@@ -1,6 +1,7 @@
 """A whole model in float16: what a framework's `.half()` does to one."""
 
 import numpy as np
+import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, numpy_helper
 
 FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
@@ -11,7 +12,8 @@ _TYPES = frozenset(("to", "dtype"))
 def half(model: ModelProto) -> ModelProto:
     """A copy with float16 wherever float32 stood: inputs, outputs, weights and constants.
 
-    Weights that are given apart are to be converted there, and control flow is left as it is.
+    What an operator takes in float32 only, as Resize does its scales, stays so. Weights that are
+    given apart are to be converted as those in the model are; control flow is left as it is.
     Operators that take no float16 are not looked for: who runs the model says so.
     """
     made = ModelProto()
@@ -19,12 +21,29 @@ def half(model: ModelProto) -> ModelProto:
     graph = made.graph
     for value in (*graph.input, *graph.output, *graph.value_info):
         _retype(value)
+    fixed = _in_float_only(model)
     for tensor in graph.initializer:
-        _convert(tensor)
+        if tensor.name not in fixed:
+            _convert(tensor)
     for node in graph.node:
         for attribute in node.attribute:
             _convert_attribute(node, attribute)
     return made
+
+
+def _in_float_only(model: ModelProto) -> set[str]:
+    """What operators read as inputs that may have no other type."""
+    versions = {each.domain: each.version for each in model.opset_import}
+    found = set()
+    for node in model.graph.node:
+        try:
+            schema = onnx.defs.get_schema(node.op_type, versions.get(node.domain, 1), node.domain)
+        except onnx.defs.SchemaError:
+            continue
+        for value, expected in zip(node.input, schema.inputs, strict=False):
+            if set(expected.types) == {"tensor(float)"}:
+                found.add(value)
+    return found
 
 
 def _retype(value: ValueInfoProto) -> None:

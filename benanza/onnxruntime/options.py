@@ -36,6 +36,8 @@ ON_GPU = (
 )
 """Options of https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"""
 
+_OF_INPUTS_AND_OUTPUTS = ("Memcpy HtoD", "Memcpy DtoH")
+
 _BIND = (
     "bind inputs and outputs to memory of the GPU: binding = session.io_binding(); "
     "session.run_with_iobinding(binding)"
@@ -103,7 +105,8 @@ class OnnxRuntimeRemedies(Remedies):
 
 def _on_gpu(kind: InefficiencyKind, op: str, configuration: str) -> Remedy | None:
     captured = configuration.startswith("CUDA graph")
-    if kind == "conversions and copies" and op.startswith("Memcpy ") and not captured:
+    bound = captured or configuration.startswith("bound")
+    if kind == "conversions and copies" and op in _OF_INPUTS_AND_OUTPUTS and not bound:
         return Remedy(_BIND, "bound to the GPU" if configuration == _DEFAULT.name else "")
     if kind == "between calls" and not captured:
         return Remedy(_CAPTURE, _CAPTURED_ALONE.get(configuration, ""))

@@ -1,11 +1,11 @@
 """A session of a whole model, with what a configuration sets, and how it is called."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime as ort
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
 
 from benanza.onnxruntime.half import half
 from benanza.onnxruntime.options import BOUND, LEVEL, provider_options
@@ -62,16 +62,18 @@ def in_type(model: WholeModel, precision: Precision) -> WholeModel:
     """The model with float16 in place of float32, if the precision is fp16."""
     if precision != "fp16":
         return model
-    return model._replace(
-        proto=half(model.proto), weights=_halves(model.weights), inputs=_halves(model.inputs)
+    proto = half(model.proto)
+    kinds = {each.name: each.data_type for each in proto.graph.initializer}
+    kinds |= {each.name: each.type.tensor_type.elem_type for each in proto.graph.input}
+    weights, inputs = (
+        {name: _half(array, kinds[name]) for name, array in arrays.items()}
+        for arrays in (model.weights, model.inputs)
     )
+    return model._replace(proto=proto, weights=weights, inputs=inputs)
 
 
-def _halves(arrays: Mapping[str, Any]) -> Arrays:
-    return {
-        name: array.astype(np.float16) if array.dtype == np.float32 else array
-        for name, array in arrays.items()
-    }
+def _half(array: Any, kind: int) -> Any:
+    return array.astype(np.float16) if kind == TensorProto.FLOAT16 else array
 
 
 def _binding(session: ort.InferenceSession, proto: ModelProto, inputs: Arrays) -> Any:

@@ -5,7 +5,7 @@ The format is Chrome's, as for https://onnxruntime.ai/docs/performance/tune-perf
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benanza.profiling.spans import Activity, Kernel, Span, span_of
+from benanza_runner.onnxruntime.session import CPU
 
 NODE = "_kernel_time"
 """Ends the names of events of nodes."""
@@ -41,22 +42,26 @@ class Execution(NamedTuple):
 
 
 class Executions(NamedTuple):
-    """Executions of a model, and the operators of the nodes, by name."""
+    """Executions of a model, the operators of the nodes, by name, and the nodes that run on the
+    CPU though the others run on a GPU.
+    """
 
     executions: list[Execution]
     ops: dict[str, str]
+    on_host: frozenset[str] = frozenset()
 
 
 class _Event(NamedTuple):
     """What ONNX Runtime wrote of one thing that it timed, in microseconds since the session began.
 
-    `op` is empty for what isn't a node.
+    `op` and `provider` are empty for what isn't a node.
     """
 
     name: str
     start_us: float
     us: float
     op: str
+    provider: str
 
 
 def executions_in(path: Path, began_us: float) -> Executions:
@@ -77,68 +82,86 @@ def executions_in(path: Path, began_us: float) -> Executions:
     return Executions(
         [Execution(began_us + run.start_us, run.us, of_run[at]) for at, run in enumerate(runs)],
         {node.name.removesuffix(NODE): node.op for node in nodes},
+        frozenset(n.name.removesuffix(NODE) for n in nodes if n.provider == CPU.name),
     )
 
 
-def on_gpu(executions: Executions, activities: Sequence[Activity]) -> Executions:
-    """The executions with what the GPU did for each node in place of what the processor did.
+def on_gpu(found: Executions, activities: Sequence[Activity]) -> Executions:
+    """The executions with what the GPU did for each node in place of what the processor did, but
+    for the nodes that run on the CPU.
 
     A copy that was started between nodes, of an input or an output, is named after itself, as its
     operator is. A node's start counts from the first thing that the GPU does in the execution.
     """
-    ops = dict(executions.ops)
-    found = []
-    shift_us = 0.0
-    for execution in executions.executions:
-        begin = execution.start_us
-        names = list(execution.nodes)
-        starts = np.array([begin + span.start_us for span in execution.nodes.values()])
-        ends = starts + [span.us for span in execution.nodes.values()]
-        end = begin + execution.us
-        own = [each for each in activities if begin <= each.launched_us + shift_us <= end]
-        shift_us = _shift_us(own, starts, ends, shift_us)
-        first = min((each.start_us for each in own), default=begin)
-        started: dict[str, list[Kernel]] = defaultdict(list)
-        for each in own:
-            at = _nearest(each.launched_us + shift_us, starts, ends)
-            if at is None or (_is_copy(each) and not _within(each, starts[at], ends[at], shift_us)):
-                same = sum(key.rpartition(" ")[0] == each.name for key in started)
-                name = f"{each.name} {same + 1}"
-                ops[name] = each.name
-            else:
-                name = names[at]
-            started[name].append(Kernel(each.name, each.start_us - first, each.us))
-        nodes = {name: span_of(kernels) for name, kernels in started.items()}
-        found.append(execution._replace(nodes=nodes))
-    return Executions(found, ops)
+    ops = dict(found.ops)
+    shift_us = _shift_us(found.executions, activities)
+    moved = [each._replace(launched_us=each.launched_us + shift_us) for each in activities]
+    executions = [_on_gpu(each, moved, found.on_host, ops) for each in found.executions]
+    return Executions(executions, ops, found.on_host)
 
 
-def _shift_us(own: Sequence[Activity], starts: Times, ends: Times, near_us: float) -> float:
+def _on_gpu(
+    execution: Execution,
+    activities: Sequence[Activity],
+    on_host: Set[str],
+    ops: dict[str, str],
+) -> Execution:
+    begin = execution.start_us
+    names = list(execution.nodes)
+    starts, ends = _spans(execution)
+    own = [each for each in activities if begin <= each.launched_us <= begin + execution.us]
+    first = min((each.start_us for each in own), default=begin)
+    started: dict[str, list[Kernel]] = defaultdict(list)
+    for each in own:
+        at = _nearest(each.launched_us, starts, ends)
+        if at is None or (_is_copy(each) and not starts[at] <= each.launched_us <= ends[at]):
+            same = sum(key.rpartition(" ")[0] == each.name for key in started)
+            name = f"{each.name} {same + 1}"
+            ops[name] = each.name
+        else:
+            name = names[at]
+        started[name].append(Kernel(each.name, each.start_us - first, each.us))
+    nodes = {name: span for name, span in execution.nodes.items() if name in on_host}
+    nodes |= {name: span_of(kernels) for name, kernels in started.items()}
+    return execution._replace(nodes=nodes)
+
+
+def _spans(execution: Execution) -> tuple[Times, Times]:
+    """When the nodes of an execution began and ended, by the clock of `time.time`."""
+    spans = execution.nodes.values()
+    starts = np.array([execution.start_us + span.start_us for span in spans])
+    return starts, starts + np.array([span.us for span in spans])
+
+
+def _shift_us(executions: Sequence[Execution], activities: Sequence[Activity]) -> float:
     """How much earlier the clock of the launches is than that of the nodes. The nodes start all
-    kernels, so it is a shift with which most kernels are started within nodes; of several the one
-    nearest to that of the execution before.
+    kernels, so it is a shift with which most kernels are started within nodes: the middle of the
+    longest range of such.
     """
-    launched = np.array([each.launched_us for each in own if not _is_copy(each)])
-    if not launched.size or not starts.size:
-        return near_us
+    launched = np.array([each.launched_us for each in activities if not _is_copy(each)])
+    spans = [_spans(each) for each in executions if each.nodes]
+    if not launched.size or not spans:
+        return 0.0
+    starts, ends = (np.concatenate(side) for side in zip(*spans, strict=True))
     shifts = np.arange(-MOST_SHIFT_US, MOST_SHIFT_US + SHIFT_STEP_US, SHIFT_STEP_US)
-    shifted = launched + shifts[:, np.newaxis]
-    at = np.searchsorted(starts, shifted, side="right") - 1
-    inside = np.count_nonzero((at >= 0) & (shifted <= ends[at]), axis=1)
-    best = shifts[inside == inside.max()]
-    return float(best[np.argmin(np.abs(best - near_us))])
+    inside = np.array([_inside(launched + shift, starts, ends) for shift in shifts])
+    best = np.flatnonzero(inside == inside.max())
+    ranges = np.split(best, np.flatnonzero(np.diff(best) > 1) + 1)
+    longest = max(ranges, key=len)
+    return float(shifts[longest[len(longest) // 2]])
+
+
+def _inside(moments: Times, starts: Times, ends: Times) -> int:
+    """How many of the moments are within a node. Nodes don't overlap."""
+    at = np.searchsorted(starts, moments, side="right") - 1
+    return int(np.count_nonzero((at >= 0) & (moments <= ends[at])))
 
 
 def _nearest(moment_us: float, starts: Times, ends: Times) -> int | None:
     """The node in which this moment is, or which is nearest to it; `None` if there is no node."""
     if not starts.size:
         return None
-    away = np.maximum(starts - moment_us, moment_us - ends)
-    return int(np.argmin(away))
-
-
-def _within(each: Activity, start_us: float, end_us: float, shift_us: float) -> bool:
-    return start_us <= each.launched_us + shift_us <= end_us
+    return int(np.argmin(np.maximum(starts - moment_us, moment_us - ends)))
 
 
 def _is_copy(activity: Activity) -> bool:
@@ -148,7 +171,13 @@ def _is_copy(activity: Activity) -> bool:
 def _events(path: Path) -> list[_Event]:
     found: list[dict[str, Any]] = msgspec.json.decode(path.read_bytes())
     return [
-        _Event(event["name"], event["ts"], event["dur"], event.get("args", {}).get("op_name", ""))
+        _Event(
+            event["name"],
+            event["ts"],
+            event["dur"],
+            event.get("args", {}).get("op_name", ""),
+            event.get("args", {}).get("provider", ""),
+        )
         for event in found
         if event.get("ph") == "X"
     ]

@@ -49,16 +49,19 @@ def recorded() -> Iterator[list[Activity]]:
     records = _records()
     found: list[Activity] = []
     records.clear()
-    for kind in KINDS:
-        cupti.activity_enable(kind)
     offset_ns = time.time_ns() - cupti.get_timestamp()
+    enabled = []
     try:
+        for kind in KINDS:
+            cupti.activity_enable(kind)
+            enabled.append(kind)
         yield found
     finally:
         cupti.activity_flush_all(1)
-        for kind in KINDS:
+        for kind in enabled:
             cupti.activity_disable(kind)
     found += _activities(records, offset_ns)
+    records.clear()
 
 
 @cache
@@ -105,7 +108,7 @@ def _activities(records: Iterable[_Record], offset_ns: int) -> list[Activity]:
             ran.append(record)
     return [
         Activity(
-            cxxfilt.demangle(each.name),
+            _demangled(each.name),
             (launched[each.correlation] + offset_ns) / 1_000,
             (each.start_ns + offset_ns) / 1_000,
             (each.end_ns - each.start_ns) / 1_000,
@@ -113,3 +116,10 @@ def _activities(records: Iterable[_Record], offset_ns: int) -> list[Activity]:
         for each in sorted(ran, key=lambda each: each.start_ns)
         if each.correlation in launched
     ]
+
+
+def _demangled(name: str) -> str:
+    try:
+        return str(cxxfilt.demangle(name))
+    except cxxfilt.InvalidName:
+        return name

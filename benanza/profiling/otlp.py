@@ -28,6 +28,9 @@ def send_traces(profiles: Sequence[ModelProfile], endpoint: str) -> None:
     `endpoint` is a collector's base address, such as `http://localhost:4318`. The trace begins when
     the run was profiled. Raises `BenanzaError` if the collector doesn't take it.
     """
+    if not endpoint.startswith(("http://", "https://")):
+        raise BenanzaError(f"{endpoint} is no address such as http://localhost:4318")
+    address = endpoint.rstrip("/") + PATH
     memory = InMemorySpanExporter()
     provider = TracerProvider(resource=Resource.create({"service.name": "benanza"}))
     provider.add_span_processor(SimpleSpanProcessor(memory))
@@ -35,11 +38,13 @@ def send_traces(profiles: Sequence[ModelProfile], endpoint: str) -> None:
     for profile in profiles:
         if profile.looked_at_us is not None:
             _run(tracer, profile, profile.looked_at_us)
-    exporter = OTLPSpanExporter(endpoint=endpoint.rstrip("/") + PATH, timeout=SECONDS)
-    taken = exporter.export(memory.get_finished_spans())
+    spans = memory.get_finished_spans()
+    if not spans:
+        raise BenanzaError("there is nothing to send: of no run were calls timed")
+    taken = OTLPSpanExporter(endpoint=address, timeout=SECONDS).export(spans)
     if taken is not SpanExportResult.SUCCESS:
         raise BenanzaError(
-            f"no OpenTelemetry collector took the trace at {endpoint}{PATH}; start one there that "
+            f"no OpenTelemetry collector took the trace at {address}; start one there that "
             "receives OTLP over HTTP, or name another"
         )
 

@@ -10,7 +10,7 @@ from benanza_ingest.reading.zoo import PREFIX, exported_models, zoo_names, zoo_p
 
 
 def zoo(*, exported: bool) -> Zoo:
-    """The nine models inside the onnx package and, if asked for, those exported of PyTorch's."""
+    """The nine models inside the onnx package and, if asked for, those exported from PyTorch's."""
     models = [_light(name) for name in zoo_names()]
     if exported:
         models += [

@@ -18,6 +18,6 @@ class ZooModel(Document, frozen=True, kw_only=True):
 
 
 class Zoo(Result, frozen=True, kw_only=True):
-    """The zoo's models, in the order of their names."""
+    """The zoo's models: those of the onnx package, and then the others, each by name."""
 
     models: tuple[ZooModel, ...]

@@ -1,4 +1,4 @@
-"""Writes the part of the zoo that is exported of PyTorch's models, for ingest to serve:
+"""Writes the part of the zoo that is exported from PyTorch's models, for ingest to serve:
 
     python -m benchmarks.pytorch.export_zoo services/ingest/benanza_ingest/reading/exported
 
@@ -19,6 +19,7 @@ from benanza.pytorch.configured import CONFIGURED
 from benanza.pytorch.export import export
 from benanza.pytorch.names import PLAIN, parsed
 from benanza_ingest.reading.zoo import ENTRIES_FILE, ExportedModel, exported_path
+from benanza_runner.reasons import one_line
 
 LICENCES = {
     PLAIN: "BSD-3-Clause",
@@ -54,6 +55,7 @@ TIMM = """
 """.split()
 
 TASKS = {
+    "transformers:gpt2-small": "text generation",
     "transformers:segformer-b0": "segmentation",
     "transformers:whisper-tiny": "speech",
     "transformers:wav2vec2-small": "speech",
@@ -98,7 +100,7 @@ def main() -> None:
         try:
             exported = export(name, batch=1)
         except Exception as error:  # noqa: BLE001  # each package raises what it likes
-            print(f"{key}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
+            print(f"{key}: {type(error).__name__}: {one_line(str(error))}", flush=True)
             continue
         content = exported.SerializeToString(deterministic=True)
         compressed = lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)
@@ -111,7 +113,9 @@ def main() -> None:
             nodes=len(exported.graph.node),
         )
         text = msgspec.json.format(msgspec.json.encode(dict(sorted(found.items()))), indent=1)
-        listed.write_bytes(text)
+        whole = listed.with_suffix(".part")
+        whole.write_bytes(text)
+        whole.rename(listed)
         print(f"{key}: {found[key].nodes:,} nodes, {len(content):,} bytes", flush=True)
 
 

@@ -108,14 +108,14 @@ def profile(
     )
     with TerminalProgress(sys.stderr) as progress:
         found = run_profile(request, settings_of(data), progress)
-    if trace is not None:
-        _write_trace(trace, found)
-    if otlp is not None:
-        _send_traces(otlp, found)
     if output == "json":
         print_json(found)
     else:
         print_profiles(console(sys.stdout), found, top)
+    if trace is not None:
+        _write_trace(trace, found)
+    if otlp is not None:
+        _send_traces(otlp, found)
     for failed in found.errors:
         click.echo(f"error: {failed.reason}", err=True)
     if found.errors or any(each.failure for each in found.profiles):

@@ -10,7 +10,7 @@ from benanza.commands.options import Format, format_option, print_json
     "--all",
     "exported",
     is_flag=True,
-    help="Also those exported of torchvision, timm, transformers and diffusers.",
+    help="Also those exported from torchvision, timm, transformers and diffusers.",
 )
 @format_option
 def zoo(*, exported: bool, output: Format) -> None:

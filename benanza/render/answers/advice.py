@@ -14,8 +14,8 @@ from benanza.results.profiles import ModelProfile
 NOTHING = "nothing that is known here would make it faster"
 
 NO_CALLS = (
-    "its calls were not timed, as what is captured or compiled runs as a whole: where the bound is "
-    "faster shows in the framework's other configurations"
+    "its calls were not timed, so where the bound is faster isn't known; what is captured or "
+    "compiled runs as a whole, and the framework's other configurations may show it"
 )
 
 MOST_ROWS = 12

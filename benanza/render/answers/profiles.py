@@ -60,10 +60,12 @@ def title(found: ModelProfile, unit: TimeUnit) -> list[str]:
 
 def _looked_at(found: ModelProfile, unit: TimeUnit) -> list[str]:
     """What it costs to time each call, or why they weren't timed."""
-    if found.us is None or found.bound_us is None:
+    if found.us is None:
         return []
-    if found.looked_at_us is None:
-        return [f"its calls were not timed: {found.failure}"] if found.failure else []
+    if found.failure:
+        return [f"its calls were not timed: {found.failure}"]
+    if found.bound_us is None or found.looked_at_us is None:
+        return []
     return [
         f"with {plural(len(found.calls), 'call')} timed: {unit.format(found.looked_at_us)} "
         f"{unit.name}, {found.looked_at_us / found.us - 1:+.0%}"

@@ -17,6 +17,7 @@ def model(*nodes: onnx.NodeProto) -> onnx.ModelProto:
         numpy_helper.from_array(np.array([0.5, 1, 2, 4], np.float32), "w"),
         numpy_helper.from_array(np.array([2, 2], np.int64), "shape"),
         numpy_helper.from_array(np.array([4], np.int64), "flat"),
+        numpy_helper.from_array(np.array([1], np.float32), "scales"),
     ]
     graph = helper.make_graph(nodes, "g", info[:1], info[1:], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=10)
@@ -56,6 +57,7 @@ NODES = {
         helper.make_node("ConstantOfShape", ["flat"], ["c"], value=CONSTANT),
         helper.make_node("Mul", ["x", "c"], ["y"]),
     ],
+    "an input that stays": [helper.make_node("Resize", ["x", "", "scales"], ["y"])],
     "an attribute that stays": [helper.make_node("LeakyRelu", ["x"], ["y"], alpha=0.25)],
 }
 

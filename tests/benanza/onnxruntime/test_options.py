@@ -10,6 +10,7 @@ from benanza.onnxruntime.options import (
     provider_options,
 )
 from benanza.profiling.remedies import Remedies, Remedy, remedies_of
+from benanza_analyzer.answers.kinds import InefficiencyKind
 
 
 @pytest.fixture
@@ -54,8 +55,11 @@ def test_copies_of_inputs_and_outputs_have_a_remedy_of_their_own(remedies: Remed
     assert found is not None
     assert "io_binding" in found.do
     assert found.configuration == "bound to the GPU"
-    other = remedies.remedy("conversions and copies", "Transpose", "CUDA graph", on_gpu=True)
-    assert other is None
+    kind: InefficiencyKind = "conversions and copies"
+    assert remedies.remedy(kind, "Transpose", "CUDA graph", on_gpu=True) is None
+    for bound in ("bound to the GPU", "bound to the GPU, channels last", "CUDA graph"):
+        assert remedies.remedy(kind, "Memcpy HtoD", bound, on_gpu=True) is None
+    assert remedies.remedy(kind, "Memcpy DtoD", "default options", on_gpu=True) is None
 
 
 def test_only_the_capture_of_what_is_bound_changes_nothing_else(remedies: Remedies) -> None:

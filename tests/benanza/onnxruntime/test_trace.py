@@ -9,9 +9,11 @@ import pytest
 from benanza.onnxruntime.trace import Execution, Executions, executions_in, on_gpu
 from benanza.profiling.spans import Activity, Kernel, Span
 
+CPU, GPU = "CPUExecutionProvider", "CUDAExecutionProvider"
 
-def event(name: str, ts: float, dur: float, op: str = "") -> dict[str, Any]:
-    arguments = {"op_name": op} if op else {}
+
+def event(name: str, ts: float, dur: float, op: str = "", provider: str = "") -> dict[str, Any]:
+    arguments = {"op_name": op, "provider": provider} if op else {}
     return {"ph": "X", "cat": "Node", "name": name, "ts": ts, "dur": dur, "args": arguments}
 
 
@@ -73,10 +75,46 @@ def test_what_is_started_between_nodes_is_named_after_itself() -> None:
     assert found.ops["conv"] == "Conv"
 
 
-@pytest.mark.parametrize("launched_us", [999.0, 1_060.5])
+@pytest.mark.parametrize("launched_us", [990.0, 1_070.0])
 def test_what_is_started_outside_an_execution_is_not_in_it(launched_us: float) -> None:
-    (found,) = on_gpu(HOST, [GEMM._replace(launched_us=launched_us)]).executions
-    assert found.nodes == {}
+    stray = Activity("stray", launched_us, 1_100.0, 1.0)
+    (found,) = on_gpu(HOST, [GEMM, BIAS, RELU, stray]).executions
+    assert [k.name for span in found.nodes.values() for k in span.kernels] == [
+        "gemm",
+        "bias",
+        "relu",
+    ]
+
+
+def test_clocks_differ_by_the_same_in_all_executions() -> None:
+    """They follow each other closely: with the clocks as they are, the first would lose its last
+    copy to the second.
+    """
+    second = Execution(1_061.0, 60.0, NODES)
+    back = Activity("Memcpy DtoH", 1_057.0, 1_058.0, 1.0)
+    late = [
+        each._replace(launched_us=each.launched_us + after + 8.0)
+        for after in (0.0, 61.0)
+        for each in (GEMM, BIAS, RELU, back)
+    ]
+    found = on_gpu(HOST._replace(executions=[*HOST.executions, second]), late)
+    assert [list(each.nodes) for each in found.executions] == 2 * [
+        ["conv", "relu", "Memcpy DtoH 1"]
+    ]
+
+
+def test_a_node_on_the_cpu_keeps_its_time_there(tmp_path: Path) -> None:
+    written = [
+        event("model_run", 100, 30),
+        event("conv_kernel_time", 102, 10, "Conv", GPU),
+        event("size_kernel_time", 115, 5, "Shape", CPU),
+    ]
+    path = tmp_path / "profile.json"
+    path.write_bytes(msgspec.json.encode(written))
+    found = on_gpu(executions_in(path, began_us=900.0), [GEMM._replace(launched_us=1_005.0)])
+    (only,) = found.executions
+    assert only.nodes["size"] == Span(15, 5)
+    assert [kernel.name for kernel in only.nodes["conv"].kernels] == ["gemm"]
 
 
 @pytest.mark.parametrize("shift_us", [-2.0, 0.0, 3.0, 9.0])

@@ -97,3 +97,15 @@ def test_each_run_is_a_trace_and_one_without_calls_is_none(collector: Collector)
 def test_a_collector_that_refuses_it_is_named(collector: Collector) -> None:
     with pytest.raises(BenanzaError, match=rf"no OpenTelemetry collector .*{collector.address}"):
         send_traces([RUN], collector.address)
+
+
+def test_without_calls_there_is_nothing_to_send(collector: Collector) -> None:
+    captured = msgspec.structs.replace(PROFILE, looked_at_us=None, calls=())
+    with pytest.raises(BenanzaError, match="nothing to send"):
+        send_traces([captured], collector.address)
+    assert collector.received == []
+
+
+def test_an_address_without_a_scheme_is_refused() -> None:
+    with pytest.raises(BenanzaError, match="localhost:4318 is no address such as http://"):
+        send_traces([RUN], "localhost:4318")

@@ -16,6 +16,7 @@ from benanza_ingest.limits import Limits
 from benanza_ingest.reading import places
 from benanza_ingest.reading.parse import parse
 from benanza_ingest.reading.source import fetch, read_whole
+from benanza_ingest.reading.strip import MAX_FIELDS
 from tests.ingest.onnx_text import proto
 from tests.ingest.reading.model_server import MODEL, model_server
 
@@ -205,3 +206,18 @@ def test_a_listing_may_be_large_and_is_read_whole(tmp_path: Path) -> None:
     assert read_whole(str(tmp_path / "l.json"), Limits()) == text
     with pytest.raises(ModelError, match="larger than 1,000 bytes"):
         read_whole(str(tmp_path / "l.json"), LIMITS)
+
+
+def test_what_names_no_file_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for asked in ("file:///tmp/a%00b", str(tmp_path / "a")):
+        assert asked in refusal(asked)
+
+
+def test_too_many_fields_come_after_the_wrong_checksum(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(b"\x08\x08" * (MAX_FIELDS + 200_000))
+    with pytest.raises(ModelError, match="was changed or cut off"):
+        fetch(str(tmp_path / "m.onnx"), Limits(), "0" * 64)
+    with pytest.raises(ModelError, match="more than 2,000,000 fields"):
+        fetch(str(tmp_path / "m.onnx"), Limits())

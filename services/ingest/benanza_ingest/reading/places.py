@@ -46,7 +46,10 @@ def place_of(asked: str) -> Place:
     if asked.startswith(("http:", "https:")):
         return Place(asked, _stem(_split(asked).path), asked)
     path = _path(asked)
-    return Place(str(path), _stem(str(path)), path.resolve().as_uri())
+    try:
+        return Place(str(path), _stem(str(path)), path.resolve().as_uri())
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError
+        raise ModelError(f"{asked} names no file that can be found: {error}") from error
 
 
 @contextmanager

@@ -111,6 +111,8 @@ def _content(hashed: _Hashed) -> tuple[bytes | ModelError, bool]:
         return strip_stream(source, KEPT_BYTES), False
     except DecodeError:
         return ModelError(NO_MODEL), False
+    except ModelError as error:  # If it is too large, reading on says so again.
+        return error, False
 
 
 def _up_to(hashed: _Hashed, most: int) -> bytes:

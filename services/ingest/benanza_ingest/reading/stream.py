@@ -5,6 +5,7 @@ to its end.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
 
@@ -12,7 +13,6 @@ from benanza_ingest.reading.strip import (
     EXTERNAL,
     UNREAD,
     WHOLE_BYTES,
-    Parts,
     Stripper,
     varint,
     within,
@@ -88,54 +88,71 @@ def strip_stream(source: Source, kept_bytes: int) -> bytes:
     that was found out.
     """
     stripper = Stripper(kept_bytes, UNREAD - KEPT_FIELDS)
-    return b"".join(_message(source, stripper, "ModelProto", 0, None))
+    return bytes(_message(source, stripper, "ModelProto", 0, None))
 
 
-def _message(source: Source, stripper: Stripper, name: str, depth: int, end: int | None) -> Parts:
-    """What remains of the message of this name that ends there, or where the source ends."""
+def _message(
+    source: Source, stripper: Stripper, name: str, depth: int, end: int | None
+) -> bytearray:
+    """What remains of the message of this name that ends there, or where the source ends.
+
+    It is copied as it is read: a part of what was read would keep all of it in memory.
+    """
     kind = stripper.kind(name, depth)
-    parts: Parts = []
-    data: Parts = []
+    left = bytearray()
+    data = bytearray()
     data_bytes = 0
     while not source.at_end() if end is None else source.position < end:
         stripper.count_field()
-        head, number, size = _head(source)
+        head, number, size, number_bytes = _head(source)
         inner = kind.messages.get(number)
         if end is not None and source.position + size > end:
             raise DecodeError("a field is longer than its message")
         if number in kind.unread:
             source.skip(size)
         elif number in kind.data:
-            data_bytes += size
+            data_bytes += size + number_bytes
             if data_bytes <= stripper.kept_bytes:
-                data += [head, source.take(size)]
+                data += head
+                data += source.take(size)
             else:
+                data.clear()
                 source.skip(size)
         elif inner is None or size <= WHOLE_BYTES:
-            parts += [head, source.take(size)]
+            left += head
+            left += source.take(size)
         elif size <= AT_ONCE_BYTES:
-            left = stripper.strip(memoryview(source.take(size)), inner, depth + 1)
-            parts += within(number, left)
+            parts = stripper.strip(memoryview(source.take(size)), inner, depth + 1)
+            left += b"".join(within(number, parts))
         else:
-            left = _message(source, stripper, inner, depth + 1, source.position + size)
-            parts += within(number, left)
+            message = _message(source, stripper, inner, depth + 1, source.position + size)
+            left += b"".join(within(number, [message]))
     if kind.data:
-        parts += data if stripper.keep(data_bytes) else [EXTERNAL]
-    return parts
+        left += data if stripper.keep(data_bytes) else EXTERNAL
+    return left
 
 
-def _head(source: Source) -> tuple[bytes, int, int]:
-    """What stands before a field's content, the field's number, and the size of the content, which
-    is none for a number of any length: that is part of the head.
+class _Head(NamedTuple):
+    """What stands before a field's content, the field's number, and the size of its content. A
+    number of any length stands in the head, and is `number_bytes` long there.
     """
+
+    encoded: bytes
+    number: int
+    size: int
+    number_bytes: int = 0
+
+
+def _head(source: Source) -> _Head:
     tag = source.varint()
     number, wire_type = tag >> 3, tag & 7
     match wire_type:
         case 0:
-            return varint(tag) + varint(source.varint()), number, 0
+            value = varint(source.varint())
+            return _Head(varint(tag) + value, number, 0, len(value))
         case 1 | 5:
-            return varint(tag), number, _SIZES[wire_type]
+            return _Head(varint(tag), number, _SIZES[wire_type])
         case 2:
             size = source.varint()
-            return varint(tag) + varint(size), number, size
+            return _Head(varint(tag) + varint(size), number, size)
     raise DecodeError(f"there is no wire type {wire_type}")

@@ -38,7 +38,7 @@ EXTERNAL = TensorProto(data_location=TensorProto.EXTERNAL).SerializeToString()
 _LENGTH = 2
 """The wire type of fields with a length: bytes, text, messages, packed numbers."""
 
-Parts = list[bytes | memoryview]
+Parts = list[bytes | bytearray | memoryview]
 
 
 def strip(model: bytes, kept_bytes: int) -> bytes:

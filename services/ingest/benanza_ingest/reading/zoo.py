@@ -1,7 +1,7 @@
 """The zoo: models without weights that need no download.
 
-Nine are in the `onnx` package. The others were exported of PyTorch's models, and lie compressed in
-the folder beside this file.
+Nine are in the `onnx` package. The others were exported from PyTorch, and lie compressed in the
+folder beside this file.
 """
 
 from collections.abc import Mapping

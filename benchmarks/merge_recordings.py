@@ -9,6 +9,7 @@ the order of the files; of several ceilings the highest, as for the analyzer.
 """
 
 import argparse
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -43,7 +44,10 @@ def _events(path: Path) -> Iterator[Recorded]:
         return
     if not path.exists():
         raise SystemExit(f"there is no file {path}; name what compare wrote beside its OUT.jsonl")
-    measured = events_in(path)
+    try:
+        measured = events_in(path)
+    except (EOFError, OSError, zlib.error, msgspec.DecodeError) as error:
+        raise SystemExit(f"{path} is damaged ({error}); measure again into another file") from error
     yield from {event.system.system_id: _described(event) for event in measured}.values()
     yield from measured
 

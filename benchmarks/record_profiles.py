@@ -52,6 +52,8 @@ def main() -> None:
             continue
         content = fetch(model.model, limits).content
         event = profiled(model, content, framework, precision, configuration, limits)
+        if event is None:
+            continue
         events.append(event)
         write_recording(asked.file, events)  # at once: a run may crash the process
         us = f"{event.times.median_us:.1f} µs" if event.times else event.failure

@@ -10,7 +10,7 @@ from benanza.looking.bounds import is_meant
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy, Other
-from benanza.results.comparison import ComparedBound, Comparison, DifferingLayers
+from benanza.results.bounds import ComparedBound, Comparison, DifferingLayers
 from benanza_analyzer.answers.differences import Difference, differences
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.clickhouse.store import Store

@@ -56,6 +56,10 @@ class Framework(ABC):
     def configurations(self) -> tuple[Configuration, ...]:
         """What can be set. The first is what those have who set nothing."""
 
+    def matters(self, model: WholeModel, configuration: Configuration) -> bool:
+        """Whether a configuration makes a difference for the model. Others aren't run."""
+        return True
+
     @abstractmethod
     def profile(
         self, model: WholeModel, precision: Precision, configuration: Configuration

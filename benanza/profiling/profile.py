@@ -62,9 +62,10 @@ def profile(
     for each, precision, configuration in wanted:
         content = fetch(each.model, limits).content
         event = profiled(each, content, framework, precision, configuration, limits)
-        with configured_log(settings) as log:
-            log.append([as_message(event)])
-        found.append((each.event.name, event))
+        if event is not None:
+            with configured_log(settings) as log:
+                log.append([as_message(event)])
+            found.append((each.event.name, event))
         progress.advance()
     if not found:
         return Profiles(profiles=(), errors=tuple(errors))
@@ -89,14 +90,17 @@ def profiled(
     precision: Precision,
     configuration: Configuration,
     limits: Limits,
-) -> ModelProfiled:
-    """Runs the model in the framework. `content` are the bytes of its file.
+) -> ModelProfiled | None:
+    """Runs the model in the framework; `None` if the configuration makes no difference for it.
+    `content` are the bytes of its file.
 
     If it can't be run, `failure` says why.
     """
     batch = next(iter(asked.event.batch_sizes), None)
     try:
         model = whole_model(content, batch, asked.event.dims, limits)
+        if not framework.matters(model, configuration):
+            return None
         found = framework.profile(model, precision, configuration)
     except ModelError as error:
         found = Profile(failure=str(error))

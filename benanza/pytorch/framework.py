@@ -77,6 +77,11 @@ class PyTorchFramework(Framework):
         """Eager and compiled, each in both layouts of feature maps; on a GPU also captured."""
         return configurations(on_gpu=self._device == "cuda")
 
+    def matters(self, model: WholeModel, configuration: Configuration) -> bool:
+        """There is a layout to choose only for feature maps."""
+        maps = any(each.ndim == MAPS_NDIM for each in model.inputs.values())
+        return maps or configuration.options[LAYOUT] != NHWC
+
     def profile(
         self, model: WholeModel, precision: Precision, configuration: Configuration
     ) -> Profile:
@@ -85,7 +90,7 @@ class PyTorchFramework(Framework):
 
         The nodes of the FX graph of which the file was made are run one by one.
         """
-        refusal = self._refusal(model, precision, configuration)
+        refusal = self._refusal(model, precision)
         if refusal:
             return Profile(failure=refusal)
         before = machine_load()
@@ -105,9 +110,7 @@ class PyTorchFramework(Framework):
         busy = busy_between(before, machine_load())
         return profile._replace(environment=as_environment(busy, busy.by))
 
-    def _refusal(
-        self, model: WholeModel, precision: Precision, configuration: Configuration
-    ) -> str:
+    def _refusal(self, model: WholeModel, precision: Precision) -> str:
         """Why the model can't be run so, empty if it can."""
         if MODEL not in model.metadata:
             return (
@@ -116,9 +119,6 @@ class PyTorchFramework(Framework):
             )
         if self._device == "cpu" and precision != "fp32":
             return f"PyTorch runs models at {precision} on a GPU only; say: --precision fp32"
-        maps = any(each.ndim == MAPS_NDIM for each in model.inputs.values())
-        if configuration.options[LAYOUT] == NHWC and not maps:
-            return "it has no inputs of four axes, so there is no layout to choose"
         return ""
 
     def _prepared(

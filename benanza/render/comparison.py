@@ -11,7 +11,7 @@ from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
-from benanza.results.comparison import ComparedBound, Comparison, DifferingLayers
+from benanza.results.bounds import ComparedBound, Comparison, DifferingLayers
 
 SHOWN = 3
 """Differences to name for one bound; the JSON document has them all."""

@@ -68,3 +68,16 @@ def test_what_compare_measured_has_its_system_described(
     assert isinstance(system, SystemMeasured)
     assert (system.system, system.ceilings) == (CONV_MEASURED.system, ())
     assert layers == [CONV_MEASURED, RELU_MEASURED]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}\n", b"no gzip"])
+def test_a_damaged_file_of_layers_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
+) -> None:
+    file = tmp_path / "out.layers.gz"
+    Measurements(file, CONV_MEASURED.system.system_id).add(CONV_MEASURED)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20] + damage)
+    monkeypatch.setattr(sys, "argv", ["merge", str(tmp_path / "all.xz"), str(file)])
+    with pytest.raises(SystemExit, match=r"out\.layers\.gz is damaged"):
+        main()

@@ -4,7 +4,10 @@ from pathlib import Path
 import pytest
 
 from benanza.importing.recording import read_recording
+from benanza.onnxruntime.framework import OnnxRuntimeFramework
 from benanza.onnxruntime.options import ON_CPU
+from benanza.profiling.framework import Configuration, Framework
+from benanza.profiling.whole_model import WholeModel
 from benanza_schemas.events import ModelProfiled
 from benchmarks.record_profiles import main
 from tests.benanza.profiling.framework_contract import SMALL
@@ -39,3 +42,17 @@ def test_what_there_was_no_time_for_is_said(
     model.write_bytes(content(SMALL))
     assert recorded(tmp_path / "profiles.xz", model, monkeypatch, "--seconds", "-1") == []
     assert f"{len(ON_CPU)} runs were not begun" in capsys.readouterr().out
+
+
+def test_what_makes_no_difference_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_the_first(_: Framework, model: WholeModel, configuration: Configuration) -> bool:
+        assert model.weights
+        return configuration == ON_CPU[0]
+
+    monkeypatch.setattr(OnnxRuntimeFramework, "matters", only_the_first)
+    model = tmp_path / "small.onnx"
+    model.write_bytes(content(SMALL))
+    (found,) = recorded(tmp_path / "profiles.xz", model, monkeypatch)
+    assert found.configuration == ON_CPU[0].name

@@ -1,15 +1,47 @@
-"""How Faust reaches Kafka: addresses, TLS and SASL, and a producer that repeats nothing."""
+"""How Faust reaches Kafka: addresses, TLS and SASL, a producer that repeats nothing, and patience
+with a broker that goes away while the service starts.
+"""
 
+import asyncio
+import logging
 import ssl
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
 from typing import Any
 
 import faust
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError
 from faust.transport.drivers import aiokafka
 from faust.types.auth import CredentialsT
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
+
+RETRY_S = 2.0
+
+log = logging.getLogger(__name__)
+
+
+async def patiently(start: Callable[[], Awaitable[None]]) -> None:
+    """Starts a client of Kafka as soon as a broker answers. Once it has started, the client itself
+    sees to that; Faust ends where one can't start.
+    """
+    while True:
+        try:
+            await start()
+            return
+        except KafkaConnectionError as error:
+            log.warning("trying again in %g s: %s", RETRY_S, error)
+            await asyncio.sleep(RETRY_S)
+
+
+class PatientProducer(AIOKafkaProducer):  # type: ignore[misc]  # aiokafka ships no types
+    """A producer that waits for a broker when it starts."""
+
+    async def start(self) -> None:
+        """Returns when a broker has answered."""
+        await patiently(super().start)
 
 
 class IdempotentProducer(aiokafka.Producer):
@@ -18,13 +50,35 @@ class IdempotentProducer(aiokafka.Producer):
     Faust asks for that with transactions only.
     """
 
+    @property
+    def _producer_type(self) -> type[AIOKafkaProducer]:
+        return PatientProducer
+
     def _settings_extra(self) -> Mapping[str, Any]:
         return {"acks": "all", "enable_idempotence": True}
 
 
-class Transport(aiokafka.Transport):
-    """Faust's Kafka, with that producer."""
+class PatientThread(aiokafka.AIOKafkaConsumerThread):
+    """The thread of a consumer that waits for a broker when it starts."""
 
+    async def on_start(self) -> None:
+        """Does what Faust's does."""
+        self._consumer = self._create_consumer(loop=self.thread_loop)
+        self.time_started = monotonic()
+        await patiently(self._consumer.start)
+
+
+class PatientConsumer(aiokafka.Consumer):
+    """A consumer with that thread."""
+
+    def _new_consumer_thread(self) -> PatientThread:
+        return PatientThread(self, loop=self.loop, beacon=self.beacon)
+
+
+class Transport(aiokafka.Transport):
+    """Faust's Kafka, with that consumer and that producer."""
+
+    Consumer = PatientConsumer
     Producer = IdempotentProducer
 
 

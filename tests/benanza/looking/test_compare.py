@@ -11,7 +11,7 @@ from benanza.looking.bounds import known_bounds
 from benanza.looking.compare import known_comparison
 from benanza.publishing.publish import PublishRequest, publish
 from benanza.request import BoundPolicy, Other
-from benanza.results.comparison import ComparedBound
+from benanza.results.bounds import ComparedBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings, load

@@ -6,7 +6,7 @@ import msgspec
 
 from benanza.render.comparison import SHOWN, print_comparison
 from benanza.render.table import console
-from benanza.results.comparison import ComparedBound, Comparison, DifferingLayers
+from benanza.results.bounds import ComparedBound, Comparison, DifferingLayers
 from tests.benanza.render.test_bounds import BOUND
 
 

@@ -11,8 +11,8 @@ from google.protobuf.message import DecodeError
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import MODEL_BYTES_SETTING, Limits
+from benanza_ingest.reading.locations import Read, location_of, opened
 from benanza_ingest.reading.parse import KEPT_BYTES, NO_MODEL, STRIPPED_FROM_BYTES
-from benanza_ingest.reading.places import Read, opened, place_of
 from benanza_ingest.reading.stream import CHUNK_BYTES, Source, strip_stream
 
 
@@ -43,11 +43,11 @@ def fetch(model: str, limits: Limits, sha256: str | None = None) -> FetchedModel
 
     External data of the model are not fetched: ingest needs no weights. Raises `ModelError` if the
     file can't be read, if it is larger than `limits.model_bytes`, if the server exceeds the times
-    of `places`, if its SHA-256 (hexadecimal) isn't `sha256`, or if it is large and no ONNX model.
+    of `locations`, if the SHA-256 (hexadecimal) isn't `sha256`, or if it is large and no model.
     """
-    place = place_of(model)
-    with opened(place) as read:
-        hashed = _Hashed(read, place.where, limits)
+    location = location_of(model)
+    with opened(location) as read:
+        hashed = _Hashed(read, location.where, limits)
         content, whole = _content(hashed)
         hashed.exhaust()
     found = hashed.sha256.hexdigest()
@@ -58,7 +58,7 @@ def fetch(model: str, limits: Limits, sha256: str | None = None) -> FetchedModel
         )
     if isinstance(content, ModelError):
         raise content
-    return FetchedModel(place.name, place.uri, content, found, whole)
+    return FetchedModel(location.name, location.uri, content, found, whole)
 
 
 def read_whole(asked: str, limits: Limits) -> bytes:
@@ -66,9 +66,9 @@ def read_whole(asked: str, limits: Limits) -> bytes:
 
     Raises `ModelError` as `fetch` does.
     """
-    place = place_of(asked)
-    with opened(place) as read:
-        return _up_to(_Hashed(read, place.where, limits), limits.model_bytes)
+    location = location_of(asked)
+    with opened(location) as read:
+        return _up_to(_Hashed(read, location.where, limits), limits.model_bytes)
 
 
 class _Hashed:

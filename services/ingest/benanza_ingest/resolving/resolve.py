@@ -7,6 +7,7 @@ with the constants that are known by then.
 import onnx
 from onnx import ModelProto, TensorProto, shape_inference
 
+from benanza_ingest.following.follow import BatchFollower
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import (
     check_count,
@@ -20,7 +21,6 @@ from benanza_ingest.resolving.branches import with_own_names
 from benanza_ingest.resolving.causes import Causes
 from benanza_ingest.resolving.contradictions import Contradictions
 from benanza_ingest.resolving.fold import Constants
-from benanza_ingest.resolving.follow import BatchFollower
 from benanza_ingest.resolving.graph import (
     CONTROL_FLOW,
     Graph,

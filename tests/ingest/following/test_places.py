@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_ingest.resolving.places import BatchPlace, plain_place, scaled_axis, seen_as
+from benanza_ingest.following.places import BatchPlace, plain_place, scaled_axis, seen_as
 
 SIZES = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 

@@ -7,11 +7,11 @@ model is refused.
 """
 
 from benanza_ingest.errors import ModelError
+from benanza_ingest.following.mend import STATES, Mender
+from benanza_ingest.following.places import BatchPlace, scaled_axis, seen_as
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.inference import Inference
-from benanza_ingest.resolving.mend import STATES, Mender
-from benanza_ingest.resolving.places import BatchPlace, scaled_axis, seen_as
 
 _VIEWS = frozenset("Reshape Flatten Squeeze Unsqueeze".split())
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benanza_ingest.following.places import BatchPlace, plain_place
 from benanza_ingest.resolving.fold import Array, Constants
 from benanza_ingest.resolving.graph import Graph, Node
-from benanza_ingest.resolving.places import BatchPlace, plain_place
 
 STATES = {4: 0, 5: 1, 6: 1}
 """The inputs of recurrent operators that are as long as the batch, and the axis in which."""

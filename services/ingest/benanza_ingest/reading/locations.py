@@ -24,7 +24,7 @@ Read = Callable[[int], bytes]
 """Returns up to so many bytes, and none at the end."""
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where something is, its name, and an absolute address from which another process can read it.
 
     `where` is what people call it.
@@ -35,32 +35,33 @@ class Place(NamedTuple):
     uri: str
 
 
-def place_of(asked: str) -> Place:
+def location_of(asked: str) -> Location:
     """That of a path, a `file:`, `http:` or `https:` address, or `zoo:NAME`. Raises `ModelError` if
     it is none.
     """
     if any(ord(character) < ord(" ") for character in asked):
         raise ModelError(f"{asked!r} is no path and no address: it holds control characters")
     if asked.startswith(PREFIX):
-        return Place(str(zoo_path(asked.removeprefix(PREFIX))), asked.removeprefix(PREFIX), asked)
+        name = asked.removeprefix(PREFIX)
+        return Location(str(zoo_path(name)), name, asked)
     if asked.startswith(("http:", "https:")):
-        return Place(asked, _stem(_split(asked).path), asked)
+        return Location(asked, _stem(_split(asked).path), asked)
     path = _path(asked)
     try:
-        return Place(str(path), _stem(str(path)), path.resolve().as_uri())
+        return Location(str(path), _stem(str(path)), path.resolve().as_uri())
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError
         raise ModelError(f"{asked} names no file that can be found: {error}") from error
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[Read]:
+def opened(location: Location) -> Iterator[Read]:
     """What reads it. Raises `ModelError` if it can't be read, or not in the times above."""
-    if place.uri.startswith(("http:", "https:")):
-        found = _download(place.where)
-    elif place.uri.startswith(PREFIX):
-        found = _zoo(Path(place.where))
+    if location.uri.startswith(("http:", "https:")):
+        found = _download(location.where)
+    elif location.uri.startswith(PREFIX):
+        found = _zoo(Path(location.where))
     else:
-        found = _file(Path(place.where))
+        found = _file(Path(location.where))
     with found as read:
         yield read
 

@@ -9,15 +9,16 @@ from benanza.installation.configured import known_store
 from benanza.looking.bounds import is_meant
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
+from benanza.looking.what_if import differing_layers
 from benanza.request import BoundPolicy, Other
-from benanza.results.bounds import ComparedBound, Comparison, DifferingLayers
-from benanza_analyzer.answers.differences import Difference, differences
+from benanza.results.bounds import ComparedBound, Comparison
+from benanza.results.what_ifs import WhatIfLayers
+from benanza_analyzer.answers.differences import differences
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
-from benanza_schemas.events import ModelIngested
 
 
 def known_comparison(
@@ -63,7 +64,7 @@ def _is_wanted(other: Other, bound: ModelBound, found: ModelBound) -> bool:
 
 def _nothing(other: Other, here: Sequence[ModelBound], others: Sequence[ModelBound]) -> str:
     if not here:
-        return "no bounds are known to compare; say: benanza bounds"
+        return "no bounds are known to compare; say: benanza run MODEL"
     if other.system:
         ids = sorted({each.system_id[:8] for each in others})
         return f"no bounds are known of another system {other.system}; known are {', '.join(ids)}"
@@ -75,7 +76,7 @@ def _compared(
 ) -> ComparedBound:
     whole = not (bound.partial or found.partial)
     us, other_us = bound.sequential_us, found.sequential_us
-    layers: tuple[DifferingLayers, ...] = ()
+    layers: tuple[WhatIfLayers, ...] = ()
     moved_by: tuple[BoundVersion, ...] = ()
     if at is not None or other.at is not None:
         moved_by = _versions_between(store, bound, at, other.at or at)
@@ -90,24 +91,10 @@ def _compared(
     )
 
 
-def _differing(store: Store, bound: ModelBound, found: ModelBound) -> tuple[DifferingLayers, ...]:
+def _differing(store: Store, bound: ModelBound, found: ModelBound) -> tuple[WhatIfLayers, ...]:
     here, there = (StoredBound.of(store, each) for each in (bound, found))
     covers = (each.cover(fusion=bound.fusion).calls for each in (there, here))
-    return tuple(
-        _layers(each, here.model)
-        for each in sorted(differences(*covers), key=lambda each: -abs(each.saved_us))
-    )
-
-
-def _layers(found: Difference, model: ModelIngested) -> DifferingLayers:
-    uses = [model.layers[at] for at in found.positions]
-    return DifferingLayers(
-        positions=found.positions,
-        layers=tuple(use.name for use in uses),
-        op="+".join(model.summaries[use.summary].op for use in uses),
-        us=found.after_us,
-        other_us=found.before_us,
-    )
+    return differing_layers(differences(*covers), here.model)
 
 
 def _versions_between(

@@ -84,12 +84,14 @@ def _what_if(
         ratio=us / before_us if comparable else None,
         lacking=cover.lacking,
         calls=sum(call.us > 0 for call in cover.calls),
-        layers=tuple(_layers(each, model) for each in sorted(layers, key=_greatest_first)),
+        layers=differing_layers(layers, model),
     )
 
 
-def _greatest_first(found: Difference) -> tuple[float, tuple[int, ...]]:
-    return -abs(found.saved_us), found.positions
+def differing_layers(found: Sequence[Difference], model: ModelIngested) -> tuple[WhatIfLayers, ...]:
+    """The layers that make the difference, most first."""
+    greatest = sorted(found, key=lambda each: (-abs(each.saved_us), each.positions))
+    return tuple(_layers(each, model) for each in greatest)
 
 
 def _layers(found: Difference, model: ModelIngested) -> WhatIfLayers:

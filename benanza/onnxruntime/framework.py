@@ -90,8 +90,8 @@ class OnnxRuntimeFramework(Framework):
         if refusal:
             return Profile(failure=refusal)
         before = machine_load()
-        typed = in_type(model, precision) if self._on_gpu else model
         try:
+            typed = in_type(model, precision) if self._on_gpu else model
             times = self._times(typed, precision, configuration)
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
             return Profile(failure=_reason(error))
@@ -100,7 +100,7 @@ class OnnxRuntimeFramework(Framework):
             try:
                 found = self._calls(model, typed, precision, configuration, times.median_us)
                 profile = Profile(times, *found)
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001  # the time of the run is worth having
                 profile = Profile(times, failure=_reason(error))
         busy = busy_between(before, machine_load())
         return profile._replace(environment=as_environment(busy, busy.by))

@@ -105,7 +105,7 @@ class PyTorchFramework(Framework):
         if _is_eager(configuration):
             try:
                 profile = Profile(times, *_calls(model, prepared, times.median_us))
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001  # the time of the run is worth having
                 profile = Profile(times, failure=_reason(error))
         busy = busy_between(before, machine_load())
         return profile._replace(environment=as_environment(busy, busy.by))

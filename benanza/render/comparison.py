@@ -11,7 +11,8 @@ from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
-from benanza.results.bounds import ComparedBound, Comparison, DifferingLayers
+from benanza.results.bounds import ComparedBound, Comparison
+from benanza.results.what_ifs import WhatIfLayers
 
 SHOWN = 3
 """Differences to name for one bound; the JSON document has them all."""
@@ -76,7 +77,7 @@ def _why(found: ComparedBound, unit: TimeUnit) -> str:
     return "; ".join(_layers(each, unit) for each in found.layers[:SHOWN]) or "-"
 
 
-def _layers(found: DifferingLayers, unit: TimeUnit) -> str:
-    more = found.other_us - found.us
+def _layers(found: WhatIfLayers, unit: TimeUnit) -> str:
+    more = found.us - found.bound_us
     sign = "+" if more > 0 else "-"
     return f"{sign}{unit.format(abs(more))} {operators(found.op)} {found.layers[0]}"

@@ -1,6 +1,7 @@
 """Bounds, those that are known and those that a run found; what moved them; and beside others."""
 
 from benanza.results.result import Result
+from benanza.results.what_ifs import WhatIfLayers
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.document import Document
 
@@ -50,19 +51,6 @@ class History(Result, frozen=True, kw_only=True):
     history: tuple[BoundVersion, ...]
 
 
-class DifferingLayers(Document, frozen=True, kw_only=True):
-    """Layers that calls of both bounds together consist of, and how long they take in each, in
-    microseconds, with layout conversions. `layers` are the names of those at `positions`, `op` has
-    their operators joined by `+`.
-    """
-
-    positions: tuple[int, ...]
-    layers: tuple[str, ...]
-    op: str
-    us: float
-    other_us: float
-
-
 class ComparedBound(Document, frozen=True, kw_only=True):
     """A bound beside another of the same model. `ratio` is the other's sequential figure divided by
     this one's, `None` where one of them lacks layers.
@@ -74,7 +62,7 @@ class ComparedBound(Document, frozen=True, kw_only=True):
     bound: ModelBound
     other: ModelBound
     ratio: float | None
-    layers: tuple[DifferingLayers, ...]
+    layers: tuple[WhatIfLayers, ...]
     moved_by: tuple[BoundVersion, ...]
 
 

@@ -14,7 +14,8 @@ samples costs.
 class WhatIfLayers(Document, frozen=True, kw_only=True):
     """Layers that take another time, by position and name, with their operators joined by `+`.
 
-    `us` is their time under the policy, `bound_us` in the bound itself, with layout conversions.
+    `us` is their time under the policy, or in another bound, `bound_us` in the bound itself, both
+    with layout conversions.
     Nothing smaller can be compared: some call of either covers all of them.
     """
 

@@ -6,7 +6,8 @@ import msgspec
 
 from benanza.render.comparison import SHOWN, print_comparison
 from benanza.render.table import console
-from benanza.results.bounds import ComparedBound, Comparison, DifferingLayers
+from benanza.results.bounds import ComparedBound, Comparison
+from benanza.results.what_ifs import WhatIfLayers
 from tests.benanza.render.test_bounds import BOUND
 
 
@@ -16,14 +17,14 @@ def lines(*found: ComparedBound, beside: str = "at bf16") -> list[str]:
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
-def pair(*layers: DifferingLayers) -> ComparedBound:
+def pair(*layers: WhatIfLayers) -> ComparedBound:
     other = msgspec.structs.replace(BOUND, sequential_us=150.0, partial=False)
     bound = msgspec.structs.replace(BOUND, sequential_us=100.0, partial=False)
     return ComparedBound(bound=bound, other=other, ratio=1.5, layers=layers, moved_by=())
 
 
-def layers(name: str, us: float, other_us: float) -> DifferingLayers:
-    return DifferingLayers(positions=(0,), layers=(name,), op="Conv", us=us, other_us=other_us)
+def layers(name: str, us: float, other_us: float) -> WhatIfLayers:
+    return WhatIfLayers(positions=(0,), layers=(name,), op="Conv", bound_us=us, us=other_us)
 
 
 def test_each_bound_has_a_row_with_what_differs_most() -> None:

@@ -24,6 +24,7 @@ from tests.ingest.reading.test_strip import (
     in_list_of_tensors,
     in_sparse_weight,
     large,
+    too_deep,
     with_weight,
 )
 
@@ -110,14 +111,8 @@ def test_a_file_cut_off_anywhere_is_refused(data: st.DataObject) -> None:
 
 
 def test_messages_that_lie_too_deep_are_refused() -> None:
-    nested = bytes(300)
-    for _ in range(40):  # a graph with a node with an attribute with a graph
-        for tag in (b"\x32", b"\x2a", b"\x0a"):
-            size = len(nested)
-            nested = tag + bytes([size & 0x7F | 0x80, size >> 7]) + nested
-    size = len(nested)
     with pytest.raises(DecodeError, match="too deep"):
-        streamed(b"\x3a" + bytes([size & 0x7F | 0x80, size >> 7]) + nested, EVERYTHING, at_once=0)
+        streamed(too_deep(), EVERYTHING, at_once=0)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from tests.attending_model import attending_model
 from tests.branching_model import branching_model
 from tests.choosing_model import choosing_model
 from tests.dense_model import dense_model
+from tests.ingest.onnx_text import content
 from tests.joining_model import joining_model
 from tests.schemas.samples import NOON
 from tests.viewing_model import viewing_model
@@ -122,6 +123,47 @@ def test_feature_maps_with_channels_last_are_tokens_where_they_lie(
     check(cuda, program, "fp16", how, tmp_path)
 
 
+RESHAPED = """
+g (float[1, 64, 128] x) => (float[1, 64, 128] y)
+<float[128, 128] w = ["location": "w"], float[128] b = ["location": "b"],
+ int64[2] rows = {64, 128}, int64[3] back = {1, 64, 128}> {
+    r = Relu(x)
+    flat = Reshape(r, rows)
+    p = Gemm(flat, w, b)
+    q = Reshape(p, back)
+    y = Add(q, r)
+}
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", ["in order", "parallel"])
+def test_a_residual_is_read_with_the_axes_of_the_product(
+    cuda: Runtime, tmp_path: Path, how: str
+) -> None:
+    """Whatever takes longer, as neither alone was measured."""
+    program = measured_program(cuda, content(RESHAPED), "fp16", ("Add", "Gemm"))
+    (product,) = (step for step in program.steps if "Gemm" in step.layer.title())
+    assert "Add" in product.layer.title()
+    check(cuda, program, "fp16", how, tmp_path)
+
+
+@pytest.mark.gpu
+def test_reading_results_changes_nothing_of_what_is_run_next(cuda: Runtime) -> None:
+    """Kernels were left out of the next graph."""
+    from benanza_runner.cuda.runtime import CudaRuntime
+
+    assert isinstance(cuda, CudaRuntime)
+    program = measured_program(cuda, branching_model(), "fp16")
+    prepared = cuda.prepared(program, "fp16", parallel=False)
+    before_us = cuda.timed(prepared.run).median_us
+    before = prepared.results(program.outputs)
+    assert cuda.timed(prepared.run).median_us > before_us / 2
+    after = prepared.results(program.outputs)
+    for name in program.outputs:
+        np.testing.assert_array_equal(after[name], before[name])
+
+
 def all_waiting(program: Program) -> Program:
     """The program as if each of its calls waited for its weights."""
     steps = (
@@ -172,7 +214,8 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
             for name, array in lowered.operands.items()
         }
         for name, at in reads(lowered, given).items():
-            operands[name] = values.setdefault(step.names[at], operands[name])
+            value = values.setdefault(step.names[at], operands[name])
+            operands[name] = value.reshape(operands[name].shape)
         for index, result in zip(
             layer.outputs, compute(lowered.call, operands, folder), strict=True
         ):

@@ -11,7 +11,7 @@ from benanza_runner.measuring.search import Batch
 
 
 class GraphTimer:
-    """Makes batches on one stream, which has to be the current one.
+    """Makes batches on one stream, which it makes the current one.
 
     `spent_us` is how long all that it has timed so far took together.
     """
@@ -33,6 +33,8 @@ class GraphTimer:
         return Batch(replay, calls)
 
     def _captured(self, run: Run, calls: int) -> Any:
+        # Once results were read, it may be another: then kernels would be left out of the graph.
+        self._stream.use()
         self._stream.begin_capture()
         try:
             for _ in range(calls):

@@ -13,6 +13,7 @@ from benanza_runner.cuda.device_tensor import DeviceTensor, stored_as
 from benanza_runner.cuda.elements import IN_MEMORY
 from benanza_runner.cuda.kernels.layout_conversion import layout_conversion, same_memory
 from benanza_runner.cuda.layouts import Order
+from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.arena import Arena
 from benanza_schemas.layer import Precision
 
@@ -84,7 +85,8 @@ class Values:
     ) -> tuple[DeviceTensor, Run | None]:
         """A value in an order of axes, and the layout conversion that has to run first, if any.
 
-        `given` holds the elements of an input of the model.
+        `given` holds the elements of an input of the model. A value that was written with more or
+        fewer axes is read as if a Reshape stood before.
         """
         known = self._tensors.get(name)
         if known is None:
@@ -98,11 +100,22 @@ class Values:
         if order in known:
             return known[order], None
         written, first = next(iter(known.items()))
+        if len(written) != len(shape):
+            return self._reshaped(name, first.shape, shape, order)
         if same_memory(shape, written, order):
             known[order] = first.seen_as(shape, order)
             return known[order], None
         target = self.write(name, shape, order, first.element)
         return target, layout_conversion(first, target)
+
+    def _reshaped(
+        self, name: str, written: Shape, shape: Shape, order: Order
+    ) -> tuple[DeviceTensor, Run | None]:
+        """A value that was written in another shape; Reshapes are of ONNX's order of axes."""
+        if not same_memory(shape, natural(shape), order):
+            raise UnsupportedError(f"{name} is read as {shape} in the order of axes {order}")
+        found, conversion = self.read(name, written, natural(written))
+        return found.seen_as(shape, order), conversion
 
     def view(self, name: str, of: str, shape: Shape, order: Order) -> None:
         """Makes a value the same memory as the value `of`, in this order of axes.

@@ -3,14 +3,14 @@
     python -m benchmarks.record_profiles FILE MODEL... --framework pytorch --precision tf32,bf16
 
 MODEL is as for `benanza profile`; PyTorch runs what `benanza export` wrote. Each model is run in
-all configurations of the framework. It needs neither an event log nor a store. What the file holds
-already is kept, and not run again.
+all configurations of the framework, or in those that are named. It needs neither an event log nor a
+store. What the file holds already is kept, and not run again.
 """
 
 import argparse
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import cast, get_args
@@ -26,6 +26,8 @@ from benanza_ingest.reading.source import fetch
 from benanza_schemas.events import ModelProfiled, device
 from benanza_schemas.layer import Precision
 
+_Run = tuple[AskedModel, Precision, Configuration]
+
 
 def main() -> None:
     """Runs the models, and writes the file after each run."""
@@ -36,6 +38,8 @@ def main() -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL")
     parser.add_argument("--framework", default="onnxruntime")
     parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--batch", default="", help="such as 1,32; each model's own if not given")
+    parser.add_argument("--configuration", action="append", help="once for each; all if none is")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="then none is begun")
     asked = parser.parse_args()
     until = time.monotonic() + asked.seconds
@@ -43,10 +47,23 @@ def main() -> None:
     if unknown := set(precisions) - set(get_args(Precision)):
         parser.error(f"{unknown.pop()!r} is none of {', '.join(get_args(Precision))}")
     framework = framework_named(asked.framework)
+    configurations = framework.configurations()
+    if asked.configuration:
+        configurations = tuple(each for each in configurations if each.name in asked.configuration)
+        if unknown_names := set(asked.configuration) - {each.name for each in configurations}:
+            known_names = "; ".join(each.name for each in framework.configurations())
+            parser.error(f"{unknown_names.pop()!r} is none of {known_names}")
     limits = limits_of(load(os.environ))
+    batch_sizes = tuple(map(int, asked.batch.split(","))) if asked.batch else ()
+    models = [
+        each
+        for name in asked.models
+        for each in asked_models(name, RunRequest((name,), batch_sizes), limits)
+    ]
     events = [event for _, event in read_recording(asked.file)] if asked.file.exists() else []
     left = 0
-    for model, precision, configuration in _lacking(asked.models, precisions, framework, events):
+    wanted = product(models, precisions, configurations)
+    for model, precision, configuration in _lacking(wanted, framework, events):
         if time.monotonic() > until:
             left += 1
             continue
@@ -57,18 +74,16 @@ def main() -> None:
         events.append(event)
         write_recording(asked.file, events)  # at once: a run may crash the process
         us = f"{event.times.median_us:.1f} µs" if event.times else event.failure
-        print(f"{model.event.name} {precision}, {configuration.name}: {us}", flush=True)
+        batch = f"batch {model.batch}, " if batch_sizes else ""
+        print(f"{model.event.name} {batch}{precision}, {configuration.name}: {us}", flush=True)
     if left:
         print(f"{left} runs were not begun; the same command goes on with them")
 
 
 def _lacking(
-    models: Sequence[str],
-    precisions: Sequence[Precision],
-    framework: Framework,
-    events: Sequence[Recorded],
-) -> list[tuple[AskedModel, Precision, Configuration]]:
-    """What the events don't hold of these models."""
+    wanted: Iterable[_Run], framework: Framework, events: Sequence[Recorded]
+) -> list[_Run]:
+    """The runs that the events don't hold."""
     system = framework.system()
     runtime = system.runtime
     known = {
@@ -78,13 +93,9 @@ def _lacking(
         if (device(event.system), event.system.runtime) == (device(system), runtime)
         if event.system.libraries.get(runtime) == system.libraries.get(runtime)
     }
-    limits = limits_of(load(os.environ))
-    asked = [each for name in models for each in asked_models(name, RunRequest((name,)), limits)]
     return [
         (model, precision, configuration)
-        for model, precision, configuration in product(
-            asked, precisions, framework.configurations()
-        )
+        for model, precision, configuration in wanted
         if (model.model_id, precision, configuration.name) not in known
     ]
 

@@ -3,11 +3,11 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args
 
 from benanza.pytorch.names import ALL, SETS, resolved
 from benanza_schemas.layer import Precision
-from benchmarks.pytorch.report import Bounded, Key, Row, Timed, read
+from benchmarks.pytorch.rows import Key, Result, Row, read
 
 MOST_AT_ONCE = 16
 """So many processes compile at the same time, or are ready. Each takes about 3 GB of memory."""
@@ -15,11 +15,13 @@ MOST_AT_ONCE = 16
 MOST_EXPORTS = 8
 """So many processes export at the same time."""
 
-Side = Literal["pytorch", "bounds"]
+Side = Literal["pytorch", "bounds", "runs"]
+
+Kind = TypeVar("Kind", bound=Result)
 
 
 class Arguments(NamedTuple):
-    """The command's arguments. `seconds` are for each of exporting and the two sides."""
+    """The command's arguments. `seconds` are for each of exporting and the sides."""
 
     file: Path
     models: list[str]
@@ -38,12 +40,20 @@ class Arguments(NamedTuple):
             (name, precision, self.batch) for name in self.models for precision in self.precisions
         ]
 
-    def lacking(self, kind: type[Timed] | type[Bounded]) -> list[Key]:
+    def lacking(self, kind: type[Result]) -> list[Key]:
         """What the file has no row of this kind for. To `retry`, also what failed."""
-        last = {row.key(): row for row in rows_in(self.file) if isinstance(row, kind)}
+        last = self.last(kind)
         return [
             key for key in self.keys() if key not in last or (self.retry and last[key].failed())
         ]
+
+    def last(self, kind: type[Kind]) -> dict[Key, Kind]:
+        """The last row of this kind in the file for each model, precision and batch size."""
+        return {row.key(): row for row in rows_in(self.file) if isinstance(row, kind)}
+
+    def layers_file(self) -> Path:
+        """Where measured layers are kept, beside the results."""
+        return self.file.with_suffix(".layers.gz")
 
 
 def rows_in(file: Path) -> list[Row]:
@@ -78,12 +88,13 @@ def parsed(description: str, arguments: Sequence[str] | None = None) -> Argument
     parser.add_argument("--precision", default="fp32,tf32,fp16,bf16")
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--part", default="1/1", help="2/3: the second of every three models")
-    parser.add_argument("--sides", default="pytorch,bounds")
+    parser.add_argument("--sides", default="pytorch,bounds", help="of pytorch, bounds and runs")
     parser.add_argument(
         "--seconds",
         type=float,
         default=3600.0,
-        help="after so many no model is begun in PyTorch, then no export, then no layer of a bound",
+        help="after so many no model is begun in PyTorch, then no export, then no layer of a "
+        "bound, then no run",
     )
     parser.add_argument("--exports", type=Path, default=Path("data/exports"))
     parser.add_argument("--retry", action="store_true", help="what failed before, too")

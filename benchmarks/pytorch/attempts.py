@@ -20,7 +20,7 @@ from benanza_runner.measuring.search import Batch
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.reasons import one_line
 from benanza_schemas.layer import Precision
-from benchmarks.pytorch.report import TorchAttempt
+from benchmarks.pytorch.rows import TorchAttempt
 
 MOST_ERROR: dict[Precision, float] = {"fp32": 1e-4, "tf32": 0.02, "fp16": 0.05, "bf16": 0.1}
 """Of the norm of the result, against float32 on the CPU. That of fp32 shuts TF32 out. A resnet50

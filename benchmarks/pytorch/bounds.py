@@ -3,15 +3,13 @@ starts it. It needs neither an event log nor a store. Measured layers are kept b
 """
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benanza_analyzer.core import Analyzer
-from benanza_analyzer.measurements import fastest
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_runner import nvidia
@@ -19,10 +17,9 @@ from benanza_runner.core import Runner, in_tf32
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.cuda.candidate import NO_LIBRARY
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
-from benanza_runner.isolation.worker_pool import WorkerPool
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Runtime
-from benanza_runner.runtimes import ONNX_RUNTIME, cuda_workers
+from benanza_runner.runtimes import ONNX_RUNTIME, Opened, cuda_workers
 from benanza_schemas.events import (
     BenchmarkRequested,
     BoundUpdated,
@@ -34,8 +31,9 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Precision
 from benchmarks.pytorch.arguments import export_path, failure_path, parsed
+from benchmarks.pytorch.covers import analyzer_of, by_layer, chosen
 from benchmarks.pytorch.measurements import Measurements
-from benchmarks.pytorch.report import Bounded, Lacking, Software, append
+from benchmarks.pytorch.rows import Bounded, Lacking, Software, append
 
 LAYER_SECONDS = 60.0
 
@@ -43,14 +41,14 @@ LAYER_SECONDS = 60.0
 def main() -> None:
     """Measures what the file lacks, model by model, and adds a row for each precision."""
     asked = parsed(__doc__ or "")
-    left = _countdown(asked.seconds)
+    left = countdown(asked.seconds)
     wanted: dict[str, list[Precision]] = {}
     for name, precision, _ in asked.lacking(Bounded):
         wanted.setdefault(name, []).append(precision)
-    with TemporaryDirectory() as folder, opened(Path(folder)) as runtime:
-        append(asked.file, Software("bounds", _software(runtime)))
-        layers = asked.file.with_suffix(".layers.gz")
-        measured = Measurements(layers, runtime.system().system_id)
+    interleaved = "runs" in asked.sides
+    with TemporaryDirectory() as folder, opened(Path(folder), interleaved=interleaved) as runtime:
+        append(asked.file, Software("bounds", software(runtime)))
+        measured = Measurements(asked.layers_file(), runtime.system().system_id)
         began = time.perf_counter()
         for name, precisions in wanted.items():
             if not left():
@@ -80,8 +78,9 @@ def speed(measured: Measurements, seconds: float) -> str:
     return f"{measured.added} layers in {seconds:.0f} s: {rate}, the GPU in use for {share:.0%}"
 
 
-def opened(folder: Path) -> IsolatedRuntime | WorkerPool:
-    """The GPU's runtime without interleaved times, which keeps its journals in this folder.
+def opened(folder: Path, *, interleaved: bool) -> Opened:
+    """The GPU's runtime, which keeps its journals in this folder. `interleaved` is that of
+    `CudaRuntime`.
 
     If there is no GPU, it is the CPU's, to try the rest out. Raises `SystemExit` if there is a GPU
     that can't be used.
@@ -92,7 +91,7 @@ def opened(folder: Path) -> IsolatedRuntime | WorkerPool:
     limits = WorkerLimits(layer_seconds=LAYER_SECONDS)
     if unavailable:
         return IsolatedRuntime(ONNX_RUNTIME, {"device": "cpu"}, limits)
-    return cuda_workers(folder, limits, interleaved=False)
+    return cuda_workers(folder, limits, interleaved=interleaved)
 
 
 def bounds(
@@ -166,24 +165,17 @@ def ingested(
 
 
 def bounded(
-    model: ModelIngested, precision: Precision, measured: Iterable[LayerMeasured]
+    model: ModelIngested, precision: Precision, measured: Sequence[LayerMeasured]
 ) -> Bounded:
     """The bound that follows from these measurements, which are of the model at this precision."""
-    analyzer = Analyzer()
-    of_layer: dict[str, list[LayerMeasured]] = defaultdict(list)
-    for event in measured:
-        analyzer.restore(event)
-        of_layer[event.fingerprint].append(event)
+    analyzer = analyzer_of(measured)
     moved = analyzer.handle(model, _now())
     found = [bound for bound in moved if bound.accounting == "full" and bound.fusion]
     if not found:
         return _failure(model.name, precision, model.batch, "nothing of it was measured")
     (bound,) = found
-    blocks = analyzer.covered(model.model_id, bound.system_id, precision, fusion=True).blocks
-    chosen = (
-        fastest(of_layer[fingerprint], layout)
-        for fingerprint, (_, layout) in zip(bound.cover, blocks, strict=True)
-    )
+    cover = analyzer.cover(model.model_id, bound.system_id, precision, "full", fusion=True)
+    taken = chosen(cover, by_layer(measured))
     return Bounded(
         model=model.name,
         precision=precision,
@@ -192,7 +184,7 @@ def bounded(
         spread_us=bound.sequential_spread_us,
         parallel_us=bound.parallel_us,
         layout=bound.layout,
-        calls=sum(best is None or best[1].library != NO_LIBRARY for best in chosen),
+        calls=sum(variant.library != NO_LIBRARY for _, variant in taken),
         counted=len(bound.measured) + sum(len(missing.layers) for missing in bound.missing),
         lacking=tuple(_lacking(model, bound)),
     )
@@ -208,13 +200,14 @@ def _failure(name: str, precision: Precision, batch: int, reason: str) -> Bounde
     return Bounded(model=name, precision=precision, batch=batch, failure=reason)
 
 
-def _countdown(seconds: float) -> Callable[[], bool]:
+def countdown(seconds: float) -> Callable[[], bool]:
     """A function that says whether these seconds, from now on, are not over."""
     until = time.monotonic() + seconds
     return lambda: time.monotonic() < until
 
 
-def _software(runtime: Runtime) -> dict[str, str]:
+def software(runtime: Runtime) -> dict[str, str]:
+    """The device, and versions of what the runtime runs with."""
     system = runtime.system()
     versions = {
         "device": system.accelerator or system.cpu,

@@ -2,10 +2,14 @@
 
     python -m benchmarks.pytorch.compare OUT.jsonl --models resnet50,timm:vit_tiny_patch16_224
     python -m benchmarks.pytorch.compare OUT.jsonl --models all --precision fp16 --seconds 250
+    python -m benchmarks.pytorch.compare OUT.jsonl --models all --sides bounds,runs
 
 It exports the models whose exports aren't in the folder of `--exports`, times PyTorch, measures the
 bounds, and prints tables in Markdown. Each of these is a process of its own, one after the other,
-because PyTorch brings its own cuDNN.
+because PyTorch brings its own cuDNN. With `runs` among the sides, each model is then run as its
+bound says, and its results are compared with a reference; for that, layers are also timed
+interleaved with other kernels and with cold weights, which takes longer. A file whose bounds were
+measured without `runs` lacks these times: then there is no attainable estimate, and no prefetching.
 
 Each result adds a line to the file, and each measured layer one to OUT.layers.gz. What is there is
 not run again, so that the same command goes on from where it stopped; after a change to the code,
@@ -31,7 +35,8 @@ from benchmarks.pytorch.arguments import (
     parsed,
     rows_in,
 )
-from benchmarks.pytorch.report import Bounded, Timed, markdown
+from benchmarks.pytorch.report import markdown
+from benchmarks.pytorch.rows import Bounded, Ran, Result, Timed
 
 
 def main() -> None:
@@ -45,6 +50,8 @@ def main() -> None:
     if "bounds" in sides and (keys := asked.lacking(Bounded)):
         _export(asked, dict.fromkeys(name for name, _, _ in keys))
         _run("bounds", *sys.argv[1:])
+    if "runs" in sides and asked.lacking(Ran):
+        _run("runs", *sys.argv[1:])
     print(markdown(rows_in(asked.file)))
     print(not_run(asked, sys.argv[1:]))
 
@@ -66,9 +73,10 @@ def _export(asked: Arguments, names: Iterable[str]) -> None:
 
 def not_run(asked: Arguments, arguments: Sequence[str]) -> str:
     """How many results the file lacks, and the command that goes on; if it lacks none, nothing."""
-    kinds: dict[Side, tuple[str, type[Timed] | type[Bounded]]] = {
+    kinds: dict[Side, tuple[str, type[Result]]] = {
         "pytorch": ("PyTorch's times", Timed),
         "bounds": ("bounds", Bounded),
+        "runs": ("runs", Ran),
     }
     counts = [
         f"{len(keys)} of {len(asked.keys())} {title}"

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from benanza_analyzer.answers.calls import Call, Cover
-from benanza_analyzer.core import Analyzer
 from benanza_runner.core import ON_TENSOR_CORES
 from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_schemas.element_types import BITS
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.layer import Layer, Precision
 from benchmarks.pytorch.bounds import ingested
+from benchmarks.pytorch.covers import analyzer_of
 from benchmarks.pytorch.measurements import events_in
 
 CALL_US = 1.2
@@ -74,9 +74,7 @@ def cover_of(model: ModelIngested, events: Sequence[LayerMeasured]) -> Cover | N
     """
     if not events:
         return None
-    analyzer = Analyzer()
-    for event in events:
-        analyzer.restore(event)
+    analyzer = analyzer_of(events)
     analyzer.restore(model)
     system_id, precision = events[0].system.system_id, events[0].precision
     return analyzer.cover(model.model_id, system_id, precision, "full", fusion=True)

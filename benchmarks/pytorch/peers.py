@@ -22,7 +22,7 @@ from benanza_runner.reasons import one_line
 from benanza_schemas.layer import Precision
 from benchmarks.pytorch.arguments import MOST_AT_ONCE, parsed
 from benchmarks.pytorch.attempts import AUTOTUNED, attempted, configurations, prepared
-from benchmarks.pytorch.report import Key, Software, Timed, TorchAttempt, append
+from benchmarks.pytorch.rows import Key, Software, Timed, TorchAttempt, append
 
 READY = "ready"
 COMPILE_SECONDS = 900.0

@@ -1,4 +1,4 @@
-"""What `benchmarks.pytorch.compare` found, and the tables that it makes of it:
+"""Tables of what `benchmarks.pytorch.compare` found:
 
     python -m benchmarks.pytorch.report FILE ...
 
@@ -7,130 +7,31 @@ prints them for the results of several runs, of which the last one of a model co
 
 import argparse
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 from statistics import median
 
-import msgspec
-
 from benanza_schemas.layer import Precision
-
-Key = tuple[str, Precision, int]
-"""A model, a precision and a batch size."""
-
-
-class TorchAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """A model in one configuration: what a run takes on the device, or why there is no time.
-
-    `error` is ‖result − expected‖ / ‖expected‖, `kernels` how many kernels, copies and fills its
-    CUDA graph holds.
-    """
-
-    configuration: str
-    median_us: float | None = None
-    iqr_us: float | None = None
-    samples: int = 0
-    kernels: int | None = None
-    error: float | None = None
-    failure: str = ""
-
-
-class Timed(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """A model in PyTorch. `failure` says why nothing could be tried."""
-
-    model: str
-    precision: Precision
-    batch: int
-    attempts: tuple[TorchAttempt, ...] = ()
-    failure: str = ""
-
-    def key(self) -> Key:
-        """What it is of."""
-        return self.model, self.precision, self.batch
-
-    def failed(self) -> bool:
-        """Whether no configuration gave the right result."""
-        return self.best() is None
-
-    def best(self) -> TorchAttempt | None:
-        """The fastest configuration, if any gave the right result."""
-        right = [each for each in self.attempts if not each.failure and each.median_us]
-        return min(right, key=lambda each: each.median_us or 0.0, default=None)
-
-
-class Lacking(msgspec.Struct, frozen=True):
-    """Layers that a bound lacks: how many of each operator, and the reason."""
-
-    reason: str
-    operators: dict[str, int]
-
-
-class Bounded(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """A model's sequential bound under the accounting `full`, with fusion.
-
-    `counted` is how many layers take time; those in `lacking` are not in the bound. `failure` says
-    why there is no bound at all.
-    """
-
-    model: str
-    precision: Precision
-    batch: int
-    bound_us: float | None = None
-    spread_us: float | None = None
-    parallel_us: float | None = None
-    layout: str = ""
-    calls: int = 0
-    counted: int = 0
-    lacking: tuple[Lacking, ...] = ()
-    failure: str = ""
-
-    def key(self) -> Key:
-        """What it is of."""
-        return self.model, self.precision, self.batch
-
-    def failed(self) -> bool:
-        """Whether there is no bound at all."""
-        return self.bound_us is None
-
-    def measured(self) -> int:
-        """How many layers are in it."""
-        return self.counted - sum(sum(each.operators.values()) for each in self.lacking)
-
-
-class Software(msgspec.Struct, frozen=True, tag=True):
-    """The device and the libraries of one of the two sides."""
-
-    side: str
-    versions: dict[str, str]
-
-
-Row = Timed | Bounded | Software
-
-
-def append(path: Path, row: Row) -> None:
-    """Adds a row to a file of lines of JSON."""
-    with path.open("ab") as file:
-        file.write(msgspec.json.encode(row) + b"\n")
-
-
-def read(paths: Iterable[Path]) -> list[Row]:
-    """The rows of all files, in order. Raises `msgspec.DecodeError` for what is none."""
-    decoder = msgspec.json.Decoder(Row)
-    return list(chain.from_iterable(decoder.decode_lines(path.read_bytes()) for path in paths))
+from benchmarks.pytorch.cells import begin, line, marked, us
+from benchmarks.pytorch.rows import Bounded, Key, Ran, Row, Software, Timed, TorchAttempt, read
+from benchmarks.pytorch.runs_report import run_summary, run_times
 
 
 def markdown(rows: Sequence[Row]) -> str:
     """Tables: how many bounds hold, each beside the best of PyTorch, how long each configuration
-    took, and what failed or is missing in a bound.
+    took, what models take that are run as their bounds say, and what failed or is missing in a
+    bound.
     """
     timed = {row.key(): row for row in rows if isinstance(row, Timed)}
     bounded = {row.key(): row for row in rows if isinstance(row, Bounded)}
+    ran = {row.key(): row for row in rows if isinstance(row, Ran)}
     keys = list(dict.fromkeys([*timed, *bounded]))
     tables = [
         _versions(rows),
         _holds(keys, timed, bounded),
         _compared(keys, timed, bounded),
         _configurations(timed),
+        run_summary([*ran.values()]),
+        run_times(ran.values()),
         _failures(keys, timed, bounded),
     ]
     return "\n\n".join("\n".join(table) for table in tables if table)
@@ -161,17 +62,17 @@ def _compared(
             bound = None
         best = timed[key].best() if key in timed else None
         cells = (
-            *_begin(key),
-            _us(bound.bound_us if bound else None),
+            *begin(key),
+            us(bound.bound_us if bound else None),
             bound.layout if bound else "",
-            _marked(str(bound.calls), _more_calls(best, bound)) if bound else "",
-            _us(best.median_us if best else None),
+            marked(str(bound.calls), _more_calls(best, bound)) if bound else "",
+            us(best.median_us if best else None),
             best.configuration if best else "",
             str(best.kernels) if best and best.kernels is not None else "",
             _ratio(best, bound),
             f"{bound.measured()} of {bound.counted}" if bound else "",
         )
-        lines.append(_line(cells))
+        lines.append(line(cells))
     return lines
 
 
@@ -200,7 +101,7 @@ def _holds(keys: Iterable[Key], timed: dict[Key, Timed], bounded: dict[Key, Boun
             f"{median(ratios):.2f}",
             str(sum(_more_calls(*pair) for pair in pairs)),
         )
-        lines.append(_line(cells))
+        lines.append(line(cells))
     return lines
 
 
@@ -221,8 +122,8 @@ def _configurations(timed: dict[Key, Timed]) -> list[str]:
         f"|---|---|---|{'---|' * len(names)}",
     ]
     for key, row in timed.items():
-        us = {each.configuration: each.median_us for each in row.attempts if not each.failure}
-        lines.append(_line((*_begin(key), *(_us(us.get(name)) for name in names))))
+        found = {each.configuration: each.median_us for each in row.attempts if not each.failure}
+        lines.append(line((*begin(key), *(us(found.get(name)) for name in names))))
     return lines
 
 
@@ -259,23 +160,7 @@ def _ratio(best: TorchAttempt | None, bound: Bounded | None) -> str:
     if not (best and best.median_us and bound and bound.bound_us):
         return ""
     ratio = best.median_us / bound.bound_us
-    return f"{'at most ' * bool(bound.lacking)}{_marked(f'{ratio:.2f}', ratio < 1)}"
-
-
-def _marked(text: str, mark: bool) -> str:
-    return f"**{text}**" if mark else text
-
-
-def _begin(key: Key) -> tuple[str, str, str]:
-    return key[0], key[1], str(key[2])
-
-
-def _us(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return f"{'at most ' * bool(bound.lacking)}{marked(f'{ratio:.2f}', ratio < 1)}"
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
 """Bounds of exported models, with a runtime that takes a microsecond for each operator."""
 
 import gzip
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -10,9 +12,10 @@ from benanza_runner.core import in_tf32
 from benanza_runner.runtime import Outcome
 from benanza_schemas.events import BenchmarkRequested, System, identified
 from benanza_schemas.layer import Layer, Precision
-from benchmarks.pytorch.bounds import bounds, ingested, speed
+from benchmarks.pytorch import bounds as module
+from benchmarks.pytorch.bounds import bounds, ingested, main, speed
 from benchmarks.pytorch.measurements import Measurements
-from benchmarks.pytorch.report import Bounded
+from benchmarks.pytorch.rows import Bounded
 from tests.runner.fake_runtime import FakeRuntime
 
 EXPORTED = Path(__file__).parents[2] / "data" / "exported"
@@ -151,6 +154,23 @@ def test_what_multiplies_nothing_is_not_measured_again_in_tf32(tmp_path: Path) -
     assert len(measured) == 2 * len(jobs)
     assert first.bound_us == second.bound_us
     assert len(Measurements(tmp_path / "layers.gz", measured_by(runtime))) == len(measured)
+
+
+@pytest.mark.parametrize(("sides", "interleaved"), [("bounds", False), ("bounds,runs", True)])
+def test_what_will_be_run_is_timed_interleaved(
+    sides: str, interleaved: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def opened(_: Path, *, interleaved: bool) -> nullcontext[FakeRuntime]:
+        asked.append(interleaved)
+        return nullcontext(FakeRuntime())
+
+    monkeypatch.setattr(module, "opened", opened)
+    arguments = ["--models=resnet18", "--seconds=-1", f"--sides={sides}"]
+    monkeypatch.setattr(sys, "argv", ["bounds", str(tmp_path / "out.jsonl"), *arguments])
+    main()
+    assert asked == [interleaved]
 
 
 def test_the_measurements_of_another_system_do_not_count(

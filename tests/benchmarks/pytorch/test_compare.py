@@ -9,7 +9,7 @@ import pytest
 from benanza.pytorch.names import ALL
 from benchmarks.pytorch.arguments import export_path, parsed
 from benchmarks.pytorch.compare import main, not_run
-from benchmarks.pytorch.report import Bounded, Timed, TorchAttempt, append
+from benchmarks.pytorch.rows import Bounded, Ran, Timed, TorchAttempt, append
 
 MODELS = "--models=resnet50,timm:levit_192"
 TIMED = Timed(
@@ -48,6 +48,40 @@ def test_what_failed_is_run_again_if_that_is_asked_for(file: Path) -> None:
     assert asked.lacking(Bounded) == [("timm:levit_192", "fp16", 1)]
     append(file, Bounded(model="timm:levit_192", precision="fp16", batch=1, bound_us=99.0))
     assert asked.lacking(Bounded) == []
+
+
+def test_runs_are_a_side_that_is_asked_for(file: Path) -> None:
+    arguments = [str(file), MODELS, "--precision=fp16"]
+    assert parsed("", arguments).sides == ["pytorch", "bounds"]
+    asked = parsed("", [*arguments, "--sides=bounds,runs"])
+    assert asked.sides == ["bounds", "runs"]
+    assert "Not run yet: 2 of 2 runs." in not_run(asked, arguments)
+    append(file, Ran(model="resnet50", precision="fp16", batch=1, sequential_us=330.0))
+    append(file, Ran(model="timm:levit_192", precision="fp16", batch=1, failure="no bound"))
+    assert not_run(asked, arguments) == ""
+    assert asked._replace(retry=True).lacking(Ran) == [("timm:levit_192", "fp16", 1)]
+
+
+def test_a_bound_is_measured_before_its_model_is_run(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        started.append(command[2])
+        return subprocess.CompletedProcess(command, 0)
+
+    export = export_path(tmp_path, "resnet50", 1)
+    export.touch()
+    monkeypatch.setattr(subprocess, "run", run)
+    arguments = ["--models=resnet50", "--precision=bf16", f"--exports={tmp_path}"]
+    monkeypatch.setattr(sys, "argv", ["compare", str(file), *arguments, "--sides=runs,bounds"])
+    main()
+    assert started == ["benchmarks.pytorch.bounds", "benchmarks.pytorch.runs"]
+    started.clear()
+    monkeypatch.setattr(sys, "argv", ["compare", str(file), *arguments, "--sides=bounds"])
+    main()
+    assert started == ["benchmarks.pytorch.bounds"]
 
 
 def test_without_a_file_everything_is_lacking(tmp_path: Path) -> None:

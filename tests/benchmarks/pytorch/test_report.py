@@ -5,15 +5,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.pytorch.report import (
+from benchmarks.pytorch.report import markdown
+from benchmarks.pytorch.rows import (
     Bounded,
     Lacking,
+    Ran,
     Row,
     Software,
     Timed,
     TorchAttempt,
     append,
-    markdown,
     read,
 )
 
@@ -43,6 +44,19 @@ BOUND = Bounded(
 )
 PARTIAL = msgspec.structs.replace(
     BOUND, lacking=(Lacking("no library runs it", {"LRN": 2, "TopK": 1}),)
+)
+RAN = Ran(
+    model="resnet50",
+    precision="fp16",
+    batch=1,
+    bound_us=320.0,
+    attainable_us=352.0,
+    sequential_us=368.0,
+    read_ahead_us=336.0,
+    parallel_us=344.0,
+    calls=59,
+    error=1.5e-3,
+    allowed_error=6e-3,
 )
 
 
@@ -93,6 +107,51 @@ def test_each_configuration_has_a_column_and_a_wrong_one_its_reason() -> None:
     assert "- resnet50 fp16 batch 1, PyTorch, compiled, NCHW: wrong result" in text
 
 
+def test_a_run_stands_beside_its_bound_and_its_estimate() -> None:
+    lines = markdown([PEER, BOUND, RAN]).splitlines()
+    assert (
+        "| resnet50 | fp16 | 1 | 320.0 | 368.0 | 1.15 | 336.0 | 344.0 | 1.05 | 352.0 | 1.05 | 59 | "
+        "1.5e-03 | 6.0e-03 |" in lines
+    )
+    assert "run as" not in markdown([PEER, BOUND]).lower()
+
+
+def test_what_was_not_measured_of_a_run_has_no_figure() -> None:
+    alone = msgspec.structs.replace(
+        RAN, attainable_us=None, read_ahead_us=None, parallel_us=None, error=None, unchecked="why"
+    )
+    assert (
+        "| resnet50 | fp16 | 1 | 320.0 | 368.0 | 1.15 | – | – | 1.15 | – | – | 59 | – | 6.0e-03 |"
+        in markdown([alone]).splitlines()
+    )
+
+
+def test_the_runs_are_summed_up_with_the_reasons_of_what_is_wrong() -> None:
+    near = msgspec.structs.replace(RAN, model="vgg19", sequential_us=350.0, error=1e-2)
+    far = msgspec.structs.replace(
+        RAN,
+        model="alexnet",
+        sequential_us=640.0,
+        read_ahead_us=None,
+        parallel_us=480.0,
+        error=None,
+        unchecked="no reference",
+    )
+    fails = [Ran(model=name, precision="fp16", batch=1, failure="no memory") for name in ("a", "b")]
+    text = markdown([RAN, near, far, *fails])
+    assert (
+        "Run as their bounds say: 3 of 5 models; "
+        "in order, 1 within 1.10 of the bound, median 1.15, worst 2.00; "
+        "in the best way, 2 within 1.10 of the bound, median 1.05, worst 1.50; "
+        "results wrong: 1, not compared: 1, not run: 2.\n"
+        "- 1 wrong: vgg19 fp16 batch 1\n"
+        "- 1 not compared, no reference: alexnet fp16 batch 1\n"
+        "- 2 not run, no memory: a fp16 batch 1, b fp16 batch 1\n\n"
+    ) in text
+    assert "| **1.0e-02** | 6.0e-03 |" in text
+    assert "| a | fp16 |" not in text
+
+
 @pytest.mark.parametrize(
     ("rows", "note"),
     [
@@ -122,10 +181,11 @@ def test_of_two_rows_of_the_same_the_later_counts() -> None:
 
 
 def test_rows_come_back_from_files(tmp_path: Path) -> None:
-    rows: list[Row] = [Software("PyTorch", {"torch": "2.11"}), PEER, PARTIAL]
+    rows: list[Row] = [Software("PyTorch", {"torch": "2.11"}), PEER, PARTIAL, RAN]
     for row in rows[:2]:
         append(tmp_path / "a", row)
-    append(tmp_path / "b", rows[2])
+    for row in rows[2:]:
+        append(tmp_path / "b", row)
     assert read([tmp_path / "a", tmp_path / "b"]) == rows
     assert markdown(rows).startswith("PyTorch: torch 2.11.\n")
 

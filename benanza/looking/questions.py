@@ -21,7 +21,7 @@ from benanza_ingest.limits import limits_of
 from benanza_schemas.layer import Precision
 
 NEEDLESS: frozenset[InefficiencyKind] = frozenset(
-    ("between calls", "conversions and copies", "no call needed")
+    ("between calls", "synchronisation", "conversions and copies", "no call needed")
 )
 
 

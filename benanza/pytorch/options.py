@@ -29,6 +29,8 @@ _REMEDIES: dict[InefficiencyKind, str] = {
     "conversions and copies": "keep one memory format and one dtype: call .to(memory_format=..., "
     "dtype=...) once on the model and on its inputs, and leave .contiguous() and .to() out of "
     "forward",
+    "synchronisation": "keep values on the GPU: leave .item(), .tolist(), .cpu(), and conditions "
+    "on values of tensors out of forward",
     "no call needed": "leave these layers out of forward: they compute nothing",
     "more calls": _COMPILE,
 }

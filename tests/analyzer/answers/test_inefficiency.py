@@ -2,12 +2,13 @@
 
 from math import fsum
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
-from benanza_schemas.events import FrameworkCall, RunTimes
+from benanza_schemas.events import FrameworkCall, FrameworkKernel, RunTimes
 from tests.analyzer.answers.test_differences import call, covers
 
 
@@ -91,3 +92,42 @@ def test_the_parts_add_up(
     bound_us = fsum(each.us + each.conversion_us for each in cover)
     saved_us = fsum(each.saved_us for each in found)
     assert saved_us == run_us - bound_us
+
+
+def at(start_us: float, us: float, kernel: str = "gemm", *layers: int) -> FrameworkCall:
+    """A call that begins then, and starts one kernel."""
+    kernels = (FrameworkKernel(kernel, start_us, us),)
+    return FrameworkCall(f"{kernel} at {start_us}", "op", layers, start_us, us, 0.0, kernels)
+
+
+def test_the_time_after_a_copy_to_the_host_is_that_of_a_synchronisation() -> None:
+    """What usually passes between calls passes there as well."""
+    calls = [
+        at(0.0, 4.0, "gemm", 0),
+        at(5.0, 2.0, "Memcpy DtoH (Device -> Pageable)"),
+        at(20.0, 4.0, "gemm", 1),
+        at(25.0, 4.0, "gemm", 2),
+        at(30.0, 4.0, "Memcpy DtoH"),
+    ]
+    cover = [call(4.0, 0), call(4.0, 1), call(4.0, 2)]
+    found = inefficiencies(took(36.0), took(40.0), calls, cover)
+    assert {(each.kind, each.calls): each.us for each in found} == {
+        ("synchronisation", (1,)): 12.0,
+        ("between calls", ()): 6.0,
+        ("timing each call", ()): 4.0,
+        ("conversions and copies", (1,)): 2.0,
+        ("conversions and copies", (4,)): 4.0,
+    }
+
+
+def test_synchronisations_take_no_longer_than_all_that_passes_between_calls() -> None:
+    """Looking makes each pause longer."""
+    calls = [at(10.0 * n, 2.0, kernel) for n, kernel in enumerate(["a", "Memcpy DtoH", "b"])]
+    calls.append(at(90.0, 2.0))
+    calls.insert(2, at(18.0, 1.0, "Memcpy DtoH"))
+    calls.sort(key=lambda each: each.start_us)
+    for run_us in (9.0, 12.0, 100.0):
+        found = inefficiencies(took(run_us), took(100.0), calls, [])
+        outside = [each.us for each in found if each.kind in ("synchronisation", "between calls")]
+        assert fsum(outside) == pytest.approx(max(0.0, run_us - 9.0))
+        assert min(outside, default=0.0) >= 0.0

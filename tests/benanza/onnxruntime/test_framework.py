@@ -79,6 +79,29 @@ def test_each_call_on_a_gpu_names_its_kernels(gpu: Framework) -> None:
     assert not any(kernel.name.startswith("_Z") for kernel in conv.kernels)
 
 
+@pytest.mark.gpu
+def test_an_operator_without_a_kernel_for_the_gpu_is_between_copies(gpu: Framework) -> None:
+    text = """
+    g (float[1, 64, 56, 56] x) => (float[1, 64, 56, 56] y)
+    <float[64, 64, 3, 3] w = ["location": "w"]> {
+        a = Conv <pads = [1, 1, 1, 1]> (x, w)
+        b = Tan(a)
+        y = Conv <pads = [1, 1, 1, 1]> (b, w)
+    }
+    """
+    bound = next(each for each in gpu.configurations() if each.name == "bound to the GPU")
+    calls = gpu.profile(whole_model(content(text)), "fp32", bound).calls
+    ops = {call.op: call for call in calls}
+    assert ops["Tan"].layers == (1,)
+    assert ops["Tan"].median_us > 0
+    for copy, kernel in {"MemcpyToHost": "Memcpy DtoH", "MemcpyFromHost": "Memcpy HtoD"}.items():
+        assert ops[copy].layers == ()
+        assert [each.name for each in ops[copy].kernels] == [kernel]
+    starts = [ops[op].start_us for op in ("MemcpyToHost", "MemcpyFromHost")]
+    convolutions = [call.start_us for call in calls if call.layers in ((0,), (2,))]
+    assert [convolutions[0], *starts, convolutions[1]] == sorted([*convolutions, *starts])
+
+
 def test_a_framework_that_nobody_installed() -> None:
     with pytest.raises(BenanzaError, match=r"no framework 'nothing'; installed are .*onnxruntime"):
         framework_named("nothing")

@@ -4,8 +4,10 @@ from math import fsum
 from typing import Any
 
 import pytest
+from onnx import GraphProto
 
 from benanza.pytorch.calls import framework_calls
+from benanza_analyzer.answers.inefficiency import inefficiencies
 from benanza_runner import nvidia
 from tests.benanza.pytorch.tiny import NAME, need_pytorch, tiny_model
 
@@ -113,3 +115,25 @@ def test_a_defect_is_found_where_it_is(
         assert call.median_us > 0
     positions = [at for call in calls for at in call.layers]
     assert sorted(positions) == list(range(len(model.origins)))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not nvidia.gpu().name, reason="needs an NVIDIA GPU")
+def test_a_value_that_is_read_by_the_host_is_a_synchronisation() -> None:
+    """Between matrix products that take long enough for the host to run ahead."""
+    graph = torch.fx.Graph()
+    value = matrix = graph.placeholder("x")
+    for number in range(6):
+        value = graph.call_function(ATEN.mm.default, (value, matrix))
+        if number == 2:
+            total = graph.call_function(ATEN.sum.default, (value,))
+            graph.call_function(ATEN._local_scalar_dense.default, (total,))
+    graph.output(value)
+    module = torch.fx.GraphModule(torch.nn.Module(), graph)
+
+    looked = looked_at(module, [torch.eye(4096, device="cuda")], 5)
+    calls = framework_calls(looked.nodes, GraphProto(), ())
+    found = inefficiencies(looked.times, looked.times, calls, [])
+    waits = [each for each in found if each.kind == "synchronisation"]
+    assert [calls[at].op for each in waits for at in each.calls] == ["aten._local_scalar_dense"]
+    assert waits[0].us > 0

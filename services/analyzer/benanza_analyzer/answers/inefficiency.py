@@ -3,14 +3,19 @@
 Benanza (Li et al., IPDPSW 2020) asks this as its fourth question.
 """
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import NamedTuple
 
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.differences import differences
 from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_schemas.events import FrameworkCall, RunTimes
+
+TO_HOST = "Memcpy DtoH"
+"""Begins the names of copies from the GPU to the host among kernels."""
 
 
 class Inefficiency(NamedTuple):
@@ -55,13 +60,13 @@ def inefficiencies(
     found = [_joined(each.positions, calls, cover) for each in differences(own, cover)]
     outside_us = looked_at.median_us - math.fsum(call.median_us for call in calls)
     looking_us = min(max(0.0, looked_at.median_us - run.median_us), max(0.0, outside_us))
+    between_us = outside_us - looking_us
+    spread_us = math.hypot(looked_at.iqr_us, *(call.iqr_us for call in calls))
+    waits = list(_waits(calls, between_us))
+    found += waits
     outside: tuple[tuple[InefficiencyKind, float, float], ...] = (
         ("timing each call", looking_us, math.hypot(run.iqr_us, looked_at.iqr_us)),
-        (
-            "between calls",
-            outside_us - looking_us,
-            math.hypot(looked_at.iqr_us, *(call.iqr_us for call in calls)),
-        ),
+        ("between calls", between_us - math.fsum(each.us for each in waits), spread_us),
     )
     found += [
         Inefficiency(kind, (), (), 0, us, 0.0, spread_us)
@@ -74,6 +79,27 @@ def inefficiencies(
         if not call.layers and call.median_us
     ]
     return sorted(found, key=lambda each: (-each.saved_us, each.positions, each.calls))
+
+
+def _waits(calls: Sequence[FrameworkCall], between_us: float) -> Iterator[Inefficiency]:
+    """How much longer than usual nothing runs after each copy to the host, which waits for that
+    before it starts more. Together they take no longer than all that passes between calls.
+    """
+    timed = [(at, call) for at, call in enumerate(calls) if call.median_us > 0]
+    pauses_us = [
+        max(0.0, after.start_us - before.start_us - before.median_us)
+        for (_, before), (_, after) in itertools.pairwise(timed)
+    ]
+    usual_us = median(pauses_us) if pauses_us else 0.0
+    found = [
+        (at, call.iqr_us, pause_us - usual_us)
+        for (at, call), pause_us in zip(timed, pauses_us, strict=False)
+        if pause_us > usual_us and any(each.name.startswith(TO_HOST) for each in call.kernels)
+    ]
+    waited_us = math.fsum(us for *_, us in found)
+    most = min(1.0, max(0.0, between_us) / waited_us) if waited_us else 0.0
+    for at, iqr_us, us in found:
+        yield Inefficiency("synchronisation", (), (at,), 0, us * most, 0.0, iqr_us)
 
 
 def _joined(

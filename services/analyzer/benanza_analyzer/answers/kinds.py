@@ -5,13 +5,15 @@ from typing import Literal
 InefficiencyKind = Literal[
     "timing each call",
     "between calls",
+    "synchronisation",
     "conversions and copies",
     "no call needed",
     "more calls",
     "slower call",
     "not slower",
 ]
-"""What it costs to look; the time that passes between calls; calls that compute no layer; layers
-that the bound needs no call for; layers that the bound covers with fewer calls; with as many or
-more that are faster; and those in which the framework isn't slower.
+"""What it costs to look; the time that passes between calls; what more of it passes after calls
+that copy to the host, which waits for the GPU before it starts the next one; calls that compute no
+layer; layers that the bound needs no call for; layers that the bound covers with fewer calls; with
+as many or more that are faster; and those in which the framework isn't slower.
 """

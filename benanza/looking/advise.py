@@ -7,7 +7,8 @@ from typing import get_args
 from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids, of_the_same_file
 from benanza.profiling.beside_bound import profiles_of
-from benanza.profiling.remedies import Remedies, remedies_of
+from benanza.profiling.compiled import compiled_us
+from benanza.profiling.remedies import Better, Remedies, remedies_of
 from benanza.request import BoundPolicy
 from benanza.results.advice import Advice, Advised, ModelAdvice, Source
 from benanza.results.profiles import ModelProfile, ProfiledPart
@@ -115,15 +116,15 @@ def _of_configurations(
     profiles: Sequence[ModelProfile],
     remedies: Remedies | None,
 ) -> Iterator[Advice]:
-    """What the framework has for all models would save, and what it saved where it was tried."""
+    """What the framework has for all models would save, and what it saved where it was tried. Of a
+    run whose calls aren't known, it isn't known what a compiler would join.
+    """
     better = remedies.better(profile.configuration, on_gpu=profile.on_gpu) if remedies else None
     if better is None:
         return
-    timed = sum(part.bound_calls for part in profile.parts)
-    # Fewer calls have less between them. All else is as in the bound.
-    saved_us = us - bound_us
-    if better.between_calls:
-        saved_us -= profile.between_calls_us * timed / max(1, len(profile.calls))
+    if better.joins == "all but products" and not profile.parts:
+        return
+    saved_us = us - _left_us(profile, us, bound_us, better)
     if saved_us <= 0:
         return
     configuration = better.configuration
@@ -135,6 +136,17 @@ def _of_configurations(
         share=saved_us / us,
         seen_us=_seen_us(profile, us, profiles, configuration=configuration.name),
     )
+
+
+def _left_us(profile: ModelProfile, us: float, bound_us: float, better: Better) -> float:
+    """How long the run takes with a configuration. Fewer calls have less time between them."""
+    if better.joins == "nothing":
+        return us - (0.0 if better.between_calls else profile.between_calls_us)
+    if better.joins == "all but products":
+        return compiled_us(profile, between_calls=better.between_calls)
+    timed = sum(part.bound_calls for part in profile.parts)
+    share = timed / max(1, len(profile.calls)) if better.between_calls else 0.0
+    return bound_us + profile.between_calls_us * share
 
 
 def _seen_us(
@@ -158,7 +170,7 @@ def _of_bounds(
     bounds: Sequence[ModelBound],
 ) -> Iterator[Advice]:
     """What the bounds at other precisions and at larger batches save, each for one sample. `bounds`
-    are those of the same file.
+    are those of the same file. What a run takes beyond its bound is taken to stay as it is.
     """
     policy = BoundPolicy(get_args(Precision))
     dims = next((each.dims for each in bounds if each.model_id == profile.model_id), None)
@@ -171,7 +183,8 @@ def _of_bounds(
     for bound in of_system:
         if bound.partial or not bound.sequential_us:
             continue
-        saved_us = bound_us / profile.batch - bound.sequential_us / bound.batch
+        beyond_us = us - bound_us
+        saved_us = us / profile.batch - (bound.sequential_us + beyond_us) / bound.batch
         source: Source
         what: str
         if bound.model_id == profile.model_id and bound.precision != profile.precision:

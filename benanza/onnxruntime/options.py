@@ -94,15 +94,20 @@ class OnnxRuntimeRemedies(Remedies):
         return Remedy(do) if do else None
 
     def better(self, configuration: str, *, on_gpu: bool) -> Better | None:
-        """The default in place of fewer optimisations; on a GPU what is captured as a CUDA graph
-        in place of what isn't.
+        """The default in place of fewer optimisations; on a GPU a run as a CUDA graph in place of
+        the default. From what is bound to the GPU, a remedy leads there.
         """
         if configuration in _FEWER:
-            return Better(_DEFAULT, between_calls=True)
-        if not on_gpu or configuration.startswith("CUDA graph"):
+            return Better(_DEFAULT, "as the bound", between_calls=True)
+        if not on_gpu or configuration != _DEFAULT.name:
             return None
-        wanted = "CUDA graph, channels last" if "channels last" in configuration else "CUDA graph"
-        return Better(next(each for each in ON_GPU if each.name == wanted), between_calls=False)
+        captured = next(each for each in ON_GPU if each.name == "CUDA graph")
+        return Better(captured, "nothing", between_calls=False)
+
+    def same_calls(self, configuration: str) -> str:
+        """What is captured makes the calls of what is bound to the GPU."""
+        alone = {captured: bound for bound, captured in _CAPTURED_ALONE.items()}
+        return alone.get(configuration, "")
 
 
 def _on_gpu(kind: InefficiencyKind, op: str, configuration: str) -> Remedy | None:

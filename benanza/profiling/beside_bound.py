@@ -1,9 +1,10 @@
 """A framework's run of a model beside the model's bound on the same device."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from benanza.looking.stored_bound import StoredBound
+from benanza.profiling.remedies import remedies_of
 from benanza.request import BoundPolicy
 from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledKernel, ProfiledPart
 from benanza_analyzer.answers.calls import Call
@@ -11,7 +12,8 @@ from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import stored_profiles, stored_system
-from benanza_schemas.events import ModelIngested, ModelProfiled, device
+from benanza_runner.core import ON_TENSOR_CORES
+from benanza_schemas.events import FrameworkCall, ModelIngested, ModelProfiled, device
 from benanza_schemas.layer import Precision
 
 
@@ -64,18 +66,26 @@ def profiles_of(store: Store, identity: str, bounds: Sequence[ModelBound]) -> li
     """The newest profiles of the model with this id, which has its name from one of the bounds."""
     name = next((each.model for each in bounds if each.model_id == identity), identity)
     lowest = LowestBounds(store)
-    return [beside_bound(lowest, name, event) for event in stored_profiles(store, identity)]
+    events = stored_profiles(store, identity)
+    return [beside_bound(lowest, name, event, events) for event in events]
 
 
-def beside_bound(bounds: LowestBounds, name: str, event: ModelProfiled) -> ModelProfile:
+def beside_bound(
+    bounds: LowestBounds, name: str, event: ModelProfiled, others: Iterable[ModelProfiled]
+) -> ModelProfile:
     """The profile of the model that people call `name`, with the parts in which its lowest full
-    bound saves time, if it has one.
+    bound saves time, if it has one. Where its calls couldn't be timed, they are those of one of the
+    `others` that makes the same calls.
     """
     lowest = bounds.of(event)
+    timed = _timed(event, others)
+    model = lowest.stored.model if lowest else None
     parts: tuple[ProfiledPart, ...] = ()
-    if lowest is not None and event.times is not None and event.times_looked_at is not None:
-        found = inefficiencies(event.times, event.times_looked_at, event.calls, lowest.calls)
-        parts = tuple(_part(each, event, lowest.stored.model) for each in found)
+    # That calls were timed in another run cost this one nothing.
+    looking = timed.times_looked_at if timed is event else event.times
+    if lowest is not None and event.times is not None and looking is not None:
+        found = inefficiencies(event.times, looking, timed.calls, lowest.calls)
+        parts = tuple(_part(each, timed, lowest.stored.model) for each in found)
     bound = lowest.stored.bound if lowest else None
     system, times, looked_at = event.system, event.times, event.times_looked_at
     return ModelProfile(
@@ -98,6 +108,7 @@ def beside_bound(bounds: LowestBounds, name: str, event: ModelProfiled) -> Model
                 name=call.name,
                 op=call.op,
                 positions=call.layers,
+                multiplies=_multiplies(call, model),
                 start_us=call.start_us,
                 us=call.median_us,
                 iqr_us=call.iqr_us,
@@ -106,14 +117,37 @@ def beside_bound(bounds: LowestBounds, name: str, event: ModelProfiled) -> Model
                     for each in call.kernels
                 ),
             )
-            for call in event.calls
+            for call in timed.calls
         ),
+        calls_of=timed.configuration if timed is not event else "",
         bound_us=bound.sequential_us if bound else None,
         bound_system_id=bound.system_id if bound else "",
         parts=parts,
         slowed_by=event.environment.get("slowed_by", ""),
         failure=event.failure,
     )
+
+
+def _timed(event: ModelProfiled, others: Iterable[ModelProfiled]) -> ModelProfiled:
+    """The run whose calls are those of this one: another, if they were timed there alone."""
+    remedies = remedies_of(event.system.runtime)
+    if event.times is None or event.calls or remedies is None:
+        return event
+    same = remedies.same_calls(event.configuration)
+    alike = (event.model_id, event.system.system_id, event.precision, event.batch, same)
+    for each in others:
+        of = (each.model_id, each.system.system_id, each.precision, each.batch, each.configuration)
+        if each.calls and of == alike:
+            return each
+    return event
+
+
+def _multiplies(call: FrameworkCall, model: ModelIngested | None) -> bool:
+    """Whether a call computes a product; of a model without a bound it isn't known."""
+    if model is None:
+        return False
+    ops = (model.summaries[model.layers[at].summary].op for at in call.layers)
+    return not ON_TENSOR_CORES.isdisjoint(ops)
 
 
 def _part(found: Inefficiency, event: ModelProfiled, model: ModelIngested) -> ProfiledPart:

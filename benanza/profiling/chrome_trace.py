@@ -16,7 +16,8 @@ CALLS, KERNELS = 0, 1
 
 def chrome_trace(profiles: Sequence[ModelProfile]) -> bytes:
     """The runs as one file of JSON: each is a process, and each of its calls a slice with the
-    positions of its layers. Kernels are in a row of their own.
+    positions of its layers. Kernels are in a row of their own. Calls that were timed in another run
+    stand there alone.
     """
     events = [event for number, each in enumerate(profiles) for event in _events(number, each)]
     return msgspec.json.encode({"traceEvents": events, "displayTimeUnit": "ms"})
@@ -28,7 +29,7 @@ def _events(process: int, profile: ModelProfile) -> Iterator[dict[str, Any]]:
     yield {"ph": "M", "pid": process, "tid": CALLS, "name": "process_name", "args": {"name": title}}
     if profile.looked_at_us is not None:
         yield _slice(process, profile.model, 0.0, profile.looked_at_us, {"run": run})
-    for call in profile.calls:
+    for call in () if profile.calls_of else profile.calls:
         arguments = {"name": call.name, "layers": call.positions, "iqr_us": call.iqr_us}
         yield _slice(process, call.op, call.start_us, call.us, arguments)
         for kernel in call.kernels:

@@ -71,7 +71,8 @@ def profile(
         return Profiles(profiles=(), errors=tuple(errors))
     with known_store(settings) as store:
         bounds = LowestBounds(store)
-        profiles = tuple(beside_bound(bounds, name, event) for name, event in found)
+        events = [event for _, event in found]
+        profiles = tuple(beside_bound(bounds, name, event, events) for name, event in found)
     return Profiles(profiles=profiles, errors=tuple(errors))
 
 

@@ -10,7 +10,7 @@ name as that of its framework:
 
 from abc import ABC, abstractmethod
 from importlib.metadata import entry_points
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from benanza.profiling.framework import Configuration
 from benanza_analyzer.answers.kinds import InefficiencyKind
@@ -28,12 +28,19 @@ class Remedy(NamedTuple):
     configuration: str = ""
 
 
+Joins = Literal["nothing", "all but products", "as the bound"]
+"""Which calls a configuration joins: none of them; those between products, which stay; all that the
+bound joins, and then they are as fast as there.
+"""
+
+
 class Better(NamedTuple):
-    """A configuration that is meant to be faster for every model, and whether time passes between
-    its calls.
+    """A configuration that is meant to be faster for every model, which calls it joins, and whether
+    time passes between them.
     """
 
     configuration: Configuration
+    joins: Joins
     between_calls: bool
 
 
@@ -53,6 +60,12 @@ class Remedies(ABC):
         """What to set instead of the configuration of this name; `None` if nothing is meant to be
         faster for every model.
         """
+
+    def same_calls(self, configuration: str) -> str:
+        """The configuration that makes the same calls as this one, but one by one so that they can
+        be timed; empty if there is none.
+        """
+        return ""
 
 
 def remedies_of(framework: str) -> Remedies | None:

@@ -8,6 +8,7 @@ LAYOUT = "memory_format"
 NHWC = "torch.channels_last"
 COMPILED = {"torch.compile": "inductor", "torch._inductor.config.freezing": "True"}
 CAPTURED = {"torch.cuda.graph": "True"}
+_CAPTURED = "CUDA graph"
 
 _CAPTURE = (
     "capture it as a CUDA graph: with torch.cuda.graph(graph): y = model(x); or model = "
@@ -46,7 +47,7 @@ def configurations(*, on_gpu: bool) -> tuple[Configuration, ...]:
     return (
         Configuration("eager", contiguous),
         Configuration("eager, channels last", channels_last),
-        *((Configuration("CUDA graph", contiguous | CAPTURED),) if on_gpu else ()),
+        *((Configuration(_CAPTURED, contiguous | CAPTURED),) if on_gpu else ()),
         Configuration("compiled", contiguous | compiled),
         Configuration("compiled, channels last", channels_last | compiled),
     )
@@ -66,8 +67,8 @@ class PyTorchRemedies(Remedies):
                 do = _slower(op, configuration, on_gpu)
             case "between calls" if configuration.startswith("eager"):
                 do = _CAPTURE if on_gpu else _COMPILE
-                alone = "CUDA graph" if on_gpu and configuration == "eager" else ""
-            case "more calls" if not configuration.startswith("eager"):
+                alone = _CAPTURED if on_gpu and configuration == "eager" else ""
+            case "more calls" if configuration.startswith("compiled"):
                 do = ""
         return Remedy(do, alone) if do else None
 
@@ -77,7 +78,12 @@ class PyTorchRemedies(Remedies):
             return None
         wanted = "compiled, channels last" if "channels last" in configuration else "compiled"
         found = next(each for each in configurations(on_gpu=on_gpu) if each.name == wanted)
-        return Better(found, between_calls=not on_gpu)
+        between = not on_gpu or configuration == _CAPTURED
+        return Better(found, "all but products", between_calls=between)
+
+    def same_calls(self, configuration: str) -> str:
+        """What is captured makes the calls of eager mode."""
+        return "eager" if configuration == _CAPTURED else ""
 
 
 def _slower(op: str, configuration: str, on_gpu: bool) -> str:

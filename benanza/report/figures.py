@@ -1,5 +1,6 @@
 """The figures of a report, drawn by Plotly. Colours are readable on light and on dark pages."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -104,18 +105,17 @@ def _steps_of_policies(found: ReportedBound, bound_us: float) -> list[tuple[str,
 
 
 def timeline(found: ReportedBound) -> go.Figure:
-    """The bound's calls one after the other, and those of the fastest framework's run."""
-    starts, at_us = [], 0.0
-    for call in found.calls:
-        starts.append(at_us)
-        at_us += call.us + call.conversion_us
+    """The bound's calls one after the other, and those of the fastest framework's run: when they
+    were timed in it, else one after the other as well.
+    """
+    took = [call.us + call.conversion_us for call in found.calls]
     figure = go.Figure()
     figure.add_bar(
         name="bound",
         orientation="h",
-        y=["bound"] * len(starts),
-        base=starts,
-        x=[call.us + call.conversion_us for call in found.calls],
+        y=["bound"] * len(took),
+        base=_starts(took),
+        x=took,
         marker={
             "color": [BOUND if call.critical else OTHER for call in found.calls],
             "line": {"width": 0.5, "color": "white"},
@@ -124,11 +124,12 @@ def timeline(found: ReportedBound) -> go.Figure:
     )
     for run in found.runs[:1]:
         calls = run.profile.calls
+        alone = _starts([call.us for call in calls])
         figure.add_bar(
             name=_run(run),
             orientation="h",
             y=[run.profile.framework] * len(calls),
-            base=[call.start_us for call in calls],
+            base=alone if run.profile.calls_of else [call.start_us for call in calls],
             x=[call.us for call in calls],
             marker={
                 "color": [FRAMEWORK if call.positions else SAVED for call in calls],
@@ -139,6 +140,11 @@ def timeline(found: ReportedBound) -> go.Figure:
     figure.update_xaxes(title="µs from the start")
     figure.update_layout(barmode="overlay", height=260, showlegend=False)
     return _styled(figure)
+
+
+def _starts(took: Sequence[float]) -> list[float]:
+    """When each of these begins, if they run one after the other."""
+    return [0.0, *itertools.accumulate(took)][: len(took)]
 
 
 def roofline(found: ReportedBound) -> go.Figure:

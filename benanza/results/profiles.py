@@ -22,12 +22,14 @@ class ProfiledCall(Document, frozen=True, kw_only=True):
     """A call that a framework made, and when: microseconds from the start of an execution.
 
     `name` and `op` are the framework's. `positions` are those of the layers that it computes; none,
-    if it only converts or copies. `kernels` are what it started on a GPU, if the framework says so.
+    if it only converts or copies. `multiplies` says whether one of these layers is a product, which
+    frameworks have libraries for. `kernels` are what it started on a GPU, if the framework says so.
     """
 
     name: str
     op: str
     positions: tuple[int, ...]
+    multiplies: bool
     start_us: float
     us: float
     iqr_us: float
@@ -62,7 +64,9 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     of one in which each of `calls` was timed; both are `None` where `failure` says why. `bound_us`
     is the sequential bound with fusion under the accounting `full`, by the times of the system
     `bound_system_id`; where it is `None`, as no full bound is known, there are no `parts` either.
-    `slowed_by` says what else the machine did meanwhile, such as other programs, without which the
+    Where calls can't be timed, as within a CUDA graph, `calls` may be those of a run with the
+    configuration `calls_of`, which makes the same calls one by one; else that is empty. `slowed_by`
+    says what else the machine did meanwhile, such as other programs, without which the
     framework may take less. The parts add up to the run in which calls were timed, and to the
     bound; those in which the bound saves most come first.
     """
@@ -82,6 +86,7 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     iqr_us: float | None
     looked_at_us: float | None
     calls: tuple[ProfiledCall, ...]
+    calls_of: str
     bound_us: float | None
     bound_system_id: str
     parts: tuple[ProfiledPart, ...]

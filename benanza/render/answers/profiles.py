@@ -64,6 +64,8 @@ def _looked_at(found: ModelProfile, unit: TimeUnit) -> list[str]:
         return []
     if found.failure:
         return [f"its calls were not timed: {found.failure}"]
+    if found.calls_of:
+        return [f"its calls are those of the run with {found.calls_of}, where they were timed"]
     if found.bound_us is None or found.looked_at_us is None:
         return []
     return [

@@ -68,4 +68,4 @@ def test_the_shipped_recording_can_be_read() -> None:
         kinds[type(event).__name__] += 1
         variants += len(event.variants) if isinstance(event, LayerMeasured) else 0
     assert kinds == {"SystemMeasured": 1, "LayerMeasured": 12_440}
-    assert variants == 480_968
+    assert variants == 480_928

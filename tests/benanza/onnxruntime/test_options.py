@@ -41,6 +41,22 @@ def test_better_configurations_are_there_and_lead_to_an_end(
             seen.add(at)
 
 
+def test_what_is_captured_makes_the_calls_of_what_is_bound(remedies: Remedies) -> None:
+    same = {each.name: remedies.same_calls(each.name) for each in ON_GPU}
+    assert {name: of for name, of in same.items() if of} == {
+        "CUDA graph": "bound to the GPU",
+        "CUDA graph, channels last": "bound to the GPU, channels last",
+    }
+
+
+def test_a_cuda_graph_joins_no_calls(remedies: Remedies) -> None:
+    found = remedies.better("default options", on_gpu=True)
+    assert found is not None
+    assert (found.configuration.name, found.joins) == ("CUDA graph", "nothing")
+    assert not found.between_calls
+    assert remedies.better("bound to the GPU", on_gpu=True) is None, "a remedy leads there"
+
+
 def test_what_was_not_optimised_is_to_have_the_default(remedies: Remedies) -> None:
     for on_gpu in (False, True):
         found = remedies.remedy("more calls", "Conv+Relu", "no optimisations", on_gpu=on_gpu)

@@ -32,3 +32,9 @@ def test_kernels_are_in_a_row_of_their_own() -> None:
     assert (of_kernel["name"], of_kernel["ts"], of_kernel["dur"]) == ("implicit_gemm", 4.0, 50.0)
     assert of_kernel["args"]["layers"] == of_call["args"]["layers"] == [0]
     assert of_kernel["tid"] != of_call["tid"]
+
+
+def test_calls_that_were_timed_in_another_run_are_left_out() -> None:
+    run = msgspec.structs.replace(PROFILE, calls_of="eager", looked_at_us=None)
+    (named,) = json.loads(chrome_trace([run]))["traceEvents"]
+    assert named["ph"] == "M"

@@ -34,7 +34,15 @@ def test_each_configuration_has_a_compiled_one_that_is_better(
         "compiled": None,
         "compiled, channels last": None,
     }
-    assert {found.between_calls for found in better.values() if found} == {not on_gpu}
+    assert {found.joins for found in better.values() if found} == {"all but products"}
+    between = {name: found.between_calls for name, found in better.items() if found}
+    assert between == {name: not on_gpu or name == "CUDA graph" for name in between}
+
+
+def test_what_is_captured_makes_the_calls_of_eager_mode(remedies: Remedies) -> None:
+    same = {each.name: remedies.same_calls(each.name) for each in configurations(on_gpu=True)}
+    assert same.pop("CUDA graph") == "eager"
+    assert set(same.values()) == {""}
 
 
 def test_what_to_type_against_lost_time(remedies: Remedies) -> None:

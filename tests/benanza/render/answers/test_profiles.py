@@ -12,7 +12,14 @@ from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledPart, P
 
 CALLS = tuple(
     ProfiledCall(
-        name=op, op=op, positions=positions, start_us=start_us, us=us, iqr_us=0.1, kernels=()
+        name=op,
+        op=op,
+        positions=positions,
+        multiplies=op == "Conv",
+        start_us=start_us,
+        us=us,
+        iqr_us=0.1,
+        kernels=(),
     )
     for op, positions, start_us, us in (
         ("ReorderInput", (), 1.0, 2.0),
@@ -58,6 +65,7 @@ PROFILE = ModelProfile(
     iqr_us=1.0,
     looked_at_us=110.0,
     calls=CALLS,
+    calls_of="",
     bound_us=50.0,
     bound_system_id="e" * 32,
     parts=(JOINED, REORDERED),
@@ -122,3 +130,8 @@ def test_a_failure_stands_in_place_of_the_time() -> None:
 
 def test_a_notebook_shows_the_same() -> None:
     assert "more calls" in profiles_html(Profiles(profiles=(PROFILE,), errors=()))
+
+
+def test_calls_that_were_timed_in_another_run_are_said_to_be() -> None:
+    found = lines(looked_at_us=None, calls_of="eager")
+    assert "its calls are those of the run with eager, where they were timed" in found

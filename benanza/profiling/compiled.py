@@ -1,0 +1,31 @@
+"""How long a run would take if a compiler joined its calls."""
+
+from benanza.results.profiles import ModelProfile, ProfiledPart
+
+
+def compiled_us(profile: ModelProfile, *, between_calls: bool) -> float:
+    """What is left of a run whose calls are known, in microseconds, once a compiler joined them.
+
+    It leaves products to libraries, and makes one kernel of what stands between two of them, as
+    TorchInductor does (https://docs.pytorch.org/docs/stable/torch.compiler.html). So a part without
+    products takes what the bound takes there. In a part with products, they take what they take
+    now, and all other calls together as long as the fastest of them. If time passes `between_calls`
+    afterwards, it is less in the ratio of their numbers.
+    """
+    left = [_left(profile, part) for part in profile.parts if part.calls]
+    us, calls = (sum(each) for each in zip(*left, strict=True)) if left else (0.0, 0)
+    if between_calls:
+        timed = sum(max(1, len(call.kernels)) for call in profile.calls if call.us)
+        us += profile.between_calls_us * min(1.0, calls / max(1, timed))
+    return us
+
+
+def _left(profile: ModelProfile, part: ProfiledPart) -> tuple[float, int]:
+    """How long a part takes then, and in how many calls."""
+    calls = [profile.calls[at] for at in part.calls if profile.calls[at].us]
+    products = [call.us for call in calls if call.multiplies]
+    others = [call.us for call in calls if not call.multiplies]
+    if not products:
+        return min(part.us, part.bound_us), part.bound_calls
+    joined = min(others, default=0.0)
+    return sum(products) + joined, len(products) + bool(others)

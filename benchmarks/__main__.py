@@ -3,7 +3,10 @@
 import sys
 from importlib import import_module
 
-BENCHMARKS = ("ingest", "analyzer", "end_to_end", "dedupe", "sink", "shell", "latency", "memory")
+BENCHMARKS = (
+    *("ingest", "analyzer", "checkpoints", "end_to_end"),
+    *("dedupe", "sink", "shell", "latency", "memory"),
+)
 
 
 def main(names: list[str]) -> None:

@@ -105,7 +105,7 @@ def _large_model(model: ModelIngested) -> Table:
     )
     parts: list[LayerSummary | Group] = [*model.summaries, *model.groups]
     for index, part in enumerate(parts):
-        analyzer.restore(_measured(part.fingerprint, 10.0 + index % 13))
+        analyzer.restore(measured(part.fingerprint, 10.0 + index % 13))
     start = time.perf_counter()
     ingested = (len(analyzer.handle(model, NOW)), time.perf_counter() - start)
     layer, group = _measure_again(
@@ -133,7 +133,7 @@ def _measure_again(subjects: Sequence[tuple[Analyzer, str]]) -> list[tuple[int, 
     seconds: list[list[float]] = [[] for _ in subjects]
     for round_ in range(REPEATS):
         for index, (analyzer, fingerprint) in enumerate(subjects):
-            event = _measured(fingerprint, 9.0 / (1 + round_))
+            event = measured(fingerprint, 9.0 / (1 + round_))
             start = time.perf_counter()
             moved[index] = len(analyzer.handle(event, NOW))
             seconds[index].append(time.perf_counter() - start)
@@ -155,7 +155,9 @@ def _fingerprint(weights: str, position: int, layers: int = 1) -> str:
 
 
 def _residual_model(index: int, layers: int, weights: str) -> ModelIngested:
-    """A chain of blocks. Models with the same `weights` have the same layers."""
+    """A chain of blocks. Models with the same `weights` have the same layers, and each of those that
+    share them is of another batch size, so that none have one architecture.
+    """
     size = len(BLOCK)
     edges = [(n, n + 1) for n in range(layers - 1)]
     edges += [(n - 1, n + 2) for n in range(size, layers - 2, size)]
@@ -166,7 +168,7 @@ def _residual_model(index: int, layers: int, weights: str) -> ModelIngested:
         zoo="",
         sha256="0" * 64,
         opset=20,
-        batch=1,
+        batch=1 + index % SHARING,
         dims={},
         summaries=tuple(
             LayerSummary(
@@ -209,7 +211,8 @@ def _group(weights: str, first: int, count: int) -> Group:
     )
 
 
-def _measured(fingerprint: str, median_us: float) -> LayerMeasured:
+def measured(fingerprint: str, median_us: float) -> LayerMeasured:
+    """A layer measured on the synthetic system with one variant."""
     return LayerMeasured(
         event_id=event_id("measured", fingerprint, str(median_us)),
         fingerprint=fingerprint,

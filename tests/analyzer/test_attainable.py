@@ -5,8 +5,8 @@ import pytest
 
 from benanza_analyzer.bound import Bound, lower_bound
 from benanza_analyzer.measurements import Best, Measurements
+from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
-from benanza_analyzer.models.compiled_model import compile_model
 from benanza_analyzer.plan import cheapest_plans
 from benanza_schemas.events import ModelIngested
 from tests.analyzer.events import NOW, everywhere, fingerprint, model, summary
@@ -47,7 +47,7 @@ def test_nothing_is_attainable_where_a_layer_was_not_timed_interleaved() -> None
 
 def attained(event: ModelIngested, conv: Best, cache_bytes: int) -> Bound:
     catalogue = Catalogue()
-    compiled = compile_model(event, catalogue)
+    compiled = compile_architecture(event, catalogue)
     measurements = Measurements()
     for of, best in {"Conv": conv, "Relu": Best(1.0, 0.0, 2.0, 2.0)}.items():
         measurements.add(catalogue.number(fingerprint(of)), everywhere(best), NOW)

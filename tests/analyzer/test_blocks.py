@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from benanza_analyzer.blocks import Blocks, cheapest_blocks
+from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
-from benanza_analyzer.models.compiled_model import compile_model
 from tests.analyzer.events import fingerprint, group, model, summary
 
 Timed = dict[tuple[int, ...], float]
@@ -22,7 +22,7 @@ def blocks_of(edges: list[tuple[int, int]], groups: Timed, alone_us: float = 1.0
     titles = {f"group {members}": members for members in groups}
     event = model(layers, edges, [group(title, members) for title, members in titles.items()])
     catalogue = Catalogue()
-    compiled = compile_model(event, catalogue)
+    compiled = compile_architecture(event, catalogue)
     times = np.full(len(catalogue), alone_us)
     for title, members in titles.items():
         times[catalogue.number(fingerprint(title))] = groups[members]
@@ -63,7 +63,7 @@ def test_circles_at_all_places_of_a_component_are_cut() -> None:
         for title, s, t in (("ad", 0, 3), ("bc", 1, 2))
     ]
     catalogue = Catalogue()
-    compiled = compile_model(model(layers, edges, groups), catalogue)
+    compiled = compile_architecture(model(layers, edges, groups), catalogue)
     times = np.full(len(catalogue), 1.0)
     found = cheapest_blocks(compiled, compiled.full, True, times[compiled.full.block_numbers])
     assert chosen(found) == [(1, 2), (4, 7), (5, 6), (9, 10)]

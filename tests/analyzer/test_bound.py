@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from benanza_analyzer.bound import Bound, lower_bound
 from benanza_analyzer.measurements import NOT_MEASURED, Best, Measurements
+from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
-from benanza_analyzer.models.compiled_model import compile_model
 from benanza_analyzer.plan import cheapest_plans
 from benanza_analyzer.roofline import PlatformCeilings
 from benanza_schemas.events import Group, Missing, ModelIngested
@@ -68,7 +68,7 @@ def bound_of(
     event: ModelIngested, found: Outcomes, accounting: Accounting = "full", *, fusion: bool = False
 ) -> Bound:
     catalogue = Catalogue()
-    compiled = compile_model(event, catalogue)
+    compiled = compile_architecture(event, catalogue)
     measurements = Measurements()
     for of, outcome in found.items():
         measurements.add(catalogue.number(of), everywhere(outcome), NOW)

@@ -17,9 +17,17 @@ from benanza_analyzer.measurements import NO_LIBRARY_RUNS_IT, NOT_MEASURED
 from benanza_analyzer.models.cover import ComponentCover
 from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_schemas import codec
-from benanza_schemas.events import BoundUpdated, LayerMeasured, Missing, ModelIngested, event_id
+from benanza_schemas.events import (
+    BoundUpdated,
+    LayerMeasured,
+    LayerUse,
+    Missing,
+    ModelIngested,
+    event_id,
+)
 from benanza_schemas.vocabulary import GENERATED
 from tests.analyzer.events import (
+    KINDS,
     NOW,
     ceilings,
     fingerprint,
@@ -135,6 +143,17 @@ def test_a_model_of_unknown_layers_has_a_partial_bound_on_each_known_platform() 
     assert all(u.sequential_us is None and u.missing for u in updates)
 
 
+def renamed(event: ModelIngested, name: str) -> ModelIngested:
+    """Another model of the same architecture."""
+    return msgspec.structs.replace(
+        event,
+        event_id=event_id("ModelIngested", name),
+        model_id=event_id("model", name),
+        name=name,
+        layers=tuple(LayerUse(use.summary, f"{name}/{n}") for n, use in enumerate(event.layers)),
+    )
+
+
 def test_only_the_models_that_contain_the_layer_are_recomputed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -145,7 +164,55 @@ def test_only_the_models_that_contain_the_layer_are_recomputed(
     monkeypatch.setattr(core, "lower_bound", watched)
     updates = analyzer.handle(measured("a", 1.0), NOW)
     assert {u.model_id for u in updates} == {CHAIN.model_id}
-    assert [call.args[0].model_id for call in watched.call_args_list] == [CHAIN.model_id] * 4
+    assert watched.call_count == 4
+
+
+def test_an_architecture_is_recomputed_once_for_all_its_models(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    analyzer = Analyzer()
+    copies = [renamed(CHAIN, f"copy {n}") for n in range(50)]
+    handle_all(analyzer, [*copies, measured("a", 2.0)])
+    watched = Mock(wraps=lower_bound)
+    monkeypatch.setattr(core, "lower_bound", watched)
+    updates = analyzer.handle(measured("a", 1.0), NOW)
+    assert watched.call_count == 4
+    assert {u.model_id for u in updates} == {each.model_id for each in copies}
+    assert len({u.event_id for u in updates}) == len(updates) == 4 * 50
+
+
+def test_a_model_of_a_known_architecture_moves_its_own_bounds_alone() -> None:
+    analyzer = Analyzer()
+    first = handle_all(analyzer, [CHAIN, *(measured(of, 1.0) for of in "abc")])
+    copy = renamed(CHAIN, "copy")
+    updates = analyzer.handle(copy, NOW)
+    assert {u.model_id for u in updates} == {copy.model_id}
+    assert the(updates).sequential_us == the(first).sequential_us == 3.0
+    assert analyzer.handle(copy, NOW) == []
+
+
+@given(st.data())
+def test_copies_have_the_bounds_that_each_would_have_alone(data: st.DataObject) -> None:
+    """Whatever comes first, and whatever was handled before a restart."""
+    graph = data.draw(models(repeats=True))
+    copies = [renamed(graph, f"copy {n}") for n in range(3)]
+    titles = [f"{op} {n}" for op in KINDS for n in range(2)]
+    layers = data.draw(st.lists(st.tuples(st.sampled_from(titles), times), max_size=8))
+    made: list[AnalyzerEvent] = [*copies, *(measured(of, us) for of, us in layers)]
+    events = data.draw(st.permutations(made))
+    restored = data.draw(st.integers(0, len(events)))
+
+    def updates(of: Sequence[ModelIngested]) -> list[BoundUpdated]:
+        analyzer = Analyzer()
+        for event in events[:restored]:
+            if event not in copies or event in of:
+                analyzer.restore(event)
+        left = (event for event in events[restored:] if event not in copies or event in of)
+        return handle_all(analyzer, left)
+
+    together = updates(copies)
+    for copy in copies:
+        assert [u for u in together if u.model_id == copy.model_id] == updates([copy])
 
 
 def test_systems_and_precisions_are_apart() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from benanza_analyzer.bound import Bound, lower_bound
 from benanza_analyzer.measurements import Best, Measurements
+from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
-from benanza_analyzer.models.compiled_model import compile_model
 from benanza_analyzer.plan import cheapest_plans
 from benanza_schemas.events import ModelIngested
 from benanza_schemas.layer import Accounting
@@ -219,7 +219,7 @@ def bound_of(
 ) -> Bound:
     """The bound of layers and groups that were measured so, by fingerprint."""
     catalogue = Catalogue()
-    compiled = compile_model(event, catalogue)
+    compiled = compile_architecture(event, catalogue)
     measurements = Measurements()
     for of, bests in found.items():
         measurements.add(catalogue.number(of), bests, NOW)

@@ -3,7 +3,7 @@
 import math
 
 from benanza_analyzer.measurements import Measurements
-from benanza_analyzer.models.compiled_model import CompiledModel
+from benanza_analyzer.models.architecture import Architecture
 from benanza_analyzer.plan import CoverPlan
 from benanza_schemas.layer import Precision
 
@@ -12,7 +12,7 @@ BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
 
 
 def attainable_us(
-    model: CompiledModel,
+    model: Architecture,
     plan: CoverPlan,
     measurements: Measurements,
     precision: Precision,

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from benanza_analyzer.models.architecture import Architecture, Counted
 from benanza_analyzer.models.catalogue import NOTHING
-from benanza_analyzer.models.compiled_model import CompiledModel, Counted
 from benanza_analyzer.models.contraction import Positions, block_order
 from benanza_analyzer.models.cover import cheapest_groups, component_shape
 
@@ -63,7 +63,7 @@ class _Joint:
 
 
 def cheapest_blocks(
-    model: CompiledModel, counted: Counted, fusion: bool, times_us: npt.NDArray[np.float64]
+    model: Architecture, counted: Counted, fusion: bool, times_us: npt.NDArray[np.float64]
 ) -> Blocks:
     """The cheapest cover by layers and, with fusion, groups. `times_us` are those of
     `counted.block_numbers`.
@@ -141,7 +141,7 @@ def _cut(joints: Iterable[_Joint], cut: tuple[_Group, ...]) -> list[_Joint]:
 
 
 def _contracted(
-    model: CompiledModel, counted: Counted, groups: Sequence[_Group], gap_us: float
+    model: Architecture, counted: Counted, groups: Sequence[_Group], gap_us: float
 ) -> tuple[Blocks, tuple[tuple[int, ...], ...]]:
     """The cover with these groups, and the circles that are in it."""
     numbers = counted.numbers.copy()

@@ -11,8 +11,8 @@ from benanza_analyzer.attainable import attainable_us
 from benanza_analyzer.blocks import Blocks
 from benanza_analyzer.critical_path import critical_path
 from benanza_analyzer.measurements import BY_LIBRARY, WHICHEVER, Measurements
+from benanza_analyzer.models.architecture import Architecture, Counted
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
-from benanza_analyzer.models.compiled_model import CompiledModel, Counted
 from benanza_analyzer.plan import CoverPlan
 from benanza_analyzer.roofline import PlatformCeilings, roofline_us
 from benanza_analyzer.spread import spread_us
@@ -39,7 +39,7 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 def lower_bound(
-    model: CompiledModel,
+    model: Architecture,
     accounting: Accounting,
     plan: CoverPlan,
     measurements: Measurements,
@@ -116,7 +116,7 @@ def _layers_of(path: list[int], blocks: Blocks) -> tuple[int, ...]:
 
 
 def _missing(
-    model: CompiledModel,
+    model: Architecture,
     counted: Counted,
     lacking: npt.NDArray[np.intp],
     measurements: Measurements,

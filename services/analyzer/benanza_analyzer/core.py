@@ -1,11 +1,10 @@
 """The analyzer's core: takes an event and returns the bounds that it moved.
 
-A new measurement recomputes only the models that contain its layer, and only for its system and
-precision. The core knows no Kafka, no store and no clock.
+A new measurement recomputes only the architectures that contain its layer, each once for all its
+models, and only for its system and precision. The core knows no Kafka, no store and no clock.
 """
 
 import logging
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
@@ -16,8 +15,9 @@ import msgspec
 from benanza_analyzer.answers.calls import Cover, cover_of
 from benanza_analyzer.bound import Bound, lower_bound
 from benanza_analyzer.measurements import Measurements, bests
+from benanza_analyzer.models.architecture import Architecture
 from benanza_analyzer.models.catalogue import Catalogue
-from benanza_analyzer.models.compiled_model import CompiledModel, compile_model
+from benanza_analyzer.models.models import Models
 from benanza_analyzer.plan import CoverPlan, cheapest_plans
 from benanza_analyzer.roofline import PlatformCeilings
 from benanza_schemas.events import (
@@ -31,6 +31,9 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Accounting, Precision
 
 log = logging.getLogger(__name__)
+
+OfArchitectures = Collection[tuple[Architecture, Collection[str]]]
+"""Architectures, each with the ids of some of its models."""
 
 AnalyzerEvent = ModelIngested | SystemMeasured | LayerMeasured
 
@@ -49,9 +52,10 @@ class Platform:
     """A system at one precision, with its measurements and ceilings.
 
     `published` holds, by model id, digests of the bounds that were published last, in the order
-    of `KINDS`; `None` for a model whose bounds were published before a restart. `gaps_us` holds, by
-    model id and accounting, how much less the cheapest cover may take where that isn't proven.
-    `cache_bytes` is the size of the last cache, zero if it isn't known.
+    of `KINDS`; `None` for a model whose bounds were published before a restart. Models of one
+    architecture share them. `gaps_us` holds, by the id of an architecture's first model and
+    accounting, how much less the cheapest cover may take where that isn't proven. `cache_bytes` is
+    the size of the last cache, zero if it isn't known.
     """
 
     def __init__(self, system_id: str, precision: Precision) -> None:
@@ -106,8 +110,7 @@ class Analyzer:
 
     def __init__(self) -> None:
         self._catalogue = Catalogue()
-        self._models: dict[str, CompiledModel] = {}
-        self._models_with: dict[int, list[CompiledModel]] = defaultdict(list)
+        self._models = Models(self._catalogue)
         self._platforms: dict[tuple[str, Precision], Platform] = {}
 
     def handle(self, event: AnalyzerEvent, now: datetime) -> list[BoundUpdated]:
@@ -120,8 +123,8 @@ class Analyzer:
         return [
             update
             for platform, models in self._learn(event)
-            for model in models
-            for update in self._updates(platform, model, event, now)
+            for architecture, ids in models
+            for update in self._updates(platform, architecture, ids, event, now)
         ]
 
     def restore(self, event: AnalyzerEvent) -> None:
@@ -132,8 +135,8 @@ class Analyzer:
         which they were handled isn't known. Raises `InvalidModelError` as `handle` does.
         """
         for platform, models in self._learn(event):
-            for model in models:
-                platform.published[model.model_id] = None
+            for _, ids in models:
+                platform.published |= dict.fromkeys(ids)
 
     def covered(
         self, model_id: str, system_id: str, precision: Precision, *, fusion: bool
@@ -143,7 +146,7 @@ class Analyzer:
         Raises `KeyError` if there is no such model.
         """
         platform = self._platform(system_id, precision)
-        plan = self._plans("full", platform, self._models[model_id])[fusion]
+        plan = self._plans("full", platform, self._models.architecture(model_id))[fusion]
         return Covered(
             plan.taken(),
             float(plan.conversion_us.sum()),
@@ -161,15 +164,15 @@ class Analyzer:
     ) -> Cover:
         """The calls of a bound, one by one. Raises `KeyError` if there is no such model."""
         platform = self._platform(system_id, precision)
-        plan = self._plans(accounting, platform, self._models[model_id])[fusion]
+        plan = self._plans(accounting, platform, self._models.architecture(model_id))[fusion]
         return cover_of(plan, platform.measurements, self._catalogue)
 
-    def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, Collection[CompiledModel]]]:
+    def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, OfArchitectures]]:
         """Takes in the event; returns on which platforms, for which models, it may move bounds."""
         match event:
             case ModelIngested():
-                model = self._replace_model(event)
-                return [(platform, (model,)) for platform in self._platforms.values()]
+                models = ((self._models.add(event), (event.model_id,)),)
+                return [(platform, models) for platform in self._platforms.values()]
             case SystemMeasured():
                 raised: dict[Platform, None] = {}
                 for ceiling in event.ceilings:
@@ -179,81 +182,94 @@ class Analyzer:
                     if event.cache_bytes > platform.cache_bytes:
                         platform.cache_bytes = event.cache_bytes
                         raised[platform] = None
-                return [(platform, self._models.values()) for platform in raised]
+                return [(platform, self._models.all()) for platform in raised]
             case LayerMeasured():
                 platform = self._platform(event.system.system_id, event.precision)
                 platform.measurements.name_layouts(event)
                 number = self._catalogue.number(event.fingerprint)
                 if not platform.measurements.add(number, bests(event), event.measured_at):
                     return []
-                return [(platform, self._models_with.get(number, ()))]
+                return [(platform, self._models.with_layer(number))]
 
     def _settle(self, event: AnalyzerEvent) -> None:
         """Computes the former bounds that the event may move, if published before a restart."""
+        models: OfArchitectures
         match event:
             case ModelIngested():
                 former = self._models.get(event.model_id)
-                models: Collection[CompiledModel] = (former,) if former else ()
+                models = ((former, (event.model_id,)),) if former else ()
                 platforms: Collection[Platform] = self._platforms.values()
             case SystemMeasured():
-                models = self._models.values()
+                models = self._models.all()
                 platforms = self._platforms_of(event)
             case LayerMeasured():
-                models = self._models_with.get(self._catalogue.number(event.fingerprint), ())
+                models = self._models.with_layer(self._catalogue.number(event.fingerprint))
                 platforms = (self._platform(event.system.system_id, event.precision),)
         for platform in platforms:
-            for model in models:
-                if platform.published.get(model.model_id, ()) is None:
-                    bounds = self._bounds(platform, model)
-                    platform.published[model.model_id] = tuple(map(_digest, bounds.values()))
+            for architecture, ids in models:
+                restored = [each for each in ids if platform.published.get(each, ()) is None]
+                if restored:
+                    bounds = self._bounds(platform, architecture)
+                    digests = tuple(map(_digest, bounds.values()))
+                    platform.published |= dict.fromkeys(restored, digests)
 
     def _updates(
-        self, platform: Platform, model: CompiledModel, event: AnalyzerEvent, now: datetime
+        self,
+        platform: Platform,
+        architecture: Architecture,
+        ids: Collection[str],
+        event: AnalyzerEvent,
+        now: datetime,
     ) -> Iterator[BoundUpdated]:
-        """The model's bounds on the platform that differ from the published ones."""
+        """The bounds of these models of an architecture that differ from the published ones."""
         cause = event.event_id
-        published = platform.published.get(model.model_id)
-        kinds = KINDS if published is None else self._moved(model, event)
-        digests = dict(zip(KINDS, published or (b"",) * len(KINDS), strict=True))
-        for (accounting, fusion), bound in self._bounds(platform, model, kinds).items():
-            digest = _digest(bound)
-            if digest == digests[accounting, fusion]:
-                continue
-            digests[accounting, fusion] = digest
-            key = (model.model_id, platform.system_id, platform.precision, accounting, str(fusion))
-            yield BoundUpdated(
-                event_id=event_id("BoundUpdated", *key, cause),
-                model_id=model.model_id,
-                system_id=platform.system_id,
-                batch=model.batch,
-                precision=platform.precision,
-                accounting=accounting,
-                fusion=fusion,
-                cause=cause,
-                computed_at=now,
-                **msgspec.structs.asdict(bound),
-            )
-        platform.published[model.model_id] = tuple(digests.values())
+        new = any(platform.published.get(model_id) is None for model_id in ids)
+        kinds = KINDS if new else self._moved(architecture, event)
+        bounds = self._bounds(platform, architecture, kinds)
+        computed = {kind: _digest(bound) for kind, bound in bounds.items()}
+        first = self._models.first_of(architecture)
+        for model_id in ids:
+            published = platform.published.get(model_id) or (b"",) * len(KINDS)
+            digests = dict(zip(KINDS, published, strict=True))
+            for (accounting, fusion), bound in bounds.items():
+                if computed[accounting, fusion] == digests[accounting, fusion]:
+                    continue
+                key = (model_id, platform.system_id, platform.precision, accounting, str(fusion))
+                yield BoundUpdated(
+                    event_id=event_id("BoundUpdated", *key, cause),
+                    model_id=model_id,
+                    system_id=platform.system_id,
+                    batch=architecture.batch,
+                    precision=platform.precision,
+                    accounting=accounting,
+                    fusion=fusion,
+                    cause=cause,
+                    computed_at=now,
+                    **msgspec.structs.asdict(bound),
+                )
+            found = tuple((digests | computed).values())
+            of_first = platform.published.get(first)
+            platform.published[model_id] = of_first if of_first == found else found
 
-    def _moved(self, model: CompiledModel, event: AnalyzerEvent) -> Sequence[Kind]:
+    def _moved(self, architecture: Architecture, event: AnalyzerEvent) -> Sequence[Kind]:
         """The bounds that an event may move: those with fusion alone, if a group was measured."""
         if isinstance(event, LayerMeasured):
             number = self._catalogue.number(event.fingerprint)
-            if number not in model.full.numbers:
+            if number not in architecture.full.numbers:
                 return [(accounting, fusion) for accounting, fusion in KINDS if fusion]
         return KINDS
 
     def _bounds(
-        self, platform: Platform, model: CompiledModel, kinds: Sequence[Kind] = KINDS
+        self, platform: Platform, architecture: Architecture, kinds: Sequence[Kind] = KINDS
     ) -> dict[Kind, Bound]:
-        """The model's bounds of these kinds on the platform, in this order."""
+        """The architecture's bounds of these kinds on the platform, in this order."""
         fusions = list(dict.fromkeys(fusion for _, fusion in kinds))
-        paper = self._bounds_under("paper", fusions, platform, model)
+        paper = self._bounds_under("paper", fusions, platform, architecture)
         # Layout conversions and generated kernels count under `full` only.
         measurements = platform.measurements
         matter = measurements.layouts_matter or measurements.generated_matter
-        same = model.paper is model.full and not matter
-        full = paper if same else self._bounds_under("full", fusions, platform, model)
+        same = architecture.paper is architecture.full and not matter
+        full = paper if same else self._bounds_under("full", fusions, platform, architecture)
         return dict(zip(kinds, (*paper, *full), strict=True))
 
     def _bounds_under(
@@ -261,14 +277,14 @@ class Analyzer:
         accounting: Accounting,
         fusions: Sequence[bool],
         platform: Platform,
-        model: CompiledModel,
+        architecture: Architecture,
     ) -> list[Bound]:
         """The bounds without fusion and with it, as far as they are asked for."""
-        plans = self._plans(accounting, platform, model)
-        self._tell(accounting, platform, model, plans[-1].blocks.gap_us)
+        plans = self._plans(accounting, platform, architecture)
+        self._tell(accounting, platform, architecture, plans[-1].blocks.gap_us)
         return [
             lower_bound(
-                model,
+                architecture,
                 accounting,
                 plan,
                 platform.measurements,
@@ -281,10 +297,11 @@ class Analyzer:
         ]
 
     def _tell(
-        self, accounting: Accounting, platform: Platform, model: CompiledModel, gap_us: float
+        self, accounting: Accounting, platform: Platform, architecture: Architecture, gap_us: float
     ) -> None:
         """Logs a gap that is new: the bound may be larger than the cheapest cover by so much."""
-        key = model.model_id, accounting
+        first = self._models.first_of(architecture)
+        key = first, accounting
         if gap_us == platform.gaps_us.get(key, 0.0):
             return
         platform.gaps_us[key] = gap_us
@@ -292,26 +309,15 @@ class Analyzer:
             log.warning(
                 "the bound of model %s at %s under %s, with fusion, is not proven to be of the "
                 "cheapest cover, which may take up to %.3f µs less",
-                *(model.model_id, platform.precision, accounting, gap_us),
+                *(first, platform.precision, accounting, gap_us),
             )
 
     def _plans(
-        self, accounting: Accounting, platform: Platform, model: CompiledModel
+        self, accounting: Accounting, platform: Platform, architecture: Architecture
     ) -> tuple[CoverPlan, CoverPlan]:
         """The plans of the bounds without fusion and with it."""
         platform.measurements.reach(len(self._catalogue))
-        return cheapest_plans(model, accounting, platform.measurements)
-
-    def _replace_model(self, event: ModelIngested) -> CompiledModel:
-        model = compile_model(event, self._catalogue)
-        former = self._models.get(event.model_id)
-        if former:
-            for number in former.numbers.tolist():
-                self._models_with[number].remove(former)
-        for number in model.numbers.tolist():
-            self._models_with[number].append(model)
-        self._models[event.model_id] = model
-        return model
+        return cheapest_plans(architecture, accounting, platform.measurements)
 
     def _platform(self, system_id: str, precision: Precision) -> Platform:
         key = (system_id, precision)

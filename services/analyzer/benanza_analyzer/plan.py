@@ -12,8 +12,8 @@ import numpy.typing as npt
 from benanza_analyzer.blocks import Blocks, cheapest_blocks
 from benanza_analyzer.layouts import channels_last, conversions_us
 from benanza_analyzer.measurements import BY_LIBRARY, FIRST, LAST, WHICHEVER, Measurements
+from benanza_analyzer.models.architecture import Architecture, Counted
 from benanza_analyzer.models.catalogue import NOTHING
-from benanza_analyzer.models.compiled_model import CompiledModel, Counted
 from benanza_analyzer.models.contraction import Positions
 from benanza_schemas.layer import Accounting
 
@@ -91,7 +91,7 @@ class CoverPlan(NamedTuple):
 
 
 def cheapest_plans(
-    model: CompiledModel, accounting: Accounting, measurements: Measurements
+    model: Architecture, accounting: Accounting, measurements: Measurements
 ) -> tuple[CoverPlan, CoverPlan]:
     """The plans for the bounds without fusion and with it: those with the fewest layers missing,
     and of these the fastest. The measurements must reach as far as the catalogue.
@@ -121,7 +121,7 @@ def _cheapest(plans: Iterable[CoverPlan]) -> CoverPlan:
 
 
 def _tried(
-    mind: bool, model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
+    mind: bool, model: Architecture, counted: Counted, fusion: bool, measurements: Measurements
 ) -> list[CoverPlan]:
     """The plans of which the cheapest is taken; one if no layer and no group `mind` the layout."""
     if mind:
@@ -130,7 +130,7 @@ def _tried(
 
 
 def _laid_out(
-    model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
+    model: Architecture, counted: Counted, fusion: bool, measurements: Measurements
 ) -> list[CoverPlan]:
     """Plans with layout conversions.
 
@@ -154,7 +154,7 @@ def _mind(numbers: npt.NDArray[np.int32], measurements: Measurements) -> bool:
 
 
 def _free(
-    taken: int, model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
+    taken: int, model: Architecture, counted: Counted, fusion: bool, measurements: Measurements
 ) -> CoverPlan:
     """The cheapest cover by the times of this selection, as if layout conversions took no time."""
     medians_us = measurements.median_us[taken]
@@ -165,7 +165,7 @@ def _free(
 
 
 def _keeping(
-    kept: int, model: CompiledModel, counted: Counted, fusion: bool, measurements: Measurements
+    kept: int, model: Architecture, counted: Counted, fusion: bool, measurements: Measurements
 ) -> CoverPlan:
     """The cheapest cover with feature maps in this layout, and conversions around the blocks that
     are faster in the other one even so.
@@ -207,9 +207,7 @@ def _conversion_is_known(plans: Sequence[CoverPlan], measurements: Measurements)
     )
 
 
-def _with_neighbours(
-    model: CompiledModel, plan: CoverPlan, measurements: Measurements
-) -> CoverPlan:
+def _with_neighbours(model: Architecture, plan: CoverPlan, measurements: Measurements) -> CoverPlan:
     """The same cover, with the layouts for which calls and conversions take the least time.
 
     A view that changes the shape reads channels first. A block that reads a view in the other
@@ -279,7 +277,7 @@ def _remembered(*arrays: bytes) -> npt.NDArray[np.bool_]:
     return channels_last(first_us, last_us, write_us, sources, targets)
 
 
-def _write_conversions(model: CompiledModel, plan: CoverPlan, write_us: Floats) -> Floats:
+def _write_conversions(model: Architecture, plan: CoverPlan, write_us: Floats) -> Floats:
     """The time that it takes to convert each block's outputs, zero where the block has no time;
     for a view, the time for its inputs, the longest of several.
     """

@@ -1,4 +1,5 @@
-"""A model compiled into arrays of numbers, once, from which its bounds are computed.
+"""An architecture: models that differ in names and weights only. It is compiled into arrays of
+numbers, once, from which the bounds of all these models are computed.
 
 Layers and groups are represented by their numbers in the `Catalogue`. What depends on the
 accounting is stored once for each accounting.
@@ -7,8 +8,10 @@ accounting is stored once for each accounting.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from networkx.utils import UnionFind
@@ -52,8 +55,8 @@ class Counted(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class CompiledModel:
-    """A model at one batch size.
+class Architecture:
+    """What models of one graph at one batch size have in common.
 
     The edges lead from `sources` to `targets`, ascending by source. `parameters` counts the
     elements of the weights of all layers. `free` holds the positions of views; `reshaping` are
@@ -61,7 +64,6 @@ class CompiledModel:
     those of all layers and groups whose measurement can move a bound, each once.
     """
 
-    model_id: str
     batch: int
     parameters: int
     sources: npt.NDArray[np.int32]
@@ -74,12 +76,21 @@ class CompiledModel:
     numbers: npt.NDArray[np.int32]
 
     def counted(self, accounting: Accounting) -> Counted:
-        """The model under this accounting."""
+        """The architecture under this accounting."""
         return self.paper if accounting == "paper" else self.full
 
 
-def compile_model(event: ModelIngested, catalogue: Catalogue) -> CompiledModel:
-    """Compiles the model. Its layers and groups are numbered and described in the catalogue.
+def architecture_digest(event: ModelIngested) -> bytes:
+    """The same for models that differ in names and weights only: that of their layers in order, of
+    their wiring, and of their groups. A graph whose layers come in another order has another one.
+    """
+    order = [use.summary for use in event.layers]
+    graph = event.batch, event.summaries, order, event.edges, event.groups
+    return blake2b(msgspec.msgpack.encode(graph), digest_size=16).digest()
+
+
+def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architecture:
+    """Compiles the model's architecture. The catalogue numbers and describes its layers and groups.
 
     Raises `InvalidModelError` as `model_check.check` does.
     """
@@ -92,8 +103,7 @@ def compile_model(event: ModelIngested, catalogue: Catalogue) -> CompiledModel:
     edges = np.array(sorted(event.edges), np.int32).reshape(-1, 2)
     used = np.unique(np.concatenate((full.numbers, full.block_numbers)))
     standings = _standings(event, "full")
-    return CompiledModel(
-        model_id=event.model_id,
+    return Architecture(
         batch=event.batch,
         parameters=sum(event.summaries[use.summary].parameters for use in event.layers),
         sources=edges[:, 0].copy(),

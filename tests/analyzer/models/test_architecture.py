@@ -1,7 +1,7 @@
 import pytest
 
+from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
-from benanza_analyzer.models.compiled_model import compile_model
 from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_schemas.events import LayerSummary
 from tests.analyzer.events import fingerprint, group, model, summary
@@ -14,9 +14,9 @@ def repeated_blocks(count: int) -> list[LayerSummary]:
 
 
 def test_both_accountings_share_what_is_the_same() -> None:
-    counted = compile_model(model([summary("Conv"), summary("Reshape")]), Catalogue())
+    counted = compile_architecture(model([summary("Conv"), summary("Reshape")]), Catalogue())
     assert counted.paper is counted.full
-    differ = compile_model(model([summary("Conv"), summary("Concat")]), Catalogue())
+    differ = compile_architecture(model([summary("Conv"), summary("Concat")]), Catalogue())
     assert differ.full.numbers.tolist() == [1, 2]
     assert differ.paper.numbers.tolist() == [1, NOTHING]
     assert (differ.paper.not_counted, differ.full.not_counted) == ((1,), ())
@@ -24,7 +24,7 @@ def test_both_accountings_share_what_is_the_same() -> None:
 
 def test_components_that_are_the_same_but_for_their_positions_are_joined() -> None:
     groups = [group("cr", (3 * n, 3 * n + 1)) for n in range(5)]
-    compiled = compile_model(model(repeated_blocks(5), groups=groups), Catalogue())
+    compiled = compile_architecture(model(repeated_blocks(5), groups=groups), Catalogue())
     (component,) = compiled.full.components
     assert component.places == tuple(((3 * n, 3 * n + 1),) for n in range(5))
 
@@ -32,14 +32,14 @@ def test_components_that_are_the_same_but_for_their_positions_are_joined() -> No
 def test_components_over_other_layers_stay_apart() -> None:
     layers = [summary("Conv", "a"), summary("Relu"), summary("Conv", "b"), summary("Relu")]
     groups = [group("ar", (0, 1)), group("br", (2, 3))]
-    compiled = compile_model(model(layers, groups=groups), Catalogue())
+    compiled = compile_architecture(model(layers, groups=groups), Catalogue())
     assert len(compiled.full.components) == 2
     assert compiled.full.components[0].shape is compiled.full.components[1].shape
 
 
 def test_a_group_in_which_nothing_is_counted_is_left_out() -> None:
     layers = [summary("Conv"), summary("Concat"), summary("TopK")]
-    compiled = compile_model(model(layers, groups=[group("ct", (1, 2))]), Catalogue())
+    compiled = compile_architecture(model(layers, groups=[group("ct", (1, 2))]), Catalogue())
     assert compiled.paper.components == ()
     assert len(compiled.full.components) == 1
 
@@ -48,16 +48,16 @@ def test_it_lists_what_can_move_a_bound_once() -> None:
     catalogue = Catalogue()
     layers = [*repeated_blocks(2), summary("Reshape"), summary("Loop")]
     groups = [group("cr", (0, 1)), group("cr", (3, 4))]
-    compiled = compile_model(model(layers, groups=groups), catalogue)
+    compiled = compile_architecture(model(layers, groups=groups), catalogue)
     found = [catalogue.fingerprints[number] for number in compiled.numbers]
     assert sorted(found) == sorted(fingerprint(of) for of in (*BLOCK, "cr"))
 
 
 def test_a_skipped_layer_keeps_its_reason() -> None:
-    compiled = compile_model(model([summary("Conv"), summary("Loop")]), Catalogue())
+    compiled = compile_architecture(model([summary("Conv"), summary("Loop")]), Catalogue())
     assert compiled.skipped == ((1, "Loop is not supported"),)
 
 
 def test_bad_models_are_refused() -> None:
     with pytest.raises(InvalidModelError):
-        compile_model(model([summary("Conv"), summary("Relu")], [(1, 0)]), Catalogue())
+        compile_architecture(model([summary("Conv"), summary("Relu")], [(1, 0)]), Catalogue())

@@ -1,7 +1,7 @@
 """What one more checkpoint of a known architecture costs the analyzer, in memory and time.
 
-The nine models of the zoo are the architectures; their checkpoints differ in names and ids only. All
-layers and groups are measured, with times that are made up.
+The nine models of the zoo are the architectures; their checkpoints differ in names and ids only.
+All layers and groups are measured, with times that are made up.
 `python -m benchmarks.checkpoints [CHECKPOINTS]`
 """
 

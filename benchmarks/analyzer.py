@@ -155,8 +155,8 @@ def _fingerprint(weights: str, position: int, layers: int = 1) -> str:
 
 
 def _residual_model(index: int, layers: int, weights: str) -> ModelIngested:
-    """A chain of blocks. Models with the same `weights` have the same layers, but each of them is of
-    another batch size, so that no two are of one architecture.
+    """A chain of blocks. Models with the same `weights` have the same layers, each at another batch
+    size, so that no two are of one architecture.
     """
     size = len(BLOCK)
     edges = [(n, n + 1) for n in range(layers - 1)]

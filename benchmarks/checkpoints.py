@@ -35,8 +35,9 @@ def main(checkpoints: int = CHECKPOINTS) -> None:
     """Prints the cost of a checkpoint, and of a measurement of a layer of theirs."""
     architectures = [_ingested(name) for name in zoo_names()]
     analyzer = Analyzer()
-    parts = [part for each in architectures for part in (*each.summaries, *each.groups)]
-    fingerprints = sorted({part.fingerprint for part in parts} - {""})
+    of_layers = {part.fingerprint for each in architectures for part in each.summaries}
+    of_groups = {part.fingerprint for each in architectures for part in each.groups}
+    fingerprints = sorted((of_layers | of_groups) - {""})
     for index, fingerprint in enumerate(fingerprints):
         analyzer.restore(measured(fingerprint, 10.0 + index % 13))
     for model in architectures:

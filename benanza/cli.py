@@ -14,6 +14,7 @@ from benanza.commands.looking.inspect import inspect
 from benanza.commands.looking.profile import profile
 from benanza.commands.looking.questions import questions
 from benanza.commands.looking.report import report
+from benanza.commands.looking.spec import spec
 from benanza.commands.looking.what_if import what_if
 from benanza.commands.looking.witness import witness
 from benanza.commands.operating.check_config import check_config
@@ -69,6 +70,7 @@ for command in (
     explain,
     what_if,
     history,
+    spec,
     witness,
     profile,
     advise,

@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 import onnx
 
-from benanza.results.zoo import Zoo, ZooModel
+from benanza.results.publish import Zoo, ZooModel
 from benanza_ingest.reading.zoo import PREFIX, exported_models, zoo_names, zoo_path
 
 

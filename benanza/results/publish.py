@@ -1,6 +1,7 @@
-"""What was published."""
+"""What was published, and the models of the zoo, to try it with."""
 
 from benanza.results.result import Result
+from benanza_backbone.document import Document
 
 
 class PublishedModel(Result, frozen=True, kw_only=True):
@@ -35,3 +36,22 @@ class Published(Result, frozen=True, kw_only=True):
 
     models: tuple[PublishedModel, ...]
     errors: tuple[UnpublishedModel, ...]
+
+
+class ZooModel(Document, frozen=True, kw_only=True):
+    """A model of the zoo, by the name that commands take: what it is for, the packages that its
+    graph is from, their licence, the SHA-256 (hexadecimal) of its file, and the number of nodes.
+    """
+
+    model: str
+    task: str
+    source: str
+    licence: str
+    sha256: str
+    nodes: int
+
+
+class Zoo(Result, frozen=True, kw_only=True):
+    """The zoo's models: those of the onnx package, and then the others, each by name."""
+
+    models: tuple[ZooModel, ...]

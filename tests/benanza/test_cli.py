@@ -48,6 +48,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "run",
         "seed-known-layers",
         "serve",
+        "spec",
         "topics",
         "what-if",
         "witness",

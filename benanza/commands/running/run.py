@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from benanza.commands.options import (
     FAILED,
@@ -23,11 +24,22 @@ from benanza.render.bounds import print_lower_bounds
 from benanza.render.progress import TerminalProgress
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
+from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Accounting, Precision
+
+ASKED_BY_SPEC = ("batch_sizes", "dims", "precisions", "fusion", "accounting", "runtime", "again")
+"""Options that a spec leaves no choice of."""
 
 
 @click.command()
-@click.argument("models", type=Model(), nargs=-1, required=True, metavar="MODEL...")
+@click.argument("models", type=Model(), nargs=-1, metavar="MODEL...")
+@click.option(
+    "--spec",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Find the bound again that `benanza spec` describes in this file, or say what differs. "
+    "MODEL is its file, if that is elsewhere here.",
+)
 @batch_option
 @dim_option
 @policy_options
@@ -50,6 +62,7 @@ def run(
     ctx: click.Context,
     *,
     models: tuple[str, ...],
+    spec: Path | None,
     batch_sizes: tuple[int, ...],
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
@@ -74,9 +87,15 @@ def run(
       benanza run zoo:squeezenet zoo:alexnet --batch 1,8
       benanza run resnet50.onnx --again
       benanza run bert.onnx --dim sequence=128 --fusion off --format json
+      benanza run --spec resnet50.json
     """
     from benanza.running.pipeline import run as run_pipeline
 
+    if spec is not None:
+        _reproduce(ctx, spec, models, settings_of(data), output)
+        return
+    if not models:
+        raise click.UsageError("Missing argument 'MODEL...'.", ctx)
     request = RunRequest(
         models=models,
         batch_sizes=batch_sizes,
@@ -97,3 +116,31 @@ def run(
         ctx.exit(FAILED)
     if any(bound.partial for bound in found.bounds):
         ctx.exit(PARTIAL)
+
+
+def _reproduce(
+    ctx: click.Context, file: Path, models: tuple[str, ...], settings: Settings, output: Format
+) -> None:
+    from benanza.looking.spec import read_spec
+    from benanza.render.answers.reproduced import print_reproduced
+    from benanza.running.reproduce import reproduce
+
+    given = [
+        name
+        for name in ASKED_BY_SPEC
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+    ]
+    if given or len(models) > 1:
+        raise click.UsageError(
+            "--spec says what to run; beside it name no more than its MODEL", ctx
+        )
+    spec = read_spec(file)
+    (source,) = models or (spec.model.source,)
+    with TerminalProgress(sys.stderr) as progress:
+        found = reproduce(spec, source, settings, progress)
+    if output == "json":
+        print_json(found)
+    else:
+        print_reproduced(console(sys.stdout), found)
+    if not found.same:
+        ctx.exit(FAILED)

@@ -1,0 +1,129 @@
+"""`benanza spec`: what a known bound was found with. Nothing is benchmarked."""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from benanza.installation.configured import known_store
+from benanza.looking.bounds import is_meant
+from benanza.looking.model_ids import model_ids
+from benanza.request import BoundPolicy
+from benanza.results.specs import (
+    SPEC_VERSION,
+    Spec,
+    SpecifiedBound,
+    SpecifiedData,
+    SpecifiedModel,
+)
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clickhouse.stored_events import stored_model, stored_system
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings
+from benanza_ingest.core import INGEST_VERSION
+from benanza_ingest.limits import limits_of
+from benanza_runner.onnx_layers.random_values import SEED
+from benanza_schemas.events import System
+
+RANDOM = "random"
+
+
+def known_spec(
+    settings: Settings,
+    model: str,
+    policy: BoundPolicy,
+    dims: Mapping[str, int],
+    batch: int | None,
+    system: str,
+) -> Spec:
+    """The spec of the one bound of the model that is meant: at this batch size if one is given,
+    with these dimensions, and on the system whose id begins so.
+
+    Raises `BenanzaError` if there is none, or more than one.
+    """
+    with known_store(settings) as store:
+        found = [
+            each
+            for each in store.bounds(model_ids(store, [model], limits_of(settings)))
+            if is_meant(each, policy, dims) and each.system_id.startswith(system)
+            if batch in (None, each.batch)
+        ]
+        if len(found) != 1:
+            raise BenanzaError(_not_one(model, found))
+        return spec_of(store, model, found[0])
+
+
+def spec_of(store: Store, source: str, bound: ModelBound) -> Spec:
+    """The spec of a bound in the store, whose model's file is at `source`."""
+    event = stored_model(store, bound.model_id)
+    system = stored_system(store, bound.system_id).system
+    return Spec(
+        version=SPEC_VERSION,
+        model=SpecifiedModel(
+            source=source,
+            name=bound.model,
+            sha256=event.sha256,
+            batch=bound.batch,
+            dims=bound.dims,
+        ),
+        data=SpecifiedData(weights=RANDOM, inputs=RANDOM, seed=SEED),
+        software=_known(_software(system)),
+        hardware=_known(
+            {"accelerator": system.accelerator, "cpu": system.cpu, "threads": str(system.threads)}
+        ),
+        bound=SpecifiedBound(
+            precision=bound.precision,
+            accounting=bound.accounting,
+            fusion=bound.fusion,
+            sequential_us=bound.sequential_us,
+            sequential_spread_us=bound.sequential_spread_us,
+            parallel_us=bound.parallel_us,
+            partial=bound.partial,
+        ),
+    )
+
+
+def read_spec(file: Path) -> Spec:
+    """The spec in a file. Raises `BenanzaError` for what is none."""
+    try:
+        spec = msgspec.json.decode(file.read_bytes(), type=Spec)
+    except OSError as error:
+        raise BenanzaError(f"{file} can't be read: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise BenanzaError(f"{file} is no spec ({error}); benanza spec writes one") from error
+    if spec.version != SPEC_VERSION:
+        raise BenanzaError(
+            f"{file} has version {spec.version} of specs, and this Benanza reads {SPEC_VERSION}; "
+            "use the Benanza that wrote it"
+        )
+    return spec
+
+
+def _software(system: System) -> dict[str, str]:
+    return {
+        "benanza": version("benanza"),
+        "ingest": INGEST_VERSION,
+        "runtime": system.runtime,
+        "method": system.method,
+        "driver": system.driver,
+        "cuda": system.cuda,
+        "cudnn": system.cudnn,
+        "cublas": system.cublas,
+        **system.libraries,
+    }
+
+
+def _known(names: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in names.items() if text}
+
+
+def _not_one(model: str, found: Sequence[ModelBound]) -> str:
+    if not found:
+        return f"no such bound of {model} is known; benanza bounds shows those that are"
+    each = sorted(f"batch {b.batch} on {b.system_id[:8]} at {b.precision}" for b in found)
+    return (
+        f"there are {len(found)} such bounds of {model} ({'; '.join(each)}): name one by --batch, "
+        "--dim, --system or --precision"
+    )

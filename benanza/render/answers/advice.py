@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benanza.render.answers.explanations import operators
-from benanza.render.answers.profiles import title
+from benanza.render.answers.profiles import title, where_timed
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results.advice import Advice, Advised, ModelAdvice
@@ -49,6 +49,8 @@ def _parts(found: Advised, *, plain: bool) -> list[RenderableType]:
     for each in found.models:
         unit = time_unit([each.profile.us, each.profile.bound_us])
         parts += [Text(printable(line)) for line in title(each.profile, unit)]
+        if each.profile.calls_of:
+            parts.append(Text(printable(where_timed(each.profile))))
         if each.profile.waits_for_host:
             parts.append(Text(WAITS))
         if each.advice:

@@ -58,6 +58,11 @@ def title(found: ModelProfile, unit: TimeUnit) -> list[str]:
     return [f"{about}: {took}; the bound is {unit.format(found.bound_us)} {unit.name}, {share}"]
 
 
+def where_timed(found: ModelProfile) -> str:
+    """In which other run the calls were timed."""
+    return f"its calls are those of the run with {found.calls_of}, where they were timed"
+
+
 def _looked_at(found: ModelProfile, unit: TimeUnit) -> list[str]:
     """What it costs to time each call, or why they weren't timed."""
     if found.us is None:
@@ -65,7 +70,7 @@ def _looked_at(found: ModelProfile, unit: TimeUnit) -> list[str]:
     if found.failure:
         return [f"its calls were not timed: {found.failure}"]
     if found.calls_of:
-        return [f"its calls are those of the run with {found.calls_of}, where they were timed"]
+        return [where_timed(found)]
     if found.bound_us is None or found.looked_at_us is None:
         return []
     return [

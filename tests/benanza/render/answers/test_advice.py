@@ -77,6 +77,12 @@ def test_where_a_gpu_waits_it_says_what_to_begin_with() -> None:
     assert WAITS not in lines(JOIN, parts=(between,))
 
 
+def test_calls_of_another_run_are_said_to_be() -> None:
+    said = "its calls are those of the run with eager, where they were timed"
+    assert said in lines(JOIN, calls_of="eager")
+    assert said not in lines(JOIN)
+
+
 def test_where_nothing_helps_it_says_so() -> None:
     assert lines()[-1] == NOTHING
 

@@ -113,7 +113,8 @@ class OnnxRuntimeRemedies(Remedies):
 def _on_gpu(kind: InefficiencyKind, op: str, configuration: str) -> Remedy | None:
     captured = configuration.startswith("CUDA graph")
     bound = captured or configuration.startswith("bound")
-    if kind == "conversions and copies" and op in _OF_INPUTS_AND_OUTPUTS and not bound:
+    copies = kind in ("conversions and copies", "synchronisation")
+    if copies and op in _OF_INPUTS_AND_OUTPUTS and not bound:
         return Remedy(_BIND, "bound to the GPU" if configuration == _DEFAULT.name else "")
     if kind == "between calls" and not captured:
         return Remedy(_CAPTURE, _CAPTURED_ALONE.get(configuration, ""))

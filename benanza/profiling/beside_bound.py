@@ -130,8 +130,10 @@ def beside_bound(
 
 def _timed(event: ModelProfiled, others: Iterable[ModelProfiled]) -> ModelProfiled:
     """The run whose calls are those of this one: another, if they were timed there alone."""
+    if event.times is None or event.calls:
+        return event
     remedies = remedies_of(event.system.runtime)
-    if event.times is None or event.calls or remedies is None:
+    if remedies is None:
         return event
     same = remedies.same_calls(event.configuration)
     alike = (event.model_id, event.system.system_id, event.precision, event.batch, same)

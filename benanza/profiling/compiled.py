@@ -8,11 +8,13 @@ def compiled_us(profile: ModelProfile, *, between_calls: bool) -> float:
 
     It leaves products to libraries, and makes one kernel of what stands between two of them, as
     TorchInductor does (https://docs.pytorch.org/docs/stable/torch.compiler.html). So a part without
-    products takes what the bound takes there. In a part with products, they take what they take
-    now, and all other calls together as long as the fastest of them. If time passes `between_calls`
-    afterwards, it is less in the ratio of their numbers.
+    products takes no longer than the bound does there. In a part with products, they take what they
+    take now, and all other calls together as long as the fastest of them. If time passes
+    `between_calls` afterwards, it is less in the ratio of their numbers.
     """
-    left = [_left(profile, part) for part in profile.parts if part.calls]
+    # The call that a synchronisation comes after is in another part as well.
+    parts = (part for part in profile.parts if part.calls and part.kind != "synchronisation")
+    left = [_left(profile, part) for part in parts]
     us, calls = (sum(each) for each in zip(*left, strict=True)) if left else (0.0, 0)
     if between_calls:
         timed = sum(max(1, len(call.kernels)) for call in profile.calls if call.us)

@@ -23,7 +23,8 @@ class ProfiledCall(Document, frozen=True, kw_only=True):
 
     `name` and `op` are the framework's. `positions` are those of the layers that it computes; none,
     if it only converts or copies. `multiplies` says whether one of these layers is a product, which
-    frameworks have libraries for. `kernels` are what it started on a GPU, if the framework says so.
+    frameworks have libraries for, as far as that is known. `kernels` are what it started on a GPU,
+    if the framework says so.
     """
 
     name: str
@@ -66,9 +67,9 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     `bound_system_id`; where it is `None`, as no full bound is known, there are no `parts` either.
     Where calls can't be timed, as within a CUDA graph, `calls` may be those of a run with the
     configuration `calls_of`, which makes the same calls one by one; else that is empty. `slowed_by`
-    says what else the machine did meanwhile, such as other programs, without which the
-    framework may take less. The parts add up to the run in which calls were timed, and to the
-    bound; those in which the bound saves most come first.
+    says what else the machine did meanwhile, such as other programs, without which the framework
+    may take less. The parts add up to the run in which calls were timed, or about to `us` where
+    that was another run, and to the bound; those in which the bound saves most come first.
     """
 
     model: str
@@ -95,8 +96,9 @@ class ModelProfile(Result, frozen=True, kw_only=True):
 
     @property
     def between_calls_us(self) -> float:
-        """How long nothing runs between the calls of the run."""
-        return math.fsum(each.us for each in self.parts if each.kind == "between calls")
+        """How long nothing runs between the calls of the run, after synchronisations as well."""
+        between = ("between calls", "synchronisation")
+        return math.fsum(each.us for each in self.parts if each.kind in between)
 
     @property
     def waits_for_host(self) -> bool:

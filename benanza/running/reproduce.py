@@ -12,6 +12,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_ingest.reading.source import fetch
+from benanza_runner.runtimes import AUTO, runtime_names
 
 
 def reproduce(spec: Spec, source: str, settings: Settings, progress: RunProgress) -> Reproduced:
@@ -32,6 +33,7 @@ def reproduce(spec: Spec, source: str, settings: Settings, progress: RunProgress
         batch_sizes=(spec.model.batch,),
         dims=spec.model.dims,
         policy=BoundPolicy((asked.precision,), asked.fusion, asked.accounting),
+        runtime=_runtime(spec),
     )
     ran = run(request, settings, progress)
     if ran.errors:
@@ -46,6 +48,12 @@ def reproduce(spec: Spec, source: str, settings: Settings, progress: RunProgress
         differences=tuple(differences(spec, now)),
         layers=ran.layers,
     )
+
+
+def _runtime(spec: Spec) -> str:
+    """The spec's runtime if it is installed here, else the best that works."""
+    named = spec.software.get("runtime", AUTO)
+    return named if named in runtime_names() else AUTO
 
 
 def is_same(then: Spec, now: Spec) -> bool:

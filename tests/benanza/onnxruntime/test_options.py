@@ -71,6 +71,8 @@ def test_copies_of_inputs_and_outputs_have_a_remedy_of_their_own(remedies: Remed
     assert found is not None
     assert "io_binding" in found.do
     assert found.configuration == "bound to the GPU"
+    wait = remedies.remedy("synchronisation", "Memcpy DtoH", "default options", on_gpu=True)
+    assert wait == found
     kind: InefficiencyKind = "conversions and copies"
     assert remedies.remedy(kind, "Transpose", "CUDA graph", on_gpu=True) is None
     for bound in ("bound to the GPU", "bound to the GPU, channels last", "CUDA graph"):

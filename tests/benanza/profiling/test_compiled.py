@@ -52,6 +52,14 @@ def test_fewer_calls_have_less_between_them() -> None:
     assert compiled_us(found, between_calls=True) == 11.5 + 12.0 * 2 / 4
 
 
+def test_a_product_before_a_synchronisation_counts_once() -> None:
+    found = run(((call(10.0, multiplies=True),), 8.0))
+    wait = msgspec.structs.replace(BETWEEN, kind="synchronisation", calls=(0,), us=5.0)
+    waiting = msgspec.structs.replace(found, parts=(*found.parts, wait))
+    assert compiled_us(waiting, between_calls=False) == 10.0
+    assert waiting.between_calls_us == 17.0
+
+
 def test_of_a_run_whose_calls_are_not_known_nothing_is_left() -> None:
     assert compiled_us(run(), between_calls=False) == 0.0
 

@@ -128,9 +128,13 @@ def test_a_failure_is_a_row_and_the_next_is_run(export: Path, tmp_path: Path) ->
     assert fails.failure.startswith("RuntimeError: first line")
     assert not right.failed()
     export.write_bytes(b"no model")
-    assert all(row.failure for row in runs(runtime, measured, export, found, always))
+    failed = [row.failure for row in runs(runtime, measured, export, found, always)]
+    assert len(failed) == len(found)
+    assert all(failed)
     export.unlink()
-    assert all(row.failure for row in runs(runtime, measured, export, found, always))
+    failed = [row.failure for row in runs(runtime, measured, export, found, always)]
+    assert len(failed) == len(found)
+    assert all(failed)
 
 
 def test_what_lacks_layers_is_not_run(export: Path, tmp_path: Path) -> None:

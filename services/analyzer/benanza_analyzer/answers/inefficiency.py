@@ -62,7 +62,7 @@ def inefficiencies(
     looking_us = min(max(0.0, looked_at.median_us - run.median_us), max(0.0, outside_us))
     between_us = outside_us - looking_us
     spread_us = math.hypot(looked_at.iqr_us, *(call.iqr_us for call in calls))
-    waits = list(_waits(calls, between_us))
+    waits = list(_waits(calls, between_us)) if between_us > 0 else []
     found += waits
     outside: tuple[tuple[InefficiencyKind, float, float], ...] = (
         ("timing each call", looking_us, math.hypot(run.iqr_us, looked_at.iqr_us)),
@@ -97,7 +97,7 @@ def _waits(calls: Sequence[FrameworkCall], between_us: float) -> Iterator[Ineffi
         if pause_us > usual_us and any(each.name.startswith(TO_HOST) for each in call.kernels)
     ]
     waited_us = math.fsum(us for *_, us in found)
-    most = min(1.0, max(0.0, between_us) / waited_us) if waited_us else 0.0
+    most = min(1.0, between_us / waited_us) if waited_us else 0.0
     for at, iqr_us, us in found:
         yield Inefficiency("synchronisation", (), (at,), 0, us * most, 0.0, iqr_us)
 

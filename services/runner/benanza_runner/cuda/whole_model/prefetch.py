@@ -83,6 +83,7 @@ class PrefetchedRun:
         In the end, nothing persists in the cache any more. Raises `RuntimeError` where CUDA can't
         do that.
         """
+        self._main.use()  # Once results were read, it may be another.
         try:
             if self.persistent:
                 self._persist()

@@ -54,7 +54,10 @@ def main() -> None:
             known_names = "; ".join(each.name for each in framework.configurations())
             parser.error(f"{unknown_names.pop()!r} is none of {known_names}")
     limits = limits_of(load(os.environ))
-    batch_sizes = tuple(map(int, asked.batch.split(","))) if asked.batch else ()
+    sizes = asked.batch.split(",") if asked.batch else []
+    if not all(size.isdecimal() and int(size) > 0 for size in sizes):
+        parser.error(f"--batch {asked.batch}: give whole numbers from 1, such as 1,32")
+    batch_sizes = tuple(map(int, sizes))
     models = [
         each
         for name in asked.models

@@ -14,6 +14,8 @@ from benanza_ingest.limits import limits_of
 from benanza_ingest.reading.source import fetch
 from benanza_runner.runtimes import AUTO, runtime_names
 
+CUDA_NAME = "cuda"
+
 
 def reproduce(spec: Spec, source: str, settings: Settings, progress: RunProgress) -> Reproduced:
     """Runs the model of the spec here, from the file at `source`.
@@ -51,9 +53,11 @@ def reproduce(spec: Spec, source: str, settings: Settings, progress: RunProgress
 
 
 def _runtime(spec: Spec) -> str:
-    """The spec's runtime if it is installed here, else the best that works."""
+    """The spec's runtime, or the best that works if that isn't installed here. That of GPUs is the
+    best wherever it works.
+    """
     named = spec.software.get("runtime", AUTO)
-    return named if named in runtime_names() else AUTO
+    return named if named in runtime_names() and named != CUDA_NAME else AUTO
 
 
 def is_same(then: Spec, now: Spec) -> bool:

@@ -44,6 +44,17 @@ def test_what_there_was_no_time_for_is_said(
     assert f"{len(ON_CPU)} runs were not begun" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("batch", ["x", "0", "1,"])
+def test_a_wrong_batch_is_refused(
+    batch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "small.onnx"
+    model.write_bytes(content(SMALL))
+    with pytest.raises(SystemExit):
+        recorded(tmp_path / "profiles.xz", model, monkeypatch, "--batch", batch)
+    assert "give whole numbers from 1" in capsys.readouterr().err
+
+
 def test_what_makes_no_difference_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

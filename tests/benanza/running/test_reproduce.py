@@ -100,6 +100,18 @@ def test_a_bound_is_found_again_where_it_was_found(model: Path, settings: Settin
 
 
 @pytest.mark.integration
+def test_what_a_gpu_s_runtime_found_is_looked_for_without_a_gpu(
+    model: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    run(RunRequest((str(model),), runtime="onnxruntime"), settings)
+    here = known_spec(settings, str(model), BoundPolicy(), {}, None, "")
+    spec = replace(here, software=here.software | {"runtime": "cuda"})
+    found = reproduce(spec, str(model), settings, Silent())
+    assert [each.what for each in found.differences] == ["runtime"]
+
+
+@pytest.mark.integration
 def test_another_file_is_refused(model: Path, settings: Settings) -> None:
     with pytest.raises(BenanzaError, match=r"small.onnx is another file than that of the spec"):
         reproduce(SPEC, str(model), settings, Silent())

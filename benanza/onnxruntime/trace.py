@@ -91,11 +91,12 @@ def on_gpu(found: Executions, activities: Sequence[Activity]) -> Executions:
     for the nodes that run on the CPU.
 
     A copy that was started between nodes, of an input or an output, is named after itself, as its
-    operator is. A node's start counts from the first thing that the GPU does in the execution.
+    operator is. A node's start counts from the first thing that the GPU, or the CPU in such a
+    node, does in the execution.
     """
     ops = dict(found.ops)
     shift_us = _shift_us(found.executions, activities)
-    moved = [each._replace(launched_us=each.launched_us + shift_us) for each in activities]
+    moved = [_later(each, shift_us) for each in activities]
     executions = [_on_gpu(each, moved, found.on_host, ops) for each in found.executions]
     return Executions(executions, ops, found.on_host)
 
@@ -110,7 +111,9 @@ def _on_gpu(
     names = list(execution.nodes)
     starts, ends = _spans(execution)
     own = [each for each in activities if begin <= each.launched_us <= begin + execution.us]
-    first = min((each.start_us for each in own), default=begin)
+    kept = {name: span for name, span in execution.nodes.items() if name in on_host}
+    began = [begin + span.start_us for span in kept.values()]
+    first = min([*began, *(each.start_us for each in own)], default=begin)
     started: dict[str, list[Kernel]] = defaultdict(list)
     for each in own:
         at = _nearest(each.launched_us, starts, ends)
@@ -121,9 +124,17 @@ def _on_gpu(
         else:
             name = names[at]
         started[name].append(Kernel(each.name, each.start_us - first, each.us))
-    nodes = {name: span for name, span in execution.nodes.items() if name in on_host}
+    nodes = {
+        name: span._replace(start_us=begin + span.start_us - first) for name, span in kept.items()
+    }
     nodes |= {name: span_of(kernels) for name, kernels in started.items()}
     return execution._replace(nodes=nodes)
+
+
+def _later(activity: Activity, shift_us: float) -> Activity:
+    return activity._replace(
+        launched_us=activity.launched_us + shift_us, start_us=activity.start_us + shift_us
+    )
 
 
 def _spans(execution: Execution) -> tuple[Times, Times]:

@@ -111,10 +111,24 @@ def test_a_node_on_the_cpu_keeps_its_time_there(tmp_path: Path) -> None:
     ]
     path = tmp_path / "profile.json"
     path.write_bytes(msgspec.json.encode(written))
-    found = on_gpu(executions_in(path, began_us=900.0), [GEMM._replace(launched_us=1_005.0)])
-    (only,) = found.executions
-    assert only.nodes["size"] == Span(15, 5)
+    conv = GEMM._replace(launched_us=1_005.0, start_us=1_006.0, us=7.0)
+    (only,) = on_gpu(executions_in(path, began_us=900.0), [conv]).executions
+    assert only.nodes["size"].us == 5
     assert [kernel.name for kernel in only.nodes["conv"].kernels] == ["gemm"]
+
+
+def test_nodes_on_both_start_by_one_clock() -> None:
+    """The copy back to the GPU follows the node on the CPU, by which everything waits for it."""
+    nodes = {"size": Span(1.0, 5.0), "conv": Span(7.0, 10.0), "host": Span(22.0, 9.0)}
+    found = Executions([Execution(1_000.0, 60.0, nodes)], {}, frozenset({"size", "host"}))
+    back = Activity("Memcpy HtoD", 1_033.0, 1_034.0, 1.0)
+    (only,) = on_gpu(found, [GEMM._replace(us=6.0), back]).executions
+    assert {name: span.start_us for name, span in only.nodes.items()} == {
+        "size": 0.0,
+        "conv": 13.0,
+        "host": 21.0,
+        "Memcpy HtoD 1": 33.0,
+    }
 
 
 @pytest.mark.parametrize("shift_us", [-2.0, 0.0, 3.0, 9.0])

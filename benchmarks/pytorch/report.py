@@ -26,7 +26,7 @@ def markdown(rows: Sequence[Row]) -> str:
     ran = {row.key(): row for row in rows if isinstance(row, Ran)}
     keys = list(dict.fromkeys([*timed, *bounded]))
     tables = [
-        _versions(rows),
+        versions(rows),
         _holds(keys, timed, bounded),
         _compared(keys, timed, bounded),
         _configurations(timed),
@@ -37,7 +37,8 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n\n".join("\n".join(table) for table in tables if table)
 
 
-def _versions(rows: Iterable[Row]) -> list[str]:
+def versions(rows: Iterable[Row]) -> list[str]:
+    """The device and the libraries of each side, a line each."""
     found = {row.side: row.versions for row in rows if isinstance(row, Software)}
     return [
         f"{side}: {', '.join(f'{name} {version}' for name, version in versions.items())}."

@@ -1,0 +1,1 @@
+"""The study: what holds over a population of models."""

@@ -1,0 +1,108 @@
+"""The study: what holds over all models of the zoo, on a recorded NVIDIA H200:
+
+    python -m study > docs/study.md
+
+It imports the recordings into a folder that it removes in the end, publishes the zoo, and answers
+from the store. It needs no GPU, and some minutes.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benanza.importing.import_recordings import import_recordings
+from benanza.looking.questions import known_answers
+from benanza.publishing.publish import PublishRequest, publish
+from benanza.publishing.zoo_models import zoo
+from benanza.results.questions import ModelAnswers
+from benanza.settings import load
+from benanza_backbone.settings import Settings
+from benanza_ingest.extract import extract
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import PREFIX, zoo_names
+from benchmarks.pytorch.report import versions
+from benchmarks.pytorch.rows import Timed, read
+from study.bound_tables import bound_tables, precision_table
+from study.layer_tables import layer_tables
+from study.population import composition
+from study.pytorch_times import pytorch_times, without_time
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+MEASURED = RECORDINGS / "nvidia-h200.xz", RECORDINGS / "nvidia-h200-zoo.xz"
+PYTORCH = RECORDINGS / "nvidia-h200-pytorch.jsonl"
+
+BEGIN = """# The study
+
+`python -m study > docs/study.md` writes this page: what holds over all models that `benanza zoo
+--all` lists, at batch 1. It says nothing of models that are not in the zoo.
+"""
+
+BOUNDS = """
+## Bounds in fp16 on an NVIDIA H200
+
+From [recordings](../recordings/README.md). Remedies are speed-ups, how many times as long the model
+takes without them:
+
+- *algorithms*: the fastest algorithm of each layer in place of the one that the library's heuristic
+  chooses, without fusion; *fusion*: the bound in place of the sum of its layers; *parallel*: the
+  longest path in place of the sum; *joint*: all three.
+- *PyTorch / bound*: PyTorch's fastest run as a CUDA graph, of eager and compiled, channels first
+  and last. Below 1 the bound is none.
+- *bound / roofline*: how far the calls are from the GPU's ceilings.
+"""
+
+PYTORCH_FAILED = """
+PyTorch has no time for what was not run, and for these:
+"""
+
+PRECISIONS = """
+## Precisions
+
+What TF32 and fp16 are worth, as speed-ups over the bound in fp32. All precisions were recorded for
+the nine models of `onnx` only.
+"""
+
+
+def main() -> None:
+    """Prints the page."""
+    names = [each.model for each in zoo(exported=True).models]
+    models = [
+        composition(name.removeprefix(PREFIX), extract(fetch(name, Limits()).content))
+        for name in names
+    ]
+    print(BEGIN)
+    print("\n".join(layer_tables(models)))
+    rows = read([PYTORCH])
+    timed = [row for row in rows if isinstance(row, Timed)]
+    with TemporaryDirectory() as folder:
+        settings = load(Path(folder) / "data")
+        fp16, fp32 = _answers(names, settings)
+    print(BOUNDS)
+    print("\n".join(bound_tables(fp16, pytorch_times(timed))))
+    print(PYTORCH_FAILED)
+    print("\n".join(f"- {name}: {reason}" for name, reason in without_time(timed).items()))
+    print()
+    print("\n".join(f"- {each}" for each in versions(rows)))
+    print(PRECISIONS)
+    print("\n".join(precision_table(fp32)))
+
+
+def _answers(
+    names: Sequence[str], settings: Settings
+) -> tuple[Sequence[ModelAnswers], Sequence[ModelAnswers]]:
+    """Those of all models in fp16, and of the nine in fp32. Raises `SystemExit` for a model that
+    can't be published.
+    """
+    import_recordings(MEASURED, settings)
+    if errors := publish(names, PublishRequest(), settings).errors:
+        raise SystemExit("; ".join(f"{each.model}: {each.reason}" for each in errors))
+    nine = [PREFIX + name for name in zoo_names()]
+    return (
+        known_answers(settings, names, ["fp16"], {}).models,
+        known_answers(settings, nine, ["fp32"], {}).models,
+    )
+
+
+if __name__ == "__main__":
+    main()

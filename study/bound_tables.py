@@ -1,0 +1,122 @@
+"""The bounds of the zoo on a device, and what each remedy is worth, as tables in Markdown.
+
+The remedies are those of Benanza's paper (Li et al., IPDPSW 2020), as speed-ups: how many times as
+long the model takes without the remedy.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import geometric_mean, quantiles
+from typing import NamedTuple
+
+from benanza.results.questions import ModelAnswers
+from benchmarks.pytorch.cells import line, us
+
+PyTorchTimes = Mapping[str, float]
+"""Of models of the zoo, by name: the fastest run in PyTorch that gave the right result, in µs."""
+
+
+class Remedies(NamedTuple):
+    """A model's speed-ups; `None` where a part of it isn't known.
+
+    `algorithms` is that of the fastest algorithms over those that heuristics choose, both without
+    fusion; `fusion` that of the bound over the sum of its layers; `parallel` that of the longest
+    path over the bound; `joint` that of all three. `pytorch` is how many times as long as the bound
+    PyTorch's fastest run takes, `roofline` how many times as long as its roofline the bound does.
+    """
+
+    algorithms: float | None
+    fusion: float | None
+    parallel: float | None
+    joint: float | None
+    pytorch: float | None
+    roofline: float | None
+
+
+TITLES = "algorithms", "fusion", "parallel", "joint", "PyTorch / bound", "bound / roofline"
+"""What each field of `Remedies` is called."""
+
+
+def remedies(answers: ModelAnswers, pytorch_us: float | None) -> Remedies:
+    """What each remedy is worth in the bound of a model. `pytorch_us` is as in `PyTorchTimes`."""
+    bound = answers.bound
+    best_us = None if bound.partial else bound.sequential_us
+    unfused_us = _sum(best_us, answers.fusion_us)
+    chosen_us = _sum(unfused_us, answers.algorithms_us)
+    return Remedies(
+        algorithms=_ratio(chosen_us, unfused_us),
+        fusion=_ratio(unfused_us, best_us),
+        parallel=_ratio(best_us, bound.parallel_us),
+        joint=_ratio(chosen_us, bound.parallel_us),
+        pytorch=_ratio(pytorch_us, best_us),
+        roofline=_ratio(best_us, bound.roofline_us),
+    )
+
+
+def bound_tables(answers: Sequence[ModelAnswers], pytorch: PyTorchTimes) -> list[str]:
+    """The lines of the section."""
+    found = [(each, remedies(each, pytorch.get(each.bound.model))) for each in answers]
+    whole = sum(not each.bound.partial for each in answers)
+    return [
+        f"Bounds with full coverage: {whole} of {len(answers)}. *Least* to *most* are over the",
+        "models for which all that is needed was measured.",
+        "",
+        *_summary([values for _, values in found]),
+        "",
+        *_each_model(found),
+    ]
+
+
+def _summary(found: Sequence[Remedies]) -> list[str]:
+    lines = [
+        "| speed-up | models | least | quartile | median | quartile | most | geometric mean |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for title, values in zip(TITLES, zip(*found, strict=True), strict=True):
+        known = sorted(value for value in values if value is not None)
+        if len(known) < 2:
+            continue
+        middle = quantiles(known, n=4, method="inclusive")
+        cells = [known[0], *middle, known[-1], geometric_mean(known)]
+        lines.append(line([title, str(len(known)), *map(_times, cells)]))
+    return lines
+
+
+def _each_model(found: Iterable[tuple[ModelAnswers, Remedies]]) -> list[str]:
+    titles = "model", "layers", "bound, µs", "±", "parallel", "roofline", *TITLES
+    lines = [line(titles), line("---" for _ in titles)]
+    for answers, values in found:
+        bound = answers.bound
+        times = [
+            bound.sequential_us,
+            bound.sequential_spread_us,
+            bound.parallel_us,
+            bound.roofline_us,
+        ]
+        # A partial bound counts only what was measured, so it is no time of the model.
+        shown = ["partial", "", "", ""] if bound.partial else map(us, times)
+        lines.append(line([bound.model, str(bound.layers), *shown, *map(_times, values)]))
+    return lines
+
+
+def precision_table(answers: Iterable[ModelAnswers]) -> list[str]:
+    """What TF32 and fp16 are worth in the bounds of float32 that are known at all three."""
+    lines = ["| model | batch | fp32, µs | TF32 | fp16 |", "|---|---|---|---|---|"]
+    for each in answers:
+        known_us = each.bound.sequential_us
+        if known_us is None or each.tf32_us is None or each.fp16_us is None:
+            continue
+        gains = [_times(known_us / (known_us - saved)) for saved in (each.tf32_us, each.fp16_us)]
+        lines.append(line([each.bound.model, str(each.bound.batch), us(known_us), *gains]))
+    return lines
+
+
+def _times(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _sum(us: float | None, more_us: float | None) -> float | None:
+    return None if us is None or more_us is None else us + more_us
+
+
+def _ratio(us: float | None, of_us: float | None) -> float | None:
+    return us / of_us if us and of_us else None

@@ -1,0 +1,160 @@
+"""DLBricks on this machine's CPU: models' latencies from those of their sequences of layers.
+
+    python -m study.dlbricks recordings/dlbricks-cpu.jsonl --models 45 --granularity 1,2,4,10
+
+It measures what the file lacks, for the models of the zoo with the fewest multiplications, and adds
+a line for each; the same command goes on from there. Both models and sequences run as networks in
+ONNX Runtime on one thread, operator by operator (graph optimisations off), with random weights.
+`study.dlbricks_page` makes a page of the file.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import onnxruntime as ort
+
+from benanza.profiling.whole_model import whole_model
+from benanza.publishing.zoo_models import zoo
+from benanza_ingest.extract import wired
+from benanza_ingest.groups.wiring import Wiring
+from benanza_ingest.limits import Limits
+from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import PREFIX
+from benanza_ingest.splitting import LayerSequence, split
+from benanza_runner.cpu import cpu_name
+from benanza_runner.measuring.sampling import collect
+from benanza_runner.measuring.stopping import Rule, summary
+from benanza_runner.onnx_layers.layer_model import layer_model
+from benanza_runner.onnxruntime.session import CPU, Session, empty_call_us
+from benanza_runner.reasons import one_line
+
+MODEL_RULE = Rule(samples=15, least_us=200_000, cap_us=600_000)
+SEQUENCE_RULE = Rule(warm_up_us=2_000, samples=10, least_us=10_000, cap_us=30_000)
+
+
+class Machine(msgspec.Struct, frozen=True, tag=True):
+    """What measured the lines that follow. `empty_us` is what a call with nothing to do takes."""
+
+    cpu: str
+    onnxruntime: str
+    empty_us: float
+
+
+class ModelLatency(msgspec.Struct, frozen=True, tag=True):
+    """The median of calls of a whole model in microseconds; `None` if it can't run, with why."""
+
+    model: str
+    us: float | None
+    failure: str = ""
+
+
+class SequenceLatency(msgspec.Struct, frozen=True, tag=True):
+    """The same of a sequence of layers, by its fingerprint."""
+
+    fingerprint: str
+    us: float | None
+    failure: str = ""
+
+
+Latency = Machine | ModelLatency | SequenceLatency
+
+
+class Smallest(NamedTuple):
+    """A model of the zoo with its wiring."""
+
+    model: str
+    content: bytes
+    wiring: Wiring
+
+
+def smallest(count: int) -> list[Smallest]:
+    """So many models of the zoo, those with the fewest multiplications and additions first."""
+    found = []
+    for each in zoo(exported=True).models:
+        content = fetch(each.model, Limits()).content
+        wiring = wired(content, batch=None, dims={}, limits=Limits()).wiring
+        found.append(Smallest(each.model.removeprefix(PREFIX), content, wiring))
+    found.sort(key=lambda each: sum(layer.flops for layer in each.wiring.layers))
+    return found[:count]
+
+
+def read(file: Path) -> list[Latency]:
+    """The lines of a file, none if it isn't there. Raises `msgspec.DecodeError`."""
+    content = file.read_bytes() if file.exists() else b""
+    return msgspec.json.Decoder(Latency).decode_lines(content)
+
+
+def model_latency(model: Smallest) -> ModelLatency:
+    """Times a whole model."""
+    try:
+        whole = whole_model(model.content)
+        session = Session(whole.proto, whole.weights, whole.inputs, CPU, threads=1)
+        return ModelLatency(model.model, _median_us(session, MODEL_RULE))
+    except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
+        return ModelLatency(model.model, None, one_line(str(error)))
+
+
+def sequence_latency(sequence: LayerSequence) -> SequenceLatency:
+    """Times a sequence as a network."""
+    try:
+        model = layer_model(sequence.layer)
+        session = Session(model.proto, model.constants, model.inputs, CPU, threads=1)
+        return SequenceLatency(sequence.fingerprint, _median_us(session, SEQUENCE_RULE))
+    except Exception as error:  # noqa: BLE001  # so here
+        return SequenceLatency(sequence.fingerprint, None, one_line(str(error)))
+
+
+def _median_us(session: Session, rule: Rule) -> float:
+    return summary(sorted(collect(session.call, rule).calls_us)).median
+
+
+def measured(
+    models: Sequence[Smallest], granularities: Sequence[int], before: Iterable[Latency]
+) -> Iterator[Latency]:
+    """Each model, and right after it those of its sequences that no model before it has. What was
+    measured `before` is left out.
+    """
+    known = {_key(each) for each in before}
+    for model in models:
+        if model.model not in known:
+            yield model_latency(model)
+        for granularity in granularities:
+            for sequence in split(model.wiring, granularity):
+                if sequence.fingerprint not in known:
+                    known.add(sequence.fingerprint)
+                    yield sequence_latency(sequence)
+
+
+def _key(latency: Latency) -> str:
+    match latency:
+        case ModelLatency(model=name) | SequenceLatency(fingerprint=name):
+            return name
+    return ""
+
+
+def main() -> None:
+    """Measures, and adds a line for each."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--models", type=int, default=45)
+    parser.add_argument("--granularity", default="1,2,4,10")
+    asked = parser.parse_args()
+    granularities = [int(each) for each in asked.granularity.split(",")]
+    before = read(asked.file)
+    machine = Machine(cpu_name(), ort.__version__, empty_call_us(CPU, threads=1))
+    with asked.file.open("ab") as file:
+        file.write(msgspec.json.encode(machine) + b"\n")
+        for each in measured(smallest(asked.models), granularities, before):
+            file.write(msgspec.json.encode(each) + b"\n")
+            if isinstance(each, ModelLatency):
+                file.flush()
+                print(f"{each.model}: {each.failure or each.us}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

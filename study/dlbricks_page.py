@@ -1,0 +1,146 @@
+"""How well sequences of layers tell a model's latency, and what measuring them saves:
+
+    python -m study.dlbricks_page recordings/dlbricks-cpu.jsonl > docs/dlbricks.md
+
+`study.dlbricks` measured the file.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
+from pathlib import Path
+from statistics import geometric_mean
+from typing import NamedTuple
+
+from benanza_ingest.splitting import split
+from benchmarks.pytorch.cells import line
+from study.dlbricks import Machine, ModelLatency, SequenceLatency, Smallest, read, smallest
+
+GRANULARITIES = 1, 2, 4, 10
+
+BEGIN = """# DLBricks on a CPU
+
+DLBricks (Li et al., ICPE 2020) splits models into sequences of at most G layers, measures each
+unique sequence once as a network of its own, and adds a model's latency up from them. `python -m
+study.dlbricks recordings/dlbricks-cpu.jsonl` measured, and `python -m study.dlbricks_page` wrote
+this page.
+
+- Models and sequences run on one thread, operator by operator, with ONNX Runtime's graph
+  optimisations off. The models are those of the zoo with the fewest multiplications.
+- Denormal numbers count as zero. Random weights give many of them, trained ones don't, and a CPU
+  takes long with them: pit_ti_224 took 51 ms as a whole instead of 13.
+- What a call with nothing to do takes is taken off each sequence, and counted once for a model.
+- *constructed / model* is the sum over the sequences to the latency of the whole model, the
+  geometric mean over the models; *error* is the geometric mean of the larger of that and its
+  inverse, less 1.
+- *cheaper* is what one run of each model takes, to one run of each unique sequence.
+"""
+
+TITLES = (
+    *("G", "models", "sequences", "unique", "share"),
+    *("constructed / model", "error", "worst", "cheaper"),
+)
+
+
+class Constructed(NamedTuple):
+    """A model's latency in µs, and that which its sequences add up to."""
+
+    model: str
+    model_us: float
+    constructed_us: float
+
+    @property
+    def ratio(self) -> float:
+        """The latter to the former."""
+        return self.constructed_us / self.model_us
+
+
+class AtGranularity(NamedTuple):
+    """What holds for sequences of at most `granularity` layers. `unique_us` is the sum over those
+    that differ.
+    """
+
+    granularity: int
+    models: list[Constructed]
+    sequences: int
+    unique: int
+    unique_us: float
+
+    def error(self) -> float:
+        """The geometric mean of the errors, as a share."""
+        return geometric_mean(max(m.ratio, 1 / m.ratio) for m in self.models) - 1
+
+    def cheaper(self) -> float:
+        """One run of each model to one run of each unique sequence."""
+        return fsum(each.model_us for each in self.models) / self.unique_us
+
+
+def at_granularity(
+    granularity: int,
+    models: Sequence[Smallest],
+    model_us: Mapping[str, float],
+    sequence_us: Mapping[str, float],
+    empty_us: float,
+) -> AtGranularity:
+    """Adds up what was measured, for the models of which all was. Raises `StatisticsError` later on
+    if there is none.
+    """
+    constructed = []
+    counts: Counter[str] = Counter()
+    for model in models:
+        found = [each.fingerprint for each in split(model.wiring, granularity)]
+        if model.model in model_us and sequence_us.keys() >= set(found):
+            own_us = fsum(max(0.0, sequence_us[each] - empty_us) for each in found)
+            constructed.append(
+                Constructed(model.model, model_us[model.model], empty_us + own_us),
+            )
+            counts.update(found)
+    unique_us = fsum(sequence_us[each] for each in counts)
+    return AtGranularity(granularity, constructed, counts.total(), len(counts), unique_us)
+
+
+def page(file: Path) -> Iterator[str]:
+    """The lines of the page."""
+    latencies = read(file)
+    machine = next(each for each in latencies if isinstance(each, Machine))
+    model_us = {e.model: e.us for e in latencies if isinstance(e, ModelLatency) and e.us}
+    sequence_us = {
+        e.fingerprint: e.us for e in latencies if isinstance(e, SequenceLatency) and e.us
+    }
+    asked = sum(isinstance(each, ModelLatency) for each in latencies)
+    models = smallest(asked)
+    found = [
+        at_granularity(each, models, model_us, sequence_us, machine.empty_us)
+        for each in GRANULARITIES
+    ]
+    yield BEGIN
+    yield f"{machine.cpu}, ONNX Runtime {machine.onnxruntime}; empty call {machine.empty_us:.1f} µs"
+    yield ""
+    yield line(TITLES)
+    yield line("---" for _ in TITLES)
+    for each in found:
+        if not each.models:
+            continue
+        ratios = [m.ratio for m in each.models]
+        worst = max(ratios, key=lambda ratio: max(ratio, 1 / ratio))
+        counts = f"{each.sequences:,}", f"{each.unique:,}", f"{each.unique / each.sequences:.0%}"
+        shares = f"{geometric_mean(ratios):.3f}", f"{each.error():.1%}", f"{worst:.2f}"
+        cells = str(each.granularity), str(len(ratios)), *counts, *shares
+        yield line([*cells, f"{each.cheaper():.2f}"])
+    yield ""
+    yield line(["model", "ms", *(f"G = {each}" for each in GRANULARITIES)])
+    yield line("---" for _ in range(2 + len(GRANULARITIES)))
+    ratio_at = [{m.model: m.ratio for m in each.models} for each in found]
+    for name, us in model_us.items():
+        ratios_of = (f"{at[name]:.2f}" if name in at else "–" for at in ratio_at)
+        yield line([name, f"{us / 1_000:.2f}", *ratios_of])
+    failed = [e for e in latencies if not isinstance(e, Machine) and e.failure]
+    if failed:
+        yield ""
+        yield f"Not measured: {len(failed)} models and sequences; the first: {failed[0].failure}"
+
+
+if __name__ == "__main__":
+    for text in page(Path(sys.argv[1])):
+        print(text)

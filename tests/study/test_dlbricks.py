@@ -1,0 +1,86 @@
+"""DLBricks: what was measured adds up to models' latencies."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benanza_ingest.extract import wired
+from benanza_ingest.limits import Limits
+from benanza_ingest.splitting import split
+from study.dlbricks import (
+    Latency,
+    ModelLatency,
+    SequenceLatency,
+    Smallest,
+    measured,
+    read,
+    sequence_latency,
+    smallest,
+)
+from study.dlbricks_page import at_granularity, page
+from tests.ingest.onnx_text import content
+
+RECORDED = Path(__file__).parents[2] / "recordings" / "dlbricks-cpu.jsonl"
+PAGE = Path(__file__).parents[2] / "docs" / "dlbricks.md"
+
+TEXT = """
+g (float[64, 64] x) => (float[64, 64] y) {
+    a = Relu(x)
+    b = Sigmoid(a)
+    c = Relu(b)
+    y = Sigmoid(c)
+}
+"""
+
+
+def model() -> Smallest:
+    encoded = content(TEXT)
+    return Smallest("m", encoded, wired(encoded, batch=None, dims={}, limits=Limits()).wiring)
+
+
+def test_a_model_is_the_sum_of_its_sequences_without_the_overhead_of_their_calls() -> None:
+    relu, sigmoid = (each.fingerprint for each in split(model().wiring, 1)[:2])
+    found = at_granularity(1, [model()], {"m": 20.0}, {relu: 3.0, sigmoid: 9.0}, empty_us=2.0)
+    (only,) = found.models
+    assert only.constructed_us == 2 + 2 * (1 + 7)
+    assert (found.sequences, found.unique, found.unique_us) == (4, 2, 12.0)
+    assert found.error() == pytest.approx(20 / 18 - 1)
+    assert found.cheaper() == pytest.approx(20 / 12)
+
+
+def test_a_model_with_a_sequence_that_was_not_measured_is_left_out() -> None:
+    relu, _ = (each.fingerprint for each in split(model().wiring, 1)[:2])
+    assert at_granularity(1, [model()], {"m": 20.0}, {relu: 3.0}, empty_us=2.0).models == []
+
+
+def test_each_sequence_is_measured_once_and_never_again(tmp_path: Path) -> None:
+    found = [*measured([model(), model()], [1, 2], [])]
+    assert [type(each) for each in found] == [ModelLatency, *[SequenceLatency] * 3, ModelLatency]
+    assert all(each.us and each.us > 0 for each in found if not hasattr(each, "cpu"))
+    file = tmp_path / "latencies.jsonl"
+    file.write_bytes(b"\n".join(msgspec.json.encode(each) for each in found))
+    before: list[Latency] = read(file)
+    assert before == found
+    assert [*measured([model()], [1, 2], before)] == []
+
+
+def test_a_sequence_that_cannot_run_has_a_reason() -> None:
+    (sequence, *_) = split(model().wiring, 1)
+    broken = msgspec.structs.replace(
+        sequence.layer.operators[0], op_type="Nothing", domain="of.nowhere"
+    )
+    layer = msgspec.structs.replace(sequence.layer, operators=(broken,))
+    found = sequence_latency(msgspec.structs.replace(sequence, layer=layer))
+    assert found.us is None
+    assert found.failure
+
+
+def test_models_come_with_the_fewest_multiplications_first() -> None:
+    flops = [sum(layer.flops for layer in each.wiring.layers) for each in smallest(5)]
+    assert flops == sorted(flops)
+    assert len(flops) == 5
+
+
+def test_the_page_has_what_was_recorded() -> None:
+    assert "\n".join([*page(RECORDED), ""]) == PAGE.read_text(encoding="utf-8")

@@ -85,7 +85,9 @@ def whole_model(
             if index == OMITTED or not layer.tensors[index].constant or name in weights:
                 continue
             known = graph.constants.value(name)
-            if layer.tensors[index].value is not None and known is not None:
+            # Several tables of different sizes may be read at the same index.
+            decides = layer.tensors[index].value is not None or "int" in layer.tensors[index].dtype
+            if decides and known is not None:
                 whole.initializer.append(numpy_helper.from_array(np.asarray(known), name))
                 weights[name] = known
                 continue

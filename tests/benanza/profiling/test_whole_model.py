@@ -1,7 +1,10 @@
 """What a whole model says of the file that it was made of."""
 
+from onnx import numpy_helper
+
 from benanza.profiling.whole_model import whole_model
 from benanza.pytorch.metadata import MODEL, NODE
+from benanza_runner.onnxruntime.session import CPU, Session
 from tests.ingest.onnx_text import content, proto
 
 TEXT = """
@@ -30,3 +33,19 @@ def test_other_files_have_none() -> None:
     found = whole_model(content(TEXT))
     assert found.origins == ("", "")
     assert found.metadata == {}
+
+
+def test_an_index_that_the_file_holds_stays_as_it_is() -> None:
+    """Two tables are read at it, and the second has one row only."""
+    text = """
+    g (float[8, 4] x, float[1, 4] y) => (float[4] z) <int64 at = {0}> {
+        a = Gather(x, at)
+        b = Gather(y, at)
+        z = Add(a, b)
+    }
+    """
+    found = whole_model(content(text))
+    (index,) = (each for each in found.proto.graph.initializer if each.name == "at")
+    assert numpy_helper.to_array(index) == 0
+    session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
+    assert session.call().us > 0

@@ -1,8 +1,5 @@
 """Sessions of ONNX Runtime, called and timed."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -62,25 +59,3 @@ def test_what_onnx_runtime_refuses_is_raised() -> None:
 
 def test_an_empty_call_takes_microseconds() -> None:
     assert 0.1 < empty_call_us(CPU, 1) < 500
-
-
-DENORMAL = """
-import numpy as np, onnxruntime as ort
-from onnx import parser
-from benanza_runner.onnxruntime.session import CPU, session_options
-
-model = parser.parse_model(
-    '<ir_version: 10, opset_import: ["" : 21]>'
-    'g (float[64] x, float[64] y) => (float[64] z) { z = Mul(x, y) }'
-)
-options = session_options({}, CPU, threads=1)
-session = ort.InferenceSession(model.SerializeToString(), options, providers=[CPU.name])
-small = {"x": np.full(64, 1e-30, np.float32), "y": np.full(64, 1e-10, np.float32)}
-print(session.run(None, small)[0].max())
-"""
-
-
-def test_a_denormal_number_counts_as_zero() -> None:
-    """In a process of its own, as its first session decides for all of them."""
-    ran = subprocess.run([sys.executable, "-c", DENORMAL], capture_output=True, text=True)
-    assert ran.stdout.strip() == "0.0", ran.stderr

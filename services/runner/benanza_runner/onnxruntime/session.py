@@ -88,9 +88,6 @@ def session_options(
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Random weights give denormal numbers, which trained ones don't, and with which a CPU takes up
-    # to thirty times as long. The first session of a process decides for all of them.
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
     if provider.device != "cpu":
         # A layer must run where it is said to run, or not at all.
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")

@@ -15,7 +15,7 @@ PyTorchTimes = Mapping[str, float]
 """Of models of the zoo, by name: the fastest run in PyTorch that gave the right result, in µs."""
 
 
-class Remedies(NamedTuple):
+class SpeedUps(NamedTuple):
     """A model's speed-ups; `None` where a part of it isn't known.
 
     `algorithms` is that of the fastest algorithms over those that heuristics choose, both without
@@ -33,16 +33,16 @@ class Remedies(NamedTuple):
 
 
 TITLES = "algorithms", "fusion", "parallel", "joint", "PyTorch / bound", "bound / roofline"
-"""What each field of `Remedies` is called."""
+"""What each field of `SpeedUps` is called."""
 
 
-def remedies(answers: ModelAnswers, pytorch_us: float | None) -> Remedies:
+def speed_ups(answers: ModelAnswers, pytorch_us: float | None) -> SpeedUps:
     """What each remedy is worth in the bound of a model. `pytorch_us` is as in `PyTorchTimes`."""
     bound = answers.bound
     best_us = None if bound.partial else bound.sequential_us
     unfused_us = _sum(best_us, answers.fusion_us)
     chosen_us = _sum(unfused_us, answers.algorithms_us)
-    return Remedies(
+    return SpeedUps(
         algorithms=_ratio(chosen_us, unfused_us),
         fusion=_ratio(unfused_us, best_us),
         parallel=_ratio(best_us, bound.parallel_us),
@@ -54,7 +54,7 @@ def remedies(answers: ModelAnswers, pytorch_us: float | None) -> Remedies:
 
 def bound_tables(answers: Sequence[ModelAnswers], pytorch: PyTorchTimes) -> list[str]:
     """The lines of the section."""
-    found = [(each, remedies(each, pytorch.get(each.bound.model))) for each in answers]
+    found = [(each, speed_ups(each, pytorch.get(each.bound.model))) for each in answers]
     whole = sum(not each.bound.partial for each in answers)
     return [
         f"Bounds with full coverage: {whole} of {len(answers)}. *Least* to *most* are over the",
@@ -66,7 +66,7 @@ def bound_tables(answers: Sequence[ModelAnswers], pytorch: PyTorchTimes) -> list
     ]
 
 
-def _summary(found: Sequence[Remedies]) -> list[str]:
+def _summary(found: Sequence[SpeedUps]) -> list[str]:
     lines = [
         "| speed-up | models | least | quartile | median | quartile | most | geometric mean |",
         "|---|---|---|---|---|---|---|---|",
@@ -81,7 +81,7 @@ def _summary(found: Sequence[Remedies]) -> list[str]:
     return lines
 
 
-def _each_model(found: Iterable[tuple[ModelAnswers, Remedies]]) -> list[str]:
+def _each_model(found: Iterable[tuple[ModelAnswers, SpeedUps]]) -> list[str]:
     titles = "model", "layers", "bound, µs", "±", "parallel", "roofline", *TITLES
     lines = [line(titles), line("---" for _ in titles)]
     for answers, values in found:

@@ -1,6 +1,6 @@
 """DLBricks on this machine's CPU: models' latencies from those of their sequences of layers.
 
-    python -m study.dlbricks recordings/dlbricks-cpu.jsonl --models 45 --granularity 1,2,4,10
+    python -m study.dlbricks recordings/dlbricks-cpu.jsonl --models 45
 
 It measures what the file lacks, for the models of the zoo with the fewest multiplications, and adds
 a line for each; the same command goes on from there. Both models and sequences run as networks in
@@ -9,7 +9,7 @@ ONNX Runtime on one thread, operator by operator (graph optimisations off), with
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +31,9 @@ from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnxruntime.session import CPU, Session, empty_call_us
 from benanza_runner.reasons import one_line
+
+GRANULARITIES = 1, 2, 4, 10
+"""The most layers of a sequence."""
 
 MODEL_RULE = Rule(samples=15, least_us=200_000, cap_us=600_000)
 SEQUENCE_RULE = Rule(warm_up_us=2_000, samples=10, least_us=10_000, cap_us=30_000)
@@ -63,7 +66,7 @@ class SequenceLatency(msgspec.Struct, frozen=True, tag=True):
 Latency = Machine | ModelLatency | SequenceLatency
 
 
-class Smallest(NamedTuple):
+class WiredModel(NamedTuple):
     """A model of the zoo with its wiring."""
 
     model: str
@@ -71,15 +74,15 @@ class Smallest(NamedTuple):
     wiring: Wiring
 
 
-def smallest(count: int) -> list[Smallest]:
-    """So many models of the zoo, those with the fewest multiplications and additions first."""
+def zoo_models() -> list[WiredModel]:
+    """The models of the zoo, those with the fewest multiplications and additions first."""
     found = []
     for each in zoo(exported=True).models:
         content = fetch(each.model, Limits()).content
         wiring = wired(content, batch=None, dims={}, limits=Limits()).wiring
-        found.append(Smallest(each.model.removeprefix(PREFIX), content, wiring))
+        found.append(WiredModel(each.model.removeprefix(PREFIX), content, wiring))
     found.sort(key=lambda each: sum(layer.flops for layer in each.wiring.layers))
-    return found[:count]
+    return found
 
 
 def read(file: Path) -> list[Latency]:
@@ -88,7 +91,7 @@ def read(file: Path) -> list[Latency]:
     return msgspec.json.Decoder(Latency).decode_lines(content)
 
 
-def model_latency(model: Smallest) -> ModelLatency:
+def model_latency(model: WiredModel) -> ModelLatency:
     """Times a whole model."""
     try:
         whole = whole_model(model.content)
@@ -112,9 +115,7 @@ def _median_us(session: Session, rule: Rule) -> float:
     return summary(sorted(collect(session.call, rule).calls_us)).median
 
 
-def measured(
-    models: Sequence[Smallest], granularities: Sequence[int], before: Iterable[Latency]
-) -> Iterator[Latency]:
+def measured(models: Iterable[WiredModel], before: Iterable[Latency]) -> Iterator[Latency]:
     """Each model, and right after it those of its sequences that no model before it has. What was
     measured `before` is left out.
     """
@@ -122,7 +123,7 @@ def measured(
     for model in models:
         if model.model not in known:
             yield model_latency(model)
-        for granularity in granularities:
+        for granularity in GRANULARITIES:
             for sequence in split(model.wiring, granularity):
                 if sequence.fingerprint not in known:
                     known.add(sequence.fingerprint)
@@ -154,15 +155,13 @@ def main() -> None:
     )
     parser.add_argument("file", type=Path)
     parser.add_argument("--models", type=int, default=45)
-    parser.add_argument("--granularity", default="1,2,4,10")
     asked = parser.parse_args()
-    granularities = [int(each) for each in asked.granularity.split(",")]
     before = read(asked.file)
     _denormals_as_zero()
     machine = Machine(cpu_name(), ort.__version__, empty_call_us(CPU, threads=1))
     with asked.file.open("ab") as file:
         file.write(msgspec.json.encode(machine) + b"\n")
-        for each in measured(smallest(asked.models), granularities, before):
+        for each in measured(zoo_models()[: asked.models], before):
             file.write(msgspec.json.encode(each) + b"\n")
             if isinstance(each, ModelLatency):
                 file.flush()

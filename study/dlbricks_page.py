@@ -15,9 +15,15 @@ from typing import NamedTuple
 
 from benanza_ingest.splitting import split
 from benchmarks.pytorch.cells import line
-from study.dlbricks import Machine, ModelLatency, SequenceLatency, Smallest, read, smallest
-
-GRANULARITIES = 1, 2, 4, 10
+from study.dlbricks import (
+    GRANULARITIES,
+    Machine,
+    ModelLatency,
+    SequenceLatency,
+    WiredModel,
+    read,
+    zoo_models,
+)
 
 BEGIN = """# DLBricks on a CPU
 
@@ -78,7 +84,7 @@ class AtGranularity(NamedTuple):
 
 def at_granularity(
     granularity: int,
-    models: Sequence[Smallest],
+    models: Sequence[WiredModel],
     model_us: Mapping[str, float],
     sequence_us: Mapping[str, float],
     empty_us: float,
@@ -108,8 +114,7 @@ def page(file: Path) -> Iterator[str]:
     sequence_us = {
         e.fingerprint: e.us for e in latencies if isinstance(e, SequenceLatency) and e.us
     }
-    asked = sum(isinstance(each, ModelLatency) for each in latencies)
-    models = smallest(asked)
+    models = [each for each in zoo_models() if each.model in model_us]
     found = [
         at_granularity(each, models, model_us, sequence_us, machine.empty_us)
         for each in GRANULARITIES

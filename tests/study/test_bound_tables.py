@@ -11,7 +11,7 @@ from benanza.results.questions import ModelAnswers
 from benanza_backbone.settings import load
 from benchmarks.pytorch.rows import Timed, TorchAttempt, read
 from study.__main__ import MEASURED, PYTORCH
-from study.bound_tables import bound_tables, remedies
+from study.bound_tables import bound_tables, speed_ups
 from study.pytorch_times import pytorch_times, without_time
 
 PAGE = Path(__file__).parents[2] / "docs" / "study.md"
@@ -51,14 +51,14 @@ def test_a_speed_up_is_the_time_without_the_remedy_over_that_with_it(
         bound_us, parallel_us = each.bound.sequential_us, each.bound.parallel_us
         assert bound_us
         assert parallel_us
-        found = remedies(each, 2 * bound_us)
+        found = speed_ups(each, 2 * bound_us)
         assert found.pytorch == 2.0
         assert found.fusion == pytest.approx(1 + (each.fusion_us or 0.0) / bound_us)
         assert found.parallel == pytest.approx(bound_us / parallel_us)
         assert found.joint == pytest.approx(
             (found.algorithms or 0.0) * (found.fusion or 0.0) * (found.parallel or 0.0)
         )
-        assert remedies(each, None).pytorch is None
+        assert speed_ups(each, None).pytorch is None
 
 
 def test_a_run_with_a_wrong_result_is_no_time_of_pytorch() -> None:

@@ -164,6 +164,7 @@ def _residual_model(index: int, layers: int, weights: str) -> ModelIngested:
     return ModelIngested(
         event_id=event_id("model", str(index)),
         model_id=event_id("model", str(index)),
+        architecture_id=event_id("model", str(index)),
         name=f"model {index}",
         zoo="",
         sha256="0" * 64,

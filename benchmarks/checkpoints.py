@@ -1,114 +1,171 @@
-"""What one more checkpoint of a known architecture costs the analyzer, in memory and time.
+"""What one more checkpoint of a known architecture costs, in an embedded installation.
 
-The nine models of the zoo are the architectures; their checkpoints differ in names and ids only.
-All layers and groups are measured, with times that are made up.
-`python -m benchmarks.checkpoints [CHECKPOINTS]`
+The nine models of the zoo are the architectures; all their layers and groups are measured, with
+times that are made up. Their checkpoints differ in file, name and the names of layers. Each goes
+the whole way: it is published, ingested, analyzed and stored, until its bounds are there.
+
+    python -m benchmarks.checkpoints [CHECKPOINTS]
 """
 
 import gc
+import hashlib
 import sys
 import time
 import tracemalloc
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-import msgspec
+import onnx
 from rich.console import Console
 from rich.table import Table
 
-from benanza_analyzer.core import Analyzer
-from benanza_ingest.core import ingest
+from benanza.installation.embedded import drain
+from benanza_analyzer.sink import sink_step
+from benanza_analyzer.step import analyzer_step
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clock import now
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.service.processor import as_message
+from benanza_backbone.service.step import Step
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import PREFIX, zoo_names
-from benanza_schemas.events import LayerUse, ModelIngested, ModelPublished, event_id
+from benanza_ingest.step import ingest_step
+from benanza_schemas.codec import decode
+from benanza_schemas.events import AnyEvent, ModelIngested, ModelPublished, event_id
+from benanza_schemas.topics import GRAPHS, TOPICS
 from benchmarks.analyzer import measured
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CHECKPOINTS = 1_000
 BYTES_WANTED = 2_000
-P99_WANTED_S = 0.1
+P99_WANTED_MS = 100
+
+BOUNDS = "SELECT count() AS n FROM current_bounds WHERE model = {name:String}"
+
+
+class Installation(NamedTuple):
+    """An embedded one, with each of its services."""
+
+    log: EventLog
+    store: Store
+    ingest: Step
+    analyzer: Step
+    sink: Step
+
+    def publish(self, *events: AnyEvent) -> dict[str, float]:
+        """Appends events, and takes them through all services; the milliseconds of each."""
+        self.log.append([as_message(event) for event in events])
+        return {
+            name: _ms(lambda step=step: drain(step))  # type: ignore[misc]
+            for name, step in (
+                ("ingest", self.ingest),
+                ("analyzer", self.analyzer),
+                ("store", self.sink),
+            )
+        }
+
+    def records(self) -> Counter[str]:
+        """How many records each topic has."""
+        return Counter({topic: sum(1 for _ in self.log.records(topic)) for topic in TOPICS})
 
 
 def main(checkpoints: int = CHECKPOINTS) -> None:
     """Prints the cost of a checkpoint, and of a measurement of a layer of theirs."""
-    architectures = [_ingested(name) for name in zoo_names()]
-    analyzer = Analyzer()
-    of_layers = {part.fingerprint for each in architectures for part in each.summaries}
-    of_groups = {part.fingerprint for each in architectures for part in each.groups}
-    fingerprints = sorted((of_layers | of_groups) - {""})
-    for index, fingerprint in enumerate(fingerprints):
-        analyzer.restore(measured(fingerprint, 10.0 + index % 13))
-    for model in architectures:
-        analyzer.handle(model, NOW)
-    kept, seconds = _published(analyzer, architectures, checkpoints)
-    moved, again_s = _measured_again(analyzer, architectures)
-    table = Table(title=f"{checkpoints:,} checkpoints of {len(architectures)} architectures")
+    files = {name: fetch(f"{PREFIX}{name}", Limits()).content for name in zoo_names()}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        with _installed(folder) as found:
+            found.publish(*(_published(name, content) for name, content in files.items()))
+            found.publish(*_measurements(found.log))
+            before = found.records()
+        of_architectures = _analyzer_bytes(folder)
+        with _installed(folder) as found:
+            times = [found.publish(model) for model in _copies(files, checkpoints)]
+            added = found.records() - before
+            bounds = sum(found.store.query(BOUNDS, {"name": f"{name} 0"})[0]["n"] for name in files)
+        kept = (_analyzer_bytes(folder) - of_architectures) / checkpoints
+        with _installed(folder) as found:
+            again = found.publish(next(_measurements(found.log, 1.0)))
+            moved = (found.records() - before - added)["bounds"]
+    table = Table(title=f"{checkpoints:,} checkpoints of {len(files)} architectures")
     for column in ("", "measured", "wanted"):
         table.add_column(column, justify="right")
-    p99_s = quantiles(seconds, n=100)[-1]
-    table.add_row("bytes that a checkpoint keeps", f"{kept:,.0f}", f"{BYTES_WANTED:,}")
-    table.add_row("ms until it has its bounds, median", f"{median(seconds) * 1e3:.1f}", "")
-    table.add_row("99th percentile", f"{p99_s * 1e3:.1f}", f"{P99_WANTED_S * 1e3:.0f}")
+    table.add_row("bytes that the analyzer keeps of each", f"{kept:,.0f}", f"{BYTES_WANTED:,}")
+    table.add_row("records that they add", ", ".join(f"{t} {n:,}" for t, n in added.items()), "")
+    table.add_row("bounds of the first of each", f"{bounds:,}", f"{4 * len(files):,}")
+    for name in (*times[0], "all"):
+        ms = [sum(each.values()) if name == "all" else each[name] for each in times]
+        p99 = quantiles(ms, n=100)[-1]
+        wanted = f"{P99_WANTED_MS} ms" if name == "all" else ""
+        table.add_row(f"{name}: median, 99th percentile", f"{median(ms):.1f}, {p99:.1f} ms", wanted)
     table.add_row("bounds that a layer measured again moves", f"{moved:,}", "")
-    table.add_row("ms that this takes", f"{again_s * 1e3:.1f}", "")
+    table.add_row("analyzed in", f"{again['analyzer']:.1f} ms", "")
     Console().print(table)
 
 
-def _published(
-    analyzer: Analyzer, architectures: list[ModelIngested], checkpoints: int
-) -> tuple[float, list[float]]:
-    """The bytes that each checkpoint leaves, and the seconds that each takes."""
+@contextmanager
+def _installed(folder: Path) -> Iterator[Installation]:
+    with (
+        SqliteEventLog(folder / "events.sqlite") as log,
+        Store.open(f"chdb://{folder}/store") as store,
+        ingest_step(log, Limits(), now) as ingest,
+        analyzer_step(log, now) as analyzer,
+        sink_step(log, store, now) as sink,
+    ):
+        yield Installation(log, store, ingest, analyzer, sink)
+
+
+def _published(name: str, content: bytes) -> ModelPublished:
+    sha256 = hashlib.sha256(content).hexdigest()
+    identity = event_id("ModelPublished", name, sha256)
+    return ModelPublished(event_id=identity, name=name, sha256=sha256, content=content)
+
+
+def _copies(files: dict[str, bytes], checkpoints: int) -> Iterator[ModelPublished]:
+    """Checkpoints of each file in turn, with other names of nodes, as other weights would have."""
+    models = {name: onnx.load_from_string(content) for name, content in files.items()}
+    names = list(models)
+    for number in range(checkpoints):
+        name = names[number % len(names)]
+        copy = onnx.ModelProto()
+        copy.CopyFrom(models[name])
+        for node in copy.graph.node:
+            node.name = f"{node.name} {number}"
+        yield _published(f"{name} {number // len(names)}", copy.SerializeToString())
+
+
+def _measurements(log: EventLog, us: float = 10.0) -> Iterator[AnyEvent]:
+    """A measurement of each layer and group of the graphs in the log."""
+    graphs = [decode(record.value) for record in log.records(GRAPHS)]
+    models = [graph for graph in graphs if isinstance(graph, ModelIngested)]
+    of_layers = {part.fingerprint for each in models for part in each.summaries}
+    of_groups = {part.fingerprint for each in models for part in each.groups}
+    for index, fingerprint in enumerate(sorted((of_layers | of_groups) - {""})):
+        yield measured(fingerprint, us + index % 13)
+
+
+def _analyzer_bytes(folder: Path) -> int:
+    """The bytes that an analyzer holds that has read the log."""
     gc.collect()
     tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
-    for number in range(checkpoints // 2):
-        analyzer.handle(_checkpoint(architectures[number % len(architectures)], number), NOW)
-    gc.collect()
-    after, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()  # It makes everything slower.
-    seconds = []
-    for number in range(checkpoints // 2, checkpoints):
-        event = _checkpoint(architectures[number % len(architectures)], number)
-        start = time.perf_counter()
-        analyzer.handle(event, NOW)
-        seconds.append(time.perf_counter() - start)
-    return (after - before) / (checkpoints // 2), seconds
+    with SqliteEventLog(folder / "events.sqlite") as log, analyzer_step(log, now) as analyzer:
+        analyzer.turn(limit=1)
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return held
 
 
-def _measured_again(
-    analyzer: Analyzer, architectures: Iterable[ModelIngested]
-) -> tuple[int, float]:
-    """The bounds that move when a layer of the last architecture takes less, and the seconds."""
-    *_, last = architectures
-    fingerprint = next(each.fingerprint for each in last.summaries if each.fingerprint)
-    event = measured(fingerprint, 1.0)
-    start = time.perf_counter()
-    moved = analyzer.handle(event, NOW)
-    return len(moved), time.perf_counter() - start
-
-
-def _ingested(name: str) -> ModelIngested:
-    fetched = fetch(f"{PREFIX}{name}", Limits())
-    published = ModelPublished(
-        event_id=event_id("ModelPublished", name), name=name, sha256=fetched.sha256
-    )
-    events = ingest(published, fetched.content, Limits())
-    return next(event for event in events if isinstance(event, ModelIngested))
-
-
-def _checkpoint(model: ModelIngested, number: int) -> ModelIngested:
-    """The model as a file with other weights and names has it, read anew."""
-    name = f"{model.name} {number}"
-    event = msgspec.structs.replace(
-        model,
-        event_id=event_id("ModelIngested", name),
-        model_id=event_id("model", name),
-        name=name,
-        layers=tuple(LayerUse(use.summary, f"{use.name} {number}") for use in model.layers),
-    )
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(event), type=ModelIngested)
+def _ms(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return 1e3 * (time.perf_counter() - began)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from benanza_ingest.reading.zoo import zoo_names
 from benanza_ingest.service import AT_ONCE
 from benanza_ingest.step import ingest_step
 from benanza_schemas.codec import decode
+from benanza_schemas.consumer_groups import ConsumerGroup
 from benanza_schemas.events import BenchmarkRequested, LayerSeen, ModelPublished
 from benanza_schemas.topics import JOBS, LAYERS, MODELS
 from benchmarks.dedupe import layer_events
@@ -137,7 +138,7 @@ def _pass_on(log: KafkaEventLog) -> Step:
             )
         ]
 
-    return Step(log, "shell", [LAYERS], LayerSeen, handle, now)
+    return Step(log, ConsumerGroup("shell", (LAYERS,)), LayerSeen, handle, now)
 
 
 def _copy(record: Record) -> list[Message]:

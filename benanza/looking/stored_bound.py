@@ -35,26 +35,27 @@ class StoredBound(NamedTuple):
     @classmethod
     def of(cls, store: Store, bound: ModelBound) -> "StoredBound":
         """Reads it from the store."""
+        model = stored_model(store, bound.model_id)
         system = stored_system(store, bound.system_id)
-        return cls(
-            bound,
-            stored_model(store, bound.model_id),
-            system,
-            stored_measurements(store, bound.model_id, system.system, bound.precision),
-        )
+        of = (model.architecture_id, system.system, bound.precision)
+        return cls(bound, model, system, stored_measurements(store, *of))
 
     def cover(self, policy: Policy = FASTEST, *, fusion: bool) -> Cover:
         """The calls of the bound, with groups or without, of what the policy takes."""
         bound = self.bound
         return under(policy, self.model, self.system, self.measurements).cover(
-            bound.model_id, bound.system_id, bound.precision, bound.accounting, fusion=fusion
+            self.model.architecture_id,
+            bound.system_id,
+            bound.precision,
+            bound.accounting,
+            fusion=fusion,
         )
 
     def covered(self, policy: Policy) -> Covered:
         """The calls under the accounting `full`, of what the policy takes."""
         bound = self.bound
         return under(policy, self.model, self.system, self.measurements).covered(
-            bound.model_id, bound.system_id, bound.precision, fusion=policy.fusion
+            self.model.architecture_id, bound.system_id, bound.precision, fusion=policy.fusion
         )
 
     def asked_heuristics(self) -> bool:

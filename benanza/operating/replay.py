@@ -40,18 +40,19 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
     no such group or place, or if the log can't be reached; then nothing was moved.
     """
     parts = SERVICES[service]
-    name, topics = parts.group
-    if isinstance(origin, Place) and origin.partition.topic not in topics:
+    name, *topics = parts.group
+    read = [topic for each in topics for topic in each]
+    if isinstance(origin, Place) and origin.partition.topic not in read:
         raise BenanzaError(
-            f"{service} doesn't read {origin.partition.topic}; it reads {', '.join(topics)}"
+            f"{service} doesn't read {origin.partition.topic}; it reads {', '.join(read)}"
         )
     if group is not None and service != RUNNER:
         raise BenanzaError(f"--group is for runners alone; {service} has one group")
     with configured_log(settings) as log:
         group = _runners_group(log, group) if service == RUNNER else name
-        with log.consumer(group, topics) as consumer:
+        with log.consumer(group, *topics) as consumer:
             before = consumer.position()
-            if before.keys() != {p for topic in topics for p in log.end_offsets(topic)}:
+            if before.keys() != {p for topic in read for p in log.end_offsets(topic)}:
                 raise BenanzaError(
                     f"the group {group} has members at work: stop `benanza serve {parts.process}` "
                     "first; if it was killed, wait a minute until its session has run out"
@@ -61,7 +62,7 @@ def replay(settings: Settings, service: str, origin: Origin, group: str | None =
             _seek(consumer, origin)
             consumer.commit()
             asked = consumer.position()
-        with log.consumer(group, topics) as consumer:
+        with log.consumer(group, *topics) as consumer:
             after = consumer.position()
         if after != asked:
             raise BenanzaError(

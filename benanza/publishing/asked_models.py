@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from benanza.publishing.event import model_published, zoo_of
 from benanza.request import RunRequest
-from benanza_ingest.core import ingested_id, model_id
+from benanza_ingest.core import checkpoint_id, model_id
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import parse
 from benanza_ingest.reading.source import Fetch, FetchedModel, fetch
@@ -16,15 +16,15 @@ from benanza_schemas.events import ModelPublished
 class AskedModel:
     """A model at one batch size, and what will become of it.
 
-    `model` is how the user named it, `batch` the batch size bound. `model_id` and `ingested_id` are
-    those of the `ModelIngested` that ingest makes of it.
+    `model` is how the user named it, `batch` the batch size bound. `model_id` and
+    `checkpoint_id` are those of the `CheckpointIngested` that ingest makes of it.
     """
 
     model: str
     event: ModelPublished
     batch: int
     model_id: str
-    ingested_id: str
+    checkpoint_id: str
 
 
 def asked_models(
@@ -54,5 +54,5 @@ def _asked_model(
         dims=request.dims,
         content=fetched.content if fetched.whole else None,
     )
-    ingested = ingested_id(event.name, event.zoo, identity)
-    return AskedModel(model, event, binding.batch, identity, ingested)
+    checkpoint = checkpoint_id(event.name, event.zoo, identity)
+    return AskedModel(model, event, binding.batch, identity, checkpoint)

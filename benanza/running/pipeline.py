@@ -7,6 +7,8 @@ So a run may be stopped at any point, and the next one goes on from there.
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
+import msgspec
+
 from benanza.errors import about_model
 from benanza.installation.embedded import analyze, drain, fill, opened_log
 from benanza.publishing.asked_models import AskedModel, asked_models
@@ -35,8 +37,14 @@ from benanza_runner.step import BENCHMARK_STOPS_ON, Benchmarks
 from benanza_runner.system_description import describe_system
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import runner_group
-from benanza_schemas.events import BenchmarkRequested, DeadLetter, ModelIngested
-from benanza_schemas.topics import DEAD_LETTERS, GRAPHS, JOBS, RESULTS
+from benanza_schemas.events import (
+    BenchmarkRequested,
+    CheckpointIngested,
+    DeadLetter,
+    LayerUse,
+    ModelIngested,
+)
+from benanza_schemas.topics import CHECKPOINTS, DEAD_LETTERS, GRAPHS, JOBS, RESULTS
 
 ROUNDS = 2
 """How often layers are timed again that were timed while the machine was busy."""
@@ -92,7 +100,7 @@ def run(
             bounds=tuple(bounds),
             layers=layers,
             seconds=watch.seconds,
-            errors=(*errors, *_without_bounds(log, asked, bounds)),
+            errors=(*errors, *_without_bounds(log, asked, models, bounds)),
         )
 
 
@@ -107,22 +115,52 @@ def _publish(
     for model in request.models:
         try:
             found = asked_models(model, request, limits, fetch)
-            asked |= {each.ingested_id: each for each in found}
+            asked |= {each.checkpoint_id: each for each in found}
         except BenanzaError as error:
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
         progress.advance()
-    known = {model.event_id for model in _ingested(log, asked.values())}
+    known = {checkpoint.event_id for checkpoint in _checkpoints(log, asked.values())}
     new = [each.event for key, each in asked.items() if key not in known]
     log.append([as_message(event) for event in new])
     return list(asked.values()), errors
 
 
-def _ingested(log: EventLog, asked: Collection[AskedModel]) -> list[ModelIngested]:
-    """What ingest found in the models asked for, in that order."""
+def _checkpoints(log: EventLog, asked: Collection[AskedModel]) -> list[CheckpointIngested]:
+    """Those of the models asked for that were ingested, in that order."""
     keys = {each.model_id.encode() for each in asked}
+    events = (decode(record.value) for record in log.records(CHECKPOINTS) if record.key in keys)
+    found = {event.event_id: event for event in events if isinstance(event, CheckpointIngested)}
+    return [found[each.checkpoint_id] for each in asked if each.checkpoint_id in found]
+
+
+def _ingested(log: EventLog, asked: Collection[AskedModel]) -> list[ModelIngested]:
+    """What ingest found in the models asked for, in that order. The event ids are those of the
+    graphs, which other models may have brought.
+    """
+    checkpoints = _checkpoints(log, asked)
+    keys = {each.architecture_id.encode() for each in checkpoints}
     events = (decode(record.value) for record in log.records(GRAPHS) if record.key in keys)
-    found = {event.event_id: event for event in events if isinstance(event, ModelIngested)}
-    return [found[each.ingested_id] for each in asked if each.ingested_id in found]
+    graphs = {event.architecture_id: event for event in events if isinstance(event, ModelIngested)}
+    return [
+        _of_checkpoint(graphs[each.architecture_id], each)
+        for each in checkpoints
+        if each.architecture_id in graphs
+    ]
+
+
+def _of_checkpoint(graph: ModelIngested, checkpoint: CheckpointIngested) -> ModelIngested:
+    """The architecture's graph as that of this model."""
+    named = zip(graph.layers, checkpoint.layer_names, strict=True)
+    return msgspec.structs.replace(
+        graph,
+        model_id=checkpoint.model_id,
+        name=checkpoint.name,
+        zoo=checkpoint.zoo,
+        sha256=checkpoint.sha256,
+        opset=checkpoint.opset,
+        dims=checkpoint.dims,
+        layers=tuple(LayerUse(use.summary, name) for use, name in named),
+    )
 
 
 def _benchmark(
@@ -207,7 +245,10 @@ def _bounds(
 
 
 def _without_bounds(
-    log: EventLog, asked: Iterable[AskedModel], bounds: Iterable[ModelBound]
+    log: EventLog,
+    asked: Iterable[AskedModel],
+    models: Iterable[ModelIngested],
+    bounds: Iterable[ModelBound],
 ) -> list[FailedModel]:
     """The models that have no bound, each with the reason from the dead letters."""
     bounded = {bound.model_id for bound in bounds}
@@ -215,9 +256,10 @@ def _without_bounds(
     if not failed:
         return []
     reasons = _reasons(log)
+    graphs = {model.model_id: model.event_id for model in models}
     errors = []
     for each in failed:
-        ids = (each.event.event_id, each.ingested_id)
+        ids = (each.event.event_id, graphs.get(each.model_id))
         reason = next((reasons[i] for i in ids if i in reasons), "no bound was found for it")
         errors.append(FailedModel(model=each.model, reason=about_model(each.model, reason)))
     return errors

@@ -120,7 +120,7 @@ class Recorded:
                 self._systems[event.system.system_id] = event
             for bound in analyzer.handle(event, now):
                 if bound.accounting == "full" and bound.fusion:
-                    self.bounds[bound.model_id, bound.precision] = bound
+                    self.bounds[bound.architecture_id, bound.precision] = bound
 
     def program(
         self, model: ModelIngested, content: bytes, precision: Precision, policy: Policy
@@ -128,7 +128,7 @@ class Recorded:
         """The sequential bound under a policy, what it adds up, and the same as a program; none if
         it lacks layers.
         """
-        bound = self.bounds[model.model_id, precision]
+        bound = self.bounds[model.architecture_id, precision]
         layers = {each.fingerprint for each in model.summaries}
         groups = {each.fingerprint for each in model.groups}
         measured = {
@@ -137,7 +137,7 @@ class Recorded:
         }
         events = chain.from_iterable(measured.values())
         analyzer = under(policy, model, self._systems[bound.system_id], events)
-        key = model.model_id, bound.system_id, precision
+        key = model.architecture_id, bound.system_id, precision
         cover = analyzer.cover(*key, "full", fusion=policy.fusion)
         covered = analyzer.covered(*key, fusion=policy.fusion)
         if cover.lacking:
@@ -171,7 +171,7 @@ def witnessed(
     """A row: the bound under the policy, as recorded and timed again, the estimate, and the runs.
     The parallel bound and the estimate are those of the fastest calls.
     """
-    bound = recorded.bounds[model.model_id, precision]
+    bound = recorded.bounds[model.architecture_id, precision]
     predicted_us, covered, program = recorded.program(model, content, precision, policy)
     of = {"model": model.name, "batch": model.batch, "precision": precision, "policy": policy.name}
     if program is None:

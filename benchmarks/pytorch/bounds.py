@@ -174,7 +174,7 @@ def bounded(
     if not found:
         return _failure(model.name, precision, model.batch, "nothing of it was measured")
     (bound,) = found
-    cover = analyzer.cover(model.model_id, bound.system_id, precision, "full", fusion=True)
+    cover = analyzer.cover(bound.architecture_id, bound.system_id, precision, "full", fusion=True)
     taken = chosen(cover, by_layer(measured))
     return Bounded(
         model=model.name,

@@ -77,7 +77,7 @@ def cover_of(model: ModelIngested, events: Sequence[LayerMeasured]) -> Cover | N
     analyzer = analyzer_of(events)
     analyzer.restore(model)
     system_id, precision = events[0].system.system_id, events[0].precision
-    return analyzer.cover(model.model_id, system_id, precision, "full", fusion=True)
+    return analyzer.cover(model.architecture_id, system_id, precision, "full", fusion=True)
 
 
 def losses(

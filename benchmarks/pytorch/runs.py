@@ -101,7 +101,7 @@ def ran(
     """The model, run as its bound by these measurements says, which are of the runtime's system at
     this precision. `content` are the bytes of its export. Raises `ModelError` as `program_of` does.
     """
-    key = model.model_id, runtime.system().system_id, precision
+    key = model.architecture_id, runtime.system().system_id, precision
     analyzer = analyzer_of(measured)
     analyzer.restore(model)
     cover = analyzer.cover(*key, "full", fusion=True)

@@ -9,6 +9,7 @@ import msgpack
 import msgspec
 
 from benanza_schemas.events import SCHEMA_VERSION, AnyEvent, Event
+from benanza_schemas.upcasting import upcast
 
 MAX_EVENT_BYTES = 16_000_000
 
@@ -50,10 +51,24 @@ def decode(encoded: bytes) -> AnyEvent:
     except (ValueError, RecursionError) as error:
         if isinstance(error, msgspec.ValidationError):
             # The event may be of a newer version; then that is the better reason.
-            _refuse_newer(_version_in(encoded))
+            version = _version_in(encoded)
+            _refuse_newer(version)
+            if version < SCHEMA_VERSION and (older := _decode_older(encoded)):
+                return older
             raise DecodeError(str(error)) from error
         raise DecodeError(f"not MessagePack: {error}") from error
     _refuse_newer(event.schema_version)
+    return event
+
+
+def _decode_older(encoded: bytes) -> AnyEvent | None:
+    """The event as one of today's version; `None` if it can't be one either."""
+    try:
+        fields = msgpack.unpackb(encoded)
+        upcast(fields)
+        event: AnyEvent = _EVENTS.decode(msgpack.packb(fields))
+    except (ValueError, RecursionError, msgpack.UnpackException):
+        return None
     return event
 
 

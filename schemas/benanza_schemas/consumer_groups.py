@@ -5,6 +5,7 @@ from typing import NamedTuple
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import (
     BOUNDS,
+    CHECKPOINTS,
     DEAD_LETTERS,
     GRAPHS,
     JOBS,
@@ -16,10 +17,11 @@ from benanza_schemas.topics import (
 
 
 class ConsumerGroup(NamedTuple):
-    """Members of a group share out the partitions of its topics."""
+    """Members of a group share out the partitions of its `topics`; each reads those of `whole`."""
 
     name: str
     topics: tuple[str, ...]
+    whole: tuple[str, ...] = ()
 
 
 INGEST = "ingest"
@@ -34,15 +36,17 @@ CONSUMER_GROUPS = {
     DEDUPE: ConsumerGroup("dedupe", (LAYERS,)),
     # Only the first part of the name: `runner_group` gives the whole.
     RUNNER: ConsumerGroup("runner", (JOBS,)),
-    ANALYZER: ConsumerGroup("analyzer", (GRAPHS, RESULTS)),
+    ANALYZER: ConsumerGroup("analyzer", (GRAPHS,), whole=(RESULTS,)),
     # The offsets of installations are committed under the name `store`, so that it has to stay.
-    SINK: ConsumerGroup("store", (GRAPHS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)),
+    SINK: ConsumerGroup(
+        "store", (GRAPHS, CHECKPOINTS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)
+    ),
 }
 
 
 def runner_group(system_id: str, precision: Precision) -> ConsumerGroup:
     """The group of the runners of one system at one precision: they share its jobs."""
-    name, topics = CONSUMER_GROUPS[RUNNER]
+    name, topics, _ = CONSUMER_GROUPS[RUNNER]
     return ConsumerGroup(f"{name}.{system_id}.{precision}", topics)
 
 

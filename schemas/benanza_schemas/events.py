@@ -14,12 +14,12 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-SCHEMA_VERSION = 9
-"""Version 8 had no runs of what-ifs, and no kernels of calls. Version 7 had no ModelProfiled.
-Version 6 didn't say whether a witness is right. Version 5 had no layout NCHWc. Version 4 had zero
-where a bound has no figure. Version 3 had no `after` either; version 2 had no `write_change_us`,
-`chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`, `cache_bytes` and
-`layout`, and no ModelWitnessed.
+SCHEMA_VERSION = 10
+"""Version 9 had no architectures: bounds were those of models. Version 8 had no runs of what-ifs,
+and no kernels of calls. Version 7 had no ModelProfiled. Version 6 didn't say whether a witness is
+right. Version 5 had no layout NCHWc. Version 4 had zero where a bound has no figure. Version 3 had
+no `after` either; version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`;
+version 1 had no `layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -121,14 +121,19 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelIngested(Event, frozen=True, kw_only=True):
-    """A model's layers at one batch size. Topic `graphs`, key `model_id`.
+    """A model's layers at one batch size. Topic `graphs`, key `architecture_id`.
 
-    `model_id` is a hash of the file's sha256, the batch size and the dimensions bound.
-    `layers` are in topological order; `edges` go from the earlier position to the later one,
-    each pair once.
+    It is published for the first model of an architecture that an ingest process sees;
+    `CheckpointIngested` is for each. `model_id` is a hash of the file's sha256, the batch size and
+    the dimensions bound, `architecture_id` that of `architecture.architecture_id`. `layers` are in
+    topological order; `edges` go from the earlier position to the later one, each pair once.
+
+    What was written before version 10 counts as of an architecture of its own, whose id is the
+    model's (`upcasting`), and has no `CheckpointIngested`.
     """
 
     model_id: Hash
+    architecture_id: Hash
     name: Name
     zoo: Name
     sha256: Sha256
@@ -139,6 +144,25 @@ class ModelIngested(Event, frozen=True, kw_only=True):
     layers: tuple[LayerUse, ...]
     edges: tuple[tuple[Whole, Whole], ...]
     groups: tuple[Group, ...]
+
+
+class CheckpointIngested(Event, frozen=True, kw_only=True):
+    """A model at one batch size: names and weights for an architecture. Topic `checkpoints`, key
+    `model_id`.
+
+    The fields are those of `ModelIngested`; `layer_names` are the names of the architecture's
+    layers in this model, in their order.
+    """
+
+    model_id: Hash
+    architecture_id: Hash
+    name: Name
+    zoo: Name
+    sha256: Sha256
+    opset: Whole
+    batch: Positive
+    dims: dict[Name, Positive]
+    layer_names: tuple[Name, ...]
 
 
 class LayerSeen(Event, frozen=True, kw_only=True):
@@ -361,9 +385,10 @@ blocks, those of a block last.
 
 
 class BoundUpdated(Event, frozen=True, kw_only=True):
-    """A new version of a model's bound. Topic `bounds`, key model, system, batch, precision.
+    """A new version of the bound of an architecture's models. Topic `bounds`, key architecture,
+    system, batch, precision, accounting, fusion.
 
-    `cause` is the id of the event that moved it: a measurement, or the model's ingestion.
+    `cause` is the id of the event that moved it: a measurement, or a model's ingestion.
     `measured`, `free`, `not_counted` and `missing` are positions of layers and together hold
     every layer once. Where `missing` isn't empty the bound is partial: it counts only the measured
     layers, and grows with each further layer, unless a group that is measured later is faster than
@@ -375,7 +400,7 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     that an older version wrote there are read as null.
     """
 
-    model_id: Hash
+    architecture_id: Hash
     system_id: Hash
     batch: Positive
     precision: Precision
@@ -417,7 +442,7 @@ class RunTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class ModelWitnessed(Event, frozen=True, kw_only=True):
     """A model was run as its bound says, or as the bound would say under another policy. Topic
-    `profiles`, key `model_id`.
+    `profiles`, key `model_id`. What is found counts for all models of its architecture.
 
     `bound_id` is the id of the BoundUpdated, with fusion under the accounting `full`, whose cover
     was run. If `policy` is not empty, it names the policy whose cover was run instead, such as
@@ -481,7 +506,8 @@ class FrameworkCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelProfiled(Event, frozen=True, kw_only=True):
-    """A framework ran a model. Topic `profiles`, key `model_id`.
+    """A framework ran a model. Topic `profiles`, key `model_id`. What is found counts for all
+    models of its architecture.
 
     `system` is the machine with the framework's own libraries; `runtime` there is the framework.
     `configuration` names what was set, and `options` holds it. `times` are those of executions of
@@ -537,6 +563,7 @@ class DeadLetterSettled(Event, frozen=True, kw_only=True):
 AnyEvent = (
     ModelPublished
     | ModelIngested
+    | CheckpointIngested
     | LayerSeen
     | LayerKnown
     | BenchmarkRequested

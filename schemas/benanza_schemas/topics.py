@@ -6,6 +6,7 @@ from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
+    CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
     LayerKnown,
@@ -20,6 +21,7 @@ from benanza_schemas.events import (
 
 MODELS = "models"
 GRAPHS = "graphs"
+CHECKPOINTS = "checkpoints"
 LAYERS = "layers"
 JOBS = "jobs"
 RESULTS = "results"
@@ -27,16 +29,17 @@ PROFILES = "profiles"
 BOUNDS = "bounds"
 DEAD_LETTERS = "dead-letters"
 
-TOPICS = (MODELS, GRAPHS, LAYERS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)
+TOPICS = (MODELS, GRAPHS, CHECKPOINTS, LAYERS, JOBS, RESULTS, PROFILES, BOUNDS, DEAD_LETTERS)
 
 DEDUPE_OWNERS = "dedupe-owners"
 """The state of the dedupe service, from which another process can restore it; no events."""
 
 PARTITIONS = {
     MODELS: 8,
-    # One partition each: a bound needs all graphs and results, so one analyzer reads them all.
-    GRAPHS: 1,
+    # Analyzers share out the architectures by these. Each of them reads all results.
+    GRAPHS: 8,
     RESULTS: 1,
+    CHECKPOINTS: 8,
     LAYERS: 8,
     DEDUPE_OWNERS: 8,  # as many as there are of layers
     JOBS: 16,
@@ -46,7 +49,7 @@ PARTITIONS = {
 }
 """The number of partitions on Kafka: at most so many members of a group share a topic."""
 
-COMPACTED = frozenset((GRAPHS, JOBS, BOUNDS, DEDUPE_OWNERS))
+COMPACTED = frozenset((GRAPHS, CHECKPOINTS, JOBS, BOUNDS, DEDUPE_OWNERS))
 """Of these topics the last event of each key is kept for ever."""
 
 KEPT_FOR = {LAYERS: timedelta(days=7)}
@@ -59,7 +62,9 @@ def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
         case ModelPublished():
             return MODELS, event.sha256.encode()
         case ModelIngested():
-            return GRAPHS, event.model_id.encode()
+            return GRAPHS, event.architecture_id.encode()
+        case CheckpointIngested():
+            return CHECKPOINTS, event.model_id.encode()
         case LayerSeen() | LayerKnown():
             return LAYERS, event.fingerprint.encode()
         case BenchmarkRequested():
@@ -69,7 +74,7 @@ def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
         case SystemMeasured():
             return RESULTS, event.system.system_id.encode()
         case BoundUpdated():
-            parts = (event.model_id, event.system_id, str(event.batch), event.precision)
+            parts = (event.architecture_id, event.system_id, str(event.batch), event.precision)
             return BOUNDS, "/".join((*parts, event.accounting, str(event.fusion))).encode()
         case ModelWitnessed() | ModelProfiled():
             return PROFILES, event.model_id.encode()

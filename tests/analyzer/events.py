@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+import msgspec
+
 from benanza_analyzer.bound import Bound
 from benanza_analyzer.measurements import SELECTIONS, Best
+from benanza_schemas.architecture import architecture_id
 from benanza_schemas.events import (
     BoundUpdated,
     Ceiling,
@@ -94,20 +97,29 @@ def model(
     """A model of these layers, a chain unless there are edges."""
     summaries = tuple(dict.fromkeys(layers))
     chain = ((n, n + 1) for n in range(len(layers) - 1))
-    return ModelIngested(
-        event_id=event_id("ModelIngested", name),
-        model_id=event_id("model", name),
-        name=name,
-        zoo="",
-        sha256="0" * 64,
-        opset=20,
-        batch=1,
-        dims={},
-        summaries=summaries,
-        layers=tuple(LayerUse(summaries.index(layer), "") for layer in layers),
-        edges=tuple(chain if edges is None else edges),
-        groups=tuple(groups),
+    return with_its_id(
+        ModelIngested(
+            event_id=event_id("ModelIngested", name),
+            model_id=event_id("model", name),
+            architecture_id="",
+            name=name,
+            zoo="",
+            sha256="0" * 64,
+            opset=20,
+            batch=1,
+            dims={},
+            summaries=summaries,
+            layers=tuple(LayerUse(summaries.index(layer), "") for layer in layers),
+            edges=tuple(chain if edges is None else edges),
+            groups=tuple(groups),
+        )
     )
+
+
+def with_its_id(model: ModelIngested) -> ModelIngested:
+    """The model with the id of its architecture."""
+    parts = (model.batch, model.summaries, model.layers, model.edges, model.groups)
+    return msgspec.structs.replace(model, architecture_id=architecture_id(*parts))
 
 
 def variant(

@@ -31,7 +31,7 @@ from tests.steps import clock, ingested, written
 
 pytestmark = pytest.mark.integration
 
-_, SINKED = CONSUMER_GROUPS[SINK]
+SINKED = CONSUMER_GROUPS[SINK].topics
 
 
 @pytest.fixture
@@ -59,9 +59,10 @@ def fill(log: EventLog, store: Store) -> None:
 def contents(store: Store) -> dict[str, list[dict[str, object]]]:
     """What is in the tables, without the times at which rows were written."""
     tables = {table: store.query(f"SELECT * FROM {table} FINAL ORDER BY ALL") for table in TABLES}
-    for row in tables["models"]:
+    for row in tables["models"] + tables["architectures"]:
         del row["stored_at"]
     tables["models"].sort(key=lambda row: str(row["model_id"]))
+    tables["architectures"].sort(key=lambda row: str(row["architecture_id"]))
     return tables
 
 

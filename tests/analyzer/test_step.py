@@ -8,8 +8,7 @@ import pytest
 
 from benanza.installation.embedded import drain
 from benanza_analyzer.step import analyzer_step
-from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_dedupe.step import dedupe_step
 from benanza_schemas.codec import decode
@@ -71,8 +70,9 @@ def test_the_analyzer_starts_though_a_model_was_refused(log: EventLog) -> None:
     ingested(log, "zoo:alexnet")
     (graph,) = written(log, GRAPHS)
     assert isinstance(graph, ModelIngested)
+    identity = event_id("broken")
     broken = msgspec.structs.replace(
-        graph, model_id=event_id("broken"), edges=((0, len(graph.layers) + 7),)
+        graph, model_id=identity, architecture_id=identity, edges=((0, len(graph.layers) + 7),)
     )
     append(log, broken)
 
@@ -89,8 +89,8 @@ def test_the_analyzer_starts_though_a_model_was_refused(log: EventLog) -> None:
     append(log, measurement(job, 5.0))
     with analyzer_step(log, clock) as step:
         drain(step)
-    models = {bound.model_id for bound in written(log, BOUNDS) if isinstance(bound, BoundUpdated)}
-    assert models == {graph.model_id}
+    bounds = [bound for bound in written(log, BOUNDS) if isinstance(bound, BoundUpdated)]
+    assert {bound.architecture_id for bound in bounds} == {graph.architecture_id}
     assert len(written(log, RESULTS)) == 1
 
 
@@ -120,12 +120,3 @@ def test_an_analyzer_that_takes_over_knows_what_the_former_one_did(
         standby.close()
         assert last_bounds(log) == last_bounds(other)
         assert len(written(log, BOUNDS)) == len(written(other, BOUNDS)) > 0
-
-
-def test_an_analyzer_of_half_the_partitions_refuses_to_guess(log: EventLog) -> None:
-    ingested(log, "zoo:squeezenet")
-    with analyzer_step(log, clock) as step, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(step._consumer, "position", lambda: {Partition(GRAPHS, 0): 0})
-        with pytest.raises(BenanzaError, match="`benanza topics`"):
-            step.turn(limit=10)
-    assert written(log, DEAD_LETTERS) == []

@@ -12,6 +12,7 @@ from benanza_schemas.events import (
     BenchmarkRequested,
     BoundUpdated,
     Ceiling,
+    CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
     FrameworkCall,
@@ -88,6 +89,7 @@ PUBLISHED = ModelPublished(
 MODEL = ModelIngested(
     event_id=event_id("ModelIngested", MODEL_ID),
     model_id=MODEL_ID,
+    architecture_id=MODEL_ID,
     name="Net",
     zoo="tests",
     sha256="0" * 64,
@@ -109,6 +111,20 @@ MODEL = ModelIngested(
     ),
     edges=((0, 1), (1, 2), (2, 3), (3, 4)),
     groups=(Group(CONV_RELU_ID, "conv", (0, 1), flops=7920, bytes=1776),),
+)
+"""A model whose architecture is its own, as before version 10 of the schema."""
+
+CHECKPOINT = CheckpointIngested(
+    event_id=event_id("CheckpointIngested", MODEL_ID),
+    model_id=MODEL_ID,
+    architecture_id=MODEL_ID,
+    name="Net",
+    zoo="tests",
+    sha256="0" * 64,
+    opset=17,
+    batch=1,
+    dims={"height": 8},
+    layer_names=tuple(use.name for use in MODEL.layers),
 )
 SEEN = tuple(
     LayerSeen(
@@ -203,15 +219,15 @@ def bound(
     sequential_us: float | None,
     missing: tuple[Missing, ...] = (),
     fusion: bool = False,
-    model_id: str = MODEL_ID,
+    architecture_id: str = MODEL_ID,
 ) -> BoundUpdated:
     """A version of the bound, computed `at` seconds after noon."""
-    key = (model_id, SYSTEM.system_id, "fp32", "full", str(fusion), cause)
+    key = (architecture_id, SYSTEM.system_id, "fp32", "full", str(fusion), cause)
     lacking = {position for why in missing for position in why.layers}
     spread_us = None if sequential_us is None else sequential_us / 100
     return BoundUpdated(
         event_id=event_id("BoundUpdated", *key),
-        model_id=model_id,
+        architecture_id=architecture_id,
         system_id=SYSTEM.system_id,
         batch=1,
         precision="fp32",
@@ -306,6 +322,7 @@ SETTLED = DeadLetterSettled(
 EVERY_KIND: tuple[AnyEvent, ...] = (
     PUBLISHED,
     MODEL,
+    CHECKPOINT,
     *SEEN,
     *REQUESTED,
     SYSTEM_MEASURED,

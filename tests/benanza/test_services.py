@@ -31,13 +31,13 @@ def test_the_parts_of_a_service_are_there(service: str) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_step_reads_as_the_table_says(service: str, tmp_path: Path) -> None:
-    name, topics = SERVICES[service].group
-    joined: list[tuple[str, tuple[str, ...]]] = []
+    name, *topics = SERVICES[service].group
+    joined: list[tuple[str, list[tuple[str, ...]]]] = []
 
     class Watched(SqliteEventLog):
-        def consumer(self, group: str, topics: Any) -> Any:
-            joined.append((group, tuple(topics)))
-            return super().consumer(group, topics)
+        def consumer(self, group: str, topics: Any, whole: Any = ()) -> Any:
+            joined.append((group, [tuple(topics), tuple(whole)]))
+            return super().consumer(group, topics, whole)
 
     make = resolve_name(SERVICES[service].step)
     with (

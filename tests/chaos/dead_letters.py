@@ -34,7 +34,11 @@ def _poisoned(log: EventLog) -> Iterator[Place]:
     """Where poison is: what was appended twice, when the broker went away, is there twice."""
     values = {message.value for message in POISON}
     for topic in sorted({message.topic for message in POISON}):
-        readers = [name for name, group in CONSUMER_GROUPS.items() if topic in group.topics]
+        readers = [
+            name
+            for name, group in CONSUMER_GROUPS.items()
+            if topic in (*group.topics, *group.whole)
+        ]
         for record in log.records(topic):
             if record.value in values:
                 for reader in readers:

@@ -97,10 +97,12 @@ class Progress(Closing):
 
 def _groups(kafka: KafkaConnection) -> Iterator[tuple[str, tuple[GroupProgress, list[Partition]]]]:
     """For each service its group on the cluster, and the partitions that this reads."""
-    for service, (group, topics) in CONSUMER_GROUPS.items():
+    for service, (group, topics, whole) in CONSUMER_GROUPS.items():
         if service == RUNNER:
             group = runner_group(HashedRuntime().system().system_id, "fp32").name
         partitions = [
-            Partition(topic, number) for topic in topics for number in range(PARTITIONS[topic])
+            Partition(topic, number)
+            for topic in (*topics, *whole)
+            for number in range(PARTITIONS[topic])
         ]
         yield service, (GroupProgress(kafka, group), partitions)

@@ -11,14 +11,15 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import AnyEvent, BoundUpdated, LayerMeasured, SystemMeasured
-from benanza_schemas.topics import BOUNDS, GRAPHS, JOBS, LAYERS, RESULTS
+from benanza_schemas.topics import BOUNDS, CHECKPOINTS, GRAPHS, JOBS, LAYERS, RESULTS
 from tests.benanza.embedded_run import ANY_TIME, comparable
 
 TABLES = {
     "models": "SELECT * EXCEPT stored_at FROM models FINAL",
-    "model_layers": "SELECT * FROM model_layers FINAL",
-    "model_edges": "SELECT * FROM model_edges FINAL",
-    "model_groups": "SELECT * FROM model_groups FINAL",
+    "architectures": "SELECT * EXCEPT stored_at FROM architectures FINAL",
+    "architecture_layers": "SELECT * FROM architecture_layers FINAL",
+    "architecture_edges": "SELECT * FROM architecture_edges FINAL",
+    "architecture_groups": "SELECT * FROM architecture_groups FINAL",
     "layers": "SELECT * FROM layers FINAL",
     "systems": "SELECT * EXCEPT measured_at FROM systems FINAL",
     # A layer that was measured again, after a crash, is one more fact under the same id.
@@ -30,11 +31,11 @@ TABLES = {
 
 STORED = {
     RESULTS: "SELECT DISTINCT event_id, measured_at AS at FROM measurements FINAL",
-    BOUNDS: "SELECT event_id, computed_at AS at FROM bounds FINAL",
+    BOUNDS: "SELECT event_id, computed_at AS at FROM architecture_bounds FINAL",
 }
 """The facts that have a time, which the log and the tables must have alike."""
 
-REPEATABLE = (GRAPHS, LAYERS, JOBS, RESULTS)
+REPEATABLE = (GRAPHS, CHECKPOINTS, LAYERS, JOBS, RESULTS)
 """Topics whose events follow from the models alone, whatever the order. The versions that a
 bound goes through do depend on the order; its last version doesn't."""
 

@@ -6,12 +6,13 @@ import signal
 import time
 from pathlib import Path
 
+from benanza_ingest.core import Ingested
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import ingest_published
-from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
+from benanza_schemas.events import ModelPublished
 
 
-def misbehave(published: ModelPublished, limits: Limits) -> list[ModelIngested | LayerSeen]:
+def misbehave(published: ModelPublished, limits: Limits) -> list[Ingested]:
     match published.name:
         case "crash":
             ctypes.string_at(0)
@@ -28,5 +29,5 @@ def misbehave(published: ModelPublished, limits: Limits) -> list[ModelIngested |
     return ingest_published(published, limits)
 
 
-def process_id(published: ModelPublished, limits: Limits) -> list[ModelIngested | LayerSeen]:
+def process_id(published: ModelPublished, limits: Limits) -> list[Ingested]:
     raise ValueError(str(os.getpid()))

@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 8 say."""
+"""An event of each kind with every field set: what the golden bytes of version 10 say."""
 
 from datetime import UTC, datetime
 
@@ -7,6 +7,7 @@ from benanza_schemas.events import (
     BenchmarkRequested,
     BoundUpdated,
     Ceiling,
+    CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
     FrameworkCall,
@@ -148,6 +149,7 @@ EVENTS: tuple[AnyEvent, ...] = (
     ModelIngested(
         event_id=some_id("2"),
         model_id=some_id("a"),
+        architecture_id=some_id("1"),
         name="resnet50",
         zoo="onnx",
         sha256=SHA256,
@@ -162,6 +164,18 @@ EVENTS: tuple[AnyEvent, ...] = (
         layers=(LayerUse(0, "conv1"), LayerUse(1, ""), LayerUse(2, "foo")),
         edges=((0, 1), (1, 2)),
         groups=(Group(some_id("d"), "epilogue", (0, 1), 7920, 1780),),
+    ),
+    CheckpointIngested(
+        event_id=some_id("9"),
+        model_id=some_id("a"),
+        architecture_id=some_id("1"),
+        name="resnet50",
+        zoo="onnx",
+        sha256=SHA256,
+        opset=21,
+        batch=8,
+        dims={"sequence": 128},
+        layer_names=("conv1", "", "foo"),
     ),
     LayerSeen(
         event_id=some_id("3"),
@@ -199,7 +213,7 @@ EVENTS: tuple[AnyEvent, ...] = (
     ),
     BoundUpdated(
         event_id=some_id("7"),
-        model_id=some_id("a"),
+        architecture_id=some_id("1"),
         system_id=some_id("e"),
         batch=8,
         precision="fp16",

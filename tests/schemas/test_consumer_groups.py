@@ -2,7 +2,7 @@
 
 import pytest
 
-from benanza_schemas.consumer_groups import CONSUMER_GROUPS, runner_group, service_of
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, ConsumerGroup, runner_group, service_of
 
 
 @pytest.mark.parametrize("service", CONSUMER_GROUPS)
@@ -11,6 +11,6 @@ def test_a_group_is_that_of_its_service(service: str) -> None:
 
 
 def test_runners_have_a_group_for_each_system_and_others_are_called_what_they_are() -> None:
-    assert runner_group("0123", "fp32") == ("runner.0123.fp32", ("jobs",))
+    assert runner_group("0123", "fp32") == ConsumerGroup("runner.0123.fp32", ("jobs",))
     assert service_of("runner.0123.fp32") == "runner"
     assert service_of("somebody-else") == "somebody-else"

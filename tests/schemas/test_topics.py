@@ -6,17 +6,18 @@ from benanza_schemas.events import AnyEvent, BoundUpdated
 from benanza_schemas.topics import TOPICS, topic_and_key
 from tests.schemas import samples
 
-A, B, D, E, F = (samples.some_id(digit).encode() for digit in "abdef")
+ONE, A, B, D, E, F = (samples.some_id(digit).encode() for digit in "1abdef")
 
 PLACES = {
     "ModelPublished": ("models", samples.SHA256.encode()),
-    "ModelIngested": ("graphs", A),
+    "ModelIngested": ("graphs", ONE),
+    "CheckpointIngested": ("checkpoints", A),
     "LayerSeen": ("layers", D),
     "LayerKnown": ("layers", D),
     "BenchmarkRequested": ("jobs", F),
     "SystemMeasured": ("results", E),
     "LayerMeasured": ("results", B),
-    "BoundUpdated": ("bounds", A + b"/" + E + b"/8/fp16/full/True"),
+    "BoundUpdated": ("bounds", ONE + b"/" + E + b"/8/fp16/full/True"),
     "ModelWitnessed": ("profiles", A),
     "ModelProfiled": ("profiles", A),
     "DeadLetter": ("dead-letters", b"\x00\xff"),
@@ -37,7 +38,7 @@ def test_bounds_that_compaction_must_keep_apart_have_keys_of_their_own() -> None
     """Compaction keeps the last event of each key."""
     (bound,) = (event for event in samples.EVENTS if isinstance(event, BoundUpdated))
     changes: list[dict[str, object]] = [
-        {"model_id": "0" * 32},
+        {"architecture_id": "0" * 32},
         {"system_id": "0" * 32},
         {"batch": 1},
         {"precision": "fp32"},

@@ -12,12 +12,22 @@ WITH
     layers_of AS
     (
         SELECT
-            model_id,
-            arraySort(groupArray((position, name, op))) AS nodes,
+            named.model_id AS model_id,
+            arraySort(groupArray((
+                node.position,
+                if(empty(named.layer_names), node.name, named.layer_names[node.position + 1]),
+                node.op))) AS nodes,
             length(nodes) AS layers,
-            uniqExactIf(fingerprint, fingerprint != '') AS unique_layers
-        FROM model_layers FINAL
-        WHERE model_id IN chosen
+            uniqExactIf(node.fingerprint, node.fingerprint != '') AS unique_layers
+        FROM
+        (
+            SELECT * FROM model_architectures WHERE model_id IN chosen
+        ) AS named
+        INNER JOIN
+        (
+            SELECT * FROM architecture_layers FINAL
+            WHERE architecture_id IN (SELECT architecture_id FROM models WHERE model_id IN chosen)
+        ) AS node ON node.architecture_id = named.architecture_id
         GROUP BY model_id
     ),
     slowed_layers AS
@@ -117,7 +127,7 @@ BOUND_VERSIONS = """
 WITH
     chosen AS
     (
-        SELECT model_id, name, dims FROM models FINAL
+        SELECT model_id, architecture_id, name, dims, layer_names FROM models FINAL
         WHERE name = {model:String} OR model_id = {model:String}
         ORDER BY name
         LIMIT 1 BY model_id
@@ -133,16 +143,16 @@ WITH
         FROM
         (
             -- A replay computes known bounds again: equal figures are no change.
-            SELECT * FROM bounds FINAL
-            WHERE model_id IN (SELECT model_id FROM chosen)
+            SELECT * FROM architecture_bounds FINAL
+            WHERE architecture_id IN (SELECT architecture_id FROM chosen)
             ORDER BY computed_at, event_id
             LIMIT 1 BY
-                model_id, system_id, precision, accounting, fusion, event_id,
+                architecture_id, system_id, precision, accounting, fusion, event_id,
                 sequential_us, parallel_us, roofline_us, attainable_us, missing
         )
         WINDOW former AS
         (
-            PARTITION BY model_id, system_id, precision, accounting, fusion
+            PARTITION BY architecture_id, system_id, precision, accounting, fusion
             ORDER BY computed_at, event_id
             ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING
         )
@@ -157,16 +167,17 @@ WITH
     ),
     places AS
     (
-        SELECT model_id, fingerprint, min(position) AS position
+        SELECT architecture_id, fingerprint, min(position) AS position
         FROM
         (
-            SELECT model_id, fingerprint, position FROM model_layers FINAL
+            SELECT architecture_id, fingerprint, position FROM architecture_layers FINAL
             UNION ALL
-            SELECT model_id, fingerprint, arrayMin(layers) AS position FROM model_groups FINAL
+            SELECT architecture_id, fingerprint, arrayMin(layers) AS position
+            FROM architecture_groups FINAL
         )
-        WHERE model_id IN (SELECT model_id FROM chosen)
+        WHERE architecture_id IN (SELECT architecture_id FROM chosen)
           AND fingerprint IN (SELECT fingerprint FROM causes)
-        GROUP BY model_id, fingerprint
+        GROUP BY architecture_id, fingerprint
     ),
     measured AS
     (
@@ -177,19 +188,24 @@ WITH
             causes.algorithm AS algorithm,
             causes.median_us AS median_us,
             causes.failure AS failure,
-            places.model_id AS model_id,
-            node.name AS layer,
+            places.architecture_id AS architecture_id,
+            node.position AS position,
+            node.name AS name,
             if(layers.title = '', node.op, layers.title) AS op
         FROM causes
         LEFT JOIN places ON places.fingerprint = causes.fingerprint
-        LEFT JOIN (SELECT * FROM model_layers FINAL) AS node
-            ON node.model_id = places.model_id AND node.position = places.position
+        LEFT JOIN
+        (
+            SELECT * FROM architecture_layers FINAL
+            WHERE architecture_id IN (SELECT architecture_id FROM chosen)
+        ) AS node
+            ON node.architecture_id = places.architecture_id AND node.position = places.position
         LEFT JOIN (SELECT * FROM layers FINAL) AS layers
             ON layers.fingerprint = causes.fingerprint
     )
 SELECT
     chosen.name AS model,
-    version.model_id AS model_id,
+    chosen.model_id AS model_id,
     version.batch AS batch,
     chosen.dims AS dims,
     if(systems.accelerator = '', systems.cpu, systems.accelerator) AS system,
@@ -202,9 +218,10 @@ SELECT
     multiIf(
         version.cause IN (SELECT event_id FROM measurements), 'measurement',
         version.cause IN (SELECT event_id FROM systems), 'system',
-        version.cause IN (SELECT event_id FROM models), 'model',
+        version.cause IN (SELECT event_id FROM architectures), 'model',
         'unknown') AS moved_by,
-    measured.layer AS layer,
+    if(empty(chosen.layer_names) OR measured.fingerprint = '',
+        measured.name, chosen.layer_names[measured.position + 1]) AS layer,
     measured.op AS op,
     measured.fingerprint AS fingerprint,
     measured.library AS library,
@@ -218,9 +235,9 @@ SELECT
     version.missing_before AS missing_before,
     version.lacking AS missing
 FROM versions AS version
-INNER JOIN chosen ON chosen.model_id = version.model_id
+INNER JOIN chosen ON chosen.architecture_id = version.architecture_id
 LEFT JOIN measured
-    ON measured.event_id = version.cause AND measured.model_id = version.model_id
+    ON measured.event_id = version.cause AND measured.architecture_id = version.architecture_id
 LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = version.system_id
 ORDER BY model, batch, model_id, system, runtime, precision, accounting, fusion, computed_at
 """

@@ -3,6 +3,7 @@
 `benanza_schemas/clickhouse/*.sql` defines the tables; a row maps their columns to values.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from benanza_schemas.events import (
@@ -10,6 +11,7 @@ from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
+    CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
     LayerKnown,
@@ -28,24 +30,27 @@ from benanza_schemas.layer import AttributeValue, Layer, TensorValue
 Row = dict[str, object]
 
 TABLES = (
-    "model_layers",
-    "model_edges",
-    "model_groups",
+    "architecture_layers",
+    "architecture_edges",
+    "architecture_groups",
+    "architectures",
     "models",
     "layers",
     "systems",
     "measurements",
-    "bounds",
+    "architecture_bounds",
     "witnesses",
     "profile_calls",
     "profiles",
     "dead_letters",
 )
-"""In the order in which they are written: a model is in `models` after its layers are stored."""
+"""In the order in which they are written: an architecture is in `architectures`, and a model in
+`models`, after the layers are stored."""
 
 
-PARTS_OF_MODELS = ("model_layers", "model_edges", "model_groups")
-"""The tables whose number of rows for a model may change when it is ingested again."""
+PARTS_OF_ARCHITECTURES = ("architecture_layers", "architecture_edges", "architecture_groups")
+"""The tables whose number of rows for a model's own architecture may change when it is ingested
+again."""
 
 
 def rows(event: AnyEvent) -> dict[str, list[Row]]:
@@ -56,7 +61,9 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
     """
     match event:
         case ModelIngested():
-            return _model(event)
+            return _architecture(event)
+        case CheckpointIngested():
+            return {"models": [_model(event, event.layer_names)]}
         case BenchmarkRequested():
             return {"layers": [_layer(event.fingerprint, event.layer)]}
         case SystemMeasured():
@@ -64,7 +71,7 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
         case LayerMeasured():
             return {"measurements": _measurements(event)}
         case BoundUpdated():
-            return {"bounds": [_bound(event)]}
+            return {"architecture_bounds": [_bound(event)]}
         case ModelWitnessed():
             return {"witnesses": [_witness(event)]}
         case ModelProfiled():
@@ -77,15 +84,27 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
             return {}
 
 
-def _model(event: ModelIngested) -> dict[str, list[Row]]:
-    model: Row = {
+def _model(event: ModelIngested | CheckpointIngested, layer_names: Sequence[str]) -> Row:
+    return {
         "name": event.name,
         "model_id": event.model_id,
+        "architecture_id": event.architecture_id,
         "zoo": event.zoo,
         "sha256": event.sha256,
         "opset": event.opset,
         "batch": event.batch,
         "dims": event.dims,
+        "layers": len(layer_names),
+        "layer_names": layer_names,
+        "event_id": event.event_id,
+    }
+
+
+def _architecture(event: ModelIngested) -> dict[str, list[Row]]:
+    identity = event.architecture_id
+    architecture: Row = {
+        "architecture_id": identity,
+        "batch": event.batch,
         "layers": len(event.layers),
         "event_id": event.event_id,
     }
@@ -94,7 +113,7 @@ def _model(event: ModelIngested) -> dict[str, list[Row]]:
         summary = event.summaries[use.summary]
         layers.append(
             {
-                "model_id": event.model_id,
+                "architecture_id": identity,
                 "position": position,
                 "name": use.name,
                 "op": summary.op,
@@ -108,12 +127,12 @@ def _model(event: ModelIngested) -> dict[str, list[Row]]:
             }
         )
     edges: list[Row] = [
-        {"model_id": event.model_id, "source": source, "target": target}
+        {"architecture_id": identity, "source": source, "target": target}
         for source, target in event.edges
     ]
     groups: list[Row] = [
         {
-            "model_id": event.model_id,
+            "architecture_id": identity,
             "position": position,
             "fingerprint": group.fingerprint,
             "rule": group.rule,
@@ -123,12 +142,22 @@ def _model(event: ModelIngested) -> dict[str, list[Row]]:
         }
         for position, group in enumerate(event.groups)
     ]
-    return {
-        "model_layers": layers,
-        "model_edges": edges,
-        "model_groups": groups,
-        "models": [model],
+    found = {
+        "architecture_layers": layers,
+        "architecture_edges": edges,
+        "architecture_groups": groups,
+        "architectures": [architecture],
     }
+    if has_its_own(event):
+        found["models"] = [_model(event, [use.name for use in event.layers])]
+    return found
+
+
+def has_its_own(event: ModelIngested) -> bool:
+    """Whether the model's architecture is its own, as before version 10: then no
+    `CheckpointIngested` comes for it.
+    """
+    return event.architecture_id == event.model_id
 
 
 def _layer(fingerprint: str, layer: Layer) -> Row:
@@ -217,7 +246,7 @@ def _measurements(event: LayerMeasured) -> list[Row]:
 
 def _bound(event: BoundUpdated) -> Row:
     return {
-        "model_id": event.model_id,
+        "architecture_id": event.architecture_id,
         "system_id": event.system_id,
         "precision": event.precision,
         "accounting": event.accounting,

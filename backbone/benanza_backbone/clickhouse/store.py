@@ -26,7 +26,14 @@ from benanza_backbone.clickhouse.queries import (
     OFFSETS,
     OPEN_DEAD_LETTERS,
 )
-from benanza_backbone.clickhouse.rows import PARTS_OF_MODELS, TABLES, Row, rows, utc
+from benanza_backbone.clickhouse.rows import (
+    PARTS_OF_ARCHITECTURES,
+    TABLES,
+    Row,
+    has_its_own,
+    rows,
+    utc,
+)
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
@@ -90,19 +97,20 @@ class Store(Closing):
         Repeated events do no harm: each counts once. A model that is ingested again replaces the
         former one. If this raises, some of the events may be stored: insert all of them again.
         """
-        last = {event.model_id: event for event in events if isinstance(event, ModelIngested)}
+        own = [event for event in events if isinstance(event, ModelIngested) and has_its_own(event)]
+        last = {event.model_id: event for event in own}
         batches: dict[str, list[Row]] = {table: [] for table in TABLES}
         for event in events:
-            former = isinstance(event, ModelIngested) and last[event.model_id] is not event
+            known = last.get(event.model_id) if isinstance(event, ModelIngested) else None
             for table, new in rows(event).items():
-                if not (former and table in PARTS_OF_MODELS):
+                if table not in PARTS_OF_ARCHITECTURES or known in (None, event):
                     batches[table] += new
         filled = {table: batch for table, batch in batches.items() if batch}
         if not filled:
             return
         began = time.perf_counter()
         # Before new parts are written: after a crash in between, the former ones are found again.
-        self._drop_former_parts([event for event in events if isinstance(event, ModelIngested)])
+        self._drop_former_parts(own)
         with errors_mended(self._address):
             for table, batch in filled.items():
                 columns = list(zip(*(row.values() for row in batch), strict=True))
@@ -111,8 +119,8 @@ class Store(Closing):
         STORE_INSERT_DURATION.observe(time.perf_counter() - began)
 
     def _drop_former_parts(self, models: Sequence[ModelIngested]) -> None:
-        """Deletes the layers, edges and groups of those of these models that the store has from
-        other events.
+        """Deletes the layers, edges and groups of those of these models with architectures of their
+        own that the store has from other events.
 
         Each name of a model has an event of its own, and the event of another name may be from
         another version of ingest. So the first event of a further name deletes them as well.
@@ -134,8 +142,8 @@ class Store(Closing):
         if not before:
             return
         with errors_mended(self._address):
-            for table in PARTS_OF_MODELS:
-                statement = f"DELETE FROM {table} WHERE model_id IN {{models:Array(String)}}"
+            for table in PARTS_OF_ARCHITECTURES:
+                statement = f"DELETE FROM {table} WHERE architecture_id IN {{models:Array(String)}}"
                 self._client.command(statement, parameters={"models": before})
 
     def open_dead_letters(self) -> dict[tuple[str, str], int]:

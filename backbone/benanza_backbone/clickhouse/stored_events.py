@@ -25,28 +25,34 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 
 _MODEL = """
-SELECT event_id, model_id, name, zoo, sha256, opset, batch, dims FROM models FINAL
+SELECT model_id, architecture_id, name, zoo, sha256, opset, batch, dims, layer_names
+FROM models FINAL
 WHERE model_id = {model:String}
 ORDER BY name
 LIMIT 1
 """
 
+_GRAPH = """
+SELECT argMax(event_id, (stored_at, event_id)) AS event_id FROM architectures
+WHERE architecture_id = {architecture:String}
+"""
+
 _LAYERS = """
 SELECT name, op, domain, kind, fingerprint, flops, bytes, parameters, reason
-FROM model_layers FINAL
-WHERE model_id = {model:String}
+FROM architecture_layers FINAL
+WHERE architecture_id = {architecture:String}
 ORDER BY position
 """
 
 _EDGES = """
-SELECT source, target FROM model_edges FINAL
-WHERE model_id = {model:String}
+SELECT source, target FROM architecture_edges FINAL
+WHERE architecture_id = {architecture:String}
 ORDER BY source, target
 """
 
 _GROUPS = """
-SELECT fingerprint, rule, layers, flops, bytes FROM model_groups FINAL
-WHERE model_id = {model:String}
+SELECT fingerprint, rule, layers, flops, bytes FROM architecture_groups FINAL
+WHERE architecture_id = {architecture:String}
 ORDER BY position
 """
 
@@ -58,26 +64,31 @@ WHERE system_id = {system:String}
   AND precision = {precision:String}
   AND fingerprint IN
   (
-      SELECT fingerprint FROM model_layers WHERE model_id = {model:String}
+      SELECT fingerprint FROM architecture_layers WHERE architecture_id = {architecture:String}
       UNION ALL
-      SELECT fingerprint FROM model_groups WHERE model_id = {model:String}
+      SELECT fingerprint FROM architecture_groups WHERE architecture_id = {architecture:String}
   )
 ORDER BY measured_at, event_id, variant
 """
 
 _BOUND_ID = """
-SELECT event_id FROM bounds
-WHERE model_id = {model:String} AND system_id = {system:String} AND precision = {precision:String}
+SELECT event_id FROM architecture_bounds
+WHERE architecture_id IN (SELECT architecture_id FROM models WHERE model_id = {model:String})
+  AND system_id = {system:String} AND precision = {precision:String}
   AND accounting = 'full' AND fusion
 ORDER BY computed_at DESC, event_id DESC
 LIMIT 1
 """
 
 _PROFILES = """
-SELECT * FROM
+SELECT * REPLACE ({model:String} AS model_id) FROM
 (
     SELECT * FROM profiles FINAL
-    WHERE model_id = {model:String}
+    WHERE model_id = {model:String} OR model_id IN
+    (
+        SELECT model_id FROM models WHERE architecture_id IN
+            (SELECT architecture_id FROM models WHERE model_id = {model:String})
+    )
     ORDER BY isNull(median_us), profiled_at DESC, event_id DESC
     LIMIT 1 BY device, precision, framework, version, configuration
 )
@@ -98,22 +109,26 @@ def stored_model(store: Store, model_id: str) -> ModelIngested:
     """The layers of a model in the store, under the first of its names. Raises `BenanzaError` as
     all queries do, and `LookupError` if there is no such model.
     """
-    model = {"model": model_id}
-    found = next(iter(store.query(_MODEL, model)), None)
+    found = next(iter(store.query(_MODEL, {"model": model_id})), None)
     if found is None:
         raise LookupError(f"there is no model {model_id} in the store")
+    architecture = {"architecture": found["architecture_id"]}
+    names = found.pop("layer_names")
     summaries: dict[LayerSummary, int] = {}
     layers = []
-    for row in store.query(_LAYERS, model):
+    for position, row in enumerate(store.query(_LAYERS, architecture)):
         name = row.pop("name")
         summary = msgspec.convert(row, LayerSummary)
-        layers.append(LayerUse(summaries.setdefault(summary, len(summaries)), name))
+        summary_at = summaries.setdefault(summary, len(summaries))
+        layers.append(LayerUse(summary_at, names[position] if names else name))
+    (graph,) = store.query(_GRAPH, architecture)
     return ModelIngested(
         **found,
+        event_id=graph["event_id"],
         summaries=tuple(summaries),
         layers=tuple(layers),
-        edges=tuple((row["source"], row["target"]) for row in store.query(_EDGES, model)),
-        groups=tuple(msgspec.convert(store.query(_GROUPS, model), list[Group])),
+        edges=tuple((row["source"], row["target"]) for row in store.query(_EDGES, architecture)),
+        groups=tuple(msgspec.convert(store.query(_GROUPS, architecture), list[Group])),
     )
 
 
@@ -134,12 +149,14 @@ def stored_system(store: Store, system_id: str) -> SystemMeasured:
 
 
 def stored_measurements(
-    store: Store, model_id: str, system: System, precision: Precision
+    store: Store, architecture_id: str, system: System, precision: Precision
 ) -> list[LayerMeasured]:
-    """All measurements of a model's layers and groups on a system at a precision, oldest first."""
+    """All measurements of an architecture's layers and groups on a system at a precision, oldest
+    first.
+    """
     rows = store.query(
         _MEASUREMENTS,
-        {"model": model_id, "system": system.system_id, "precision": precision},
+        {"architecture": architecture_id, "system": system.system_id, "precision": precision},
     )
     return [
         _measured(list(of_event), system)
@@ -179,9 +196,9 @@ def stored_bound_id(store: Store, model_id: str, system_id: str, precision: Prec
 
 
 def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:
-    """The newest profile of a model on each device, at each precision, and in each framework with
-    each configuration, one that failed only where none has a time; the newest of all comes first.
-    Raises `BenanzaError` as all queries do.
+    """The newest profile of a model, or of another one of its architecture, on each device, at each
+    precision, and in each framework with each configuration, one that failed only where none has a
+    time; the newest of all comes first. Raises `BenanzaError` as all queries do.
     """
     rows = store.query(_PROFILES, {"model": model_id})
     calls: dict[str, list[FrameworkCall]] = {row["event_id"]: [] for row in rows}

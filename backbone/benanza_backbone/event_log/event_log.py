@@ -52,10 +52,10 @@ class Consumer(Closing):
     Of topics with equally many partitions, those with the same number go to the same member.
 
     Delivery is at least once. The group has one committed offset for each partition, and each
-    partition belongs to one member at a time. A member that closes or dies leaves its
-    partitions to the others, who begin at what was committed; so what was polled and not
-    committed is delivered again, and what was committed is not. A member may hold no
-    partition at all: then it polls nothing until others leave.
+    partition belongs to one member at a time, but for those of topics that each reads whole. A
+    member that closes or dies leaves its partitions to the others, who begin at what was
+    committed; so what was polled and not committed is delivered again, and what was committed is
+    not. A member may hold no partition at all: then it polls nothing until others leave.
 
     Of topics with equally many partitions, those of the same number belong to the same member.
 
@@ -163,13 +163,16 @@ class EventLog(Closing):
                 offset = found[-1].offset + 1
 
     @abstractmethod
-    def consumer(self, group: str, topics: Sequence[str]) -> Consumer:
+    def consumer(self, group: str, topics: Sequence[str], whole: Sequence[str] = ()) -> Consumer:
         """Joins a group, which is made by its first member and begins at the first record.
 
         The only member of a group holds every partition on return; one that comes later gets
-        its share as they all poll. `group` is made of letters, digits, `.`, `_` and `-`, else
-        `ValueError`. All members of a group name the same topics, at least one. Close the
-        consumer before the log.
+        its share as they all poll. A member that holds a partition holds all those of the topics
+        `whole`, too, as others do. How far these were read is committed with each partition of
+        `topics`: whoever takes over goes on from the least of what was committed with those that
+        it holds. `group` is made of letters, digits, `.`, `_` and `-`, else `ValueError`. All
+        members of a group name the same topics, at least one, and none twice. Close the consumer
+        before the log.
         """
 
     @abstractmethod

@@ -91,8 +91,9 @@ class SqliteEventLog(EventLog):
         with _explained(self._path), self._lock:
             return {partition: _end_offset(self._db, partition)}
 
-    def consumer(self, group: str, topics: Sequence[str]) -> Consumer:
-        return SqliteConsumer(self._path, group, topics)
+    def consumer(self, group: str, topics: Sequence[str], whole: Sequence[str] = ()) -> Consumer:
+        # One member holds everything.
+        return SqliteConsumer(self._path, group, (*topics, *whole))
 
     def close(self) -> None:
         self._db.close()

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from kafka import ConsumerRebalanceListener, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
@@ -14,6 +15,7 @@ from kafka.errors import (
     RebalanceInProgressError,
     UnknownMemberIdError,
 )
+from kafka.structs import OffsetAndMetadata
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Consumer, Partition, Record
@@ -21,6 +23,7 @@ from benanza_backbone.kafka.clients import AdminClient, ConsumerClient
 from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
 from benanza_backbone.kafka.errors import kafka_errors_mended
 from benanza_backbone.kafka.topics import MAX_RECORD_BYTES
+from benanza_backbone.kafka.whole_topics import WholeTopics, as_metadata, of_metadata
 
 SESSION_MS = 10_000
 HEARTBEAT_MS = 3_000
@@ -33,6 +36,9 @@ JOIN_S = 30.0
 LONELY_S = 1.0
 """Where a new member is given nothing for so long, it looks whether the group has others."""
 
+TURN_MS = 20
+"""How long one of two connections is waited for while the other may have something."""
+
 _TAKEN_AWAY = (
     CommitFailedError,
     IllegalGenerationError,
@@ -42,7 +48,8 @@ _TAKEN_AWAY = (
 
 
 class KafkaLogConsumer(Consumer):
-    """Reads the partitions that the group's coordinator gives to this member.
+    """Reads the partitions that the group's coordinator gives to this member, and, as long as it
+    has any, the topics `whole`.
 
     While no broker answers, `poll` gives nothing; `lag` raises.
     """
@@ -52,6 +59,7 @@ class KafkaLogConsumer(Consumer):
         connection: KafkaConnection,
         group: str,
         topics: Sequence[str],
+        whole: Sequence[str],
         longest_turn_s: float,
     ) -> None:
         if not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", group):
@@ -59,6 +67,9 @@ class KafkaLogConsumer(Consumer):
         self._connection = connection
         self._group = group
         self._changes = _Changes()
+        self._whole: WholeTopics | None = None
+        self._followed = 0
+        self._whole_first = False
         with kafka_errors_mended(connection):
             self._consumer = ConsumerClient(
                 connection,
@@ -80,31 +91,86 @@ class KafkaLogConsumer(Consumer):
                 # Who shares out a topic without knowing of its partitions gives none away.
                 for name in names:
                     self._consumer.partitions_for_topic(name)
+                if whole:
+                    self._whole = WholeTopics(connection, whole, FETCH_BYTES)
                 self._join()
+                self._follow()
             except BaseException:
                 self.close()
                 raise
 
     def poll(self, limit: int, timeout: float) -> list[Record]:
         with kafka_errors_mended(self._connection):
-            polled = self._consumer.poll(timeout_ms=round(timeout * 1000), max_records=limit)
+            if self._whole is None:
+                polled = self._consumer.poll(timeout_ms=round(timeout * 1000), max_records=limit)
+            else:
+                polled = self._poll_both(self._whole, limit, time.monotonic() + timeout)
         return to_records(self._connection, polled)
+
+    def _poll_both(
+        self, whole: WholeTopics, limit: int, deadline: float
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """Polls the group and the topics that are read whole in turns, until one has records."""
+        while True:
+            left_ms = max(0, round(1000 * (deadline - time.monotonic())))
+            # Each comes first every other time, so that neither waits for the other's end.
+            self._whole_first = not self._whole_first
+            if self._whole_first and self._held():
+                polled = whole.poll(limit, min(left_ms, TURN_MS))
+            else:
+                polled = self._consumer.poll(
+                    timeout_ms=0 if self._held() else min(left_ms, TURN_MS), max_records=limit
+                )
+                self._follow()
+            if polled or not left_ms:
+                return polled
+
+    def _follow(self) -> None:
+        """Goes on with the topics that are read whole where the partitions held say so."""
+        if self._whole is None or self._followed == self._changes.count:
+            return
+        self._followed = self._changes.count
+        committed = (self._consumer.committed(at, metadata=True) for at in self._held())
+        # Where nothing was committed, nothing was handled: such a partition has missed nothing.
+        read = [of_metadata(each.metadata) for each in committed if each]
+        # What was committed before there was metadata.
+        before = {at: self._consumer.committed(at) or 0 for at in self._whole.partitions}
+        self._whole.go_on([each or before for each in read])
 
     def commit(self) -> None:
         with kafka_errors_mended(self._connection):
+            offsets = None if self._whole is None else self._with_whole(self._whole.position())
             try:
-                self._consumer.commit(timeout_ms=TIMEOUT_MS)
+                self._consumer.commit(offsets, timeout_ms=TIMEOUT_MS)
             except _TAKEN_AWAY:
                 # The group is sharing out its partitions anew: what isn't committed comes
                 # again, here or elsewhere.
                 return
 
+    def _with_whole(self, read: dict[TopicPartition, int]) -> dict[TopicPartition, Any]:
+        """What is to be committed. That of topics read whole is for people to see: of several
+        members, the last one's stays.
+        """
+        held = self._held()
+        if not held:
+            return {}
+        metadata = as_metadata(read)
+        shown = {at: OffsetAndMetadata(offset, "", -1) for at, offset in read.items()}
+        return {at: OffsetAndMetadata(self._next(at), metadata, -1) for at in held} | shown
+
     def position(self) -> dict[Partition, int]:
-        return {self._partition(held): self._next(held) for held in self._held()}
+        return {self._partition(at): offset for at, offset in self._position().items()}
+
+    def _position(self) -> dict[TopicPartition, int]:
+        held = {at: self._next(at) for at in self._held()}
+        if held and self._whole is not None:
+            with kafka_errors_mended(self._connection):
+                held |= self._whole.position()
+        return held
 
     def seek(self, partition: Partition, offset: int) -> None:
         at = as_topic_partition(self._connection, partition)
-        if at not in self._held():
+        if at not in self._position():
             raise BenanzaError(
                 f"this consumer of group {self._group} doesn't hold {partition.topic}, partition "
                 f"{partition.number}: stop the other consumers of the group first"
@@ -117,31 +183,39 @@ class KafkaLogConsumer(Consumer):
                 )
             # Those before are not kept any more; who joins where nothing is would begin here too.
             first = self._consumer.beginning_offsets([at])[at]
-            self._consumer.seek(at, max(offset, first))
+            self._seek(at, max(offset, first))
+
+    def _seek(self, at: TopicPartition, offset: int) -> None:
+        if self._whole is not None and at in self._whole.partitions:
+            self._whole.seek(at, offset)
+        else:
+            self._consumer.seek(at, offset)
 
     def seek_to_time(self, when: datetime) -> None:
         timestamp_ms = int(when.timestamp() * 1000)
         with kafka_errors_mended(self._connection):
-            held = self._held()
+            held = list(self._position())
             # The ends first: then the leaders of all partitions are known. A time that is asked of
             # a partition without a known leader is answered as if nothing were behind it.
             ends = self._consumer.end_offsets(held)
             first = self._consumer.offsets_for_times(dict.fromkeys(held, timestamp_ms))
             for at in held:
                 found = first.get(at)
-                self._consumer.seek(at, found.offset if found else ends[at])
+                self._seek(at, found.offset if found else ends[at])
 
     def lag(self) -> dict[Partition, int]:
-        held = self._held()
+        held = self._position()
         with kafka_errors_mended(self._connection):
-            ends = self._consumer.end_offsets(held) if held else {}
-        return {self._partition(at): max(0, ends[at] - self._next(at)) for at in held}
+            ends = self._consumer.end_offsets(list(held)) if held else {}
+        return {self._partition(at): max(0, ends[at] - offset) for at, offset in held.items()}
 
     def rebalances(self) -> int:
         return self._changes.count
 
     def close(self) -> None:
         self._consumer.close(autocommit=False, timeout_ms=TIMEOUT_MS)
+        if self._whole is not None:
+            self._whole.close()
 
     def _join(self) -> None:
         """Waits for a share, unless others have to give it up first."""

@@ -116,9 +116,9 @@ class KafkaEventLog(EventLog):
             ends = self._reader.end_offsets(list(partitions))
             return {partition: ends[at] for at, partition in partitions.items()}
 
-    def consumer(self, group: str, topics: Sequence[str]) -> Consumer:
-        self._make_missing(set(topics))
-        return KafkaLogConsumer(self._connection, group, topics, self._longest_turn_s)
+    def consumer(self, group: str, topics: Sequence[str], whole: Sequence[str] = ()) -> Consumer:
+        self._make_missing({*topics, *whole})
+        return KafkaLogConsumer(self._connection, group, topics, whole, self._longest_turn_s)
 
     def close(self) -> None:
         self._producer.close(timeout=TIMEOUT_MS / 1000)

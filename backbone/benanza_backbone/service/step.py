@@ -16,6 +16,7 @@ from benanza_backbone.event_log.event_log import EventLog, Message, Partition, R
 from benanza_backbone.service.lag_report import LagReport
 from benanza_backbone.service.processor import Processor
 from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED
+from benanza_schemas.consumer_groups import ConsumerGroup
 from benanza_schemas.events import AnyEvent, Event
 
 Offsets = Mapping[Partition, int]
@@ -42,8 +43,7 @@ class Step(Closing):
     def __init__(
         self,
         event_log: EventLog,
-        group: str,
-        topics: Sequence[str],
+        group: ConsumerGroup,
         takes: type[Event] | tuple[type[Event], ...],
         handle: Callable[[Any], Sequence[AnyEvent]],
         clock: Callable[[], datetime],
@@ -55,14 +55,14 @@ class Step(Closing):
         stops_on: tuple[type[Exception], ...] = (),
     ) -> None:
         self._log = event_log
-        self._processor = Processor(group, takes, handle, clock, stops_on)
+        self._processor = Processor(group.name, takes, handle, clock, stops_on)
         self._ahead = ahead
         self._recover = recover
         self._flush = flush
         self._probe = probe
-        self._lag = LagReport(group)
+        self._lag = LagReport(group.name)
         self._rebalances = 0
-        self._consumer = event_log.consumer(group, topics)
+        self._consumer = event_log.consumer(*group)
 
     def turn(self, limit: int, timeout: float = 0.0) -> int:
         """Processes up to `limit` records and commits them; returns how many there were.

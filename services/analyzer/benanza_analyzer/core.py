@@ -1,7 +1,8 @@
 """The analyzer's core: takes an event and returns the bounds that it moved.
 
-A new measurement recomputes only the architectures that contain its layer, each once for all its
-models, and only for its system and precision. The core knows no Kafka, no store and no clock.
+Bounds belong to architectures, and all models of an architecture have them. A new measurement
+recomputes only the architectures that contain its layer, and only for its system and precision. The
+core knows no Kafka, no store and no clock.
 """
 
 import logging
@@ -16,8 +17,8 @@ from benanza_analyzer.answers.calls import Cover, cover_of
 from benanza_analyzer.bound import Bound, lower_bound
 from benanza_analyzer.measurements import Measurements, bests
 from benanza_analyzer.models.architecture import Architecture
+from benanza_analyzer.models.architectures import Architectures
 from benanza_analyzer.models.catalogue import Catalogue
-from benanza_analyzer.models.models import Models
 from benanza_analyzer.plan import CoverPlan, cheapest_plans
 from benanza_analyzer.roofline import PlatformCeilings
 from benanza_schemas.events import (
@@ -32,9 +33,6 @@ from benanza_schemas.layer import Accounting, Precision
 
 log = logging.getLogger(__name__)
 
-OfArchitectures = Collection[tuple[Architecture, Collection[str]]]
-"""Architectures, each with the ids of some of its models."""
-
 AnalyzerEvent = ModelIngested | SystemMeasured | LayerMeasured
 
 Kind = tuple[Accounting, bool]
@@ -45,17 +43,16 @@ KINDS: tuple[Kind, ...] = (
     ("full", False),
     ("full", True),
 )
-"""The four bounds of a model on each platform: accounting, and whether fusion is on."""
+"""The four bounds of an architecture on each platform: accounting, and whether fusion is on."""
 
 
 class Platform:
     """A system at one precision, with its measurements and ceilings.
 
-    `published` holds, by model id, digests of the bounds that were published last, in the order
-    of `KINDS`; `None` for a model whose bounds were published before a restart. Models of one
-    architecture share them. `gaps_us` holds, by the id of an architecture's first model and
-    accounting, how much less the cheapest cover may take where that isn't proven. `cache_bytes` is
-    the size of the last cache, zero if it isn't known.
+    `published` holds, by the architecture's id, digests of the bounds that were published last, in
+    the order of `KINDS`; `None` for one whose bounds were published before a restart. `gaps_us`
+    holds, by the architecture's id and accounting, how much less the cheapest cover may take where
+    that isn't proven. `cache_bytes` is the size of the last cache, zero if it isn't known.
     """
 
     def __init__(self, system_id: str, precision: Precision) -> None:
@@ -96,57 +93,57 @@ class Covered(NamedTuple):
 
 
 class Analyzer:
-    """All models, all measurements, and the bounds that follow from them.
+    """All architectures, all measurements, and the bounds that follow from them.
 
     A platform (a system at one precision) is known from its ceilings or from its first
-    measurement on. A model gets bounds on a platform as soon as one of these happens: the model
-    is ingested while the platform is known; the platform's ceilings are measured; one of the
-    model's layers or groups is measured there, or fails. A bound with no measured layer has no
+    measurement on. An architecture gets bounds on a platform as soon as one of these happens: its
+    first model is ingested while the platform is known; the platform's ceilings are measured; one
+    of its layers or groups is measured there, or fails. A bound with no measured layer has no
     figure, but says what is missing.
 
-    An event that was handled before moves nothing. Models, systems and measurements may come in
-    any order: the last version of a bound depends on which events came, not on their order.
+    An event that was handled before moves nothing. Architectures, systems and measurements may come
+    in any order: the last version of a bound depends on which events came, not on their order.
     """
 
     def __init__(self) -> None:
         self._catalogue = Catalogue()
-        self._models = Models(self._catalogue)
+        self._architectures = Architectures(self._catalogue)
         self._platforms: dict[tuple[str, Precision], Platform] = {}
 
     def handle(self, event: AnalyzerEvent, now: datetime) -> list[BoundUpdated]:
         """The new versions of the bounds that this event moves, computed at the time `now`.
 
-        A model that is ingested again under the same id replaces the former one. Raises
-        `InvalidModelError` for a model whose parts don't fit together; nothing has changed then.
+        A further model of a known architecture moves nothing. Raises `InvalidModelError` for a
+        model whose parts don't fit together; nothing has changed then.
         """
         self._settle(event)
         return [
             update
-            for platform, models in self._learn(event)
-            for architecture, ids in models
-            for update in self._updates(platform, architecture, ids, event, now)
+            for platform, architectures in self._learn(event)
+            for architecture in architectures
+            for update in self._updates(platform, architecture, event, now)
         ]
 
     def restore(self, event: AnalyzerEvent) -> None:
         """Takes in an event that was handled before a restart, whose bounds were published.
 
         Changes the analyzer as `handle` does, but computes nothing: a bound is computed once a
-        later event concerns its model. Restore models before measurements where the order in
-        which they were handled isn't known. Raises `InvalidModelError` as `handle` does.
+        later event concerns its architecture. Restore architectures before measurements where the
+        order in which they were handled isn't known. Raises `InvalidModelError` as `handle` does.
         """
-        for platform, models in self._learn(event):
-            for _, ids in models:
-                platform.published |= dict.fromkeys(ids)
+        for platform, architectures in self._learn(event):
+            platform.published |= dict.fromkeys(each.id for each in architectures)
 
     def covered(
-        self, model_id: str, system_id: str, precision: Precision, *, fusion: bool
+        self, architecture_id: str, system_id: str, precision: Precision, *, fusion: bool
     ) -> Covered:
         """The calls of a bound under the accounting `full`.
 
-        Raises `KeyError` if there is no such model.
+        Raises `KeyError` if there is no such architecture.
         """
         platform = self._platform(system_id, precision)
-        plan = self._plans("full", platform, self._models.architecture(model_id))[fusion]
+        architecture = self._architectures.of(architecture_id)
+        plan = self._plans("full", platform, architecture)[fusion]
         return Covered(
             plan.taken(),
             float(plan.conversion_us.sum()),
@@ -155,24 +152,28 @@ class Analyzer:
 
     def cover(
         self,
-        model_id: str,
+        architecture_id: str,
         system_id: str,
         precision: Precision,
         accounting: Accounting,
         *,
         fusion: bool,
     ) -> Cover:
-        """The calls of a bound, one by one. Raises `KeyError` if there is no such model."""
+        """The calls of a bound, one by one. Raises `KeyError` as `covered` does."""
         platform = self._platform(system_id, precision)
-        plan = self._plans(accounting, platform, self._models.architecture(model_id))[fusion]
+        architecture = self._architectures.of(architecture_id)
+        plan = self._plans(accounting, platform, architecture)[fusion]
         return cover_of(plan, platform.measurements, self._catalogue)
 
-    def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, OfArchitectures]]:
-        """Takes in the event; returns on which platforms, for which models, it may move bounds."""
+    def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, Collection[Architecture]]]:
+        """Takes in the event; returns on which platforms it may move bounds, and which ones."""
         match event:
             case ModelIngested():
-                models = ((self._models.add(event), (event.model_id,)),)
-                return [(platform, models) for platform in self._platforms.values()]
+                former = self._architectures.get(event.architecture_id)
+                architecture = self._architectures.add(event)
+                if architecture is former:
+                    return []
+                return [(platform, (architecture,)) for platform in self._platforms.values()]
             case SystemMeasured():
                 raised: dict[Platform, None] = {}
                 for ceiling in event.ceilings:
@@ -182,74 +183,65 @@ class Analyzer:
                     if event.cache_bytes > platform.cache_bytes:
                         platform.cache_bytes = event.cache_bytes
                         raised[platform] = None
-                return [(platform, self._models.all()) for platform in raised]
+                return [(platform, self._architectures.all()) for platform in raised]
             case LayerMeasured():
                 platform = self._platform(event.system.system_id, event.precision)
                 platform.measurements.name_layouts(event)
                 number = self._catalogue.number(event.fingerprint)
                 if not platform.measurements.add(number, bests(event), event.measured_at):
                     return []
-                return [(platform, self._models.with_layer(number))]
+                return [(platform, self._architectures.with_layer(number))]
 
     def _settle(self, event: AnalyzerEvent) -> None:
         """Computes the former bounds that the event may move, if published before a restart."""
-        models: OfArchitectures
+        architectures: Collection[Architecture]
         match event:
             case ModelIngested():
-                former = self._models.get(event.model_id)
-                models = ((former, (event.model_id,)),) if former else ()
+                former = self._architectures.get(event.architecture_id)
+                architectures = (former,) if former else ()
                 platforms: Collection[Platform] = self._platforms.values()
             case SystemMeasured():
-                models = self._models.all()
+                architectures = self._architectures.all()
                 platforms = self._platforms_of(event)
             case LayerMeasured():
-                models = self._models.with_layer(self._catalogue.number(event.fingerprint))
+                number = self._catalogue.number(event.fingerprint)
+                architectures = self._architectures.with_layer(number)
                 platforms = (self._platform(event.system.system_id, event.precision),)
         for platform in platforms:
-            for architecture, ids in models:
-                restored = [each for each in ids if platform.published.get(each, ()) is None]
-                if restored:
+            for architecture in architectures:
+                if platform.published.get(architecture.id, ()) is None:
                     bounds = self._bounds(platform, architecture)
-                    digests = tuple(map(_digest, bounds.values()))
-                    platform.published |= dict.fromkeys(restored, digests)
+                    platform.published[architecture.id] = tuple(map(_digest, bounds.values()))
 
     def _updates(
-        self,
-        platform: Platform,
-        architecture: Architecture,
-        ids: Collection[str],
-        event: AnalyzerEvent,
-        now: datetime,
+        self, platform: Platform, architecture: Architecture, event: AnalyzerEvent, now: datetime
     ) -> Iterator[BoundUpdated]:
-        """The bounds of these models of an architecture that differ from the published ones."""
+        """The bounds of an architecture that differ from those that were published last."""
         cause = event.event_id
-        new = any(platform.published.get(model_id) is None for model_id in ids)
-        kinds = KINDS if new else self._moved(architecture, event)
-        bounds = self._bounds(platform, architecture, kinds)
-        computed = {kind: _digest(bound) for kind, bound in bounds.items()}
-        first = self._models.first_of(architecture)
-        for model_id in ids:
-            published = platform.published.get(model_id) or (b"",) * len(KINDS)
-            digests = dict(zip(KINDS, published, strict=True))
-            for (accounting, fusion), bound in bounds.items():
-                if computed[accounting, fusion] == digests[accounting, fusion]:
-                    continue
-                key = (model_id, platform.system_id, platform.precision, accounting, str(fusion))
-                yield BoundUpdated(
-                    event_id=event_id("BoundUpdated", *key, cause),
-                    model_id=model_id,
-                    system_id=platform.system_id,
-                    batch=architecture.batch,
-                    precision=platform.precision,
-                    accounting=accounting,
-                    fusion=fusion,
-                    cause=cause,
-                    computed_at=now,
-                    **msgspec.structs.asdict(bound),
-                )
-            found = tuple((digests | computed).values())
-            of_first = platform.published.get(first)
-            platform.published[model_id] = of_first if of_first == found else found
+        published = platform.published.get(architecture.id)
+        bounds = self._bounds(
+            platform, architecture, self._moved(architecture, event) if published else KINDS
+        )
+        digests = dict(zip(KINDS, published or (b"",) * len(KINDS), strict=True))
+        for (accounting, fusion), bound in bounds.items():
+            digest = _digest(bound)
+            if digest == digests[accounting, fusion]:
+                continue
+            digests[accounting, fusion] = digest
+            of = (architecture.id, platform.system_id, platform.precision, accounting, str(fusion))
+            yield BoundUpdated(
+                event_id=event_id("BoundUpdated", *of, cause),
+                architecture_id=architecture.id,
+                system_id=platform.system_id,
+                batch=architecture.batch,
+                precision=platform.precision,
+                accounting=accounting,
+                fusion=fusion,
+                cause=cause,
+                computed_at=now,
+                **msgspec.structs.asdict(bound),
+            )
+        platform.published[architecture.id] = tuple(digests.values())
 
     def _moved(self, architecture: Architecture, event: AnalyzerEvent) -> Sequence[Kind]:
         """The bounds that an event may move: those with fusion alone, if a group was measured."""
@@ -300,16 +292,15 @@ class Analyzer:
         self, accounting: Accounting, platform: Platform, architecture: Architecture, gap_us: float
     ) -> None:
         """Logs a gap that is new: the bound may be larger than the cheapest cover by so much."""
-        first = self._models.first_of(architecture)
-        key = first, accounting
+        key = architecture.id, accounting
         if gap_us == platform.gaps_us.get(key, 0.0):
             return
         platform.gaps_us[key] = gap_us
         if gap_us:
             log.warning(
-                "the bound of model %s at %s under %s, with fusion, is not proven to be of the "
-                "cheapest cover, which may take up to %.3f µs less",
-                *(first, platform.precision, accounting, gap_us),
+                "the bound of architecture %s at %s under %s, with fusion, is not proven to be of "
+                "the cheapest cover, which may take up to %.3f µs less",
+                *(architecture.id, platform.precision, accounting, gap_us),
             )
 
     def _plans(

@@ -14,6 +14,7 @@ from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
+    CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
     LayerMeasured,
@@ -33,13 +34,13 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
     some events again, which does no harm. `check` asks the store which dead letters are open and
     which bounds are wrong, for the metrics.
     """
-    group, topics = CONSUMER_GROUPS[SINK]
+    group = CONSUMER_GROUPS[SINK]
     batch: list[AnyEvent] = []
     stored: dict[Partition, int] = {}
 
     def recover(offsets: Offsets) -> Offsets:
         stored.clear()
-        stored.update(store.offsets(group))
+        stored.update(store.offsets(group.name))
         return {p: min(offset, stored.get(p, 0)) for p, offset in offsets.items()}
 
     def take(event: AnyEvent) -> list[AnyEvent]:
@@ -50,17 +51,16 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
         store.insert(batch)
         batch.clear()
         further = {p: offset for p, offset in offsets.items() if offset != stored.get(p)}
-        store.set_offsets(group, further)
+        store.set_offsets(group.name, further)
         stored.update(further)
 
     takes = (
-        *(ModelIngested, BenchmarkRequested, SystemMeasured, LayerMeasured, BoundUpdated),
-        *(ModelWitnessed, ModelProfiled, DeadLetter, DeadLetterSettled),
+        *(ModelIngested, CheckpointIngested, BenchmarkRequested, SystemMeasured, LayerMeasured),
+        *(BoundUpdated, ModelWitnessed, ModelProfiled, DeadLetter, DeadLetterSettled),
     )
     return Step(
         log,
         group,
-        topics,
         takes,
         take,
         clock,

@@ -3,7 +3,6 @@
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.models.model_check import InvalidModelError
 from benanza_backbone.clock import Clock
-from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
@@ -14,24 +13,17 @@ from benanza_schemas.topics import GRAPHS, RESULTS
 
 
 def analyzer_step(log: EventLog, clock: Clock) -> Step:
-    """The step that computes bounds.
+    """The step that computes the bounds of the architectures in the partitions that it holds.
 
-    Whenever its partitions are assigned, it reads again all events that any process handled before.
-    Its turns raise `BenanzaError` if only some of the partitions are assigned.
+    Whenever partitions are assigned, it reads again all events that any process handled before.
     """
     analyzer = Analyzer()
 
     def recover(offsets: Offsets) -> Offsets:
         nonlocal analyzer
-        topics = sorted(partition.topic for partition in offsets)
-        if topics not in ([], [GRAPHS, RESULTS]):
-            raise BenanzaError(
-                f"the analyzer was given partitions of {', '.join(topics)}: it needs all of "
-                f"{GRAPHS} and {RESULTS}, which have one partition each; make them again with "
-                "`benanza topics`"
-            )
         analyzer = Analyzer()
-        for topic in topics:
+        # Graphs first: so their layers' results are restored for them.
+        for topic in (GRAPHS, RESULTS) if offsets else ():
             for record in log.records(topic, offsets):
                 try:
                     event = decode(record.value)
@@ -48,4 +40,4 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
         return moved
 
     takes = (ModelIngested, SystemMeasured, LayerMeasured)
-    return Step(log, *CONSUMER_GROUPS[ANALYZER], takes, handle, clock, recover=recover)
+    return Step(log, CONSUMER_GROUPS[ANALYZER], takes, handle, clock, recover=recover)

@@ -18,4 +18,4 @@ def dedupe_step(log: EventLog, clock: Clock) -> Step:
     and one that wasn't is written when its layer comes again.
     """
     owners = {record.key.decode(): "" for record in log.records(JOBS)}
-    return Step(log, *CONSUMER_GROUPS[DEDUPE], TAKES, Dedupe(owners).handle, clock)
+    return Step(log, CONSUMER_GROUPS[DEDUPE], TAKES, Dedupe(owners).handle, clock)

@@ -4,9 +4,11 @@ from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
 from benanza_ingest.limits import Limits
+from benanza_schemas.architecture import architecture_id
 from benanza_schemas.events import (
     MAX_NAME_LENGTH,
     MAX_REASON_LENGTH,
+    CheckpointIngested,
     Group,
     LayerSeen,
     LayerSummary,
@@ -17,24 +19,25 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "16"
+INGEST_VERSION = "17"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
+
+Ingested = ModelIngested | CheckpointIngested | LayerSeen
+"""What ingest makes of a published model."""
 
 
 @no_garbage_search()
-def ingest(
-    published: ModelPublished, content: bytes, limits: Limits
-) -> list[ModelIngested | LayerSeen]:
-    """For each batch size a `ModelIngested`, and a `LayerSeen` for each distinct layer and group
-    that can be benchmarked.
+def ingest(published: ModelPublished, content: bytes, limits: Limits) -> list[Ingested]:
+    """For each batch size a `ModelIngested` and a `CheckpointIngested`, and a `LayerSeen` for each
+    distinct layer and group that can be benchmarked.
 
     `content` are the bytes of the model's ONNX file. Raises `ModelError` as `extract` does.
     """
-    events: list[ModelIngested | LayerSeen] = []
+    events: list[Ingested] = []
     for batch in published.batch_sizes or (None,):
         model = extract(content, batch=batch, dims=published.dims, limits=limits)
         ingested = _ingested(published, model)
-        events.append(ingested)
+        events += [ingested, _checkpoint(ingested)]
         events.extend(_seen(ingested, model))
     return events
 
@@ -50,6 +53,11 @@ def ingested_id(name: str, zoo: str, model_id: str) -> str:
     return event_id("ModelIngested", name, zoo, model_id, INGEST_VERSION)
 
 
+def checkpoint_id(name: str, zoo: str, model_id: str) -> str:
+    """The id of the `CheckpointIngested` of a model with this name, zoo and model id."""
+    return event_id("CheckpointIngested", name, zoo, model_id, INGEST_VERSION)
+
+
 def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested:
     identity = model_id(published.sha256, model.batch, model.dims)
     summaries: list[LayerSummary] = []
@@ -62,9 +70,11 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
             places[look] = len(summaries)
             summaries.append(_summary(layer))
         uses.append(LayerUse(places[look], layer.name[:MAX_NAME_LENGTH]))
+    groups = tuple(Group(g.fingerprint, g.rule, g.layers, g.flops, g.bytes) for g in model.groups)
     return ModelIngested(
         event_id=ingested_id(published.name, published.zoo, identity),
         model_id=identity,
+        architecture_id=architecture_id(model.batch, summaries, uses, model.edges, groups),
         name=published.name,
         zoo=published.zoo,
         sha256=published.sha256,
@@ -74,9 +84,22 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
         summaries=tuple(summaries),
         layers=tuple(uses),
         edges=model.edges,
-        groups=tuple(
-            Group(g.fingerprint, g.rule, g.layers, g.flops, g.bytes) for g in model.groups
-        ),
+        groups=groups,
+    )
+
+
+def _checkpoint(model: ModelIngested) -> CheckpointIngested:
+    return CheckpointIngested(
+        event_id=checkpoint_id(model.name, model.zoo, model.model_id),
+        model_id=model.model_id,
+        architecture_id=model.architecture_id,
+        name=model.name,
+        zoo=model.zoo,
+        sha256=model.sha256,
+        opset=model.opset,
+        batch=model.batch,
+        dims=model.dims,
+        layer_names=tuple(use.name for use in model.layers),
     )
 
 

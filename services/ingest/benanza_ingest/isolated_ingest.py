@@ -7,10 +7,11 @@ from concurrent.futures.process import BrokenProcessPool
 from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
 from benanza_backbone.closing import Closing
+from benanza_ingest.core import Ingested
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import Ingest, ingest_published
-from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
+from benanza_schemas.events import ModelPublished
 
 LONGEST_S = 600.0
 """The longest time for fetching and ingesting a model, in seconds."""
@@ -31,9 +32,7 @@ class IsolatedIngest(Closing):
         self._work = work
         self._renew()
 
-    def __call__(
-        self, published: ModelPublished, limits: Limits
-    ) -> list[ModelIngested | LayerSeen]:
+    def __call__(self, published: ModelPublished, limits: Limits) -> list[Ingested]:
         """Does what `ingest_published` does. Also raises `ModelError` if the process dies or takes
         too long.
         """
@@ -61,9 +60,7 @@ class IsolatedIngest(Closing):
         self._pool.stop()  # type: ignore[no-untyped-call]  # the library has left it untyped
         self._pool.join()
 
-    def _schedule(
-        self, published: ModelPublished, limits: Limits
-    ) -> ProcessFuture[list[ModelIngested | LayerSeen]]:
+    def _schedule(self, published: ModelPublished, limits: Limits) -> ProcessFuture[list[Ingested]]:
         args = [published, limits]
         try:
             return self._pool.schedule(self._work, args, timeout=self._longest_s)

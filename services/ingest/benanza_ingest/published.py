@@ -3,19 +3,19 @@
 import hashlib
 from collections.abc import Callable
 
-from benanza_ingest.core import ingest
+from benanza_ingest.core import Ingested, ingest
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import Fetch, fetch
-from benanza_schemas.events import LayerSeen, ModelIngested, ModelPublished
+from benanza_schemas.events import ModelPublished
 
-Ingest = Callable[[ModelPublished, Limits], list[ModelIngested | LayerSeen]]
+Ingest = Callable[[ModelPublished, Limits], list[Ingested]]
 """The type of `ingest_published`: returns the layers of a published model, as events."""
 
 
 def ingest_published(
     published: ModelPublished, limits: Limits, fetch: Fetch = fetch
-) -> list[ModelIngested | LayerSeen]:
+) -> list[Ingested]:
     """The model's graph and layers as events. Reads the file from the event, or by `fetch`.
 
     Raises `ModelError` if the file can't be fetched, if its SHA-256 is another one, or if it can't

@@ -35,7 +35,7 @@ def runner_step(
     group = runner_group(runtime.system().system_id, precision)
     return Step(
         log,
-        *group,
+        group,
         BenchmarkRequested,
         handle,
         clock,

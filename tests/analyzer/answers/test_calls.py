@@ -28,7 +28,7 @@ CHAIN = model(
 
 
 def calls(analyzer: Analyzer, of: ModelIngested, *, fusion: bool = True) -> list[Call]:
-    cover = analyzer.cover(of.model_id, system().system_id, "fp32", "full", fusion=fusion)
+    cover = analyzer.cover(of.architecture_id, system().system_id, "fp32", "full", fusion=fusion)
     return cover.calls
 
 
@@ -71,7 +71,9 @@ def test_calls_add_up_to_the_bound(data: st.DataObject) -> None:
     for event in events:
         newest |= {(u.accounting, u.fusion): u for u in analyzer.handle(event, NOW)}
     for (accounting, fusion), bound in newest.items():
-        cover = analyzer.cover(of.model_id, system().system_id, "fp32", accounting, fusion=fusion)
+        cover = analyzer.cover(
+            of.architecture_id, system().system_id, "fp32", accounting, fusion=fusion
+        )
         found = cover.calls
         assert cover.sequential_us == (bound.sequential_us or 0.0)
         skipped = sum(each.kind == "skipped" for each in kinds_of(of))

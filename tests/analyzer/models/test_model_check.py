@@ -6,7 +6,7 @@ from hypothesis import given
 
 from benanza_analyzer.models.model_check import InvalidModelError, check
 from benanza_schemas.events import LayerSummary, ModelIngested
-from tests.analyzer.events import group, model, summary
+from tests.analyzer.events import group, model, summary, with_its_id
 from tests.analyzer.graphs import graph_of, may_be_a_group, models
 
 CHAIN = [summary("Conv", "a"), summary("Relu", "b"), summary("Conv", "c")]
@@ -18,7 +18,7 @@ def test_exactly_the_groups_of_the_contract_are_let_in(event: ModelIngested) -> 
     runnable = [n for n, use in enumerate(event.layers) if event.summaries[use.summary].fingerprint]
     for size in range(1, len(runnable) + 1):
         for members in combinations(runnable, size):
-            changed = msgspec.structs.replace(event, groups=(group("g", members),))
+            changed = with_its_id(msgspec.structs.replace(event, groups=(group("g", members),)))
             if may_be_a_group(members, graph):
                 check(changed)
             else:

@@ -12,6 +12,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.events import LayerMeasured, Variant, event_id, identified
 from tests.backbone.sample_events import (
     BOUNDS,
+    CHECKPOINT,
     CONV_ID,
     CONV_MEASURED,
     RELU_ID,
@@ -128,6 +129,7 @@ def test_what_slowed_a_device_down_counts_where_no_try_was_without(store: Store)
 
 def test_systems_are_told_apart_by_what_is_installed(store: Store) -> None:
     store.query("TRUNCATE TABLE measurements")
+    store.insert([CHECKPOINT])
     for system in (SYSTEM, GPU, UPDATED):
         store.insert(
             [

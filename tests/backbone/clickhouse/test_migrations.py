@@ -28,6 +28,7 @@ CHECKSUMS = {
     "0005_profiles.sql": "01481c29f49413147c1a7a0f1c522a80ebf402afdd4d20e556cffd774307e2ee",
     "0006_questions.sql": "c96e7a2d56b2e658935b57acd5a25c0af54d809836eabe1c7cd15bad8474cca5",
     "0007_runs.sql": "b664f7d5475a129b4cb1ecd2d061455ccbb3ae36a9f0a9b2be03f818bb0f9a0d",
+    "0008_architectures.sql": "1501f1d0190ad38666a4e1c970553ba90fc369fc0db9cf13683284a03de27227",
 }
 """SHA-256 of each migration as it was released."""
 
@@ -137,6 +138,12 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
         migrate(client, shipped(), nullcontext())
     assert tables(client) == {
         "models",
+        "architectures",
+        "architecture_layers",
+        "architecture_edges",
+        "architecture_groups",
+        "architecture_bounds",
+        "model_architectures",
         "model_layers",
         "model_edges",
         "model_groups",
@@ -261,3 +268,44 @@ def test_statements_come_back_as_they_were_joined(
     expected = [" ".join(part) for part in parts]
     written = [data.draw(st.one_of(comment, st.just(""))) + statement for statement in expected]
     assert statements(" ;\n".join(written)) == expected
+
+
+def test_what_a_store_without_architectures_has_is_found_by_model(client: "Client") -> None:
+    """The migration is run again where it was cut off; whatever it has done then counts once."""
+    *former, last = shipped()
+    migrate(client, former, nullcontext())
+    client.command(
+        "INSERT INTO models (name, model_id, batch, layers, event_id) "
+        "VALUES ('net', 'm', 1, 2, 'i')"
+    )
+    client.command(
+        "INSERT INTO model_layers (model_id, position, name, op, fingerprint) VALUES "
+        "('m', 0, 'first', 'Conv', 'c'), ('m', 1, 'last', 'Relu', 'r')"
+    )
+    client.command("INSERT INTO model_edges VALUES ('m', 0, 1)")
+    client.command(
+        "INSERT INTO model_groups (model_id, position, fingerprint, layers) VALUES "
+        "('m', 0, 'g', [0, 1])"
+    )
+    client.command(
+        "INSERT INTO bounds (model_id, system_id, sequential_us, critical_path, event_id) VALUES "
+        "('m', 's', 1.5, [0, 1], 'b'), ('m', 's', 1.5, [0, 1], 'b')"
+    )
+    for done, statement in enumerate(statements(last.sql)):
+        client.command(statement)
+        if done % 5 == 0:
+            migrate(client, former, nullcontext())
+    migrate(client, shipped(), nullcontext())
+    for query, wanted in (
+        (
+            "SELECT name, op FROM model_layers ORDER BY position",
+            [("first", "Conv"), ("last", "Relu")],
+        ),
+        ("SELECT model_id, source, target FROM model_edges", [("m", 0, 1)]),
+        ("SELECT model_id, fingerprint, layers FROM model_groups", [("m", "g", [0, 1])]),
+        ("SELECT model_id, sequential_us FROM bounds", [("m", 1.5)]),
+        ("SELECT model, model_id, sequential_us FROM current_bounds", [("net", "m", 1.5)]),
+        ("SELECT architecture_id, layers, event_id FROM architectures FINAL", [("m", 2, "i")]),
+        ("SELECT fingerprint, models, uses FROM layer_reuse WHERE title = 'Conv'", [("c", 1, 1)]),
+    ):
+        assert client.query(query).result_rows == wanted, query

@@ -26,16 +26,20 @@ from tests.backbone.sample_events import (
 
 def test_a_model_is_a_row_for_each_layer_edge_and_group() -> None:
     of_model = rows(MODEL)
-    assert [row["op"] for row in of_model["model_layers"]] == [
+    assert [row["op"] for row in of_model["architecture_layers"]] == [
         "Conv",
         "Relu",
         "Relu",
         "Reshape",
         "Custom",
     ]
-    assert [row["position"] for row in of_model["model_layers"]] == [0, 1, 2, 3, 4]
-    assert of_model["model_edges"][1] == {"model_id": MODEL_ID, "source": 1, "target": 2}
-    assert [group["fingerprint"] for group in of_model["model_groups"]] == [CONV_RELU_ID]
+    assert [row["position"] for row in of_model["architecture_layers"]] == [0, 1, 2, 3, 4]
+    assert of_model["architecture_edges"][1] == {
+        "architecture_id": MODEL_ID,
+        "source": 1,
+        "target": 2,
+    }
+    assert [group["fingerprint"] for group in of_model["architecture_groups"]] == [CONV_RELU_ID]
     assert [model["layers"] for model in of_model["models"]] == [5]
 
 
@@ -120,5 +124,5 @@ def test_times_are_in_utc_and_those_without_a_zone_are_taken_for_it() -> None:
     assert utc(noon.replace(tzinfo=None)) == noon
     assert utc(noon.astimezone(timezone(timedelta(hours=5)))) == noon
     assert utc(noon.astimezone(timezone(timedelta(hours=5)))).hour == 12
-    (row,) = rows(BOUNDS[0])["bounds"]
+    (row,) = rows(BOUNDS[0])["architecture_bounds"]
     assert row["computed_at"] == BOUNDS[0].computed_at

@@ -10,6 +10,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.events import RunTimes, event_id
 from tests.backbone.sample_events import (
     BOUNDS,
+    CHECKPOINT,
     CONV_ID,
     EVERY_KIND,
     GROUP_MEASURED,
@@ -63,10 +64,12 @@ def test_missing_layers_are_listed_each_with_its_reason(store: Store) -> None:
     ]
 
 
-def test_a_bound_without_its_model_and_system_is_shown_without_names(store: Store) -> None:
+def test_a_bound_is_shown_once_its_model_is_there_even_without_its_system(store: Store) -> None:
     store.insert([BOUNDS[0]])
+    assert store.bounds() == []
+    store.insert([CHECKPOINT])
     (found,) = store.bounds()
-    assert (found.model, found.system, found.sequential_us) == ("", "", None)
+    assert (found.model, found.system, found.sequential_us) == ("Net", "", None)
     assert [(layer.name, layer.op) for layer in found.coverage.missing] == [("", "")] * 4
     (row,) = store.query("SELECT missing FROM current_bounds")
     assert sorted(at for why in row["missing"] for at in why["layers"]) == [0, 1, 2, 4]
@@ -85,9 +88,11 @@ def test_where_nothing_is_measured_the_figures_are_null_in_tables_and_views(stor
 
 def test_bounds_are_found_by_name_and_by_id(store: Store) -> None:
     other_id = event_id("model", "Other", "1")
-    other = msgspec.structs.replace(MODEL, event_id=other_id, model_id=other_id, name="Other")
+    other = msgspec.structs.replace(
+        MODEL, event_id=other_id, model_id=other_id, architecture_id=other_id, name="Other"
+    )
     store.insert(
-        [*EVERY_KIND, other, bound(cause=other_id, at=0, sequential_us=1, model_id=other_id)]
+        [*EVERY_KIND, other, bound(cause=other_id, at=0, sequential_us=1, architecture_id=other_id)]
     )
     assert [found.model for found in store.bounds()] == ["Net", "Other"]
     assert [found.model for found in store.bounds(["Other"])] == ["Other"]
@@ -102,9 +107,15 @@ def test_bounds_of_a_model_are_in_the_order_of_its_dimensions(store: Store) -> N
     assert sorted(ids) != [identity for _, identity in sorted(zip(sizes, ids, strict=True))]
     for size, identity in zip(sizes, ids, strict=True):
         model = msgspec.structs.replace(
-            MODEL, event_id=identity, model_id=identity, dims={"height": 8, "width": size}
+            MODEL,
+            event_id=identity,
+            model_id=identity,
+            architecture_id=identity,
+            dims={"height": 8, "width": size},
         )
-        store.insert([model, bound(cause=identity, at=0, sequential_us=1, model_id=identity)])
+        store.insert(
+            [model, bound(cause=identity, at=0, sequential_us=1, architecture_id=identity)]
+        )
     assert [found.dims["width"] for found in store.bounds()] == [64, 128, 256]
 
 

@@ -13,6 +13,7 @@ from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer
 from tests.backbone.sample_events import (
     BOUNDS,
+    CHECKPOINT,
     CONV_ID,
     CONV_MEASURED,
     EVERY_KIND,
@@ -60,7 +61,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         cover=(CONV_ID, PAIR_ID),
     )
     with Store.open(f"chdb://{tmp_path_factory.mktemp('store')}") as store:
-        store.insert([each for each in EVERY_KIND if each not in (MODEL, WITNESSED)])
+        store.insert([each for each in EVERY_KIND if each not in (MODEL, CHECKPOINT, WITNESSED)])
         faster = RunTimes(14.0, 0.25, (14.0,))
         store.insert([msgspec.structs.replace(WITNESSED, read_ahead=faster)])
         unfused = {

@@ -1,11 +1,13 @@
-"""A model that is ingested again takes the place of the former one, with all its parts."""
+"""A model with an architecture of its own that is ingested again takes the place of the former one,
+with all its parts.
+"""
 
 from typing import Any
 
 import msgspec
 import pytest
 
-from benanza_backbone.clickhouse.rows import PARTS_OF_MODELS, rows
+from benanza_backbone.clickhouse.rows import PARTS_OF_ARCHITECTURES, rows
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.events import ModelIngested, event_id
 from tests.backbone.sample_events import MODEL, MODEL_ID
@@ -18,19 +20,23 @@ LESS = msgspec.structs.replace(
     groups=(),
 )
 OTHER = msgspec.structs.replace(
-    MODEL, model_id="f" * 32, name="other", event_id=event_id("ModelIngested", "other")
+    MODEL,
+    model_id="f" * 32,
+    architecture_id="f" * 32,
+    name="other",
+    event_id=event_id("ModelIngested", "other"),
 )
-WHOLE = [len(rows(MODEL)[table]) for table in PARTS_OF_MODELS]
+WHOLE = [len(rows(MODEL)[table]) for table in PARTS_OF_ARCHITECTURES]
 
 
 def parts(store: Store, model: ModelIngested) -> list[int]:
     """How many layers, edges and groups the store has of a model."""
     return [
         store.query(
-            f"SELECT count() AS n FROM {table} FINAL WHERE model_id = {{model:String}}",
+            f"SELECT count() AS n FROM {table} FINAL WHERE architecture_id = {{model:String}}",
             {"model": model.model_id},
         )[0]["n"]
-        for table in PARTS_OF_MODELS
+        for table in PARTS_OF_ARCHITECTURES
     ]
 
 
@@ -44,7 +50,7 @@ def test_it_leaves_none_of_what_it_has_no_more(store: Store, at_once: bool) -> N
     assert parts(store, LESS) == [2, 1, 0]
     assert parts(store, OTHER) == WHOLE
     kept = store.query(
-        "SELECT name FROM model_layers FINAL WHERE model_id = {id:String} ORDER BY position",
+        "SELECT name FROM model_layers WHERE model_id = {id:String} ORDER BY position",
         {"id": MODEL_ID},
     )
     assert [row["name"] for row in kept] == [use.name for use in MODEL.layers[:2]]
@@ -56,7 +62,7 @@ def test_as_many_other_edges_take_the_place_of_the_former(store: Store) -> None:
     other_way = msgspec.structs.replace(LESS, edges=((0, 2),), layers=MODEL.layers)
     store.insert([LESS])
     store.insert([msgspec.structs.replace(other_way, event_id=event_id("ModelIngested", "again"))])
-    edges = store.query("SELECT source, target FROM model_edges FINAL")
+    edges = store.query("SELECT source, target FROM model_edges")
     assert [(row["source"], row["target"]) for row in edges] == [(0, 2)]
 
 
@@ -111,7 +117,7 @@ def test_a_new_name_after_an_upgrade_leaves_none_of_what_was_there(
     assert parts(store, LESS) == [2, 1, 0]
 
 
-@pytest.mark.parametrize("table", [*PARTS_OF_MODELS, "models"])
+@pytest.mark.parametrize("table", [*PARTS_OF_ARCHITECTURES, "models"])
 def test_an_insert_that_broke_off_is_made_whole_by_the_next(
     store: Store, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
@@ -130,5 +136,5 @@ def test_an_insert_that_broke_off_is_made_whole_by_the_next(
                 with pytest.raises(OSError, match="cut"):
                     store.insert([event])
         store.insert([event])
-        assert parts(store, event) == [len(rows(event)[of]) for of in PARTS_OF_MODELS]
+        assert parts(store, event) == [len(rows(event)[of]) for of in PARTS_OF_ARCHITECTURES]
         assert parts(store, OTHER) == WHOLE

@@ -35,8 +35,9 @@ def test_current_bounds_are_the_newest_whatever_the_order_and_repetition(
     # Each example has models of its own, so that all can share a store.
     example = next(EXAMPLES)
     models = [
-        msgspec.structs.replace(MODEL, name=f"{example}-{n}", model_id=event_id(f"{example}-{n}"))
-        for n in range(2)
+        msgspec.structs.replace(MODEL, name=name, model_id=identity, architecture_id=identity)
+        for name in (f"{example}-0", f"{example}-1")
+        for identity in (event_id(name),)
     ]
     events = [
         version(models[model], fusion, cause, at) for (model, fusion), cause, at in of_versions
@@ -53,18 +54,18 @@ def test_current_bounds_are_the_newest_whatever_the_order_and_repetition(
         known = [event for event in events if at is None or event.computed_at <= at]
         newest: dict[tuple[str, bool], BoundUpdated] = {}
         for event in sorted(known, key=_when):
-            newest[event.model_id, event.fusion] = event
+            newest[event.architecture_id, event.fusion] = event
         found = [(b.model_id, b.fusion, b.sequential_us) for b in store.bounds(names, at=at)]
-        wanted = [(e.model_id, e.fusion, e.sequential_us) for e in newest.values()]
+        wanted = [(e.architecture_id, e.fusion, e.sequential_us) for e in newest.values()]
         assert sorted(found) == sorted(wanted)
     current = store.query(
         "SELECT event_id FROM current_bounds WHERE model IN {names:Array(String)}",
         {"names": names},
     )
-    last = {(e.model_id, e.fusion): e for e in sorted(events, key=_when)}
+    last = {(e.architecture_id, e.fusion): e for e in sorted(events, key=_when)}
     assert sorted(row["event_id"] for row in current) == sorted(e.event_id for e in last.values())
     stored = store.query(
-        "SELECT event_id FROM bounds FINAL WHERE model_id IN {ids:Array(String)}",
+        "SELECT event_id FROM bounds WHERE model_id IN {ids:Array(String)}",
         {"ids": [model.model_id for model in models]},
     )
     assert sorted(row["event_id"] for row in stored) == sorted(e.event_id for e in events)
@@ -81,5 +82,5 @@ def version(model: ModelIngested, fusion: bool, cause: int, at: int) -> BoundUpd
         sequential_us=float(10 * cause + at),
         missing=(Missing("not measured", (cause,)),),
         fusion=fusion,
-        model_id=model.model_id,
+        architecture_id=model.architecture_id,
     )

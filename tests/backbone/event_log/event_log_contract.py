@@ -396,6 +396,46 @@ class EventLogContract(ABC):
         for member in members:
             member.close()
 
+    # Topics that each member reads whole
+
+    def test_topics_read_whole_come_beside_the_others_and_go_on_where_they_were(
+        self, log: EventLog, topic: str, group: str
+    ) -> None:
+        whole = f"{topic}-whole"
+        log.append([*numbered(topic, 5), *numbered(whole, 7)])
+        with log.consumer(group, [topic], [whole]) as consumer:
+            assert consumer.position() == dict.fromkeys(
+                (*log.end_offsets(topic), *log.end_offsets(whole)), 0
+            )
+            records = drain(consumer)
+            consumer.commit()
+        for name, count in ((topic, 5), (whole, 7)):
+            assert values(r for r in records if r.partition.topic == name) == values_of(count)
+        log.append([*numbered(topic, 1), *numbered(whole, 1)])
+        with log.consumer(group, [topic], [whole]) as consumer:
+            assert sorted(r.partition.topic for r in drain(consumer)) == [topic, whole]
+
+    def test_what_was_not_committed_of_a_topic_read_whole_comes_again(
+        self, log: EventLog, topic: str, group: str
+    ) -> None:
+        log.append(numbered(topic, 5))
+        for _ in range(2):
+            with log.consumer(group, [f"{topic}-shared"], [topic]) as consumer:
+                assert values(drain(consumer)) == values_of(5)
+
+    def test_a_topic_read_whole_is_sought(self, log: EventLog, topic: str, group: str) -> None:
+        log.append(numbered(topic, 5))
+        (at,) = log.end_offsets(topic)
+        with log.consumer(group, [f"{topic}-shared"], [topic]) as consumer:
+            fourth = drain(consumer)[3]
+            consumer.seek(at, fourth.offset)
+            assert sum(consumer.lag().values()) == 2
+            consumer.commit()
+        with log.consumer(group, [f"{topic}-shared"], [topic]) as consumer:
+            assert values(drain(consumer)) == [b"3", b"4"]
+            consumer.seek_to_time(datetime(2000, 1, 1, tzinfo=UTC))
+            assert values(drain(consumer)) == values_of(5)
+
     @pytest.mark.parametrize("group", ["", "a/b", "../a", "a b", "ü"])
     def test_a_group_has_a_plain_name(self, log: EventLog, topic: str, group: str) -> None:
         with pytest.raises(ValueError, match="group"):

@@ -5,16 +5,22 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.consumer import KafkaLogConsumer
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_schemas.topics import GRAPHS, JOBS, PARTITIONS, RESULTS
-from tests.backbone.event_log.event_log_contract import EventLogContract, drain, numbered, values
+from tests.backbone.event_log.event_log_contract import (
+    EventLogContract,
+    drain,
+    numbered,
+    values,
+)
 from tests.kafka_broker import KafkaBroker
 
 
@@ -41,24 +47,57 @@ def test_records_of_all_partitions_arrive_each_key_in_order(kafka: KafkaConnecti
         assert values(r for r in records if r.key == key) == [b"0", b"1", b"2", b"3", b"4"]
 
 
-def test_one_member_has_graphs_and_results_and_the_other_stands_by(kafka: KafkaConnection) -> None:
-    """Whoever makes bounds needs both.
+def test_members_share_out_graphs_and_each_reads_all_results(kafka: KafkaConnection) -> None:
+    """Who takes partitions over goes on from the results that their last holder had committed.
 
     The members poll at the same time, as processes do: polled in turns, each misses the answer
     meant for it while the other polls, and has to join again.
     """
+    of_each = {Partition(GRAPHS, number) for number in range(PARTITIONS[GRAPHS])}
+    results = Partition(RESULTS, 0)
     with KafkaEventLog(kafka) as log, KafkaEventLog(kafka) as other, ThreadPoolExecutor(2) as pool:
-        members = [each.consumer("analyzer", [GRAPHS, RESULTS]) for each in (log, other)]
+        log.append(numbered(RESULTS, 3))
+        members = [
+            cast(KafkaLogConsumer, each.consumer("analyzer", [GRAPHS], [RESULTS]))
+            for each in (log, other)
+        ]
+        read: list[list[Record]] = [[], []]
         deadline = time.monotonic() + 60
-        held: list[list[Partition]] = []
-        shared = [[], [Partition(GRAPHS, 0), Partition(RESULTS, 0)]]
+
+        def work(which: int) -> None:
+            read[which] += members[which].poll(limit=10, timeout=0.5)
+            members[which].commit()
+
+        def shares() -> list[set[Partition]]:
+            return [set(member.position()) for member in members]
+
+        def committed() -> bool:
+            """Whether each has committed: while the group shares out its partitions, it can't."""
+            consumers = [member._consumer for member in members]
+            return all(
+                each.committed(at) is not None for each in consumers for at in each.assignment()
+            )
+
         # What a member knows of its share is as old as its last poll.
-        while held != shared or not all(member.rebalances() for member in members):
-            assert time.monotonic() < deadline, held
-            list(pool.map(lambda member: member.poll(limit=1, timeout=0.5), members))
-            held = sorted(sorted(member.position()) for member in members)
-        for member in members:
-            member.close()
+        while (
+            set.intersection(*shares()) != {results}
+            or any(member.lag()[results] for member in members)
+            or not committed()
+        ):
+            assert time.monotonic() < deadline, (shares(), read)
+            list(pool.map(work, range(2)))
+        assert set.union(*shares()) == of_each | {results}
+        # The first gets further than the second, which leaves.
+        log.append([Message(RESULTS, b"key", b"3")])
+        while members[0].lag()[results]:
+            work(0)
+        members[1].close()
+        del read[0][:]
+        while set(members[0].position()) != of_each | {results} or not read[0]:
+            assert time.monotonic() < deadline, (shares(), read)
+            work(0)
+        assert values(read[0]) == [b"3"]
+        members[0].close()
 
 
 @pytest.mark.integration
@@ -75,7 +114,7 @@ def test_a_broker_that_goes_while_it_is_read_is_an_error(
 ) -> None:
     monkeypatch.setattr("benanza_backbone.kafka.log.TIMEOUT_MS", 500)
     with KafkaEventLog(KafkaConnection(bootstrap=(kafka_broker.bootstrap,))) as log:
-        log.append(numbered(GRAPHS, 5))
+        log.append(numbered(RESULTS, 5))
         ends_told = log._reader.end_offsets
 
         def and_goes(partitions: Sequence[Any]) -> Any:
@@ -85,7 +124,7 @@ def test_a_broker_that_goes_while_it_is_read_is_an_error(
 
         monkeypatch.setattr(log._reader, "end_offsets", and_goes)
         with pytest.raises(BenanzaError, match=r"no Kafka broker answers .*nothing from offset 0"):
-            log.read(Partition(GRAPHS, 0), 0, 10)
+            log.read(Partition(RESULTS, 0), 0, 10)
 
 
 @pytest.mark.integration

@@ -24,6 +24,7 @@ from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.process import CLOSING_S, Service
 from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.service.watchdog import Watchdog
+from benanza_schemas.consumer_groups import ConsumerGroup
 from benanza_schemas.events import BenchmarkRequested, LayerSeen, event_id
 from benanza_schemas.topics import LAYERS
 
@@ -59,8 +60,7 @@ def main(folder: Path) -> int:
             SqliteEventLog(folder / "events.sqlite") as events,
             Step(
                 events,
-                "service",
-                [LAYERS],
+                ConsumerGroup("service", (LAYERS,)),
                 LayerSeen,
                 handle,
                 lambda: datetime.now(UTC),

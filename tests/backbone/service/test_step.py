@@ -13,6 +13,7 @@ from benanza_backbone.service.processor import as_message
 from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import REGISTRY
 from benanza_schemas.codec import decode
+from benanza_schemas.consumer_groups import ConsumerGroup
 from benanza_schemas.events import (
     AnyEvent,
     BenchmarkRequested,
@@ -68,7 +69,7 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 def step(log: EventLog, handle: object = job) -> Step:
     assert callable(handle)
-    return Step(log, "dedupe", [LAYERS], LayerSeen, handle, lambda: NOW)
+    return Step(log, ConsumerGroup("dedupe", (LAYERS,)), LayerSeen, handle, lambda: NOW)
 
 
 def written(log: EventLog, topic: str) -> list[AnyEvent]:
@@ -171,7 +172,14 @@ def refuse_all(event: LayerSeen) -> list[AnyEvent]:
 def test_what_stops_the_step_leaves_the_event_for_the_next_one(log: EventLog) -> None:
     publish(log, [relu(1)])
     with (
-        Step(log, "dedupe", [LAYERS], LayerSeen, refuse_all, clock, stops_on=(BenanzaError,)) as s,
+        Step(
+            log,
+            ConsumerGroup("dedupe", (LAYERS,)),
+            LayerSeen,
+            refuse_all,
+            clock,
+            stops_on=(BenanzaError,),
+        ) as s,
         pytest.raises(BenanzaError, match="not today"),
     ):
         s.turn(limit=10)
@@ -194,7 +202,9 @@ def test_what_was_taken_in_is_flushed_before_it_is_committed(log: EventLog) -> N
         raise KeyboardInterrupt
 
     with (
-        Step(log, "store", [LAYERS], LayerSeen, take, clock, flush=stopped) as store,
+        Step(
+            log, ConsumerGroup("store", (LAYERS,)), LayerSeen, take, clock, flush=stopped
+        ) as store,
         pytest.raises(KeyboardInterrupt),
     ):
         store.turn(limit=10)
@@ -203,7 +213,7 @@ def test_what_was_taken_in_is_flushed_before_it_is_committed(log: EventLog) -> N
     def flush(offsets: Offsets) -> None:
         flushed.append((list(taken), offsets))
 
-    with Step(log, "store", [LAYERS], LayerSeen, take, clock, flush=flush) as store:
+    with Step(log, ConsumerGroup("store", (LAYERS,)), LayerSeen, take, clock, flush=flush) as store:
         store.turn(limit=10)
         assert flushed == [([relu(1), relu(2)], log.end_offsets(LAYERS))]
         store.turn(limit=10)
@@ -227,7 +237,9 @@ def test_who_is_given_partitions_recovers_before_anything_is_processed(log: Even
         told.append(offsets)
         return {}
 
-    with Step(log, "dedupe", [LAYERS], LayerSeen, handle, clock, recover=recover) as dedupe:
+    with Step(
+        log, ConsumerGroup("dedupe", (LAYERS,)), LayerSeen, handle, clock, recover=recover
+    ) as dedupe:
         assert [dedupe.turn(limit=1) for _ in range(3)] == [1, 1, 0]
         assert dedupe.held() == 1
     second = log.read(Partition(LAYERS, 0), 0, 10)[1]
@@ -252,7 +264,9 @@ def test_recovery_says_where_to_go_on(log: EventLog, first: int) -> None:
     def recover(offsets: Offsets) -> Offsets:
         return {records[first].partition: records[first].offset}
 
-    with Step(log, "dedupe", [LAYERS], LayerSeen, handle, clock, recover=recover) as dedupe:
+    with Step(
+        log, ConsumerGroup("dedupe", (LAYERS,)), LayerSeen, handle, clock, recover=recover
+    ) as dedupe:
         while dedupe.turn(limit=10) or dedupe.waiting():
             pass
     assert handled == events[first:]
@@ -267,7 +281,9 @@ def test_an_error_of_recovery_stops_the_step_before_anything_is_lost(log: EventL
         raise BenanzaError("the store is away")
 
     with (
-        Step(log, "dedupe", [LAYERS], LayerSeen, job, clock, recover=recover) as dedupe,
+        Step(
+            log, ConsumerGroup("dedupe", (LAYERS,)), LayerSeen, job, clock, recover=recover
+        ) as dedupe,
         pytest.raises(BenanzaError, match="the store is away"),
     ):
         dedupe.turn(limit=10)
@@ -281,7 +297,7 @@ def test_check_asks_what_the_step_stands_on(log: EventLog) -> None:
         raise BenanzaError("the store is away")
 
     with (
-        Step(log, "store", [LAYERS], LayerSeen, job, clock, probe=probe) as store,
+        Step(log, ConsumerGroup("store", (LAYERS,)), LayerSeen, job, clock, probe=probe) as store,
         pytest.raises(BenanzaError, match="the store is away"),
     ):
         store.check()
@@ -301,7 +317,9 @@ def test_metrics_say_what_was_done_and_what_waits(log: EventLog) -> None:
     failed = metric("dead_letters_total", topic=LAYERS, reason="ValueError") or 0
     timed = metric("process_duration_seconds_count", service="metrics") or 0
     of_group = {"topic": LAYERS, "group": "metrics.here"}
-    with Step(log, "metrics.here", [LAYERS], LayerSeen, refuse_even, clock) as counted:
+    with Step(
+        log, ConsumerGroup("metrics.here", (LAYERS,)), LayerSeen, refuse_even, clock
+    ) as counted:
         counted.turn(limit=4)
         counted.check()
         assert metric("consumer_lag_records", partition=0, **of_group) == 1

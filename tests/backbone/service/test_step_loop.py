@@ -15,6 +15,7 @@ from benanza_backbone.service import standstill, step_loop
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.service.step import Step
 from benanza_backbone.service.step_loop import StepLoop
+from benanza_schemas.consumer_groups import ConsumerGroup
 from benanza_schemas.events import BenchmarkRequested, LayerSeen
 from benanza_schemas.topics import LAYERS
 from tests.backbone.service.test_step import relu
@@ -40,7 +41,9 @@ def test_a_turn_that_hangs_is_neither_alive_nor_ready(tmp_path: Path) -> None:
     def opened() -> Iterator[Step]:
         with (
             SqliteEventLog(tmp_path / "events.sqlite") as log,
-            Step(log, "service", [LAYERS], LayerSeen, hang, lambda: datetime.now(UTC)) as step,
+            Step(
+                log, ConsumerGroup("service", (LAYERS,)), LayerSeen, hang, lambda: datetime.now(UTC)
+            ) as step,
         ):
             yield step
 
@@ -62,8 +65,8 @@ def test_a_turn_that_hangs_is_neither_alive_nor_ready(tmp_path: Path) -> None:
 class GivenNothing(SqliteEventLog):
     """A log whose consumers are given nothing, although records wait."""
 
-    def consumer(self, group: str, topics: Sequence[str]) -> Consumer:
-        consumer = super().consumer(group, topics)
+    def consumer(self, group: str, topics: Sequence[str], whole: Sequence[str] = ()) -> Consumer:
+        consumer = super().consumer(group, topics, whole)
         consumer.poll = lambda limit, timeout: []  # type: ignore[method-assign]
         return consumer
 
@@ -81,7 +84,9 @@ def test_a_step_that_is_given_nothing_while_records_wait_ends_the_service(
     def opened() -> Iterator[Step]:
         with (
             GivenNothing(tmp_path / "events.sqlite") as log,
-            Step(log, "service", [LAYERS], LayerSeen, list, lambda: datetime.now(UTC)) as step,
+            Step(
+                log, ConsumerGroup("service", (LAYERS,)), LayerSeen, list, lambda: datetime.now(UTC)
+            ) as step,
         ):
             yield step
 

@@ -183,6 +183,7 @@ def test_a_larger_batch_saves_for_each_sample(settings: Settings) -> None:
         FULL,
         event_id=event_id("ModelIngested", "larger"),
         model_id=event_id("model", "larger"),
+        architecture_id=event_id("model", "larger"),
         batch=2,
     )
     run = msgspec.structs.replace(

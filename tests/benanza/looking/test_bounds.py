@@ -56,9 +56,15 @@ def measured(over_kafka: Settings) -> Settings:
     width.
     """
     wider = msgspec.structs.replace(
-        MODEL, event_id="1" * 32, model_id="2" * 32, dims={"height": 8, "width": 16}
+        MODEL,
+        event_id="1" * 32,
+        model_id="2" * 32,
+        architecture_id="2" * 32,
+        dims={"height": 8, "width": 16},
     )
-    other = bound(cause=wider.event_id, at=0.5, sequential_us=1.0, model_id=wider.model_id)
+    other = bound(
+        cause=wider.event_id, at=0.5, sequential_us=1.0, architecture_id=wider.architecture_id
+    )
     with Store.open(over_kafka.clickhouse) as store:
         store.insert([*EVERY_KIND, wider, other])
     return over_kafka

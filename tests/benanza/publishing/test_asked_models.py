@@ -13,7 +13,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.zoo import zoo_path
-from benanza_schemas.events import ModelIngested
+from benanza_schemas.events import CheckpointIngested
 
 LIMITS = Limits()
 
@@ -46,13 +46,13 @@ def test_ingest_makes_what_was_foretold(
     assert len(found) == max(1, len(batch_sizes))
     for asked in found:
         assert asked.event.content is not None
-        (graph,) = [
+        (checkpoint,) = [
             event
             for event in ingest(asked.event, asked.event.content, LIMITS)
-            if isinstance(event, ModelIngested)
+            if isinstance(event, CheckpointIngested)
         ]
-        assert graph.event_id == asked.ingested_id
-        assert graph.model_id == asked.model_id
+        assert checkpoint.event_id == asked.checkpoint_id
+        assert checkpoint.model_id == asked.model_id
     assert len({asked.model_id for asked in found}) == len(found)
 
 

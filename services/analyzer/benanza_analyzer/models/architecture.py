@@ -8,10 +8,8 @@ accounting is stored once for each accounting.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from networkx.utils import UnionFind
@@ -58,12 +56,14 @@ class Counted(NamedTuple):
 class Architecture:
     """What models of one graph at one batch size have in common.
 
-    The edges lead from `sources` to `targets`, ascending by source. `parameters` counts the
-    elements of the weights of all layers. `free` holds the positions of views; `reshaping` are
-    those of them that may change the shape. `skipped` holds positions with reasons. `numbers` are
-    those of all layers and groups whose measurement can move a bound, each once.
+    `id` is that of `benanza_schemas.architecture`. The edges lead from `sources` to `targets`,
+    ascending by source. `parameters` counts the elements of the weights of all layers. `free` holds
+    the positions of views; `reshaping` are those of them that may change the shape. `skipped` holds
+    positions with reasons. `numbers` are those of all layers and groups whose measurement can move
+    a bound, each once.
     """
 
+    id: str
     batch: int
     parameters: int
     sources: npt.NDArray[np.int32]
@@ -78,15 +78,6 @@ class Architecture:
     def counted(self, accounting: Accounting) -> Counted:
         """The architecture under this accounting."""
         return self.paper if accounting == "paper" else self.full
-
-
-def architecture_digest(event: ModelIngested) -> bytes:
-    """The same for models that differ in names and weights only: that of their layers in order, of
-    their wiring, and of their groups. A graph whose layers come in another order has another one.
-    """
-    order = [use.summary for use in event.layers]
-    graph = event.batch, event.summaries, order, event.edges, event.groups
-    return blake2b(msgspec.msgpack.encode(graph), digest_size=16).digest()
 
 
 def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architecture:
@@ -104,6 +95,7 @@ def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architec
     used = np.unique(np.concatenate((full.numbers, full.block_numbers)))
     standings = _standings(event, "full")
     return Architecture(
+        id=event.architecture_id,
         batch=event.batch,
         parameters=sum(event.summaries[use.summary].parameters for use in event.layers),
         sources=edges[:, 0].copy(),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence, Set
 
 from benanza_backbone.errors import BenanzaError
+from benanza_schemas.architecture import architecture_id
 from benanza_schemas.events import Group, ModelIngested
 
 
@@ -11,7 +12,8 @@ class InvalidModelError(BenanzaError):
 
 
 def check(event: ModelIngested) -> None:
-    """Raises `InvalidModelError` unless the event's positions and groups are valid.
+    """Raises `InvalidModelError` unless the event's positions, groups and architecture's id are
+    valid. The id may be the model's own.
 
     Groups must be convex: no path leaves a group and comes back, or no call could compute it. They
     may overlap, be unconnected, and have several results. Two convex groups may still need each
@@ -32,6 +34,9 @@ def check(event: ModelIngested) -> None:
         problem = _problem(group, event, read_by)
         if problem:
             raise _invalid(event, f"the {group.rule} group of layers {group.layers} {problem}")
+    parts = (event.batch, event.summaries, event.layers, event.edges, event.groups)
+    if event.architecture_id not in (event.model_id, found := architecture_id(*parts)):
+        raise _invalid(event, f"its architecture is {found}, not {event.architecture_id}")
 
 
 def readers(event: ModelIngested) -> list[list[int]]:

@@ -46,6 +46,12 @@ def rest(consumer: Consumer) -> list[bytes]:
     return values
 
 
+def topics_of(service: str) -> list[str]:
+    """All that the service reads."""
+    group = CONSUMER_GROUPS[service]
+    return [*group.topics, *group.whole]
+
+
 def read_all(log: EventLog, service: str) -> None:
     """The service has read and committed all that there is."""
     with log.consumer(*CONSUMER_GROUPS[service]) as consumer:
@@ -61,7 +67,7 @@ def read_next(service: str) -> list[bytes]:
 
 @pytest.mark.parametrize("service", [name for name in CONSUMER_GROUPS if name != "runner"])
 def test_from_the_start_everything_comes_again(installation: Kind, service: str) -> None:
-    messages = [Message(topic, b"key", topic.encode()) for topic in CONSUMER_GROUPS[service].topics]
+    messages = [Message(topic, b"key", topic.encode()) for topic in topics_of(service)]
     with opened_log() as log:
         log.append(messages)
         read_all(log, service)
@@ -69,7 +75,7 @@ def test_from_the_start_everything_comes_again(installation: Kind, service: str)
     done = replayed("--service", service, "--from", "start")
     assert (done["service"], done["group"]) == (service, CONSUMER_GROUPS[service].name)
     moved = [p for p in done["partitions"] if p["before"] != p["after"]]
-    assert sorted(p["topic"] for p in moved) == sorted(CONSUMER_GROUPS[service].topics)
+    assert sorted(p["topic"] for p in moved) == sorted(topics_of(service))
     assert {p["after"] for p in moved} == {0}
     assert sorted(read_next(service)) == sorted(message.value for message in messages)
 

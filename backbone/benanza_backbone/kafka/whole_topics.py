@@ -1,0 +1,93 @@
+"""Topics that every member of a group reads whole, beside the partitions that it shares out.
+
+Kafka commits one offset for a partition of a group. So how far a member had read these topics is
+committed with each partition that it holds, as that commit's metadata: whoever takes the partition
+over goes on from there.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+from kafka import TopicPartition
+from kafka.consumer.fetcher import ConsumerRecord
+
+from benanza_backbone.kafka.clients import ConsumerClient
+from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
+from benanza_backbone.kafka.topics import MAX_RECORD_BYTES
+
+Offsets = Mapping[TopicPartition, int]
+
+_METADATA = msgspec.json.Decoder(dict[str, dict[int, int]])
+
+
+class WholeTopics:
+    """Reads all partitions of some topics, in no group. Its methods raise Kafka's errors."""
+
+    def __init__(
+        self, connection: KafkaConnection, topics: Sequence[str], fetch_bytes: int
+    ) -> None:
+        self._reader = ConsumerClient(
+            connection,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            allow_auto_create_topics=False,
+            fetch_max_bytes=fetch_bytes,
+            max_partition_fetch_bytes=MAX_RECORD_BYTES,
+        )
+        self.partitions = sorted(
+            TopicPartition(name, number)
+            for name in map(connection.topic, topics)
+            for number in self._reader.partitions_for_topic(name)
+        )
+        self._reader.assign(self.partitions)
+
+    def go_on(self, committed: Iterable[Offsets]) -> None:
+        """Goes on from the least of what was committed with the partitions held, or from the first
+        record if that was nothing.
+        """
+        known = list(committed)
+        first = self._reader.beginning_offsets(self.partitions)
+        for at in self.partitions:
+            offset = min((each.get(at, 0) for each in known), default=0)
+            self._reader.seek(at, max(offset, first[at]))
+
+    def poll(self, limit: int, timeout_ms: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """As kafka-python's `poll`."""
+        polled: dict[TopicPartition, list[ConsumerRecord]] = self._reader.poll(
+            timeout_ms=timeout_ms, max_records=limit
+        )
+        return polled
+
+    def position(self) -> dict[TopicPartition, int]:
+        """The offsets from which `poll` goes on."""
+        return {at: self._reader.position(at, timeout_ms=TIMEOUT_MS) for at in self.partitions}
+
+    def seek(self, at: TopicPartition, offset: int) -> None:
+        """Makes `poll` go on from there."""
+        self._reader.seek(at, offset)
+
+    def close(self) -> None:
+        """Closes the connection. May be called again."""
+        self._reader.close(autocommit=False, timeout_ms=TIMEOUT_MS)
+
+
+def as_metadata(offsets: Offsets) -> str:
+    """Offsets as text, to be committed with a partition."""
+    topics: dict[str, dict[int, int]] = {}
+    for at, offset in sorted(offsets.items()):
+        topics.setdefault(at.topic, {})[at.partition] = offset
+    return msgspec.json.encode(topics).decode()
+
+
+def of_metadata(metadata: str) -> Offsets:
+    """The offsets in such a text; none if it is none, as of a version that wrote no such thing."""
+    try:
+        topics = _METADATA.decode(metadata)
+    except msgspec.DecodeError:
+        return {}
+    return {
+        TopicPartition(topic, number): offset
+        for topic, offsets in topics.items()
+        for number, offset in offsets.items()
+    }

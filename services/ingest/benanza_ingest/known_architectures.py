@@ -1,0 +1,50 @@
+"""Which architectures have been ingested already, so that a further checkpoint adds only itself."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from benanza_ingest.core import Ingested
+from benanza_schemas.events import Hash, LayerSeen, ModelIngested
+
+
+class _Graph(msgspec.Struct):
+    """What is read of a `ModelIngested`."""
+
+    event_id: str
+
+
+_GRAPHS = msgspec.msgpack.Decoder(_Graph)
+
+
+class KnownArchitectures:
+    """The event that brought each architecture, by the architecture's id.
+
+    The graph and the layers of an architecture are passed on when that event comes, also when it
+    comes again: a crash may have come between it and its layers. Of other models only the
+    `CheckpointIngested` is passed on. `graphs` are the encoded `ModelIngested` of former processes,
+    by the architecture's id. An architecture that another process brings meanwhile is passed on
+    here once more, which does no harm: dedupe and the analyzer know it then.
+    """
+
+    def __init__(self, graphs: Iterable[tuple[Hash, bytes]] = ()) -> None:
+        self._brought_by: dict[Hash, Hash] = {}
+        for architecture, graph in graphs:
+            try:
+                self._brought_by[architecture] = _GRAPHS.decode(graph).event_id
+            except msgspec.DecodeError:
+                continue  # The analyzer has made a dead letter of it.
+
+    def pass_on(self, events: Sequence[Ingested]) -> list[Ingested]:
+        """Those of the events of a published model that say something new."""
+        known = set()
+        for event in events:
+            if isinstance(event, ModelIngested):
+                by = self._brought_by.setdefault(event.architecture_id, event.event_id)
+                if by != event.event_id:
+                    known.add(event.model_id)
+        return [
+            event
+            for event in events
+            if not (isinstance(event, ModelIngested | LayerSeen) and event.model_id in known)
+        ]

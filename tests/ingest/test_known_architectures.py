@@ -1,0 +1,106 @@
+"""A checkpoint of a known architecture adds itself alone."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benanza.installation.embedded import drain
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_ingest.core import Ingested, ingest
+from benanza_ingest.known_architectures import KnownArchitectures
+from benanza_ingest.step import ingest_step
+from benanza_schemas.events import CheckpointIngested, ModelIngested, ModelPublished, event_id
+from benanza_schemas.topics import CHECKPOINTS, GRAPHS, LAYERS
+from tests.ingest.onnx_text import content
+from tests.steps import LIMITS, append, clock, written
+
+GRAPH = "g (float[N,4] x) => (float[N,4] z) {{ [{0}] y = Relu(x) [{0}_too] z = Exp(y) }}"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    with SqliteEventLog(tmp_path / "events.sqlite") as opened:
+        yield opened
+
+
+def published(name: str, *batch_sizes: int, text: str = GRAPH) -> ModelPublished:
+    """A model whose layers are named after it."""
+    encoded = content(text.format(name))
+    sha256 = hashlib.sha256(encoded).hexdigest()
+    return ModelPublished(
+        event_id=event_id("ModelPublished", name, str(batch_sizes)),
+        name=name,
+        sha256=sha256,
+        content=encoded,
+        batch_sizes=batch_sizes,
+    )
+
+
+def events_of(name: str, *batch_sizes: int, text: str = GRAPH) -> list[Ingested]:
+    event = published(name, *batch_sizes, text=text)
+    assert event.content is not None
+    return ingest(event, event.content, LIMITS)
+
+
+def test_the_first_model_is_passed_on_whole_also_when_it_comes_again() -> None:
+    """A crash may have come between the graph and its layers."""
+    known, first = KnownArchitectures(), events_of("first")
+    assert {type(event) for event in first} > {ModelIngested, CheckpointIngested}
+    for _ in range(2):
+        assert known.pass_on(first) == first
+
+
+def test_another_checkpoint_is_passed_on_alone() -> None:
+    known = KnownArchitectures()
+    known.pass_on(events_of("first"))
+    (checkpoint,) = known.pass_on(events_of("second"))
+    assert isinstance(checkpoint, CheckpointIngested)
+    assert checkpoint.layer_names == ("second", "second_too")
+
+
+def test_what_differs_in_more_than_names_is_passed_on_whole() -> None:
+    known = KnownArchitectures()
+    known.pass_on(events_of("first"))
+    other = events_of("other", text=GRAPH.replace("Exp", "Tanh"))
+    assert known.pass_on(other) == other
+
+
+def test_each_batch_size_is_an_architecture() -> None:
+    known = KnownArchitectures()
+    known.pass_on(events_of("first", 1))
+    both = events_of("second", 1, 8)
+    new = [event for event in both if getattr(event, "batch", 8) == 8]
+    of_one = {event.model_id for event in both if getattr(event, "batch", 0) == 1}
+    passed = known.pass_on(both)
+    assert [event for event in passed if event.model_id not in of_one] == [
+        event for event in new if event.model_id not in of_one
+    ]
+    (checkpoint,) = (event for event in passed if event.model_id in of_one)
+    assert isinstance(checkpoint, CheckpointIngested)
+
+
+def test_another_process_knows_what_the_log_holds(log: EventLog) -> None:
+    for name in ("first", "second"):
+        append(log, published(name))
+        with ingest_step(log, LIMITS, clock) as step:
+            drain(step)
+    checkpoints = written(log, CHECKPOINTS)
+    assert [event.name for event in checkpoints if isinstance(event, CheckpointIngested)] == [
+        "first",
+        "second",
+    ]
+    (graph,) = written(log, GRAPHS)
+    assert isinstance(graph, ModelIngested)
+    assert graph.name == "first"
+    layers = written(log, LAYERS)
+    assert len({event.event_id for event in layers}) == len(layers) == 3
+
+
+def test_a_graph_that_cannot_be_read_is_not_known() -> None:
+    first = events_of("first")
+    graph = next(event for event in first if isinstance(event, ModelIngested))
+    known = KnownArchitectures([(graph.architecture_id, b"\xc1")])
+    assert known.pass_on(first) == first

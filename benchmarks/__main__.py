@@ -5,7 +5,7 @@ from importlib import import_module
 
 BENCHMARKS = (
     *("ingest", "analyzer", "checkpoints", "end_to_end"),
-    *("dedupe", "sink", "shell", "latency", "memory"),
+    *("dedupe", "sink", "shell", "latency", "memory", "scale_out"),
 )
 
 

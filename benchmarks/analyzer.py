@@ -64,7 +64,7 @@ def main() -> None:
     """
     console = Console()
     console.print(_by_number_of_models())
-    model = _residual_model(0, LARGE, "large")
+    model = residual_model(0, LARGE, "large")
     console.print(_large_model(model))
     console.print(_large_model(msgspec.structs.replace(model, groups=_everywhere(LARGE, "large"))))
 
@@ -77,8 +77,8 @@ def _by_number_of_models() -> Table:
     for analyzer, count in zip(analyzers, MODELS, strict=True):
         # No system is known yet, so that no bounds are computed while the models come in.
         for index in range(count):
-            analyzer.handle(_residual_model(index, SMALL, f"family {index // SHARING}"), NOW)
-    layer = _fingerprint("family 0", 0)
+            analyzer.handle(residual_model(index, SMALL, f"family {index // SHARING}"), NOW)
+    layer = fingerprint_of("family 0", 0)
     costs = _measure_again([(analyzer, layer) for analyzer in analyzers])
     for count, (moved, seconds) in zip(MODELS, costs, strict=True):
         ratio = seconds / costs[0][1]
@@ -150,11 +150,11 @@ def _median_seconds(call: Callable[[], object]) -> float:
     return median(seconds)
 
 
-def _fingerprint(weights: str, position: int, layers: int = 1) -> str:
+def fingerprint_of(weights: str, position: int, layers: int = 1) -> str:
     return event_id("layer", weights, str(position), str(layers))
 
 
-def _residual_model(index: int, layers: int, weights: str) -> ModelIngested:
+def residual_model(index: int, layers: int, weights: str) -> ModelIngested:
     """A chain of blocks. Models with the same `weights` have the same layers, each at another batch
     size, so that no two are of one architecture.
     """
@@ -176,7 +176,7 @@ def _residual_model(index: int, layers: int, weights: str) -> ModelIngested:
                 op=BLOCK[n % size],
                 domain="",
                 kind="movement" if BLOCK[n % size] == "Concat" else "compute",
-                fingerprint=_fingerprint(weights, n),
+                fingerprint=fingerprint_of(weights, n),
                 flops=10**6,
                 bytes=10**5,
             )
@@ -204,7 +204,7 @@ def _everywhere(layers: int, weights: str) -> tuple[Group, ...]:
 
 def _group(weights: str, first: int, count: int) -> Group:
     return Group(
-        fingerprint=_fingerprint(weights, first, count),
+        fingerprint=fingerprint_of(weights, first, count),
         rule="conv",
         layers=tuple(range(first, first + count)),
         flops=10**6 * count,

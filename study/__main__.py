@@ -17,6 +17,7 @@ from benanza.publishing.zoo_models import zoo
 from benanza.results.questions import ModelAnswers
 from benanza.settings import load
 from benanza_backbone.settings import Settings
+from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
@@ -29,7 +30,9 @@ from study.population import composition
 from study.pytorch_times import pytorch_times, without_time
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
-MEASURED = RECORDINGS / "nvidia-h200.xz", RECORDINGS / "nvidia-h200-zoo.xz"
+MEASURED = tuple(
+    RECORDINGS / name for name in ("nvidia-h200.xz", "nvidia-h200-zoo.xz", "nvidia-h200-zoo-b32.xz")
+)
 PYTORCH = RECORDINGS / "nvidia-h200-pytorch.jsonl"
 
 BEGIN = """# The study
@@ -50,6 +53,19 @@ takes without them:
 - *PyTorch / bound*: PyTorch's fastest run as a CUDA graph, of eager and compiled, channels first
   and last. Below 1 the bound is none.
 - *bound / roofline*: how far the calls are from the GPU's ceilings.
+"""
+
+LARGE = 32
+
+BOUNDS_LARGE = f"""
+## Bounds in fp16 at batch {LARGE}
+
+The same at batch {LARGE}. The models were measured in a random order for as long as there was time,
+and with PyTorch those that came first; models whose layers were not all measured are left out.
+"""
+
+REFUSED = f"""
+Of these the export is bound to batch 1, and ingest does not find its way to {LARGE}:
 """
 
 PYTORCH_FAILED = """
@@ -77,9 +93,15 @@ def main() -> None:
     timed = [row for row in rows if isinstance(row, Timed)]
     with TemporaryDirectory() as folder:
         settings = load(Path(folder) / "data")
+        import_recordings(MEASURED, settings)
         fp16, fp32 = _answers(names, settings)
+        large, refused = _large_answers(names, settings)
     print(BOUNDS)
     print("\n".join(bound_tables(fp16, pytorch_times(timed))))
+    print(BOUNDS_LARGE)
+    print("\n".join(bound_tables(large, pytorch_times(timed, batch=LARGE))))
+    print(REFUSED)
+    print("\n".join(f"- {name.removeprefix(PREFIX)}" for name in refused))
     print(PYTORCH_FAILED)
     print("\n".join(f"- {name}: {reason}" for name, reason in without_time(timed).items()))
     print()
@@ -94,7 +116,6 @@ def _answers(
     """Those of all models in fp16, and of the nine in fp32. Raises `SystemExit` for a model that
     can't be published.
     """
-    import_recordings(MEASURED, settings)
     if errors := publish(names, PublishRequest(), settings).errors:
         raise SystemExit("; ".join(f"{each.model}: {each.reason}" for each in errors))
     nine = [PREFIX + name for name in zoo_names()]
@@ -102,6 +123,26 @@ def _answers(
         known_answers(settings, names, ["fp16"], {}).models,
         known_answers(settings, nine, ["fp32"], {}).models,
     )
+
+
+def _large_answers(
+    names: Sequence[str], settings: Settings
+) -> tuple[Sequence[ModelAnswers], Sequence[str]]:
+    """Those at the large batch of the models that are measured there; and the models that can't be
+    bound to it.
+    """
+    refused = []
+    for name in names:
+        try:
+            extract(fetch(name, Limits()).content, batch=LARGE)
+        except ModelError:
+            refused.append(name)
+    bound = [name for name in names if name not in refused]
+    if errors := publish(bound, PublishRequest(batch_sizes=(LARGE,)), settings).errors:
+        raise SystemExit("; ".join(f"{each.model}: {each.reason}" for each in errors))
+    answers = known_answers(settings, bound, ["fp16"], {}).models
+    whole = [each for each in answers if each.bound.batch == LARGE and not each.bound.partial]
+    return whole, refused
 
 
 if __name__ == "__main__":

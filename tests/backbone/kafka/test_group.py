@@ -11,12 +11,12 @@ from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.consumer import as_topic_partition
 from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
 from benanza_backbone.kafka.log import KafkaEventLog
-from benanza_schemas.topics import GRAPHS, RESULTS
+from benanza_schemas.topics import BOUNDS, RESULTS
 from tests.backbone.event_log.event_log_contract import numbered
 from tests.benanza.processes import until
 from tests.kafka_broker import KafkaBroker
 
-FIRST, SECOND = Partition(GRAPHS, 0), Partition(RESULTS, 0)
+FIRST, SECOND = Partition(BOUNDS, 0), Partition(RESULTS, 0)
 
 
 @pytest.fixture
@@ -28,14 +28,14 @@ def log(kafka: KafkaConnection) -> Iterator[KafkaEventLog]:
 def test_it_goes_from_where_nothing_is_committed_to_the_end(
     kafka: KafkaConnection, log: KafkaEventLog
 ) -> None:
-    log.append([*numbered(GRAPHS, 7), *numbered(RESULTS, 3)])
+    log.append([*numbered(BOUNDS, 7), *numbered(RESULTS, 3)])
     with GroupProgress(kafka, "some-group") as group:
         assert group.of([]) == {}
         assert group.of([FIRST, SECOND]) == {
             FIRST: PartitionProgress(0, 7),
             SECOND: PartitionProgress(0, 3),
         }
-        with log.consumer("some-group", [GRAPHS]) as consumer:
+        with log.consumer("some-group", [BOUNDS]) as consumer:
             taken = 0
             while taken < 5:
                 taken += len(consumer.poll(limit=5 - taken, timeout=1.0))
@@ -59,7 +59,7 @@ def test_records_that_are_not_kept_any_more_do_not_wait(
 def test_a_broker_that_comes_back_is_asked_again(kafka_broker: KafkaBroker) -> None:
     kafka = KafkaConnection(bootstrap=(kafka_broker.bootstrap,))
     with KafkaEventLog(kafka) as log:
-        log.append(numbered(GRAPHS, 2))
+        log.append(numbered(BOUNDS, 2))
     with GroupProgress(kafka, "some-group") as group:
         assert group.of([FIRST]) == {FIRST: PartitionProgress(0, 2)}
         kafka_broker.kill()

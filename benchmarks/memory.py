@@ -1,8 +1,9 @@
 """Does the memory of the services stay flat while a million layer events go through them?
 
 Every service is a process of its own, over a real broker and ClickHouse's engine behind HTTP.
-The nine models are published once, and then the same under other checksums over and over: what
-there is to remember stays the same, no layer is new, and only the events are many.
+The nine models are published once, and then the same under other checksums over and over, with the
+layer events that another ingest process would make of them: what there is to remember stays the
+same, no layer is new, and only the events are many.
 `python -m benchmarks.memory [EVENTS]`
 """
 
@@ -24,7 +25,10 @@ from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.service.processor import as_message
 from benanza_ingest.limits import Limits
+from benanza_ingest.published import ingest_published
 from benanza_ingest.reading.zoo import zoo_names, zoo_path
+from benanza_schemas.codec import decode
+from benanza_schemas.events import LayerSeen, ModelPublished
 from benanza_schemas.topics import LAYERS, MODELS
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.kafka_broker import KafkaBroker, lacking
@@ -59,6 +63,7 @@ def main(events: int = EVENTS) -> None:
         services["runner"] = held.enter_context(installation.start_runner())
         log = held.enter_context(KafkaEventLog(installation.kafka))
         originals, copies = (_models(folder / text, text) for text in ("original", "copy"))
+        copies += [layer for copy in copies for layer in _layers(copy)]
         log.append(originals)
         # So that they own all layers: an owner's event that comes again makes its job again.
         until(lambda: _consumed(services["ingest"], MODELS) == len(originals))
@@ -95,6 +100,14 @@ def _models(folder: Path, text: str) -> list[Message]:
         for asked in asked_models(str(folder / f"{name}.onnx"), RunRequest(models=()), Limits()):
             messages.append(as_message(asked.event))
     return messages
+
+
+def _layers(published: Message) -> list[Message]:
+    """The layer events of a model whose architecture nobody knows."""
+    event = decode(published.value)
+    assert isinstance(event, ModelPublished)
+    ingested = ingest_published(event, Limits())
+    return [as_message(layer) for layer in ingested if isinstance(layer, LayerSeen)]
 
 
 def _publish_until(

@@ -12,6 +12,7 @@ from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_ingest.core import Ingested, ingest
 from benanza_ingest.known_architectures import KnownArchitectures
 from benanza_ingest.step import ingest_step
+from benanza_schemas.codec import encode
 from benanza_schemas.events import CheckpointIngested, ModelIngested, ModelPublished, event_id
 from benanza_schemas.topics import CHECKPOINTS, GRAPHS, LAYERS
 from tests.ingest.onnx_text import content
@@ -102,5 +103,6 @@ def test_another_process_knows_what_the_log_holds(log: EventLog) -> None:
 def test_a_graph_that_cannot_be_read_is_not_known() -> None:
     first = events_of("first")
     graph = next(event for event in first if isinstance(event, ModelIngested))
-    known = KnownArchitectures([(graph.architecture_id, b"\xc1")])
+    key = graph.architecture_id.encode()
+    known = KnownArchitectures([(key, b"\xc1"), (b"\xff", encode(graph))])
     assert known.pass_on(first) == first

@@ -58,8 +58,13 @@ WITH
         FROM
         (
             SELECT event_id, system_id, precision, arrayJoin(cover) AS fingerprint
-            FROM bounds_at(at = {at:DateTime64(6, 'UTC')})
-            WHERE model_id IN chosen
+            FROM
+            (
+                -- The models of an architecture share its bound.
+                SELECT DISTINCT event_id, system_id, precision, cover
+                FROM bounds_at(at = {at:DateTime64(6, 'UTC')})
+                WHERE model_id IN chosen
+            )
         ) AS used
         INNER JOIN slowed_layers USING (fingerprint, system_id, precision)
         LEFT JOIN (SELECT fingerprint, title FROM layers FINAL) AS layers USING (fingerprint)

@@ -25,9 +25,13 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 
 _MODEL = """
-SELECT model_id, architecture_id, name, zoo, sha256, opset, batch, dims, layer_names
-FROM models FINAL
-WHERE model_id = {model:String}
+SELECT
+    named.model_id AS model_id, known.architecture_id AS architecture_id, named.name AS name,
+    named.zoo AS zoo, named.sha256 AS sha256, named.opset AS opset, named.batch AS batch,
+    named.dims AS dims, known.layer_names AS layer_names
+FROM (SELECT * FROM models FINAL WHERE model_id = {model:String}) AS named
+INNER JOIN (SELECT * FROM model_architectures WHERE model_id = {model:String}) AS known
+    ON known.model_id = named.model_id
 ORDER BY name
 LIMIT 1
 """
@@ -73,7 +77,8 @@ ORDER BY measured_at, event_id, variant
 
 _BOUND_ID = """
 SELECT event_id FROM architecture_bounds
-WHERE architecture_id IN (SELECT architecture_id FROM models WHERE model_id = {model:String})
+WHERE architecture_id IN
+      (SELECT architecture_id FROM model_architectures WHERE model_id = {model:String})
   AND system_id = {system:String} AND precision = {precision:String}
   AND accounting = 'full' AND fusion
 ORDER BY computed_at DESC, event_id DESC

@@ -214,8 +214,11 @@ CREATE OR REPLACE VIEW model_architectures
 )
 AS SELECT
     model_id,
-    argMax(models.architecture_id, (stored_at, event_id)) AS architecture_id,
-    argMax(models.layer_names, (stored_at, event_id)) AS layer_names
+    -- Whatever comes last: an event of before version 10 doesn't take a model back to its own.
+    argMax(models.architecture_id, (models.architecture_id != model_id, stored_at, event_id))
+        AS architecture_id,
+    argMax(models.layer_names, (models.architecture_id != model_id, stored_at, event_id))
+        AS layer_names
 FROM models
 GROUP BY model_id
 COMMENT 'The architecture of each model: a row per model id';

@@ -23,16 +23,16 @@ class KnownArchitectures:
     The graph and the layers of an architecture are passed on when that event comes, also when it
     comes again: a crash may have come between it and its layers. Of other models only the
     `CheckpointIngested` is passed on. `graphs` are the encoded `ModelIngested` of former processes,
-    by the architecture's id. An architecture that another process brings meanwhile is passed on
+    with their keys. An architecture that another process brings meanwhile is passed on
     here once more, which does no harm: dedupe and the analyzer know it then.
     """
 
-    def __init__(self, graphs: Iterable[tuple[Hash, bytes]] = ()) -> None:
+    def __init__(self, graphs: Iterable[tuple[bytes, bytes]] = ()) -> None:
         self._brought_by: dict[Hash, Hash] = {}
         for architecture, graph in graphs:
             try:
-                self._brought_by[architecture] = _GRAPHS.decode(graph).event_id
-            except msgspec.DecodeError:
+                self._brought_by[architecture.decode()] = _GRAPHS.decode(graph).event_id
+            except (msgspec.DecodeError, UnicodeDecodeError):
                 continue  # The analyzer has made a dead letter of it.
 
     def pass_on(self, events: Sequence[Ingested]) -> list[Ingested]:

@@ -19,9 +19,7 @@ def ingest_step(
 
     The graphs in the log say which architectures are known.
     """
-    known = KnownArchitectures(
-        (record.key.decode(), record.value) for record in log.records(GRAPHS)
-    )
+    known = KnownArchitectures((record.key, record.value) for record in log.records(GRAPHS))
 
     def handle(published: ModelPublished) -> list[Ingested]:
         return known.pass_on(ingest(published, limits))

@@ -86,6 +86,24 @@ def test_each_model_has_the_bounds_of_its_architecture(store: Store) -> None:
         assert other == msgspec.structs.replace(one, **own, critical_path=path, coverage=coverage)
 
 
+def test_a_call_that_was_slowed_down_counts_once_for_each_model(store: Store) -> None:
+    slowed = msgspec.structs.replace(
+        CONV_MEASURED,
+        measured_at=after(90),
+        environment={"stable": "no", "slowed_by": "power"},
+        event_id=event_id("slowed"),
+        variants=tuple(
+            each if each.median_us is None else msgspec.structs.replace(each, median_us=0.5)
+            for each in CONV_MEASURED.variants
+        ),
+    )
+    covered = msgspec.structs.replace(
+        OF_BOTH[-1], cover=(CONV_MEASURED.fingerprint,), computed_at=after(91)
+    )
+    store.insert([slowed, covered])
+    assert [bound.slowed.calls for bound in store.bounds()] == [1, 1]
+
+
 def test_each_model_has_their_history_under_its_own_names(store: Store) -> None:
     moves = store.history("Tuned")
     assert [move.computed_at for move in moves] == [
@@ -165,3 +183,14 @@ def test_a_model_that_is_ingested_again_has_the_bounds_of_its_new_architecture(
     )
     store.insert([moved])
     assert [bound.sequential_us for bound in store.bounds(["Tuned"])] == [1.0]
+
+
+def test_an_event_of_an_older_version_takes_no_model_back_to_its_own_architecture(
+    store: Store,
+) -> None:
+    """Its topic may be read later than that of the checkpoints."""
+    store.insert([msgspec.structs.replace(MODEL, name="Another")])
+    own = {"id": MODEL_ID}
+    query = "SELECT architecture_id FROM model_architectures WHERE model_id = {id:String}"
+    assert store.query(query, own) == [{"architecture_id": ARCHITECTURE}]
+    assert stored_model(store, MODEL_ID).architecture_id == ARCHITECTURE

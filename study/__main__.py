@@ -61,7 +61,8 @@ BOUNDS_LARGE = f"""
 ## Bounds in fp16 at batch {LARGE}
 
 The same at batch {LARGE}. The models were measured in a random order for as long as there was time,
-and with PyTorch those that came first; models whose layers were not all measured are left out.
+but for five that were put last, and with PyTorch those that came first; models whose layers were
+not all measured are left out.
 """
 
 REFUSED = f"""

@@ -12,6 +12,7 @@ from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_ingest.core import Ingested, ingest
 from benanza_ingest.known_architectures import KnownArchitectures
 from benanza_ingest.step import ingest_step
+from benanza_schemas import codec
 from benanza_schemas.codec import encode
 from benanza_schemas.events import CheckpointIngested, ModelIngested, ModelPublished, event_id
 from benanza_schemas.topics import CHECKPOINTS, GRAPHS, LAYERS
@@ -72,15 +73,10 @@ def test_what_differs_in_more_than_names_is_passed_on_whole() -> None:
 def test_each_batch_size_is_an_architecture() -> None:
     known = KnownArchitectures()
     known.pass_on(events_of("first", 1))
-    both = events_of("second", 1, 8)
-    new = [event for event in both if getattr(event, "batch", 8) == 8]
-    of_one = {event.model_id for event in both if getattr(event, "batch", 0) == 1}
-    passed = known.pass_on(both)
-    assert [event for event in passed if event.model_id not in of_one] == [
-        event for event in new if event.model_id not in of_one
-    ]
-    (checkpoint,) = (event for event in passed if event.model_id in of_one)
-    assert isinstance(checkpoint, CheckpointIngested)
+    passed = known.pass_on(events_of("second", 1, 8))
+    graphs = [event.batch for event in passed if isinstance(event, ModelIngested)]
+    checkpoints = [event.batch for event in passed if isinstance(event, CheckpointIngested)]
+    assert (graphs, checkpoints) == ([8], [1, 8])
 
 
 def test_another_process_knows_what_the_log_holds(log: EventLog) -> None:
@@ -106,3 +102,16 @@ def test_a_graph_that_cannot_be_read_is_not_known() -> None:
     key = graph.architecture_id.encode()
     known = KnownArchitectures([(key, b"\xc1"), (b"\xff", encode(graph))])
     assert known.pass_on(first) == first
+
+
+def test_a_graph_that_is_too_large_to_be_published_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the checkpoints after it would have no bounds, and nothing would say why."""
+    known, first = KnownArchitectures(), events_of("first")
+    with monkeypatch.context() as patch:
+        patch.setattr(codec, "MAX_EVENT_BYTES", 10)
+        with pytest.raises(ValueError, match="can't be published"):
+            known.pass_on(first)
+    second = events_of("second")
+    assert known.pass_on(second) == second

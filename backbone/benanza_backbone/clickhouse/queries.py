@@ -132,7 +132,7 @@ BOUND_VERSIONS = """
 WITH
     chosen AS
     (
-        SELECT model_id, architecture_id, name, dims, layer_names FROM models FINAL
+        SELECT model_id, architecture_id, name, dims, layer_names FROM known_models
         WHERE name = {model:String} OR model_id = {model:String}
         ORDER BY name
         LIMIT 1 BY model_id

@@ -25,13 +25,9 @@ from benanza_schemas.events import (
 from benanza_schemas.layer import Precision
 
 _MODEL = """
-SELECT
-    named.model_id AS model_id, known.architecture_id AS architecture_id, named.name AS name,
-    named.zoo AS zoo, named.sha256 AS sha256, named.opset AS opset, named.batch AS batch,
-    named.dims AS dims, known.layer_names AS layer_names
-FROM (SELECT * FROM models FINAL WHERE model_id = {model:String}) AS named
-INNER JOIN (SELECT * FROM model_architectures WHERE model_id = {model:String}) AS known
-    ON known.model_id = named.model_id
+SELECT model_id, architecture_id, name, zoo, sha256, opset, batch, dims, layer_names
+FROM known_models
+WHERE model_id = {model:String}
 ORDER BY name
 LIMIT 1
 """

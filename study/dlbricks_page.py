@@ -7,7 +7,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from pathlib import Path
 from statistics import geometric_mean
@@ -104,7 +104,7 @@ def at_granularity(
     for model in models:
         found = [each.fingerprint for each in split(model.wiring, granularity)]
         if model.model in model_us and sequence_us.keys() >= set(found):
-            own_us = fsum(max(0.0, sequence_us[each] - empty_us) for each in found)
+            own_us = fsum(sequence_us[each] for each in found)
             constructed.append(
                 Constructed(model.model, model_us[model.model], empty_us + own_us),
             )
@@ -113,14 +113,23 @@ def at_granularity(
     return AtGranularity(granularity, constructed, counts.total(), len(counts), unique_us)
 
 
+def _fastest(times: Iterable[tuple[str, float | None]]) -> dict[str, float]:
+    """The least of each one's times in the passes."""
+    found: dict[str, float] = {}
+    for name, us in times:
+        if us is not None:
+            found[name] = min(us, found.get(name, us))
+    return found
+
+
 def page(file: Path) -> Iterator[str]:
     """The lines of the page."""
     latencies = read(file)
     machine = next(each for each in latencies if isinstance(each, Machine))
-    model_us = {e.model: e.us for e in latencies if isinstance(e, ModelLatency) and e.us}
-    sequence_us = {
-        e.fingerprint: e.us for e in latencies if isinstance(e, SequenceLatency) and e.us
-    }
+    model_us = _fastest((e.model, e.us) for e in latencies if isinstance(e, ModelLatency))
+    sequence_us = _fastest(
+        (e.fingerprint, e.us) for e in latencies if isinstance(e, SequenceLatency)
+    )
     models = [each for each in zoo_models() if each.model in model_us]
     found = [
         at_granularity(each, models, model_us, sequence_us, machine.empty_us)

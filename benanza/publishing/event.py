@@ -19,6 +19,7 @@ def model_published(
     batch_sizes: Sequence[int],
     dims: Mapping[str, int],
     content: bytes | None = None,
+    granularity: int | None = None,
 ) -> ModelPublished:
     """The event for a model file, which has the same id wherever the file is.
 
@@ -27,9 +28,10 @@ def model_published(
     """
     bound = ",".join(f"{dim}={number}" for dim, number in sorted(dims.items()))
     batches = ",".join(map(str, batch_sizes))
+    split = () if granularity is None else (str(granularity),)
     inline = content is not None and len(content) <= MAX_INLINE_MODEL_BYTES
     return ModelPublished(
-        event_id=event_id("ModelPublished", name, zoo, sha256, batches, bound),
+        event_id=event_id("ModelPublished", name, zoo, sha256, batches, bound, *split),
         name=name,
         zoo=zoo,
         uri=uri,
@@ -37,6 +39,7 @@ def model_published(
         content=content if inline else None,
         batch_sizes=tuple(batch_sizes),
         dims=dict(dims),
+        granularity=granularity,
     )
 
 

@@ -26,11 +26,14 @@ AT_ONCE = 50
 
 
 class PublishRequest(NamedTuple):
-    """What to say of all models. `zoo` None means: `onnx` for `zoo:NAME`, else none."""
+    """What to say of all models. `zoo` None means: `onnx` for `zoo:NAME`, else none. With a
+    `granularity` their networks of at most so many layers are timed too.
+    """
 
     zoo: str | None = None
     batch_sizes: tuple[int, ...] = ()
     dims: Mapping[str, int] = {}
+    granularity: int | None = None
 
 
 class _Found(NamedTuple):
@@ -104,6 +107,7 @@ def _fetched(
                 batch_sizes=request.batch_sizes,
                 dims=request.dims,
                 content=fetched.content if fetched.whole else None,
+                granularity=request.granularity,
             )
         )
     except BenanzaError as error:
@@ -125,6 +129,7 @@ def _listed(
                 zoo=request.zoo or "",
                 batch_sizes=request.batch_sizes,
                 dims=request.dims,
+                granularity=request.granularity,
             )
         )
     except BenanzaError as error:

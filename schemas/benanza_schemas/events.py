@@ -14,12 +14,13 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-SCHEMA_VERSION = 10
-"""Version 9 had no architectures: bounds were those of models. Version 8 had no runs of what-ifs,
-and no kernels of calls. Version 7 had no ModelProfiled. Version 6 didn't say whether a witness is
-right. Version 5 had no layout NCHWc. Version 4 had zero where a bound has no figure. Version 3 had
-no `after` either; version 2 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`;
-version 1 had no `layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed.
+SCHEMA_VERSION = 11
+"""Version 10 had no networks. Version 9 had no architectures: bounds were those of models. Version
+8 had no runs of what-ifs, and no kernels of calls. Version 7 had no ModelProfiled. Version 6 didn't
+say whether a witness is right. Version 5 had no layout NCHWc. Version 4 had zero where a bound has
+no figure. Version 3 had no `after` either; version 2 had no `write_change_us`,
+`chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`, `cache_bytes` and
+`layout`, and no ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -68,7 +69,8 @@ class ModelPublished(Event, frozen=True, kw_only=True):
 
     The ONNX file is at `uri`, or, if it is small, in `content`. `sha256` is that of the file.
     Without `batch_sizes` the model's own counts, and 1 where it leaves that open. `dims` binds
-    named dimensions.
+    named dimensions. With a `granularity` the model's sequences of at most so many layers are
+    benchmarked too, each as a network.
     """
 
     name: Name
@@ -78,6 +80,7 @@ class ModelPublished(Event, frozen=True, kw_only=True):
     content: InlineModel | None = None
     batch_sizes: tuple[Positive, ...] = ()
     dims: dict[Name, Positive] = {}
+    granularity: Positive | None = None
 
 
 class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,9 +169,9 @@ class CheckpointIngested(Event, frozen=True, kw_only=True):
 
 
 class LayerSeen(Event, frozen=True, kw_only=True):
-    """A model contains this layer or group. Topic `layers`, key `fingerprint`.
+    """A model contains this layer, group or network. Topic `layers`, key `fingerprint`.
 
-    `rule` names the rule that proposed a group, and is empty for a single operator.
+    `rule` names the rule that proposed a group; it is empty for a single operator and a network.
     """
 
     fingerprint: Hash

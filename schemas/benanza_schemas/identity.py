@@ -1,10 +1,10 @@
 """Which layers are the same: the canonical form of a layer and its fingerprint.
 
 Two layers are the same iff their graphs are the same up to names: operators, attributes,
-wiring, shapes, element types, which inputs are constant, and the constants that decide the
-meaning. The inputs of an ONNX operator are ordered, so a walk from the layer's outputs reaches
-the operators in an order that doesn't depend on names. Only outputs that look the same have to be
-tried in every order.
+wiring, shapes, element types, which inputs are constant, the constants that decide the meaning,
+and whether they run as one call or as a network. The inputs of an ONNX operator are ordered, so a
+walk from the layer's outputs reaches the operators in an order that doesn't depend on names. Only
+outputs that look the same have to be tried in every order.
 """
 
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ def canonical(layer: Layer) -> Layer:
     """
     _check(layer)
     operators = tuple([_in_one_form(operator) for operator in layer.operators])
-    layer = Layer(layer.tensors, operators, layer.outputs)
+    layer = Layer(layer.tensors, operators, layer.outputs, layer.execution)
     if len(layer.operators) == 1 and len(layer.outputs) == 1:
         return _renumber(layer, (0,), layer.outputs)
     orders = list(_output_orders(layer))
@@ -162,6 +162,7 @@ def _renumber(layer: Layer, order: tuple[int, ...], outputs: tuple[int, ...]) ->
         tensors=tuple(tensors),
         operators=tuple(operators),
         outputs=tuple(dict.fromkeys(places[index] for index in outputs)),
+        execution=layer.execution,
     )
 
 

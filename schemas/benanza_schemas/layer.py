@@ -71,7 +71,13 @@ class Operator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outputs: tuple[int, ...]
 
 
-class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+Execution = Literal["call", "network"]
+"""How the operators of a layer run: as one call, as a library may do; or one after the other, as a
+network of its own does.
+"""
+
+
+class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A graph of operators in topological order.
 
     `outputs` are the positions of the tensors that are read outside the layer, at least one. A
@@ -82,6 +88,8 @@ class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...]
     outputs: tuple[int, ...]
+    execution: Execution = "call"
+    """Not encoded where it is `call`: layers from before there were networks keep their bytes."""
 
     def inputs(self) -> tuple[int, ...]:
         """The positions of the layer's inputs, weights among them, ascending."""

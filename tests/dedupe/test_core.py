@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benanza_dedupe.core import Dedupe
 from benanza_schemas.events import BenchmarkRequested, LayerKnown, LayerSeen, event_id
@@ -51,6 +52,13 @@ def test_a_layer_becomes_a_job_with_its_specification() -> None:
     assert job.fingerprint == event.fingerprint
     assert job.layer == event.layer
     assert job.event_id == event_id("BenchmarkRequested", event.fingerprint)
+
+
+def test_a_network_has_a_job_beside_that_of_the_same_operators_as_one_call() -> None:
+    call = chain(("Relu", "Tanh"), 1000)
+    network = replace(call, execution="network")
+    jobs = jobs_of([seen(call, "a"), seen(network, "a"), seen(network, "b")], {})
+    assert [job.layer for job in jobs] == [call, network]
 
 
 def test_the_same_layer_of_another_model_is_dropped() -> None:

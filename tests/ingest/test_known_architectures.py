@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benanza.installation.embedded import drain
 from benanza_backbone.event_log.event_log import EventLog
@@ -14,7 +15,13 @@ from benanza_ingest.known_architectures import KnownArchitectures
 from benanza_ingest.step import ingest_step
 from benanza_schemas import codec
 from benanza_schemas.codec import encode
-from benanza_schemas.events import CheckpointIngested, ModelIngested, ModelPublished, event_id
+from benanza_schemas.events import (
+    CheckpointIngested,
+    LayerSeen,
+    ModelIngested,
+    ModelPublished,
+    event_id,
+)
 from benanza_schemas.topics import CHECKPOINTS, GRAPHS, LAYERS
 from tests.ingest.onnx_text import content
 from tests.steps import LIMITS, append, clock, written
@@ -61,6 +68,19 @@ def test_another_checkpoint_is_passed_on_alone() -> None:
     (checkpoint,) = known.pass_on(events_of("second"))
     assert isinstance(checkpoint, CheckpointIngested)
     assert checkpoint.layer_names == ("second", "second_too")
+
+
+def test_networks_of_a_known_architecture_are_passed_on() -> None:
+    """Only who publishes a model says whether it is to be split."""
+    known = KnownArchitectures()
+    known.pass_on(events_of("a"))
+    event = replace(published("b"), granularity=2)
+    assert event.content is not None
+    checkpoint, network = known.pass_on(ingest(event, event.content, LIMITS))
+    assert isinstance(checkpoint, CheckpointIngested)
+    assert isinstance(network, LayerSeen)
+    assert network.layer.execution == "network"
+    assert network.layer.title() == "Relu+Exp"
 
 
 def test_what_differs_in_more_than_names_is_passed_on_whole() -> None:

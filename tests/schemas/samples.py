@@ -1,6 +1,8 @@
-"""An event of each kind with every field set: what the golden bytes of version 10 say."""
+"""An event of each kind with every field set: what the golden bytes of version 11 say."""
 
 from datetime import UTC, datetime
+
+import msgspec
 
 from benanza_schemas.events import (
     AnyEvent,
@@ -145,6 +147,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         content=b"\x08\x0a\xff",
         batch_sizes=(1, 8),
         dims={"sequence": 128},
+        granularity=4,
     ),
     ModelIngested(
         event_id=some_id("2"),
@@ -188,7 +191,7 @@ EVENTS: tuple[AnyEvent, ...] = (
     BenchmarkRequested(
         event_id=some_id("4"),
         fingerprint=some_id("f"),
-        layer=EVERY_ATTRIBUTE,
+        layer=msgspec.structs.replace(EVERY_ATTRIBUTE, execution="network"),
         after=(some_id("6"), some_id("7")),
     ),
     SystemMeasured(

@@ -166,6 +166,7 @@ def _layer(fingerprint: str, layer: Layer) -> Row:
     return {
         "fingerprint": fingerprint,
         "title": layer.title(),
+        "execution": layer.execution,
         "operators": [operator.op_type for operator in layer.operators],
         "domains": [operator.domain for operator in layer.operators],
         "versions": [operator.version for operator in layer.operators],

@@ -31,6 +31,12 @@ from benanza.render.table import console
     help="Batch sizes; by default the model's own, and 1 where it leaves that open.",
 )
 @dim_option
+@click.option(
+    "-G",
+    "--granularity",
+    type=click.IntRange(min=1),
+    help="Time the models' networks of at most so many layers, too, for `benanza suite latency`.",
+)
 @data_option
 @format_option
 @click.pass_context
@@ -41,6 +47,7 @@ def publish(
     zoo: str | None,
     batch_sizes: tuple[int, ...],
     dims: tuple[tuple[str, int], ...],
+    granularity: int | None,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -60,7 +67,7 @@ def publish(
     from benanza.publishing.publish import PublishRequest
     from benanza.publishing.publish import publish as publish_models
 
-    request = PublishRequest(zoo, batch_sizes, dict(dims))
+    request = PublishRequest(zoo, batch_sizes, dict(dims), granularity)
     found = publish_models(models, request, settings_of(data))
     if output == "json":
         print_json(found)

@@ -29,13 +29,19 @@ Ingested = ModelIngested | CheckpointIngested | LayerSeen
 @no_garbage_search()
 def ingest(published: ModelPublished, content: bytes, limits: Limits) -> list[Ingested]:
     """For each batch size a `ModelIngested` and a `CheckpointIngested`, and a `LayerSeen` for each
-    distinct layer and group that can be benchmarked.
+    distinct layer and group that can be benchmarked, and for each network of the granularity.
 
     `content` are the bytes of the model's ONNX file. Raises `ModelError` as `extract` does.
     """
     events: list[Ingested] = []
     for batch in published.batch_sizes or (None,):
-        model = extract(content, batch=batch, dims=published.dims, limits=limits)
+        model = extract(
+            content,
+            batch=batch,
+            dims=published.dims,
+            limits=limits,
+            granularity=published.granularity,
+        )
         ingested = _ingested(published, model)
         events += [ingested, _checkpoint(ingested)]
         events.extend(_seen(ingested, model))
@@ -123,6 +129,8 @@ def _seen(ingested: ModelIngested, model: ExtractedModel) -> list[LayerSeen]:
             found.setdefault(layer.fingerprint, (layer.layer, ""))
     for group in model.groups:
         found.setdefault(group.fingerprint, (group.layer, group.rule))
+    for sequence in model.sequences:
+        found.setdefault(sequence.fingerprint, (sequence.layer, ""))
     return [
         LayerSeen(
             event_id=event_id("LayerSeen", ingested.event_id, fingerprint),

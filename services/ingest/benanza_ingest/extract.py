@@ -13,6 +13,7 @@ from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import opset_imports, parse
 from benanza_ingest.resolving.bind import Binding, bind
 from benanza_ingest.resolving.resolve import resolve
+from benanza_ingest.splitting import split
 
 
 @no_garbage_search()
@@ -22,11 +23,13 @@ def extract(
     batch: int | None = None,
     dims: Mapping[str, int] | None = None,
     limits: Limits | None = None,
+    granularity: int | None = None,
 ) -> ExtractedModel:
     """The layers, edges and groups of a model at one batch size.
 
     If `batch` is None, the model's own batch size counts, or 1 where the model leaves it open.
-    `dims` binds named dimensions. Weights are never read. A layer whose shapes, types or
+    `dims` binds named dimensions. With a `granularity` also the sequences of at most so many
+    layers. Weights are never read. A layer whose shapes, types or
     definition are not known is skipped, with the reason. Raises `ModelError` if the model as a
     whole can't be ingested.
     """
@@ -38,6 +41,7 @@ def extract(
         layers=wiring.layers,
         edges=wiring.edges,
         groups=propose_groups(wiring),
+        sequences=split(wiring, granularity) if granularity is not None else (),
     )
 
 

@@ -44,11 +44,23 @@ class ExtractedGroup(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class LayerSequence(msgspec.Struct, frozen=True):
+    """Layers of a model, by position, that follow each other in its topological order.
+
+    `layer` is their network in canonical form, with all inputs and results.
+    """
+
+    positions: tuple[int, ...]
+    layer: Layer
+    fingerprint: str
+
+
 class ExtractedModel(msgspec.Struct, frozen=True):
     """A model at one batch size.
 
     `layers` are in topological order. `edges` lead from an earlier position to a later one and
     are sorted, each pair once. `opset` is that of the standard domain, 0 if the model names none.
+    `sequences` are those of the granularity that was asked for.
     """
 
     opset: int
@@ -57,3 +69,4 @@ class ExtractedModel(msgspec.Struct, frozen=True):
     layers: tuple[ExtractedLayer, ...]
     edges: tuple[tuple[int, int], ...]
     groups: tuple[ExtractedGroup, ...]
+    sequences: tuple[LayerSequence, ...] = ()

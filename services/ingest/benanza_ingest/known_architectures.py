@@ -25,7 +25,8 @@ class KnownArchitectures:
     comes again: a crash may have come between it and its layers. Of other models only the
     `CheckpointIngested` is passed on. `graphs` are the encoded `ModelIngested` of former processes,
     with their keys. An architecture that another process brings meanwhile is passed on
-    here once more, which does no harm: dedupe and the analyzer know it then.
+    here once more, which does no harm: dedupe and the analyzer know it then. Networks are always
+    passed on: whether there are any, a model's publisher decides.
     """
 
     def __init__(self, graphs: Iterable[tuple[bytes, bytes]] = ()) -> None:
@@ -49,7 +50,15 @@ class KnownArchitectures:
                 if by != event.event_id:
                     known.add(event.model_id)
         return [
-            event
-            for event in events
-            if not (isinstance(event, ModelIngested | LayerSeen) and event.model_id in known)
+            event for event in events if not (_of_architecture(event) and event.model_id in known)
         ]
+
+
+def _of_architecture(event: Ingested) -> bool:
+    """Whether all models of an architecture bring the same."""
+    match event:
+        case LayerSeen():
+            return event.layer.execution == "call"
+        case ModelIngested():
+            return True
+    return False

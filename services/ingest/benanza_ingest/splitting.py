@@ -6,25 +6,13 @@ Generation to Reduce Deep Learning Benchmarking Effort on CPUs", ICPE 2020).
 
 from collections.abc import Iterator
 
-import msgspec
+from msgspec.structs import replace
 
+from benanza_ingest.extracted import LayerSequence
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.wiring import Wiring
-from benanza_schemas.identity import LayerError
+from benanza_schemas.identity import LayerError, fingerprint_of_canonical
 from benanza_schemas.layer import Layer
-
-
-class LayerSequence(msgspec.Struct, frozen=True):
-    """Layers of a model, by position, that follow each other in its topological order.
-
-    `layer` is their network in canonical form, with all inputs and results. `fingerprint` is that
-    of the same layers as one call: to be measured as a network is another measurement, which a job
-    has to say beside it.
-    """
-
-    positions: tuple[int, ...]
-    layer: Layer
-    fingerprint: str
 
 
 def split(wiring: Wiring, granularity: int) -> tuple[LayerSequence, ...]:
@@ -63,10 +51,14 @@ def _runs(wiring: Wiring) -> Iterator[tuple[int, ...]]:
 def _sequence(wiring: Wiring, joiner: Joiner, positions: tuple[int, ...]) -> LayerSequence:
     if len(positions) > 1:
         try:
-            joined = joiner.join(positions)
-            return LayerSequence(positions, joined.layer, joined.fingerprint)
+            return _network(positions, joiner.join(positions).layer)
         except LayerError:
             positions = positions[:1]
-    only = wiring.layers[positions[0]]
-    assert only.layer is not None, "runs are without skipped layers"
-    return LayerSequence(positions, only.layer, only.fingerprint)
+    only = wiring.layers[positions[0]].layer
+    assert only is not None, "runs are without skipped layers"
+    return _network(positions[:1], only)
+
+
+def _network(positions: tuple[int, ...], layer: Layer) -> LayerSequence:
+    network = replace(layer, execution="network")
+    return LayerSequence(positions, network, fingerprint_of_canonical(network))

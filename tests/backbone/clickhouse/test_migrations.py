@@ -29,6 +29,7 @@ CHECKSUMS = {
     "0006_questions.sql": "c96e7a2d56b2e658935b57acd5a25c0af54d809836eabe1c7cd15bad8474cca5",
     "0007_runs.sql": "b664f7d5475a129b4cb1ecd2d061455ccbb3ae36a9f0a9b2be03f818bb0f9a0d",
     "0008_architectures.sql": "b9e453991b4b855f1091849051e9e162e2ee03dc6b11e5e6cd22cceef030ad12",
+    "0009_networks.sql": "df01b98d10cca882f948b8b407dfcfb8239d9ecb334b43cf2574c8f2ee4d6741",
 }
 """SHA-256 of each migration as it was released."""
 
@@ -273,7 +274,8 @@ def test_statements_come_back_as_they_were_joined(
 
 def test_what_a_store_without_architectures_has_is_found_by_model(client: "Client") -> None:
     """The migration is run again where it was cut off; whatever it has done then counts once."""
-    *former, last = shipped()
+    at = [migration.name for migration in shipped()].index("0008_architectures.sql")
+    former, last = shipped()[:at], shipped()[at]
     migrate(client, former, nullcontext())
     client.command(
         "INSERT INTO models (name, model_id, batch, layers, event_id) "

@@ -51,6 +51,7 @@ def retyped(layer: Layer, precision: Precision) -> Layer:
         ),
         operators=tuple(_retyped_attributes(o, change, target) for o in layer.operators),
         outputs=layer.outputs,
+        execution=layer.execution,
     )
 
 

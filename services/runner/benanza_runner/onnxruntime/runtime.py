@@ -23,13 +23,14 @@ from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.onnxruntime.block_conversions import BlockConversions, Changes
 from benanza_runner.onnxruntime.copies_timer import CopiesTimer, TimedCopies
 from benanza_runner.onnxruntime.forms import LayerForm, forms_of
+from benanza_runner.onnxruntime.networks import network_samples_us, network_timer
 from benanza_runner.onnxruntime.session import CPU, Provider, empty_calls
 from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
 from benanza_schemas.events import Ceiling, System, identified
 from benanza_schemas.layer import Layer, Precision
-from benanza_schemas.vocabulary import StoppedBy
+from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 METHOD = "copies of the layer in one call, warm; 2"
 """How layers are timed. Raise the number by one when times change without the system changing."""
@@ -54,8 +55,8 @@ class OnnxRuntime(Runtime):
     this process. A layer of one operator is run as it stands. A group is run as the one node that
     ONNX Runtime fuses it to; a group that it doesn't fuse is a failed variant. Either way, many
     copies of the node go into one call, which is timed. On a CPU, what ONNX Runtime makes of it
-    where feature maps are in blocks of channels is a variant of its own. `load` reads how busy the
-    machine is.
+    where feature maps are in blocks of channels is a variant of its own. A network is run operator
+    by operator, on CPUs only. `load` reads how busy the machine is.
     """
 
     def __init__(
@@ -102,6 +103,8 @@ class OnnxRuntime(Runtime):
         """Why this layer can't be tried at this precision, or None if it can."""
         if precision == "tf32" and self._device == "cpu":
             return "TF32 is a mode of GPUs; a CPU has none"
+        if layer.execution == "network" and self._device != "cpu":
+            return "networks are timed on CPUs only"
         try:
             opsets(retyped(layer, precision))
         except (PrecisionError, UnknownVersionError) as error:
@@ -115,6 +118,8 @@ class OnnxRuntime(Runtime):
             return Outcome(failure=refusal)
         try:
             model = layer_model(retyped(layer, precision))
+            if layer.execution == "network":
+                return self._network(layer, model)
             return self._measure(layer, model, precision)
         except LayerModelError as error:
             return Outcome(failure=str(error))
@@ -150,6 +155,22 @@ class OnnxRuntime(Runtime):
         environment |= self._busy_since(load, variants)
         self._conversions.settle(stable=environment["stable"] == "yes")
         return Outcome(variants=(*variants, *failed), environment=environment)
+
+    def _network(self, layer: Layer, model: LayerModel) -> Outcome:
+        environment = _environment()
+        load = self._load()
+        started = time.perf_counter()
+        samples_us = network_samples_us(network_timer(self._threads), model)
+        variant = timed_variant(
+            self._library,
+            layer.title(),
+            samples_us,
+            StoppedBy.FIXED,
+            cache=CacheState.INTERLEAVED,
+        )
+        environment["seconds"] = f"{time.perf_counter() - started:.3f}"
+        environment |= self._busy_since(load, [variant])
+        return Outcome(variants=(variant,), environment=environment)
 
     def _timed(self, forms: Sequence[LayerForm], provider: Provider) -> list[TimedCopies]:
         """The times of one form, or of two that take about as long: channels first, and in blocks.

@@ -1,0 +1,1 @@
+"""Suites of DLBricks: networks that make up models, to be timed elsewhere."""

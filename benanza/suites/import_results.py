@@ -1,0 +1,138 @@
+"""Takes the results of a suite that ran elsewhere into the event log."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from benanza.installation.configured import configured_log
+from benanza.suites.results import SuiteImported
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.service.processor import as_message
+from benanza_backbone.settings import Settings
+from benanza_runner.onnxruntime.network_timer import FORMAT
+from benanza_runner.variants import event_variant, timed_variant
+from benanza_schemas.events import (
+    Hash,
+    LayerMeasured,
+    Microseconds,
+    Name,
+    Reason,
+    System,
+    SystemMeasured,
+    Time,
+    Variant,
+    event_id,
+    identified,
+)
+from benanza_schemas.layer import MAX_WHOLE
+from benanza_schemas.vocabulary import CacheState, StoppedBy
+
+METHOD = f"networks of a suite, format {FORMAT}"
+LIBRARY = "onnxruntime-cpu"
+
+
+class NetworkResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The times of a network's calls in microseconds, or why there are none."""
+
+    samples_us: Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)] = ()
+    failure: Reason = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.samples_us) == bool(self.failure):
+            raise ValueError("a network has either samples or a failure")
+
+
+class SuiteResults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `run.py` of a suite writes."""
+
+    format: int
+    cpu: Name
+    threads: Annotated[int, msgspec.Meta(ge=1, le=MAX_WHOLE)]
+    onnxruntime: Name
+    measured_at: Time
+    networks: dict[Hash, NetworkResult]
+
+
+def import_results(file: Path, settings: Settings) -> SuiteImported:
+    """Appends a measurement for each network of the results. The same file again adds nothing new.
+
+    Raises `BenanzaError` if the file can't be read or holds no results of a suite, or if the log
+    can't be reached.
+    """
+    results = _read(file)
+    system = _system(results)
+    described = SystemMeasured(
+        event_id=event_id("SystemMeasured", system.system_id, METHOD),
+        system=system,
+        measured_at=results.measured_at,
+        ceilings=(),
+    )
+    measured = [
+        _measured(fingerprint, result, system, results.measured_at)
+        for fingerprint, result in results.networks.items()
+    ]
+    with configured_log(settings) as log:
+        log.append([as_message(described), *map(as_message, measured)])
+    timed = sum(not result.failure for result in results.networks.values())
+    return SuiteImported(
+        system_id=system.system_id,
+        cpu=system.cpu,
+        timed=timed,
+        failed=len(results.networks) - timed,
+    )
+
+
+def _read(file: Path) -> SuiteResults:
+    try:
+        results = msgspec.json.decode(file.read_bytes(), type=SuiteResults)
+    except OSError as error:
+        raise BenanzaError(f"can't read {file} ({error.strerror})") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BenanzaError(
+            f"{file} holds no results of a suite: {error}; run the suite's run.py again"
+        ) from error
+    if results.format != FORMAT:
+        raise BenanzaError(
+            f"{file} has format {results.format}, not {FORMAT}; export the suite with this version "
+            "of benanza, and run it again"
+        )
+    return results
+
+
+def _system(results: SuiteResults) -> System:
+    return identified(
+        System(
+            system_id="0" * 32,
+            runtime="onnxruntime",
+            accelerator="",
+            driver="",
+            cuda="",
+            cudnn="",
+            cublas="",
+            cpu=results.cpu,
+            threads=results.threads,
+            libraries={"onnxruntime": results.onnxruntime},
+            method=METHOD,
+        )
+    )
+
+
+def _measured(
+    fingerprint: str, result: NetworkResult, system: System, at: datetime
+) -> LayerMeasured:
+    variants: tuple[Variant, ...] = ()
+    if not result.failure:
+        how, cache = "operator by operator", CacheState.INTERLEAVED
+        timed = timed_variant(LIBRARY, how, result.samples_us, StoppedBy.FIXED, cache=cache)
+        variants = (event_variant(timed),)
+    return LayerMeasured(
+        event_id=event_id("LayerMeasured", fingerprint, system.system_id, at.isoformat()),
+        fingerprint=fingerprint,
+        system=system,
+        precision="fp32",
+        measured_at=at,
+        variants=variants,
+        failure=result.failure,
+    )

@@ -53,9 +53,11 @@ class Constants:
 
     def add_array(self, name: str, value: Array) -> None:
         """Adds a constant that the model doesn't contain."""
-        self._values[name] = value
+        known = of_tensor(numpy_helper.from_array(value))
+        assert known is not None, "numpy has no element type that ONNX doesn't"
+        self._types[name] = known
+        self._values[name] = value if value.size <= MAX_ELEMENTS else None
         self._names.add(name)
-        self.type_of(name)
 
     def add_repeated(self, name: str, source: str, axis: int, times: int) -> None:
         """Adds a static value that repeats another, of a known type, along an axis."""

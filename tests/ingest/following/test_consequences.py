@@ -49,6 +49,12 @@ def possible(
             " p = MatMul(h, t) o = Softmax(p) y = MatMul(o, v)",
             [HEADS],
         ),
+        # An axis of size 1 that isn't the batch, though it comes first.
+        (
+            "q = Transpose<perm=[1,0,2]>(r) t = Transpose<perm=[1,2,0]>(k) a = Unsqueeze(t, z)"
+            " y = MatMul(q, a)",
+            [HEADS],
+        ),
         # A sum of what holds the batch in different axes.
         ("c = Reshape(x, s) q = Transpose<perm=[0,2,1]>(k) m = MatMul(k, q) n = MatMul(m, c)"
          " y = Add(r, n)", [TOKENS]),
@@ -64,7 +70,7 @@ def possible(
 )  # fmt: skip
 def test_a_place_is_left_out_if_products_cannot_follow(body: str, left: list[BatchPlace]) -> None:
     weights = (
-        ", float[4] b = {0,0,0,0}, int64[4] u = {1,2,5,4}, int64[2] i = {5,8},"
+        ", float[4] b = {0,0,0,0}, int64[1] z = {0}, int64[4] u = {1,2,5,4}, int64[2] i = {5,8},"
         f" float[8,3] w = {{{','.join('0' * 24)}}}, float[4,3] d = {{{','.join('0' * 12)}}}"
     )
     assert possible(body, weights=weights) == left

@@ -3,15 +3,15 @@
 At batch size 1, tokens × batch × width that are reshaped to tokens × heads × width are either
 batch·tokens × heads or tokens × batch·heads. From one of these it follows that each element of the
 batch is multiplied by each, or that the width of a weight would have to grow. A place is left out
-only if that is so wherever else the batch may be; what an operator does that isn't known here says
-nothing.
+only if that is so wherever else the batch may be; an operator that isn't known here says nothing.
+Constants are taken to be without the batch, unless they depend on the shape of a value.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from math import prod
 
-from benanza_ingest.following.places import BatchPlace, plain_place, seen_as
+from benanza_ingest.following.places import BatchPlace, seen_as
 from benanza_ingest.resolving.graph import Graph, Node
 
 Places = frozenset[BatchPlace | None]
@@ -23,8 +23,10 @@ NODES_AHEAD = 128
 """The nodes after a value that are looked at. A block of attention has about fifty."""
 
 _MOST_BACK = 64
+"""As far is looked back for where the batch may be in what meets the value."""
 
-_MOST_INPUTS = 4
+_MOST_CHOICES = 256
+"""So many choices of the places in a node's inputs are followed."""
 
 VIEWS = frozenset("Reshape Flatten Squeeze Unsqueeze".split())
 
@@ -108,10 +110,13 @@ class Consequences:
         inputs = node.inputs[:1] if node.op_type in VIEWS else node.inputs
         given = [self._where(name, known, back) for name in inputs if name]
         sizes = [self._sizes(name) for name in (*inputs, node.outputs[0]) if name]
-        if node.domain or None in given or None in sizes or len(given) > _MOST_INPUTS:
+        if node.domain or None in given or None in sizes:
+            return None
+        choices = [each for each in given if each is not None]
+        if prod(map(len, choices)) > _MOST_CHOICES:
             return None
         found: set[BatchPlace | None] = set()
-        for places in product(*(each for each in given if each is not None)):
+        for places in product(*choices):
             if not any(places):
                 found.add(None)
                 continue
@@ -136,8 +141,7 @@ class Consequences:
         if first is None:
             return None
         if node.op_type in VIEWS:
-            plain = plain_place(first, sizes[0], into, self._former)
-            return [plain] if plain else seen_as(first, sizes[0], into, self._former)
+            return seen_as(first, sizes[0], into, self._former)
         if node.op_type in _KEEPING:
             return [first]
         if node.op_type == "Transpose":

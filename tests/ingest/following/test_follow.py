@@ -469,6 +469,15 @@ def test_what_plainly_holds_the_batch_is_bound(name: str) -> None:
         assert told(extracted(written(SAME[name], former), batch=6)) == told(wanted)
 
 
+def test_many_indices_are_not_written_down() -> None:
+    """As of an export at that batch size, only their type is known."""
+    text = written(SAME["each image's elements, from all in one axis"], 1)
+    found = extracted(text, batch=10**10)
+    gather = next(layer for layer in found.layers if layer.op == "Gather")
+    assert gather.layer is not None
+    assert [tensor.shape for tensor in gather.layer.tensors][1:] == [(10**10, 3, 2)] * 2
+
+
 LOST = {
     "the first of the images": (
         "g (float[1,3,4] x) => (y) <int64 z = {0}> { t = Relu(x) y = Gather(t, z) }",

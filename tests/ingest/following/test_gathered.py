@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_ingest.following.gathered import picked_at, picked_from_each
+from benanza_ingest.following.gathered import picked_from_all, picked_from_each, place_in_indices
 from benanza_ingest.following.places import BatchPlace
 
 
@@ -26,11 +26,9 @@ def test_the_same_is_picked_from_each_element_of_the_batch(
     found = picked_from_each(indices, 6, former)
     assert found is not None
     assert found.tolist() == first
-    mended = picked_at(found, indices.shape, 6, former, batch)
-    assert mended is not None
-    places, at = mended
-    assert at == BatchPlace(0, 1)
-    assert (rows(batch).ravel()[places] == rows(batch)[:, first]).all()
+    places = picked_from_all(found, 6, batch)
+    assert (rows(batch).ravel()[places] == rows(batch)[:, first].ravel()).all()
+    assert place_in_indices(len(first), indices.shape, former) == BatchPlace(0, 1)
 
 
 @pytest.mark.parametrize(
@@ -56,18 +54,18 @@ def test_one_element_of_the_batch_plainly_means_each_if_all_of_it_is_picked() ->
     first = picked_from_each(np.array([[-4, 2, 1, -1]]), 4, 1)
     assert first is not None
     assert first.tolist() == [0, 2, 1, 3]
-    mended = picked_at(first, (1, 2, 2), 4, 1, 3)
-    assert mended is not None
-    assert mended[0].tolist() == [
-        [[0, 2], [1, 3]],
-        [[4, 6], [5, 7]],
-        [[8, 10], [9, 11]],
-    ]
-    assert mended[1] == BatchPlace(0, 1)
+    assert picked_from_all(first, 4, 3).tolist() == [0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11]
 
 
-def test_if_the_indices_have_no_axis_for_the_batch_it_is_in_the_first() -> None:
-    mended = picked_at(np.arange(6), (2, 3), 6, 1, 2)
-    assert mended is not None
-    assert mended[0].tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
-    assert mended[1] == BatchPlace(0, 2)
+@pytest.mark.parametrize(
+    ("shape", "place"),
+    [
+        ((1, 2, 3), BatchPlace(0, 1)),
+        ((1, 1, 6), BatchPlace(0, 1)),
+        # Without an axis for the batch it is in the first.
+        ((2, 3), BatchPlace(0, 2)),
+        ((6,), BatchPlace(0, 6)),
+    ],
+)
+def test_the_batch_comes_first_in_the_indices(shape: tuple[int, ...], place: BatchPlace) -> None:
+    assert place_in_indices(6, shape, 1) == place

@@ -21,7 +21,7 @@ def picked_from_each(indices: Array, inner: int, former: int) -> Array | None:
     size = inner * former
     within = np.where(indices < 0, indices + size, indices).reshape(former, -1)
     within = within - np.arange(former).reshape(former, 1) * inner
-    first: Array = within[0]
+    first: Array = within[0].astype(indices.dtype)
     if not ((within == first).all() and (first >= 0).all() and (first < inner).all()):
         return None
     if former == 1 and (inner == 1 or np.unique(first).size < inner):
@@ -29,16 +29,14 @@ def picked_from_each(indices: Array, inner: int, former: int) -> Array | None:
     return first
 
 
-def picked_at(
-    first: Array, shape: tuple[int, ...], inner: int, former: int, batch: int
-) -> tuple[Array, BatchPlace] | None:
-    """The indices that pick `first` from each of `batch` parts, and where the batch is in them.
-
-    `shape` is that of the indices for `former` parts. None if no one can tell where the batch is.
+def place_in_indices(count: int, shape: tuple[int, ...], former: int) -> BatchPlace | None:
+    """Where the batch is in indices of `shape` that pick `count` elements from each of `former`
+    parts. None if no one can tell.
     """
-    found = plain_place(BatchPlace(0, first.size), (first.size * former,), shape, former)
-    if found is None:
-        return None
-    every = first + np.arange(batch).reshape(batch, 1) * inner
-    sizes = [*shape[: found.axis], -1, *shape[found.axis + 1 :]]
-    return every.astype(np.int64).reshape(sizes), found
+    return plain_place(BatchPlace(0, count), (count * former,), shape, former)
+
+
+def picked_from_all(first: Array, inner: int, batch: int) -> Array:
+    """The indices that pick `first` from each of `batch` parts, in a flat array of their type."""
+    every: Array = first + np.arange(batch, dtype=first.dtype).reshape(batch, 1) * inner
+    return every.ravel()

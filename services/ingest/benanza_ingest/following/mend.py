@@ -10,10 +10,11 @@ from collections.abc import Callable
 import numpy as np
 
 from benanza_ingest.following.consequences import BROADCASTING, Consequences
-from benanza_ingest.following.gathered import picked_at, picked_from_each
+from benanza_ingest.following.gathered import picked_from_all, picked_from_each, place_in_indices
 from benanza_ingest.following.places import BatchPlace, plain_place, seen_as
-from benanza_ingest.resolving.fold import Array, Constants
+from benanza_ingest.resolving.fold import MAX_ELEMENTS, Array, Constants
 from benanza_ingest.resolving.graph import Graph, Node
+from benanza_ingest.resolving.types import TensorType
 
 STATES = {4: 0, 5: 1, 6: 1}
 """The inputs of recurrent operators that are as long as the batch, and the axis in which."""
@@ -124,13 +125,20 @@ class Mender:
         first = picked_from_each(indices, before.inner, self._former)
         if first is None:
             return
-        found = picked_at(first, indices.shape, before.inner, self._former, self._batch)
-        if found is None:
+        found = place_in_indices(first.size, indices.shape, self._former)
+        known = self._constants.type_of(name)
+        if found is None or known is None:
             return
         mended = f"{name}.batch{self._batch}×{before.inner}"
-        self._constants.add_array(mended, found[0])
+        shape = indices.shape
+        shape = (*shape[: found.axis], self._grown(shape[found.axis]), *shape[found.axis + 1 :])
+        if first.size * self._batch <= MAX_ELEMENTS:
+            value = picked_from_all(first, before.inner, self._batch)
+            self._constants.add_array(mended, value.reshape(shape))
+        else:
+            self._constants.add_unknown(mended, TensorType(known.dtype, shape, resolved=True))
         self._put(node, 1, mended)
-        self.picked[node.outputs[0]] = BatchPlace(axis + found[1].axis, found[1].inner)
+        self.picked[node.outputs[0]] = BatchPlace(axis + found.axis, found.inner)
 
     def _mend_concat(self, node: Node, places: list[BatchPlace | None]) -> None:
         """Repeats constants that are joined to each element of the batch, such as a class token."""

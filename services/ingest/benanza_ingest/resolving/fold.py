@@ -53,11 +53,9 @@ class Constants:
 
     def add_array(self, name: str, value: Array) -> None:
         """Adds a constant that the model doesn't contain."""
-        known = of_tensor(numpy_helper.from_array(value))
-        assert known is not None, "numpy has no element type that ONNX doesn't"
-        self._types[name] = known
-        self._values[name] = value if value.size <= MAX_ELEMENTS else None
+        self._values[name] = value
         self._names.add(name)
+        self.type_of(name)
 
     def add_repeated(self, name: str, source: str, axis: int, times: int) -> None:
         """Adds a static value that repeats another, of a known type, along an axis."""
@@ -68,7 +66,11 @@ class Constants:
             return
         sizes = known.dims()
         repeated = (*sizes[:axis], sizes[axis] * times, *sizes[axis + 1 :])
-        self._types[name] = TensorType(known.dtype, repeated, resolved=True)
+        self.add_unknown(name, TensorType(known.dtype, repeated, resolved=True))
+
+    def add_unknown(self, name: str, known: TensorType) -> None:
+        """Adds a static value of which only the type is known."""
+        self._types[name] = known
         self._values[name] = None
         self._names.add(name)
 

@@ -101,8 +101,9 @@ def main() -> None:
     print("\n".join(bound_tables(fp16, pytorch_times(timed))))
     print(BOUNDS_LARGE)
     print("\n".join(bound_tables(large, pytorch_times(timed, batch=LARGE))))
-    print(REFUSED)
-    print("\n".join(f"- {name.removeprefix(PREFIX)}" for name in refused))
+    if refused:
+        print(REFUSED)
+        print("\n".join(f"- {name.removeprefix(PREFIX)}" for name in refused))
     print(PYTORCH_FAILED)
     print("\n".join(f"- {name}: {reason}" for name, reason in without_time(timed).items()))
     print()

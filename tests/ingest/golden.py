@@ -40,10 +40,11 @@ EXPORTED = (
 
 AT_ANOTHER_BATCH_SIZE = (
     "resnet50",
+    "timm-convnext_atto-raw",
     "timm-vit_tiny_patch16_224",
     "torchvision-deeplabv3_mobilenet_v3_large",
 )
-"""The last two hold their own batch size in constants, which ingest mends."""
+"""The last three hold their own batch size in constants, which ingest mends."""
 
 UNRESOLVED = """
 g (float[N,width,8] x, float[4,5] w, string[3] words, bool flag, seq(float[2]) parts)

@@ -7,18 +7,15 @@ model is refused.
 """
 
 from benanza_ingest.errors import ModelError
+from benanza_ingest.following.consequences import BROADCASTING, VIEWS
 from benanza_ingest.following.mend import STATES, Mender
 from benanza_ingest.following.places import BatchPlace, scaled_axis, seen_as
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.inference import Inference
 
-_VIEWS = frozenset("Reshape Flatten Squeeze Unsqueeze".split())
-
-_FIT_TOGETHER = frozenset(
-    "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Concat Div Equal Gather Gemm Greater "
-    "GreaterOrEqual Less LessOrEqual MatMul MatMulInteger Max Mean Min Mod Mul Or Pow "
-    "QLinearMatMul Sub Sum Where Xor".split()
+_FIT_TOGETHER = BROADCASTING | frozenset(
+    "Concat Gather Gemm MatMul MatMulInteger QLinearMatMul".split()
 )
 """Shape inference checks that the inputs of these fit together; any may be without the batch."""
 
@@ -129,7 +126,10 @@ class BatchFollower:
             return f"its result stays {_shape(own)}"
         if axis is None:
             return f"its result, {_shape(own)} at batch size {self._former}, would be {_shape(new)}"
-        view = node.op_type in _VIEWS
+        if name in self._mender.picked:
+            self._places[name] = self._mender.picked[name]
+            return ""
+        view = node.op_type in VIEWS
         place = (self._place_in_view if view else self._inherited)(node, own, axis)
         if place is None:
             return f"the batch isn't in one axis of its result, {_shape(own)}"

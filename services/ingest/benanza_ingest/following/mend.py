@@ -1,16 +1,20 @@
 """Replaces constants of a node that plainly hold the model's own batch size.
 
-They are the shapes that Reshape, Expand and Resize make, what a Concat joins to each element of the
-batch, and the states in which recurrent operators begin.
+They are the shapes that Reshape, Expand and Resize make, the indices by which a Gather picks the
+same from each element of the batch, what a Concat joins to each, what must be as long as an axis
+that holds the batch, and the states in which recurrent operators begin.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from benanza_ingest.following.places import BatchPlace, plain_place
-from benanza_ingest.resolving.fold import Array, Constants
+from benanza_ingest.following.consequences import BROADCASTING, Consequences
+from benanza_ingest.following.gathered import picked_from_all, picked_from_each, place_in_indices
+from benanza_ingest.following.places import BatchPlace, plain_place, seen_as
+from benanza_ingest.resolving.fold import MAX_ELEMENTS, Array, Constants
 from benanza_ingest.resolving.graph import Graph, Node
+from benanza_ingest.resolving.types import TensorType
 
 STATES = {4: 0, 5: 1, 6: 1}
 """The inputs of recurrent operators that are as long as the batch, and the axis in which."""
@@ -21,7 +25,8 @@ class Mender:
 
     `own` is the graph at the former size; `place` returns where the batch is in a value, None if
     it isn't in it. `unclear` are the results of Reshapes in which no one can tell where it is,
-    `repeated` the constants that were repeated as often as the batch grew, and in which axis.
+    `repeated` the constants that were repeated as often as the batch grew, and in which axis, and
+    `picked` the places of the batch in results of Gathers that were mended.
     """
 
     def __init__(
@@ -37,8 +42,10 @@ class Mender:
         self._batch = batch
         self._constants = constants
         self._place = place
+        self._consequences = Consequences(own, former, place, self._is_reached)
         self.unclear: set[str] = set()
         self.repeated: dict[str, BatchPlace] = {}
+        self.picked: dict[str, BatchPlace] = {}
 
     def mend(self, node: Node) -> None:
         """Replaces inputs of this node, if they plainly hold the former batch size."""
@@ -52,8 +59,14 @@ class Mender:
                 self._mend_expand(node, places[0])
             case "Resize" if places[0] is not None:
                 self._mend_resize(node, places[0])
+            case "Gather" if places[0] is not None:
+                self._mend_gather(node, places[0])
             case "Concat":
                 self._mend_concat(node, places)
+            case "MatMul" | "GatherElements":
+                self._mend_constants(node, places)
+            case op_type if op_type in BROADCASTING:
+                self._mend_constants(node, places)
             case "LSTM" | "GRU" | "RNN" if places[0] is not None:
                 self._mend_states(node, places[0])
 
@@ -65,8 +78,12 @@ class Mender:
             return
         found = plain_place(before, out_of, into, self._former)
         if found is None:
-            self.unclear.add(node.outputs[0])
-            return
+            places = seen_as(before, out_of, into, self._former)
+            possible = self._consequences.possible(node.outputs[0], places)
+            if len(possible) != 1:
+                self.unclear.add(node.outputs[0])
+                return
+            found = possible[0]
         mended = [
             # 0 stands for the size that the input has at that axis.
             into[axis] if size == 0 and before.axis in (axis, found.axis) else size
@@ -96,6 +113,33 @@ class Mender:
         if at < len(wanted) and wanted[at] == sizes[before.axis]:
             self._replace(node, 3, [*wanted[:at], self._grown(wanted[at]), *wanted[at + 1 :]])
 
+    def _mend_gather(self, node: Node, before: BatchPlace) -> None:
+        """Picks from each element of the batch what was picked from one, all in the same axis."""
+        name, sizes = node.inputs[1], self._own_sizes(node.inputs[0])
+        indices = self._own.constants.value(name)
+        if name not in self._constants or indices is None or sizes is None or not before.inner:
+            return
+        axis = self._attribute(node, "axis", 0) % len(sizes)
+        if axis != before.axis or sizes[axis] != before.inner * self._former:
+            return
+        first = picked_from_each(indices, before.inner, self._former)
+        if first is None:
+            return
+        found = place_in_indices(first.size, indices.shape, self._former)
+        known = self._constants.type_of(name)
+        if found is None or known is None:
+            return
+        mended = f"{name}.batch{self._batch}×{before.inner}"
+        shape = indices.shape
+        shape = (*shape[: found.axis], self._grown(shape[found.axis]), *shape[found.axis + 1 :])
+        if first.size * self._batch <= MAX_ELEMENTS:
+            value = picked_from_all(first, before.inner, self._batch)
+            self._constants.add_array(mended, value.reshape(shape))
+        else:
+            self._constants.add_unknown(mended, TensorType(known.dtype, shape, resolved=True))
+        self._put(node, 1, mended)
+        self.picked[node.outputs[0]] = BatchPlace(axis + found.axis, found.inner)
+
     def _mend_concat(self, node: Node, places: list[BatchPlace | None]) -> None:
         """Repeats constants that are joined to each element of the batch, such as a class token."""
         axis = next(place.axis for place in places if place is not None)
@@ -106,6 +150,32 @@ class Mender:
             if place is None:
                 self._repeat(node, position, axis)
 
+    def _mend_constants(self, node: Node, places: list[BatchPlace | None]) -> None:
+        """Repeats constants that must be as long as an axis in which the batch is the outer part.
+
+        What broadcasts, as it is of length 1 there, stays so. GatherElements doesn't broadcast.
+        """
+        position, place = next((i, place) for i, place in enumerate(places) if place is not None)
+        sizes = self._own_sizes(node.inputs[position])
+        if sizes is None or place.inner is None:
+            return
+        size, from_end = sizes[place.axis], len(sizes) - place.axis
+        if size != place.inner * self._former:
+            return
+        match node.op_type:
+            case "GatherElements":
+                fits = place.axis != self._attribute(node, "axis", 0) % len(sizes)
+            case "MatMul":
+                fits = size > 1 and from_end > 2
+            case _:
+                fits = size > 1
+        if not fits:
+            return
+        for at, name in enumerate(node.inputs):
+            known = self._own_sizes(name) if places[at] is None else None
+            if known is not None and len(known) >= from_end and known[-from_end] == size:
+                self._repeat(node, at, len(known) - from_end, place.inner)
+
     def _mend_states(self, node: Node, before: BatchPlace) -> None:
         layout = self._attribute(node, "layout", 0)
         if before.axis != 1 - layout:  # it isn't the batch for this operator
@@ -114,7 +184,7 @@ class Mender:
             if position < len(node.inputs) and self._place(node.inputs[position]) is None:
                 self._repeat(node, position, axis if position == 4 else 1 - layout)
 
-    def _repeat(self, node: Node, position: int, axis: int) -> None:
+    def _repeat(self, node: Node, position: int, axis: int, inner: int | None = None) -> None:
         name = node.inputs[position]
         known = self._constants.type_of(name) if name in self._constants else None
         if known is None or not known.resolved or axis >= len(known.dims()):
@@ -124,7 +194,7 @@ class Mender:
             return
         repeated = f"{name}.batch{self._batch}[{axis}]"
         self._constants.add_repeated(repeated, name, axis, times)
-        self.repeated[repeated] = BatchPlace(axis, None)
+        self.repeated[repeated] = BatchPlace(axis, inner)
         self._put(node, position, repeated)
 
     def _fixed(self, node: Node, position: int) -> list[int] | None:
@@ -135,6 +205,11 @@ class Mender:
         if found is None or former is None or not np.array_equal(found, former):
             return None
         return [int(size) for size in found.ravel()] if found.dtype.kind in "iu" else None
+
+    def _is_reached(self, name: str) -> bool:
+        """Whether the type of a value is known at the new batch size."""
+        known = self._constants.type_of(name)
+        return known is not None and known.resolved
 
     def _own_sizes(self, name: str) -> tuple[int, ...] | None:
         known = self._own.constants.type_of(name)

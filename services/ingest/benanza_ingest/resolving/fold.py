@@ -66,7 +66,11 @@ class Constants:
             return
         sizes = known.dims()
         repeated = (*sizes[:axis], sizes[axis] * times, *sizes[axis + 1 :])
-        self._types[name] = TensorType(known.dtype, repeated, resolved=True)
+        self.add_unknown(name, TensorType(known.dtype, repeated, resolved=True))
+
+    def add_unknown(self, name: str, known: TensorType) -> None:
+        """Adds a static value of which only the type is known."""
+        self._types[name] = known
         self._values[name] = None
         self._names.add(name)
 

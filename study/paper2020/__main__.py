@@ -79,11 +79,11 @@ def _record(clone: Clone, models: list[bytes], file: Path) -> None:
         timed = sum(not event.failure for event in found.events)
         print(f"batch {batch}: {timed:,} measurements")
         for reason, count in found.unmatched.most_common():
-            print(f"  {count:,} layers and groups without: {reason}")
+            print(f"  layers and groups without, as {reason}: {count:,}")
         for call, count in found.idle.most_common():
-            print(f"  {count:,} benchmarks of {call} without such a layer")
+            print(f"  benchmarks of {call} for none of the layers: {count:,}")
         for name, count in sum((each.unread for each in results), Counter()).most_common():
-            print(f"  {count:,} benchmarks {name}… of no known form")
+            print(f"  benchmarks of no known form, {name}…: {count:,}")
     write_recording(file, list(events.values()))
 
 

@@ -17,19 +17,22 @@ COMBINED = {"Add": "ADD", "Sum": "ADD", "Sub": "ADD", "Mul": "MUL", "Min": "MIN"
 PLAIN_PRODUCT: Mapping[str, AttributeValue] = {"alpha": 1, "beta": 0, "transA": 0, "transB": 0}
 """What a MatMul is as a Gemm."""
 
-FUSED = "CONV_BIAS_ACTIVATION_FWD"
+
+EPILOGUES = (["BatchNormalization"], ["Relu"], ["BatchNormalization", "Relu"])
+"""What may follow a convolution within the call that fuses a bias and an activation: what batch
+normalisation does is in the filter and the bias."""
 
 
 def calls_of(layer: Layer) -> Calls | str:
-    """The calls whose times add up to the layer's, or why there are none.
-
-    A convolution with batch normalisation, Relu or both is the call that fuses a bias and an
-    activation: what a batch normalisation does is in the filter and the bias.
-    """
-    names = [operator.op_type for operator in layer.operators]
+    """The calls whose times add up to those of the layer or group, or why there are none."""
+    operator = layer.operators[0]
+    if len(layer.outputs) > 1:
+        return "only one result has a benchmark"
+    if "float" not in layer.tensors[operator.inputs[0]].dtype:
+        return "only floating-point numbers have benchmarks"
+    names = [each.op_type for each in layer.operators]
     if len(names) > 1:
         return _fused(layer, names)
-    operator = layer.operators[0]
     how = OPERATORS.get(operator.op_type)
     if operator.domain not in ("", "ai.onnx") or how is None:
         return f"{operator.op_type} has no benchmark"
@@ -37,13 +40,13 @@ def calls_of(layer: Layer) -> Calls | str:
 
 
 def _fused(layer: Layer, names: list[str]) -> Calls | str:
-    after = [name for name in names[1:] if name != "BatchNormalization"]
-    if names[0] != "Conv" or after not in ([], ["Relu"]) or len(names) - len(after) > 2:
+    if names[0] != "Conv" or names[1:] not in EPILOGUES:
         return "of the groups, only a convolution, batch normalisation and Relu have a benchmark"
     found = _convolution(layer, layer.operators[0])
     if isinstance(found, str):
         return found
-    return (ApiCall(f"{FUSED} {'RELU' if after else 'IDENTITY'}", found[0].sizes),)
+    activation = "RELU" if names[-1] == "Relu" else "IDENTITY"
+    return (ApiCall(f"CONV_BIAS_ACTIVATION_FWD {activation}", found[0].sizes),)
 
 
 def _convolution(layer: Layer, operator: Operator) -> Calls | str:
@@ -71,6 +74,9 @@ def _pooling(layer: Layer, operator: Operator) -> Calls | str:
     window = _window(operator)
     if isinstance(window, str):
         return window
+    given = _attributes(operator)
+    if given.get("ceil_mode") or set(_sizes(given.get("dilations", (1,)))) != {1}:
+        return "poolings that round up or are dilated have no benchmark"
     return (ApiCall("POOLING_FWD", (*image, *(size for part in window for size in part))),)
 
 

@@ -8,8 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
+from benanza_backbone.errors import BenanzaError
 from benanza_runner.measuring.stopping import summary
 from benanza_schemas.events import (
     LayerMeasured,
@@ -57,13 +59,13 @@ def described(system: System, measured_at: datetime) -> SystemMeasured:
 def system_of(results: Sequence[ResultsFile], driver: str) -> System:
     """The system that all of these files are of; `driver` is nvidia-smi's version, which they lack.
 
-    Raises `ValueError` if they are of several. The two versions of CUDA in them are swapped: what
+    Raises `BenanzaError` if they are of several. The two versions of CUDA in them are swapped: what
     they call the runtime's is the newest that the driver supports, as nvidia-smi prints it, and
     what they call the driver's is that of cuBLAS.
     """
     versions = results[0].versions
     if any(each.versions != versions for each in results):
-        raise ValueError("the results are of several systems")
+        raise BenanzaError("the results are of several systems; name a clone as it was published")
     major, _, minor = versions["cuda_driver_version"].partition(".")
     return identified(
         System(
@@ -161,8 +163,8 @@ def _variants(calls: Sequence[Sequence[PublishedTime]]) -> Iterator[Variant]:
     """The variants of a layer of these calls: one for each mode of the first, with the fastest of
     each of the others.
     """
-    rest = [min(times, key=lambda time: (time.us is None, time.us)) for times in calls[1:]]
-    rest_us = [time.us for time in rest]
+    rest = [min(times, key=_us) for times in calls[1:]]
+    rest_us = sum(map(_us, rest))
     modes: defaultdict[str, list[PublishedTime]] = defaultdict(list)
     for time in calls[0]:
         modes[time.mode].append(time)
@@ -175,8 +177,7 @@ def _variants(calls: Sequence[Sequence[PublishedTime]]) -> Iterator[Variant]:
         if failures:
             yield Variant(library=library, algorithm=algorithm, failure=failures[0])
             continue
-        others_us = sum(us for us in rest_us if us is not None)
-        samples = [each.us + others_us for each in times if each.us is not None]
+        samples = [_us(each) + rest_us for each in times]
         found = summary(sorted(samples))
         yield Variant(
             library=library,
@@ -188,3 +189,8 @@ def _variants(calls: Sequence[Sequence[PublishedTime]]) -> Iterator[Variant]:
             workspace_bytes=times[0].workspace_bytes,
             chosen_by_heuristic=times[0].advised,
         )
+
+
+def _us(time: PublishedTime) -> float:
+    """The time in microseconds, infinite where the benchmark failed."""
+    return inf if time.us is None else time.us

@@ -76,6 +76,9 @@ REASONS = """
   differs a little.
 - The published parallel bounds (`assets/latency`) are of another run, too: that of VGG19, a chain,
   is 0.1% larger than its sequential one. They are not compared.
+- The published fused bounds (`assets/fused_serial_latency`) fuse a convolution with its bias, and
+  leave batch normalisation and Relu behind it alone. With fusion, bounds here fuse these, too, so
+  they are not compared either.
 
 ## Other GPUs
 

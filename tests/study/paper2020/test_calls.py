@@ -1,5 +1,6 @@
 """Which calls the paper of 2020 times for a layer."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,6 +93,22 @@ def test_what_then_had_no_benchmark_has_none() -> None:
     assert calls("m (float[1,8] x) => (y) { y = Exp(x) }") == "Exp has no benchmark"
 
 
+@pytest.mark.parametrize("attribute", ["ceil_mode = 1", "dilations = [2, 2]"])
+def test_poolings_that_then_were_not_have_no_benchmark(attribute: str) -> None:
+    found = only_layer(
+        f"""
+        m (float[1,8,9,9] x) => (y) {{ y = MaxPool<kernel_shape = [2, 2], {attribute}>(x) }}
+        """
+    ).layer
+    assert found is not None
+    assert calls_of(found) == "poolings that round up or are dilated have no benchmark"
+
+
+def test_whole_numbers_have_no_benchmark() -> None:
+    text = "m (int64[1,8] x, int64[1,8] z) => (y) { y = Add(x, z) }"
+    assert calls(text) == "only floating-point numbers have benchmarks"
+
+
 @pytest.mark.parametrize(
     ("after", "activation"), [("y = Identity(n)", "IDENTITY"), ("y = Relu(n)", "RELU")]
 )
@@ -111,3 +128,24 @@ def test_batch_normalisation_and_relu_are_in_the_fused_call(after: str, activati
     sizes = (1, 8, 4, 4, 8, 3, 3, 1, 1, 1, 1, 1, 1, 1)
     named = "Conv+BatchNormalization" + "+Relu" * (activation == "RELU")
     assert found[named] == (ApiCall(f"CONV_BIAS_ACTIVATION_FWD {activation}", sizes),)
+
+
+def test_other_orders_of_the_same_operators_are_other_calls() -> None:
+    model = extracted(
+        """
+        m (float[1,8,4,4] x, float[8,8,3,3] w, float[8] s, float[8] o, float[8] e, float[8] v)
+        => (y) {
+            c = Conv<pads = [1, 1, 1, 1]>(x, w)
+            n = BatchNormalization(c, s, o, e, v)
+            y = Relu(n)
+        }
+        """,
+        opset=9,
+    )
+    group = next(each.layer for each in model.groups if len(each.layer.operators) == 3)
+    assert not isinstance(calls_of(group), str)
+    convolution, norm, relu = group.operators
+    turned = msgspec.structs.replace(group, operators=(convolution, relu, norm))
+    assert "of the groups, only" in str(calls_of(turned))
+    both = msgspec.structs.replace(group, outputs=(*convolution.outputs, *group.outputs))
+    assert calls_of(both) == "only one result has a benchmark"

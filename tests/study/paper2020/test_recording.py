@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import LayerMeasured
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer
@@ -56,7 +57,7 @@ def test_the_system_is_that_of_the_results() -> None:
 
 def test_results_of_two_systems_make_no_recording() -> None:
     other = SHUFFLENET._replace(versions={**SHUFFLENET.versions, "cudnn_version": "7.6.4"})
-    with pytest.raises(ValueError, match="several systems"):
+    with pytest.raises(BenanzaError, match="several systems"):
         system_of([RESNET50, other], "430.26")
 
 
@@ -71,6 +72,21 @@ def test_a_layer_of_two_calls_takes_both() -> None:
     failed = [each for each in event.variants if each.failure]
     assert len(failed) == 3
     assert all("NOT_SUPPORTED" in each.failure for each in failed)
+
+
+def test_a_call_that_failed_in_all_modes_fails_the_layer() -> None:
+    failed = RESNET50._replace(
+        times=tuple(
+            each._replace(us=None, failure="out of memory", mode=mode)
+            if each.call.name == "ADD_TENSOR"
+            else each
+            for each in RESNET50.times
+            for mode in (each.mode, f"{each.mode} again")
+        )
+    )
+    event = only(of(layers(BIASED), [failed]))
+    assert "out of memory" in {each.failure for each in event.variants}
+    assert all(each.failure for each in event.variants)
 
 
 def test_all_modes_of_a_call_are_there_under_their_names() -> None:

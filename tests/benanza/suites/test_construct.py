@@ -34,7 +34,7 @@ def test_the_critical_path_leaves_out_what_runs_at_the_same_time() -> None:
 
 
 def test_what_has_no_time_is_named_and_not_counted() -> None:
-    times = {"a": 3.0, "c": "no kernel"}
+    times: dict[str, float | str] = {"a": 3.0, "c": "no kernel"}
     found = construct(sequences("a", "b", "c", "c"), [*pairwise(range(8))], times)
     assert found == (3.0, 3.0, {NOT_TIMED: (2, 3), "no kernel": (4, 5, 6, 7)})
 

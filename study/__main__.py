@@ -31,7 +31,7 @@ from study.pytorch_times import pytorch_times, without_time
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 MEASURED = tuple(
-    RECORDINGS / name for name in ("nvidia-h200.xz", "nvidia-h200-zoo.xz", "nvidia-h200-zoo-b32.xz")
+    RECORDINGS / f"nvidia-h200{name}.xz" for name in ("", "-zoo", "-zoo-tf32", "-zoo-b32")
 )
 PYTORCH = RECORDINGS / "nvidia-h200-pytorch.jsonl"
 
@@ -55,6 +55,12 @@ takes without them:
 - *bound / roofline*: how far the calls are from the GPU's ceilings.
 """
 
+BOUNDS_TF32 = """
+## Bounds in TF32
+
+The same at batch 1 in TF32, in PyTorch too.
+"""
+
 LARGE = 32
 
 BOUNDS_LARGE = f"""
@@ -76,8 +82,8 @@ PyTorch has no time for what was not run, and for these:
 PRECISIONS = """
 ## Precisions
 
-What TF32 and fp16 are worth, as speed-ups over the bound in fp32. All precisions were recorded for
-the nine models of `onnx` only.
+What TF32 and fp16 are worth, as speed-ups over the bound in fp32, which was recorded for the nine
+models of `onnx` only.
 """
 
 
@@ -95,10 +101,12 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         settings = load(Path(folder) / "data")
         import_recordings(MEASURED, settings)
-        fp16, fp32 = _answers(names, settings)
+        fp16, tf32, fp32 = _answers(names, settings)
         large, refused = _large_answers(names, settings)
     print(BOUNDS)
     print("\n".join(bound_tables(fp16, pytorch_times(timed))))
+    print(BOUNDS_TF32)
+    print("\n".join(bound_tables(tf32, pytorch_times(timed, "tf32"))))
     print(BOUNDS_LARGE)
     print("\n".join(bound_tables(large, pytorch_times(timed, batch=LARGE))))
     if refused:
@@ -114,15 +122,16 @@ def main() -> None:
 
 def _answers(
     names: Sequence[str], settings: Settings
-) -> tuple[Sequence[ModelAnswers], Sequence[ModelAnswers]]:
-    """Those of all models in fp16, and of the nine in fp32. Raises `SystemExit` for a model that
-    can't be published.
+) -> tuple[Sequence[ModelAnswers], Sequence[ModelAnswers], Sequence[ModelAnswers]]:
+    """Those of all models in fp16 and in TF32, and of the nine in fp32. Raises `SystemExit` for a
+    model that can't be published.
     """
     if errors := publish(names, PublishRequest(), settings).errors:
         raise SystemExit("; ".join(f"{each.model}: {each.reason}" for each in errors))
     nine = [PREFIX + name for name in zoo_names()]
     return (
         known_answers(settings, names, ["fp16"], {}).models,
+        known_answers(settings, names, ["tf32"], {}).models,
         known_answers(settings, nine, ["fp32"], {}).models,
     )
 

@@ -1,0 +1,60 @@
+"""Networks on their way from a published model to its latency."""
+
+from pathlib import Path
+
+import pytest
+
+from benanza.installation.embedded import drain, opened_log
+from benanza.publishing.publish import PublishRequest, publish
+from benanza.suites.latencies import constructed_latencies
+from benanza_backbone.clock import now
+from benanza_backbone.service.processor import as_message
+from benanza_backbone.settings import load
+from benanza_dedupe.step import dedupe_step
+from benanza_ingest.limits import Limits
+from benanza_ingest.step import ingest_step
+from benanza_runner.core import Runner
+from benanza_runner.onnxruntime.runtime import OnnxRuntime
+from benanza_schemas.codec import decode
+from benanza_schemas.events import BenchmarkRequested
+from benanza_schemas.topics import JOBS
+from tests.ingest.onnx_text import content
+
+TEXT = """
+g (float[64, 64] x) => (float[64, 64] y) {
+    a = Relu(x)
+    b = Sigmoid(a)
+    c = Relu(b)
+    y = Sigmoid(c)
+}
+"""
+
+
+@pytest.mark.integration
+def test_a_model_published_with_a_granularity_has_a_latency(tmp_path: Path) -> None:
+    file = tmp_path / "m.onnx"
+    file.write_bytes(content(TEXT))
+    settings = load({"BENANZA_DATA": str(tmp_path / "data")})
+    publish([str(file)], PublishRequest(), settings)
+    publish([str(file)], PublishRequest(granularity=2), settings)
+    with opened_log(settings) as log:
+        with ingest_step(log, Limits(), now) as ingest:
+            drain(ingest)
+        with dedupe_step(log, now) as dedupe:
+            drain(dedupe)
+        jobs = [decode(record.value) for record in log.records(JOBS)]
+        networks = [
+            job
+            for job in jobs
+            if isinstance(job, BenchmarkRequested) and job.layer.execution == "network"
+        ]
+        assert [job.layer.title() for job in networks] == ["Relu+Sigmoid"]
+        runner = Runner(OnnxRuntime(threads=1), ["fp32"], now)
+        measured = [event for job in networks for event in runner.handle(job)]
+        log.append([as_message(runner.describe()), *map(as_message, measured)])
+    (found,) = constructed_latencies([str(file)], 2, None, {}, settings).latencies
+    (variant,) = measured[0].variants
+    assert variant.median_us is not None
+    assert found.sequential_us == pytest.approx(2 * variant.median_us)
+    assert (found.sequences, found.unique, found.threads) == (2, 1, 1)
+    assert found.cpu == runner.system.cpu

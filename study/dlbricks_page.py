@@ -36,18 +36,34 @@ this page.
   optimisations off. The models are those of the zoo with the fewest multiplications.
 - Denormal numbers count as zero. Random weights give many of them, trained ones don't, and a CPU
   takes long with them: pit_ti_224 took 51 ms as a whole instead of 13.
-- What a call with nothing to do takes is taken off each sequence, and counted once for a model.
+- All is measured in two passes, of which the faster counts.
+- What a call without nodes takes is taken off each sequence, and what a call with nothing to do
+  takes is counted once for a model.
 - *constructed / model* is the sum over the sequences to the latency of the whole model, the
   geometric mean over the models; *error* is the geometric mean of the larger of that and its
   inverse, less 1.
 - *cheaper* is what one run of each model takes, to one run of each unique sequence.
-- The sequences add up to too little. Tried on seven of the models at G = 1, where constructed /
-  model was 0.75 to 0.94: up to 16 copies of a sequence called in turn, 8 MB of inputs and weights
-  together, so that neither is in the L2 cache: 0.84 to 1.18; copies of the weights and the results
-  alone: 0.79 to 1.02. At G = 10 the copies of everything give 0.91 to 1.42, as each has memory of
-  its own for what is inside. A node more in a call takes 0.2 µs, which explains nothing. So what
-  lacks is mostly that a model's feature maps come from beyond the L2 cache; neither way is right
-  for all.
+
+## How sequences are timed
+
+Each by itself in a loop, all that it needs is in the second cache, and the sequences add up to too
+little: the error was 16.4% at G = 1 and 7.9% at G = 10 over the same models. So twice the second
+cache's size of other data is read before each call. Then the memory of the results is read, since a
+model writes them where earlier ones were, and the inputs are written, as a layer before would do.
+A call takes longer then by itself too, which is measured along with each sequence.
+
+Tried as well, on 6 to 12 of these models:
+
+- copies of a sequence in turn, so that nothing is in the second cache: 0.84 to 1.18 of the model at
+  G = 1, and too much at G = 10, as each copy has memory of its own for what is inside;
+- many sequences in turn, in random order, in shared memory: much too much where they fill more than
+  the second cache a few times over (1.1 to 1.8 with 32 MB), since what a model needs comes from
+  nearer;
+- eight, 16 and 32 MB of other data instead of 4: 0.5 to 5% more, for all models alike;
+- all other data, and the memory of the results not read: 5 to 8% more where feature maps are small.
+
+What is left differs by model, not by G: models of small feature maps and few weights come out too
+high, those of many weights too low, since a sequence doesn't know how much else its model has.
 """
 
 TITLES = (

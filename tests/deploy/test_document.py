@@ -38,7 +38,7 @@ def _typed() -> list[str]:
 
 def test_every_service_and_setting_exists() -> None:
     services = set(SERVICES)
-    for name in re.findall(r"docker compose (?:exec|logs --follow) ([a-z-]+)", TEXT):
+    for name in re.findall(r"docker compose (?:exec(?: -T)?|logs --follow) ([a-z-]+)", TEXT):
         assert name in services
     for name in re.findall(r"--scale ([a-z-]+)=", TEXT):
         assert name in services

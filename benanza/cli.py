@@ -19,6 +19,7 @@ from benanza.commands.looking.what_if import what_if
 from benanza.commands.looking.witness import witness
 from benanza.commands.operating.check_config import check_config
 from benanza.commands.operating.dead_letters import dead_letters
+from benanza.commands.operating.prune import prune
 from benanza.commands.operating.replay import replay
 from benanza.commands.operating.retry import retry
 from benanza.commands.operating.seed_known_layers import seed_known_layers
@@ -84,6 +85,7 @@ for command in (
     dead_letters,
     replay,
     retry,
+    prune,
     topics,
     serve,
     seed_known_layers,

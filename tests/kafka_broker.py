@@ -26,7 +26,7 @@ class KafkaBroker:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = _free_port()
+        self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -74,7 +74,7 @@ class KafkaBroker:
         self._process = None
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """One that is free together with the next: that is the controller's.
 
     Below those that the system gives to clients, so that none has it while the broker is away.

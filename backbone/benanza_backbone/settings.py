@@ -50,6 +50,7 @@ class Settings:
     max_nodes: int
     max_tensor_elements: int
     benchmark_timeout_s: float
+    runners: int
     metrics_host: str
     metrics_port: int
     drain_timeout_s: float
@@ -114,6 +115,12 @@ def load(environ: Mapping[str, str]) -> Settings:
             _seconds,
             default="60",
             description="longest time for benchmarking one layer, in seconds",
+        ),
+        runners=read(
+            "RUNNERS",
+            _count,
+            default="1",
+            description="how many runners, each on a GPU, share this machine's cores and memory",
         ),
         metrics_host=read(
             "METRICS_HOST",

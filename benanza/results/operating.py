@@ -38,6 +38,14 @@ class RetriedLayers(Result, frozen=True, kw_only=True):
     without_job: int
 
 
+class PrunedLog(Result, frozen=True, kw_only=True):
+    """How many events were taken out of the embedded log, and the size of its file in bytes."""
+
+    events: int
+    bytes_before: int
+    bytes_after: int
+
+
 class SeededLayers(Result, frozen=True, kw_only=True):
     """How many layers were announced to the dedupe service."""
 

@@ -43,6 +43,7 @@ def test_values_from_the_environment() -> None:
         "BENANZA_MAX_NODES": "7",
         "BENANZA_MAX_TENSOR_ELEMENTS": "8",
         "BENANZA_BENCHMARK_TIMEOUT_S": "2.5",
+        "BENANZA_RUNNERS": "4",
         "BENANZA_METRICS_HOST": "0.0.0.0",
         "BENANZA_METRICS_PORT": "0",
         "BENANZA_DRAIN_TIMEOUT_S": "5",
@@ -55,6 +56,7 @@ def test_values_from_the_environment() -> None:
     assert settings.max_model_bytes == 1_000_000
     assert (settings.max_nodes, settings.max_tensor_elements) == (7, 8)
     assert settings.benchmark_timeout_s == 2.5
+    assert settings.runners == 4
     assert (settings.metrics_host, settings.metrics_port) == ("0.0.0.0", 0)
     assert settings.drain_timeout_s == 5
     sources = {s.variable: s.source for s in settings.listed if "KAFKA" not in s.variable}

@@ -1,6 +1,9 @@
 """docker-compose.yml: it is of the specification's form, and names only what exists."""
 
+import json
+import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -16,6 +19,13 @@ from benanza_backbone import settings
 from benanza_backbone.clickhouse.connection import parse_address
 from tests.deploy.compose import COMPOSE, OURS, ROOT, SERVICES, seconds
 from tests.deploy.image import Dockerfile
+
+COMPOSE_GO = "github.com/compose-spec/compose-go/v2/cmd@v2.16.2"
+
+RUNNERS = ("runner", "runner-gpu")
+
+SMALLEST_MACHINE_BYTES = 16 * 2**30
+"""What docs/deploying.md asks for."""
 
 
 def _check(file: Path) -> subprocess.CompletedProcess[str]:
@@ -33,6 +43,21 @@ def test_the_specification_is_asked(tmp_path: Path) -> None:
     file = tmp_path / "docker-compose.yml"
     file.write_text(yaml.safe_dump(wrong))
     assert "imago" in _check(file).stdout
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(shutil.which("go") is None, reason="no Go to build compose-go with")
+def test_compose_reads_it_with_every_profile() -> None:
+    """Compose's own reader fills in variables, resolves references and looks for contradictions."""
+    found = subprocess.run(
+        ["go", "run", COMPOSE_GO, "--format", "json", str(ROOT / "docker-compose.yml")],
+        env=os.environ | {"COMPOSE_PROFILES": "gpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert set(json.loads(found.stdout)["services"]) == set(SERVICES)
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -62,7 +87,13 @@ def test_every_setting_exists_and_is_read(name: str, tmp_path: Path) -> None:
 
 
 def _file(name: str) -> Path:
-    return ROOT.joinpath(str(SERVICES[name]["build"]["dockerfile"]))
+    (build,) = _builds(SERVICES[name]["image"])
+    return ROOT.joinpath(str(build["dockerfile"]))
+
+
+def _builds(image: str) -> list[dict[str, str]]:
+    """How the image of this name is built, each time that it is said."""
+    return [s["build"] for s in SERVICES.values() if s["image"] == image and "build" in s]
 
 
 @pytest.mark.parametrize("name", [*OURS, "topics"])
@@ -86,7 +117,7 @@ def test_a_service_ends_by_itself_before_it_is_killed(name: str) -> None:
 def test_no_service_has_more_rights_than_it_needs() -> None:
     for name, service in SERVICES.items():
         assert "privileged" not in service
-        assert service.get("read_only") or "build" not in service
+        assert service.get("read_only") or name not in (*OURS, "topics")
         # ClickHouse starts as root, and becomes a user of its own.
         if name != "clickhouse":
             assert service["cap_drop"] == ["ALL"]
@@ -158,15 +189,20 @@ def test_every_file_mounted_exists() -> None:
 
 @pytest.mark.parametrize("name", [*OURS, "topics"])
 def test_every_build_has_its_dockerfile_and_stage(name: str) -> None:
-    build = SERVICES[name]["build"]
+    (build,) = _builds(SERVICES[name]["image"])
     assert ROOT / build["context"] == ROOT
     stages = Dockerfile(_file(name)).stages
     assert build.get("target", stages[-1].name) in [stage.name for stage in stages]
 
 
+def test_nobody_else_s_image_stands_in_for_one_of_ours() -> None:
+    for name in (*OURS, "topics"):
+        assert "build" in SERVICES[name] or SERVICES[name]["pull_policy"] == "never"
+
+
 def test_images_have_versions() -> None:
     for name, service in SERVICES.items():
-        if "build" not in service:
+        if not _builds(service["image"]):
             assert re.search(r":v?\d+\.\d+", service["image"]), name
 
 
@@ -182,6 +218,35 @@ def test_the_gpu_runner_is_asked_for_by_name_and_gets_a_gpu() -> None:
     (device,) = gpu["deploy"]["resources"]["reservations"]["devices"]
     assert device["driver"] == "nvidia"
     assert "profiles" not in SERVICES["runner"]
+
+
+def test_memory_and_processors_are_limited_everywhere() -> None:
+    for name, service in SERVICES.items():
+        assert _bytes(service["mem_limit"]) > 0, name
+        assert service["cpuset"], name
+        # A runner has its processors to itself, and the whole of them.
+        assert ("cpus" in service) == (name not in RUNNERS), name
+    always = [service for service in SERVICES.values() if "profiles" not in service]
+    assert sum(_bytes(service["mem_limit"]) for service in always) <= SMALLEST_MACHINE_BYTES
+
+
+def test_what_measures_shares_its_processors_with_nobody() -> None:
+    sets = {name: _processors(service["cpuset"]) for name, service in SERVICES.items()}
+    for runner in RUNNERS:
+        for name, others in sets.items():
+            assert name == runner or not sets[runner] & others, (runner, name)
+
+
+def _processors(cpuset: str) -> set[int]:
+    """Those that a variable names by default."""
+    match = re.fullmatch(r"\$\{\w+_CPUS:-([\d,-]+)\}", cpuset)
+    assert match
+    ends = [part.split("-") for part in match[1].split(",")]
+    return {cpu for part in ends for cpu in range(int(part[0]), int(part[-1]) + 1)}
+
+
+def _bytes(text: str) -> int:
+    return int(text[:-1]) * {"m": 2**20, "g": 2**30}[text[-1]]
 
 
 def test_the_passwords_are_made_once(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from tests.deploy.compose import COMPOSE, ROOT, SERVICES
 from tests.deploy.test_prometheus import RULES
 
 TEXT = (ROOT / "docs" / "deploying.md").read_text("utf-8")
-EXAMPLES = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL))
-(OVERRIDE,) = (example for example in EXAMPLES if "services" in example)
+EXAMPLES = list(map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)))
+OVERRIDES = [example for example in EXAMPLES if "services" in example]
+(OVERRIDE,) = (example for example in OVERRIDES if "x-kafka" in example)
 
 
 def test_every_command_exists() -> None:
@@ -37,11 +38,11 @@ def _typed() -> list[str]:
 
 def test_every_service_and_setting_exists() -> None:
     services = set(SERVICES)
-    for name in re.findall(r"docker compose (?:exec|logs --follow) ([a-z-]+)", TEXT):
+    for name in re.findall(r"docker compose (?:exec(?: -T)?|logs --follow) ([a-z-]+)", TEXT):
         assert name in services
     for name in re.findall(r"--scale ([a-z-]+)=", TEXT):
         assert name in services
-    assert set(OVERRIDE["services"]) <= services
+    assert all(set(override["services"]) <= services for override in OVERRIDES)
     listed = {setting.variable for setting in settings.load({}).listed}
     for variable in re.findall(r"BENANZA_[A-Z_]+", TEXT):
         assert variable.removesuffix("_FILE") in listed or variable in listed, variable
@@ -63,6 +64,19 @@ def test_the_settings_of_the_example_are_good(tmp_path: Path) -> None:
     assert found.kafka.sasl_password == "content"
     assert found.kafka.ca_file == str(tmp_path / "kafka-ca")
     assert len(found.kafka.bootstrap) == 2
+
+
+def test_every_variable_of_the_compose_file_is_explained() -> None:
+    used = re.findall(r"\$\{(\w+):-", str(COMPOSE))
+    assert {"RUNNER_CPUS", "MODELS"} <= set(used)
+    for variable in used:
+        assert variable in TEXT, variable
+
+
+def test_what_an_example_sets_is_set_in_the_compose_file() -> None:
+    (raised,) = (override for override in OVERRIDES if override is not OVERRIDE)
+    for name, changed in raised["services"].items():
+        assert set(changed) <= set(SERVICES[name]), name
 
 
 def test_every_alert_has_its_first_thing_to_do() -> None:

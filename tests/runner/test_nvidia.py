@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benanza_runner import nvidia
-from benanza_runner.nvidia import NO_GPU, busy_ratio, gpu, visible
+from benanza_runner.nvidia import NO_GPU, busy_ratio, gpu, visible, visible_gpus
 
 
 def test_nothing_is_known_without_a_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -109,3 +109,25 @@ def test_it_is_the_gpu_that_cuda_counts_first(
     assert gpu().name == name
     assert busy_ratio() == pytest.approx(busy, nan_ok=True)
     assert bool(visible()) == (devices not in ("", "-1"))
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize(
+    ("devices", "gpus"),
+    [
+        (None, ("0", "1")),
+        ("1", ("1",)),
+        ("1, 0,1", ("1", "0")),
+        ("GPU-2,MIG-5/1/0", ("GPU-2", "MIG-5/1/0")),
+        ("0,-1,1", ("0",)),
+        ("", ()),
+    ],
+)
+def test_every_gpu_that_cuda_sees_is_named(
+    monkeypatch: pytest.MonkeyPatch, devices: str | None, gpus: tuple[str, ...]
+) -> None:
+    if devices is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", devices)
+    assert visible_gpus() == gpus

@@ -81,3 +81,23 @@ def test_a_job_has_time_for_all_that_is_tried(timeout_s: int) -> None:
     # A slow worker's tries are made again in another.
     assert longest > 2 * CUDA_TRIES * timeout_s + WorkerLimits().ceilings_seconds
     assert WorkerLimits().tries <= CUDA_TRIES
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory_gb", "runners", "workers"),
+    [(16, 100, 1, 8), (16, 100, 4, 2), (16, 20, 2, 2), (2, 100, 8, 1), (64, 1000, 8, 4)],
+)
+def test_runners_share_the_machine(
+    cores: int,
+    memory_gb: int,
+    runners: int,
+    workers: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runtimes, "available_cores", lambda: cores)
+    monkeypatch.setattr(runtimes, "free_bytes", lambda: memory_gb * 10**9)
+    made: list[int] = []
+    monkeypatch.setattr(runtimes, "WorkerPool", lambda _, number: made.append(number))
+    runtimes.cuda_workers(tmp_path, WorkerLimits(), runners=runners)
+    assert made == [workers]

@@ -63,17 +63,17 @@ class SqliteEventLog(EventLog):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with _explained(path):
+        with explained(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{path}.lock"):
                 _create_or_check(path)
-            self._db = _connect(path)
+            self._db = connect(path)
         self._lock = Lock()
 
     def append(self, messages: Sequence[Message]) -> None:
         rows = [(m.topic, time.time_ns() // 1000, m.key, m.value) for m in messages]
         insert = "INSERT INTO events (topic, timestamp_us, key, value) VALUES (?, ?, ?, ?)"
-        with _explained(self._path), self._lock, self._db:
+        with explained(self._path), self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(insert, rows)
 
@@ -83,12 +83,12 @@ class SqliteEventLog(EventLog):
                 f"{partition.topic} has no partition {partition.number}: "
                 "in an embedded log every topic has partition 0 alone"
             )
-        with _explained(self._path), self._lock:
+        with explained(self._path), self._lock:
             return _fetch(self._db, {partition: offset}, limit)
 
     def end_offsets(self, topic: str) -> dict[Partition, int]:
         partition = Partition(topic, 0)
-        with _explained(self._path), self._lock:
+        with explained(self._path), self._lock:
             return {partition: _end_offset(self._db, partition)}
 
     def consumer(self, group: str, topics: Sequence[str], whole: Sequence[str] = ()) -> Consumer:
@@ -111,14 +111,14 @@ class SqliteConsumer(Consumer):
         self._positions: dict[Partition, int] = {}
         self._rebalances = 0
         self._membership = FileLock(f"{path}.{group}.lock", thread_local=False)
-        with _explained(path):
-            self._db = _connect(path)
+        with explained(path):
+            self._db = connect(path)
             self._join()
 
     def poll(self, limit: int, timeout: float) -> list[Record]:
         deadline = time.monotonic() + timeout
         while True:
-            with _explained(self._path):
+            with explained(self._path):
                 self._join()
                 records = _fetch(self._db, self._positions, limit)
             left = deadline - time.monotonic()
@@ -130,7 +130,7 @@ class SqliteConsumer(Consumer):
 
     def commit(self) -> None:
         rows = [(self._group, p.topic, offset) for p, offset in self._positions.items()]
-        with _explained(self._path), self._db:
+        with explained(self._path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany("INSERT OR REPLACE INTO committed VALUES (?, ?, ?)", rows)
 
@@ -143,7 +143,7 @@ class SqliteConsumer(Consumer):
                 f"this consumer of group {self._group} doesn't hold {partition.topic}, partition "
                 f"{partition.number}: stop the other consumers of the group first"
             )
-        with _explained(self._path):
+        with explained(self._path):
             end = _end_offset(self._db, partition)
         if not 0 <= offset <= end:
             raise BenanzaError(f"{partition.topic} has offsets from 0 to {end:,}, not {offset:,}")
@@ -154,7 +154,7 @@ class SqliteConsumer(Consumer):
             'SELECT "offset" FROM events WHERE topic = ? AND timestamp_us >= ? '
             'ORDER BY "offset" LIMIT 1'
         )
-        with _explained(self._path):
+        with explained(self._path):
             for partition in self._positions:
                 timestamp_us = (when - EPOCH) // MICROSECOND
                 found = self._db.execute(first, (partition.topic, timestamp_us)).fetchone()
@@ -163,7 +163,7 @@ class SqliteConsumer(Consumer):
 
     def lag(self) -> dict[Partition, int]:
         after = 'SELECT count(*) FROM events WHERE topic = ? AND "offset" >= ?'
-        with _explained(self._path):
+        with explained(self._path):
             return {
                 partition: self._db.execute(after, (partition.topic, offset)).fetchone()[0]
                 for partition, offset in self._positions.items()
@@ -193,7 +193,7 @@ class SqliteConsumer(Consumer):
         self._rebalances += 1
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     """A connection in autocommit mode, whose commits wait for the disk."""
     db = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
@@ -204,7 +204,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _create_or_check(path: Path) -> None:
     """Makes the tables in a new file; raises `BenanzaError` if an old one isn't our log."""
-    with closing(_connect(path)) as db:
+    with closing(connect(path)) as db:
         application_id = db.execute("PRAGMA application_id").fetchone()[0]
         version = db.execute("PRAGMA user_version").fetchone()[0]
         tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -262,7 +262,7 @@ def _not_a_log(path: Path) -> str:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """Turns what the disk, the file system and other processes can cause into `BenanzaError`.
 
     Primary result codes: https://www.sqlite.org/rescode.html

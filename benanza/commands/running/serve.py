@@ -65,16 +65,36 @@ def dedupe(ctx: click.Context) -> None:
     help="What measures the layers; auto takes the best that works here.",
     show_default=True,
 )
+@click.option(
+    "--gpus",
+    help="A runner for each of these GPUs: all, or numbers and UUIDs, separated by commas. It is "
+    "started again if it ends. The first answers on BENANZA_METRICS_PORT, the others on the next "
+    "ports.",
+)
 @click.pass_context
-def runner(ctx: click.Context, *, precisions: tuple[Precision, ...], runtime: str) -> None:
+def runner(
+    ctx: click.Context, *, precisions: tuple[Precision, ...], runtime: str, gpus: str | None
+) -> None:
     """Jobs to results: every unique layer, measured on this system.
 
     Runners of one system share its jobs. One of a new system begins with the first job there
     ever was.
+
+    \b
+    Examples:
+      benanza serve runner --precision fp32,fp16
+      benanza serve runner --gpus all
     """
-    from benanza_runner.runtimes import open_runtime
+    from benanza_runner.runtimes import AUTO, open_runtime
 
     settings = settings_of_service()
+    if gpus is not None:
+        from benanza.running.each_gpu import named_gpus, serve_each
+
+        # On a machine whose GPUs can't be used, `auto` would measure the CPU many times over.
+        on = ["--runtime", "cuda" if runtime == AUTO else runtime]
+        arguments = ["serve", "runner", "--precision", ",".join(precisions), *on]
+        ctx.exit(serve_each(named_gpus(gpus), arguments, settings.metrics_port))
     with open_runtime(runtime, settings) as opened:
         _run(ctx, RUNNER, settings, runtime=opened, precisions=precisions)
 

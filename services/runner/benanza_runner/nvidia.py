@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,6 +69,24 @@ def visible() -> str:
     """
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
     return "" if first.startswith("-") else first
+
+
+def visible_gpus() -> tuple[str, ...]:
+    """What names each GPU that CUDA is to see, as `visible` does; none if there is none.
+
+    CUDA ignores what comes after a number that names none. Parts of a GPU are known only where
+    `CUDA_VISIBLE_DEVICES` names them.
+    """
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is not None:
+        names = (name.strip() for name in named.split(","))
+        known = takewhile(lambda name: name and not name.startswith("-"), names)
+        return tuple(dict.fromkeys(known))
+    count = ctypes.c_uint()
+    with _asked() as (nvml, _):
+        if nvml is not None:
+            nvml.nvmlDeviceGetCount_v2(ctypes.byref(count))
+    return tuple(map(str, range(count.value)))
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def open_cuda(settings: Settings) -> Opened:
     if unavailable := why_unavailable():
         raise BenanzaError(f"the runtime cuda {unavailable}")
     settings.data.mkdir(parents=True, exist_ok=True)
-    return cuda_workers(settings.data, _limits(settings))
+    return cuda_workers(settings.data, _limits(settings), runners=settings.runners)
 
 
 def open_onnxruntime(settings: Settings) -> Opened:
@@ -87,13 +87,17 @@ def _limits(settings: Settings) -> WorkerLimits:
     return WorkerLimits(layer_seconds=settings.benchmark_timeout_s)
 
 
-def cuda_workers(folder: Path, limits: WorkerLimits, *, interleaved: bool = True) -> WorkerPool:
+def cuda_workers(
+    folder: Path, limits: WorkerLimits, *, interleaved: bool = True, runners: int = 1
+) -> WorkerPool:
     """Workers for the first GPU, as many as the machine has cores and memory for.
 
-    Their journals lie in the folder. `interleaved` is that of `CudaRuntime`.
+    So many `runners` share these. The workers' journals lie in the folder. `interleaved` is that
+    of `CudaRuntime`.
     """
-    memory_bytes = int(free_bytes() * SHARE)
-    fitting = min(available_cores() // CORES_OF_WORKER, memory_bytes // MEMORY_OF_WORKER)
+    memory_bytes = int(free_bytes() * SHARE) // runners
+    cores = available_cores() // runners
+    fitting = min(cores // CORES_OF_WORKER, memory_bytes // MEMORY_OF_WORKER)
     workers = max(1, min(MOST_WORKERS, fitting))
     limits = limits._replace(tries=CUDA_TRIES)
 

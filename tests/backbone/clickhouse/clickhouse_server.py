@@ -4,7 +4,8 @@
 
 It listens on that port of the loopback address, by default a free one, and prints it. Statements
 run one at a time.
-Of the interface it has what the client sends, without compression.
+Of the interface it has what the client sends, without compression. It refuses the rest, since the
+engine takes an insert whose rows it can't read for one without rows.
 """
 
 import base64
@@ -20,7 +21,22 @@ from urllib.parse import parse_qsl, urlsplit
 import chdb
 
 INSERT = re.compile(rb"(INSERT INTO [^\n]*) FORMAT Native\n", re.IGNORECASE)
+INSERT_WITH_ROWS = re.compile(rb"\s*INSERT\s.*\sFORMAT\s", re.IGNORECASE | re.DOTALL)
 SETTINGS = ("async_insert", "date_time_input_format")
+IN_VAIN = {
+    "cancel_http_readonly_queries_on_client_close",
+    "cast_string_to_dynamic_use_inference",
+    "client_protocol_version",
+    "enable_http_compression",
+    "http_headers_progress_interval_ms",
+    "query_id",
+    "send_progress_in_http_headers",
+    "wait_end_of_query",
+}
+"""What the client may ask for, and does without."""
+
+NOT_IMPLEMENTED = 48
+"""ClickHouse's code for it: https://github.com/ClickHouse/ClickHouse, ErrorCodes.cpp."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -35,9 +51,13 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(403, 516, "Authentication failed (AUTHENTICATION_FAILED)")
             return
         query = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
+        sql = query.get("query", "").encode() + body
+        if unknown := self._unknown(query, sql):
+            self._refuse(501, NOT_IMPLEMENTED, f"{unknown} (NOT_IMPLEMENTED)")
+            return
         try:
             with self.engine_lock:
-                answer = self._run(query.get("query", "").encode() + body, query)
+                answer = self._run(sql, query)
         except RuntimeError as error:
             message = str(error).removeprefix("Code: ")
             self._refuse(404, int(message.partition(".")[0]), message.partition("Exception: ")[2])
@@ -58,6 +78,19 @@ class Handler(BaseHTTPRequestHandler):
             rows.flush()
             self.engine.query(f"{insert[1].decode()} FROM INFILE '{rows.name}' FORMAT Native")
         return b""
+
+    def _unknown(self, query: dict[str, str], sql: bytes) -> str:
+        """What of a request is not understood here; empty if all of it is."""
+        encoding = self.headers.get("Content-Encoding", "identity")
+        if encoding != "identity":
+            return f"Content-Encoding {encoding}: say compress=false"
+        known = {"database", "query", *SETTINGS, *IN_VAIN}
+        for name in query:
+            if name not in known and not name.startswith("param_"):
+                return f"Setting {name}"
+        if INSERT_WITH_ROWS.match(sql) and not INSERT.match(sql):
+            return "An INSERT whose rows aren't in the format Native, on the lines behind it"
+        return ""
 
     def _body(self) -> Iterator[bytes]:
         if self.headers.get("Transfer-Encoding") != "chunked":

@@ -1,0 +1,25 @@
+"""`prune`: makes the embedded log smaller."""
+
+from benanza.installation.embedded import opened_log
+from benanza.results.operating import PrunedLog
+from benanza_backbone.clock import now
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.sqlite_pruning import prune
+from benanza_backbone.settings import Settings
+
+
+def prune_log(settings: Settings) -> PrunedLog:
+    """Takes out of the embedded log what nothing but the history in the store still needs.
+
+    Raises `BenanzaError` if the settings name a Kafka, another process is at work in the folder,
+    or the log can't be written.
+    """
+    if settings.kafka is not None:
+        raise BenanzaError(
+            "Kafka drops by itself what isn't needed; unset BENANZA_KAFKA to prune the embedded log"
+        )
+    with opened_log(settings):
+        found = prune(settings.event_log, now())
+    return PrunedLog(
+        events=found.events, bytes_before=found.bytes_before, bytes_after=found.bytes_after
+    )

@@ -193,6 +193,22 @@ def precision_option(command: Command) -> Command:
 
 def policy_options(command: Command) -> Command:
     """--precision, --fusion and --accounting: which of a model's bounds are meant."""
+    return precision_option(_counting_options(command))
+
+
+def policy_filter_options(command: Command) -> Command:
+    """The same for what is known: by default at each precision that was measured."""
+    precision = click.option(
+        "--precision",
+        "precisions",
+        type=Precisions(),
+        default=(),
+        help="fp32, tf32, fp16, bf16; by default all that were measured.",
+    )
+    return precision(_counting_options(command))
+
+
+def _counting_options(command: Command) -> Command:
     fusion = click.option(
         "--fusion",
         type=click.Choice(["on", "off"]),
@@ -209,7 +225,7 @@ def policy_options(command: Command) -> Command:
         "lists, by calls of cuDNN and cuBLAS.",
         show_default=True,
     )
-    return precision_option(fusion(accounting(command)))
+    return fusion(accounting(command))
 
 
 def format_option(command: Command) -> Command:

@@ -17,7 +17,7 @@ from benanza.commands.options import (
     dim_filter_option,
     format_option,
     none_with,
-    policy_options,
+    policy_filter_options,
     print_json,
 )
 from benanza.commands.startup import settings_of
@@ -60,7 +60,7 @@ class Different(click.ParamType):
     "makes the difference.",
 )
 @dim_filter_option
-@policy_options
+@policy_filter_options
 @data_option
 @format_option
 @click.pass_context
@@ -96,7 +96,8 @@ def bounds(
 
     policy = BoundPolicy(precisions, fusion, accounting)
     if other is not None:
-        _compare(settings_of(data), models, policy, dict(dims), at, other, output)
+        if _compare(settings_of(data), models, policy, dict(dims), at, other, output):
+            ctx.exit(PARTIAL)
         return
     found = known_bounds(settings_of(data), models, policy, dict(dims), at)
     if output == "json":
@@ -119,7 +120,8 @@ def _compare(
     at: datetime | None,
     other: Other,
     output: Format,
-) -> None:
+) -> bool:
+    """Prints a comparison; whether a bound in it is partial."""
     from benanza.looking.compare import known_comparison
     from benanza.render.comparison import print_comparison
 
@@ -128,3 +130,4 @@ def _compare(
         print_json(found)
     else:
         print_comparison(console(sys.stdout), found)
+    return any(each.bound.partial or each.other.partial for each in found.bounds)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 import click
+from click.shell_completion import CompletionItem
 
+from benanza.commands import completing
 from benanza.commands.options import (
     PARTIAL,
     Format,
-    Model,
+    KnownModel,
     Time,
     data_option,
     dim_filter_option,
@@ -48,9 +50,20 @@ class Different(click.ParamType):
             self.fail(f"{value!r} is none of {self.name}", param, ctx)
         return Other(system=which)
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Precisions, and the systems that are known."""
+        what, is_named, which = incomplete.partition("=")
+        found = ["at=", *(f"precision={each}" for each in get_args(Precision))]
+        if is_named and what == "system":
+            systems = completing.known_systems(ctx, which)
+            found = [f"system={each.value}" for each in systems]
+        return completing.beginning(incomplete, [*found, *([] if is_named else ["system="])])
+
 
 @click.command()
-@click.argument("models", type=Model(), nargs=-1, metavar="[MODEL]...")
+@click.argument("models", type=KnownModel(), nargs=-1, metavar="[MODEL]...")
 @click.option("--at", type=Time(), help="Bounds as they were at this time; UTC if it has no zone.")
 @click.option(
     "--compare",

@@ -10,7 +10,7 @@ from benanza.commands.options import (
     data_option,
     dim_filter_option,
     format_option,
-    model_argument,
+    known_model_argument,
     none_with,
     policy_filter_options,
     print_json,
@@ -23,7 +23,7 @@ from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
-@model_argument
+@known_model_argument
 @click.option(
     "--limit",
     type=click.IntRange(min=1),

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
-from benanza.commands.options import Format, data_option, format_option, print_json
+from benanza.commands.options import Format, SystemId, data_option, format_option, print_json
 from benanza.commands.startup import settings_of
 
 
 @click.command()
 @click.option(
     "--system",
+    type=SystemId(),
     default="",
     help="Only those that failed on this system, by its id or the first digits of it.",
 )

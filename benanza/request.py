@@ -10,7 +10,7 @@ from benanza_schemas.layer import Accounting, Precision
 
 
 class BoundPolicy(NamedTuple):
-    """Which of a model's bounds are meant."""
+    """Which of a model's bounds are meant. No `precisions` are all that were measured."""
 
     precisions: tuple[Precision, ...] = ("fp32",)
     fusion: bool = True
@@ -19,7 +19,7 @@ class BoundPolicy(NamedTuple):
     def includes(self, found: ModelBound | BoundVersion) -> bool:
         """Whether a bound, or a version of one, is meant."""
         return (
-            found.precision in self.precisions
+            (not self.precisions or found.precision in self.precisions)
             and found.fusion == self.fusion
             and found.accounting == self.accounting
         )

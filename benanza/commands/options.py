@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 import click
 from click.shell_completion import CompletionItem
 
+from benanza.commands import completing
 from benanza.results.result import Result
 from benanza_schemas.layer import Accounting, Precision
 
@@ -35,8 +36,30 @@ class Model(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Files; the shell finds them."""
-        return [CompletionItem(incomplete, type="file")]
+        """Files, and models of the zoo."""
+        return completing.models(incomplete)
+
+
+class KnownModel(Model):
+    """A model as ever, or by a name or an id that a table of bounds shows."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The same, and the names of those that are known."""
+        return completing.known_models(ctx, incomplete)
+
+
+class SystemId(click.ParamType):
+    """The id of a system, or the first digits of it."""
+
+    name = "ID"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Those that are known."""
+        return completing.known_systems(ctx, incomplete)
 
 
 class Positive(click.ParamType):
@@ -78,7 +101,7 @@ class RuntimeName(click.ParamType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The names that begin like this."""
-        return [CompletionItem(each) for each in self._known() if each.startswith(incomplete)]
+        return completing.beginning(incomplete, self._known())
 
     @staticmethod
     def _known() -> tuple[str, ...]:
@@ -121,6 +144,12 @@ class Precisions(click.ParamType):
                 self.fail(f"{part!r} is none of {', '.join(known)}", param, ctx)
         return tuple(dict.fromkeys(value.split(",")))
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The last of the list, one that isn't in it yet."""
+        return completing.last_of(incomplete, get_args(Precision))
+
 
 class Time(click.ParamType):
     """A date and time as in ISO 8601; UTC if it names no zone."""
@@ -143,6 +172,11 @@ class Time(click.ParamType):
 def model_argument(command: Command) -> Command:
     """MODEL."""
     return click.argument("model", type=Model())(command)
+
+
+def known_model_argument(command: Command) -> Command:
+    """MODEL, of which something is known."""
+    return click.argument("model", type=KnownModel())(command)
 
 
 def dim_option(command: Command) -> Command:
@@ -193,6 +227,22 @@ def precision_option(command: Command) -> Command:
 
 def policy_options(command: Command) -> Command:
     """--precision, --fusion and --accounting: which of a model's bounds are meant."""
+    return precision_option(_counting_options(command))
+
+
+def policy_filter_options(command: Command) -> Command:
+    """The same for what is known: by default at each precision that was measured."""
+    precision = click.option(
+        "--precision",
+        "precisions",
+        type=Precisions(),
+        default=(),
+        help="fp32, tf32, fp16, bf16; by default all that were measured.",
+    )
+    return precision(_counting_options(command))
+
+
+def _counting_options(command: Command) -> Command:
     fusion = click.option(
         "--fusion",
         type=click.Choice(["on", "off"]),
@@ -209,7 +259,7 @@ def policy_options(command: Command) -> Command:
         "lists, by calls of cuDNN and cuBLAS.",
         show_default=True,
     )
-    return precision_option(fusion(accounting(command)))
+    return fusion(accounting(command))
 
 
 def format_option(command: Command) -> Command:

@@ -31,6 +31,14 @@ def configured_log(settings: Settings) -> Iterator[EventLog]:
         yield log
 
 
+def log_name(settings: Settings) -> str:
+    """What `configured_log` opens, for people."""
+    if settings.kafka is None:
+        return f"the embedded log in {settings.data}"
+    prefix = settings.kafka.prefix
+    return f"Kafka at {settings.kafka.shown()}" + (f", prefix {prefix}" if prefix else "")
+
+
 def known_store(settings: Settings) -> AbstractContextManager[Store]:
     """The store, up to date. Over Kafka, the services keep it so.
 

@@ -1,7 +1,9 @@
 """Bounds that are known, and what moved them. Nothing is benchmarked."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids
@@ -10,6 +12,9 @@ from benanza.results.bounds import Bounds, History
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
+from benanza_schemas.layer import Precision
+
+Known = TypeVar("Known", ModelBound, BoundVersion)
 
 
 def known_bounds(
@@ -27,7 +32,7 @@ def known_bounds(
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         found = store.bounds(ids, at)
-    return Bounds(bounds=tuple(each for each in found if is_meant(each, policy, dims)))
+    return Bounds(bounds=tuple(those_meant(found, policy, dims)))
 
 
 def known_history(
@@ -40,7 +45,41 @@ def known_history(
     with known_store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))
         found = [version for identity in ids for version in store.history(identity)]
-    return History(history=tuple(each for each in found if is_meant(each, policy, dims)))
+    return History(history=tuple(those_meant(found, policy, dims)))
+
+
+def newest(history: History, limit: int) -> History:
+    """Of each bound's versions the newest so many."""
+    left = Counter(_bound(each) for each in history.history)
+    kept = []
+    for version in history.history:
+        key = _bound(version)
+        if left[key] <= limit:
+            kept.append(version)
+        left[key] -= 1
+    return History(history=tuple(kept))
+
+
+def those_meant(
+    bounds: Iterable[Known], policy: BoundPolicy, dims: Mapping[str, int]
+) -> list[Known]:
+    """The bounds, or versions of them, that the policy includes and that have these dimensions.
+
+    If it names no precision, those of which no layer was measured are left out where the same model
+    was measured at another precision on that system: nobody has asked for them.
+    """
+    meant = [each for each in bounds if is_meant(each, policy, dims)]
+    if policy.precisions:
+        return meant
+    measured: dict[tuple[str, str], set[Precision]] = {}
+    for each in meant:
+        if each.sequential_us is not None:
+            measured.setdefault((each.model_id, each.system_id), set()).add(each.precision)
+    return [
+        each
+        for each in meant
+        if each.precision in measured.get((each.model_id, each.system_id), (each.precision,))
+    ]
 
 
 def is_meant(
@@ -48,3 +87,8 @@ def is_meant(
 ) -> bool:
     """Whether the policy includes a bound, or a version of one, and it has these dimensions."""
     return policy.includes(found) and dims.items() <= found.dims.items()
+
+
+def _bound(version: BoundVersion) -> tuple[str, ...]:
+    """Of which bound it is a version."""
+    return version.model, version.model_id, version.system_id, version.precision

@@ -1,7 +1,9 @@
 """The ids of models that a user names."""
 
+import re
 from collections.abc import Sequence
 
+from benanza.prefixes import with_prefix
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
@@ -15,6 +17,8 @@ WHERE name = {model:String} OR model_id = {model:String} OR sha256 = {model:Stri
 ORDER BY model_id
 """
 
+DIGITS = "[0-9a-f]{6,64}"
+"""What is taken for the beginning of an id. With fewer digits it is rather a name."""
 
 FILES = "SELECT DISTINCT model_id, sha256 FROM models"
 
@@ -22,8 +26,9 @@ FILES = "SELECT DISTINCT model_id, sha256 FROM models"
 def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
     """The ids of models: one for each batch size and choice of named dimensions.
 
-    A model is named as for `run`, or by the name or id that a table of bounds shows. Raises
-    `BenanzaError` for one that isn't in the store.
+    A model is named as for `run`, by the name that a table of bounds shows, or by its id or its
+    file's SHA-256, of which the first digits will do. Raises `BenanzaError` for one that isn't in
+    the store, and for digits with which those of several files begin.
     """
     return [identity for model in models for identity in _ids_of(store, model, limits)]
 
@@ -43,7 +48,7 @@ def of_the_same_file(store: Store, bounds: Sequence[ModelBound]) -> dict[str, li
 
 
 def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:
-    found = _ids(store, model)
+    found = _ids(store, model) or _with_digits(store, model)
     if not found:
         try:
             found = _ids(store, fetch(model, limits).sha256)
@@ -59,3 +64,12 @@ def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:
 
 def _ids(store: Store, model: str) -> list[str]:
     return [row["model_id"] for row in store.query(MODEL_IDS, {"model": model})]
+
+
+def _with_digits(store: Store, digits: str) -> list[str]:
+    """The ids of what is named by the first digits of an id or of a SHA-256."""
+    if not re.fullmatch(DIGITS, digits):
+        return []
+    files = files_of(store)
+    what = with_prefix(digits, {*files, *files.values()}, "models and files")
+    return sorted(identity for identity, file in files.items() if what in (identity, file))

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from benanza.installation.configured import configured_log
+from benanza.installation.configured import configured_log, log_name
+from benanza.prefixes import with_prefix
 from benanza.results.dead_letters import (
     DeadLetterContent,
     DeadLetters,
@@ -53,16 +54,22 @@ def list_dead_letters(
     chosen = [
         filed[identity].summary for identity in reversed(_of(filed, service, settled=settled))
     ]
-    return DeadLetters(dead_letters=tuple(chosen[:limit]), found=len(chosen), unreadable=unreadable)
+    return DeadLetters(
+        log=log_name(settings),
+        dead_letters=tuple(chosen[:limit]),
+        found=len(chosen),
+        unreadable=unreadable,
+    )
 
 
 def show_dead_letter(settings: Settings, identity: str) -> DeadLetterContent:
-    """One dead letter with what it holds. Raises `BenanzaError` if there is none of this id."""
+    """One dead letter with what it holds, by its id or the first digits of it.
+
+    Raises `BenanzaError` if it is none's, or that of several.
+    """
     with configured_log(settings) as log:
         filed, _ = _filed(log)
-        if identity not in filed:
-            raise BenanzaError(_unknown(identity))
-        partition, offset, summary = filed[identity]
+        partition, offset, summary = _meant(identity, filed, settings)
         (record,) = log.read(partition, offset, 1)
     letter = _letter(record)
     event, undecodable, in_hex = None, "", ""
@@ -81,7 +88,7 @@ def show_dead_letter(settings: Settings, identity: str) -> DeadLetterContent:
 def settle_dead_letters(
     settings: Settings, action: Action, *, ids: Sequence[str] = (), service: str | None = None
 ) -> SettledDeadLetters:
-    """Replays or drops dead letters: those of these ids, or with no ids all that are open.
+    """Replays or drops dead letters: those whose ids begin so, or with no ids all that are open.
 
     `service` leaves it at those of one service. To replay is to append the original bytes to
     their topic under their key again. A dead letter that is unknown, settled already or not
@@ -93,11 +100,16 @@ def settle_dead_letters(
     with configured_log(settings) as log:
         filed, _ = _filed(log)
         places: set[tuple[Partition, int]] = set()
-        for identity in dict.fromkeys(ids) or _of(filed, service):
-            if reason := _obstacle(identity, filed, action):
-                errors.append(UnsettledDeadLetter(id=identity, reason=reason))
+        for asked in dict.fromkeys(ids) or _of(filed, service):
+            try:
+                partition, offset, summary = _meant(asked, filed, settings)
+                reason = _obstacle(summary, action)
+            except BenanzaError as error:
+                reason = str(error)
+            if reason:
+                errors.append(UnsettledDeadLetter(id=asked, reason=reason))
             else:
-                places.add((filed[identity].partition, filed[identity].offset))
+                places.add((partition, offset))
         chosen = (r for r in log.records(DEAD_LETTERS) if (r.partition, r.offset) in places)
         while letters := [_letter(record) for record in islice(chosen, AT_ONCE)]:
             if action == "replayed":
@@ -158,11 +170,20 @@ def _of(filed: dict[str, _Filed], service: str | None, *, settled: bool = False)
     ]
 
 
-def _obstacle(identity: str, filed: dict[str, _Filed], action: Action) -> str:
+def _meant(asked: str, filed: dict[str, _Filed], settings: Settings) -> _Filed:
+    """The dead letter whose id begins so. Raises `BenanzaError` if that is none's, or several's."""
+    identity = with_prefix(asked, filed, "dead letters")
+    if identity is None:
+        raise BenanzaError(
+            f"there is no dead letter {asked} in {log_name(settings)}; "
+            "`benanza dead-letters list --all` shows the ids"
+        )
+    return filed[identity]
+
+
+def _obstacle(letter: DeadLetterSummary, action: Action) -> str:
     """Why nothing can be done about this dead letter; empty if something can."""
-    if identity not in filed:
-        return _unknown(identity)
-    letter = filed[identity].summary
+    identity = letter.id
     place = f"{letter.topic}:{letter.partition}:{letter.offset}"
     if letter.state != "open":
         return f"dead letter {identity} was {letter.state} at {letter.settled_at:%Y-%m-%d %H:%M}"
@@ -182,10 +203,6 @@ def _obstacle(identity: str, filed: dict[str, _Filed], action: Action) -> str:
             "doesn't know: upgrade benanza, or drop the dead letter"
         )
     return ""
-
-
-def _unknown(identity: str) -> str:
-    return f"there is no dead letter {identity}; `benanza dead-letters list --all` shows the ids"
 
 
 def _letter(record: Record) -> DeadLetter:

@@ -3,7 +3,9 @@
 from collections.abc import Collection
 
 from benanza.installation.configured import configured_log, known_store
+from benanza.prefixes import with_prefix
 from benanza.results.operating import RetriedLayers
+from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.service.processor import as_message
@@ -17,21 +19,16 @@ AT_ONCE = 1_000
 """Events between two waits for the log: a few megabytes."""
 
 
-def retry_failed(settings: Settings, *, system_id: str = "", reason: str = "") -> RetriedLayers:
+def retry_failed(settings: Settings, *, system: str = "", reason: str = "") -> RetriedLayers:
     """Publishes another job for each layer that has no time, says the store.
 
-    Of one system, or of all; for last failures with this text in them, or for any. The job says
-    which systems are to measure the layer: those whose failures were found. The same call again,
-    before there are other results, publishes nothing. Raises `BenanzaError` for a system that has
-    measured nothing, or if the log or the store can't be reached.
+    Of the system whose id begins so, or of all; for last failures with this text in them, or for
+    any. The job says which systems are to measure the layer: those whose failures were found. The
+    same call again, before there are other results, publishes nothing. Raises `BenanzaError` for a
+    system that has measured nothing, or if the log or the store can't be reached.
     """
     with known_store(settings) as store:
-        if system_id and system_id not in (known := store.measuring_systems()):
-            raise BenanzaError(
-                f"no system {system_id} has measured anything here; "
-                f"those that have are: {', '.join(known) or 'none'}"
-            )
-        failed = store.failed_layers(system_id, reason)
+        failed = store.failed_layers(_system_id(store, system) if system else "", reason)
     with configured_log(settings) as log:
         jobs, there = jobs_of(log, failed)
         asked = [asked_again(jobs[fingerprint], failed[fingerprint]) for fingerprint in jobs]
@@ -41,6 +38,17 @@ def retry_failed(settings: Settings, *, system_id: str = "", reason: str = "") -
     return RetriedLayers(
         layers=len(new), waiting=len(asked) - len(new), without_job=len(failed) - len(jobs)
     )
+
+
+def _system_id(store: Store, system: str) -> str:
+    known = store.measuring_systems()
+    found = with_prefix(system, known, "systems")
+    if found is None:
+        raise BenanzaError(
+            f"no system {system} has measured anything here; "
+            f"those that have are: {', '.join(known) or 'none'}"
+        )
+    return found
 
 
 def jobs_of(

@@ -56,13 +56,21 @@ def _lower_bounds(found: LowerBounds, *, plain: bool) -> list[RenderableType]:
 
 
 def _reuse(layers: LayerCounts) -> str:
-    saved = layers.total - layers.benchmarked - layers.failed
+    saved = layers.total - layers.benchmarked - layers.split - layers.failed
+    failed = f", {layers.failed:,} failed" if layers.failed else ""
+    split = f"; {_split(layers.split)}" if layers.split else ""
     total = "1 layer" if layers.total == 1 else f"{layers.total:,} layers and groups"
     return (
         f"{total}, {layers.unique:,} unique: {layers.known:,} known, "
-        f"{layers.benchmarked:,} benchmarked, {layers.failed:,} failed; "
+        f"{layers.benchmarked:,} benchmarked{failed}{split}; "
         f"reuse saved {plural(saved, 'benchmark')}"
     )
+
+
+def _split(groups: int) -> str:
+    if groups == 1:
+        return "1 group is no single call here, and counts layer by layer"
+    return f"{groups:,} groups are no single call here, and count layer by layer"
 
 
 def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType]:
@@ -158,11 +166,12 @@ def _which(bound: ModelBound, systems: SystemNames) -> str:
 def _missing(bound: ModelBound, systems: SystemNames) -> list[str]:
     """What a bound lacks."""
     missing = bound.coverage.missing
-    lines = [
-        f"{_which(bound, systems)}: the bound is partial; "
-        f"it lacks {plural(len(missing), 'layer')}:",
-        *(f"  {line}" for line in _by_reason(missing)),
-    ]
+    what = f"{_which(bound, systems)}: the bound is partial; it lacks"
+    match _by_reason(missing):
+        case [only]:
+            lines = [f"{what} {only}"]
+        case several:
+            lines = [f"{what} {plural(len(missing), 'layer')}:", *(f"  {line}" for line in several)]
     return [printable(line) for line in lines]
 
 
@@ -210,7 +219,7 @@ def _by_reason(missing: Sequence[MissingLayer]) -> list[str]:
     """A line for each reason, that of most layers first."""
     reasons: dict[str, list[MissingLayer]] = {}
     for layer in missing:
-        reasons.setdefault(layer.reason, []).append(layer)
+        reasons.setdefault(_cause(layer), []).append(layer)
     most_first = sorted(reasons.values(), key=len, reverse=True)
     shown, others = most_first[:REASONS_SHOWN], most_first[REASONS_SHOWN:]
     lines = [_lacking(layers) for layers in shown]
@@ -220,11 +229,16 @@ def _by_reason(missing: Sequence[MissingLayer]) -> list[str]:
     return lines
 
 
+def _cause(layer: MissingLayer) -> str:
+    """The reason without the operators, which are told beside it: layers may have it in common."""
+    return layer.reason.replace(f" {layer.op}: ", ": ", 1)
+
+
 def _lacking(layers: Sequence[MissingLayer]) -> str:
     """How many layers are missing, the first of them, and the reason that they share."""
     from benanza_analyzer.measurements import NOT_MEASURED
 
-    reason = layers[0].reason
+    reason = _cause(layers[0])
     count = plural(len(layers), "layer")
     # Which these are says nothing: whatever nobody has run there is among them.
     if reason == NOT_MEASURED:

@@ -27,8 +27,9 @@ def print_dead_letters(console: Console, found: DeadLetters) -> None:
     rows = [_row(letter) for letter in found.dead_letters]
     if rows:
         console.print(table(COLUMNS, rows, plain=not console.is_terminal))
+        console.print(Text(printable(f"in {found.log}")))
     else:
-        console.print("no dead letters")
+        console.print(Text(printable(f"no dead letters in {found.log}")))
     if left := found.found - len(rows):
         console.print(f"and {left:,} more; --limit shows them")
     if found.unreadable:

@@ -1,6 +1,7 @@
 """The versions of a model's bounds, for people."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from rich.console import Console
 from rich.table import Table
@@ -9,13 +10,19 @@ from rich.text import Text
 from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, printable, table
-from benanza.render.units import TimeUnit, time_unit
+from benanza.render.units import TimeUnit, plural, time_unit
 from benanza.results.bounds import History
 from benanza_backbone.clickhouse.bounds import BoundVersion
 
+PAUSE = timedelta(minutes=10)
+"""The longest time between two versions of one run: few layers take as long."""
 
-def print_history(console: Console, history: History) -> None:
-    """Prints a table for each bound: a row for each version, oldest first, with what moved it."""
+
+def print_history(console: Console, history: History, limit: int | None = None) -> None:
+    """Prints a table for each bound: a row for each version, oldest first, with what moved it.
+
+    Those of a first run are one row. With a limit, only so many rows are printed, the newest.
+    """
     bounds: dict[tuple[str, str, str], list[BoundVersion]] = {}
     for version in history.history:
         key = (version.model_id, version.system_id, version.precision)
@@ -25,12 +32,29 @@ def print_history(console: Console, history: History) -> None:
         last = versions[-1]
         title = f"{model_at(last)}, {systems.measured_on(last)}{counted(last)}"
         console.print(Text(printable(title)))
-        console.print(_table(versions, plain=not console.is_terminal))
+        console.print(_table(versions, limit, plain=not console.is_terminal))
 
 
-def _table(versions: Sequence[BoundVersion], *, plain: bool) -> Table:
-    unit = time_unit(version.sequential_us for version in versions)
-    layer_unit = time_unit(version.layer_us for version in versions)
+def first_run(versions: Sequence[BoundVersion]) -> int:
+    """How many of a bound's versions are of the first run of its model: up to the first one that a
+    layer has moved for the second time, or that came after a pause. They are sorted by time.
+    """
+    moved_by: set[str] = set()
+    for number, version in enumerate(versions):
+        again = version.fingerprint in moved_by
+        paused = number and version.computed_at - versions[number - 1].computed_at > PAUSE
+        if again or paused:
+            return number
+        if version.moved_by == "measurement":
+            moved_by.add(version.fingerprint)
+    return len(versions)
+
+
+def _table(versions: Sequence[BoundVersion], limit: int | None, *, plain: bool) -> Table:
+    folded = max(first_run(versions), 1)
+    shown = versions[folded - 1 :]
+    unit = time_unit(version.sequential_us for version in shown)
+    layer_unit = time_unit(version.layer_us for version in shown)
     columns = (
         Column("computed at (UTC)", "left"),
         Column(f"sequential {unit.name}"),
@@ -44,15 +68,24 @@ def _table(versions: Sequence[BoundVersion], *, plain: bool) -> Table:
         (
             f"{version.computed_at:%Y-%m-%d %H:%M:%S}",
             unit.format(version.sequential_us),
-            _moved(unit, version),
+            "" if first else _moved(unit, version),
             unit.format(version.parallel_us),
             str(version.missing),
-            layer_unit.format(version.layer_us),
-            _moved_by(version),
+            "" if first else layer_unit.format(version.layer_us),
+            first or _moved_by(version),
         )
-        for version in versions
+        for number, version in enumerate(shown)
+        for first in [_first_run(versions[:folded]) if number == 0 else ""]
     ]
-    return table(columns, rows, plain=plain)
+    return table(columns, rows[-limit:] if limit else rows, plain=plain)
+
+
+def _first_run(versions: Sequence[BoundVersion]) -> str:
+    """What a row says that stands for several versions; nothing for one."""
+    if len(versions) == 1:
+        return ""
+    measured = sum(version.moved_by == "measurement" for version in versions)
+    return f"the first run: {plural(measured, 'measurement')} moved it"
 
 
 def _moved(unit: TimeUnit, version: BoundVersion) -> str:

@@ -16,14 +16,16 @@ class LayerCounts(Result, frozen=True, kw_only=True):
     """What reuse saved in a run. Groups count as layers, each precision by itself.
 
     `total` are the layers of all models, `unique` those that differ. Of these, `known` had
-    been measured before, `benchmarked` were measured now, and `failed` cannot be measured.
-    A run that was interrupted leaves some unique layers in none of the three.
+    been measured before, `benchmarked` were measured now, `split` are groups that are no single
+    call here, so that bounds count their layers one by one, and `failed` cannot be measured. A
+    run that was interrupted leaves some unique layers in none of the four.
     """
 
     total: int
     unique: int
     known: int
     benchmarked: int
+    split: int
     failed: int
 
 

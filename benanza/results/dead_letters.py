@@ -30,12 +30,13 @@ class DeadLetterSummary(Result, frozen=True, kw_only=True):
 
 
 class DeadLetters(Result, frozen=True, kw_only=True):
-    """Dead letters, newest first.
+    """Dead letters, newest first. `log` says which event log was read.
 
     `found` is how many there are, of which `dead_letters` may be the newest only. `unreadable`
     counts records of the topic that are no dead letter that this version can read.
     """
 
+    log: str
     dead_letters: tuple[DeadLetterSummary, ...]
     found: int
     unreadable: int

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.results.bounds import LayerCounts
 from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_runner.isolation.isolated_runtime import ATTEMPTS
 from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.layer import Precision
@@ -33,10 +34,13 @@ def count_layers(
     `run_began` are the end offsets of the results from when the run began. If it measured layers
     `again`, those that it measured are benchmarked and not known.
     """
+    models = list(models)
     layers = [fingerprint for model in models for fingerprint in benchmarked_layers(model)]
+    groups = {group.fingerprint for model in models for group in model.groups}
     keys = {fingerprint.encode() for fingerprint in layers}
     known: set[tuple[str, Precision]] = set()
     now: set[tuple[str, Precision]] = set()
+    split: set[tuple[str, Precision]] = set()
     failed: set[tuple[str, Precision]] = set()
     for record in log.records(RESULTS):
         event = decode(record.value) if record.key in keys else None
@@ -44,7 +48,12 @@ def count_layers(
             continue
         if event.precision in precisions:
             old = record.offset < run_began[record.partition]
-            what = (known if old else now) if is_timed(event) else failed
+            if is_timed(event):
+                what = known if old else now
+            else:
+                # Of a group whose benchmark lost its process nobody knows what it would be.
+                whole = event.environment.get(ATTEMPTS, "1") == "1"
+                what = split if whole and event.fingerprint in groups else failed
             what.add((event.fingerprint, event.precision))
     if again:
         known -= now
@@ -53,5 +62,6 @@ def count_layers(
         unique=len(keys) * len(precisions),
         known=len(known),
         benchmarked=len(now - known),
+        split=len(split - failed - known - now),
         failed=len(failed - known - now),
     )

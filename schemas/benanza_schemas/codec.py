@@ -28,6 +28,10 @@ class DecodeError(ValueError):
     """The bytes are no event of this contract; the text says why."""
 
 
+class NewerVersionError(DecodeError):
+    """The event is of a newer version of the contract; the text says so."""
+
+
 def encode(event: Event) -> bytes:
     """The event as MessagePack: a map of its fields, with its class's name under `type`.
 
@@ -43,7 +47,9 @@ def encode(event: Event) -> bytes:
 
 
 def decode(encoded: bytes) -> AnyEvent:
-    """The event in these bytes. Raises `DecodeError`."""
+    """The event in these bytes. Raises `DecodeError`, of the type `NewerVersionError` if a newer
+    Benanza may read them.
+    """
     if len(encoded) > MAX_EVENT_BYTES:
         raise DecodeError(f"{len(encoded):,} bytes are more than an event's {MAX_EVENT_BYTES:,}")
     try:
@@ -82,7 +88,7 @@ def _version_in(encoded: bytes) -> int:
 
 def _refuse_newer(version: int) -> None:
     if version > SCHEMA_VERSION:
-        raise DecodeError(
+        raise NewerVersionError(
             f"schema version {version} is newer than {SCHEMA_VERSION}, the newest that this "
             "version of benanza reads; upgrade it"
         )

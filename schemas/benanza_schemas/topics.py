@@ -9,6 +9,7 @@ from benanza_schemas.events import (
     CheckpointIngested,
     DeadLetter,
     DeadLetterSettled,
+    Event,
     LayerKnown,
     LayerMeasured,
     LayerSeen,
@@ -54,6 +55,20 @@ COMPACTED = frozenset((GRAPHS, CHECKPOINTS, JOBS, BOUNDS, DEDUPE_OWNERS))
 
 KEPT_FOR = {LAYERS: timedelta(days=7)}
 """How long the events of other topics are kept; for ever, if a topic isn't listed."""
+
+
+EVENTS: dict[str, tuple[type[Event], ...]] = {
+    MODELS: (ModelPublished,),
+    GRAPHS: (ModelIngested,),
+    CHECKPOINTS: (CheckpointIngested,),
+    LAYERS: (LayerSeen, LayerKnown),
+    JOBS: (BenchmarkRequested,),
+    RESULTS: (LayerMeasured, SystemMeasured),
+    PROFILES: (ModelProfiled, ModelWitnessed),
+    BOUNDS: (BoundUpdated,),
+    DEAD_LETTERS: (DeadLetter, DeadLetterSettled),
+}
+"""The events of each topic, as `topic_and_key` gives them."""
 
 
 def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:

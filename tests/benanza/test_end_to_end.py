@@ -90,7 +90,7 @@ DOCUMENT = record(
     {
         "bounds": {"type": "array", "items": BOUND},
         "layers": record(
-            dict.fromkeys(("total", "unique", "known", "benchmarked", "failed"), COUNT)
+            dict.fromkeys(("total", "unique", "known", "benchmarked", "split", "failed"), COUNT)
         ),
         "seconds": {"type": "object", "additionalProperties": TIME},
         "errors": {"type": "array", "items": record({"model": TEXT, "reason": TEXT})},
@@ -169,7 +169,8 @@ def test_a_real_model_has_a_full_bound(
     assert 0 < len(bound["critical_path"]) <= 65
     layers = found["layers"]
     assert layers["known"] == 0
-    assert layers["benchmarked"] + layers["failed"] == layers["unique"] < layers["total"]
+    assert layers["failed"] == 0, "groups that are several calls of ONNX Runtime are no failures"
+    assert layers["benchmarked"] + layers["split"] == layers["unique"] < layers["total"]
     assert found["errors"] == []
     assert set(found["seconds"]) == {
         *("publish", "ingest", "dedupe", "benchmark", "analyze", "store")
@@ -190,7 +191,7 @@ def test_the_same_again_benchmarks_nothing_and_is_quick(
     assert again["bounds"] == first["bounds"]
     assert again["layers"]["benchmarked"] == 0
     assert again["layers"]["known"] == first["layers"]["benchmarked"]
-    assert again["layers"]["failed"] == first["layers"]["failed"]
+    assert again["layers"]["split"] == first["layers"]["split"] > 0
     assert {topic: len(events(data, topic)) for topic in before} == before
 
 
@@ -209,7 +210,7 @@ def test_a_sibling_benchmarks_its_new_layers_alone(
     new = sorted(jobs[fingerprint] for fingerprint in measured(data) - before)
     assert new == ["Sigmoid", "Softmax+Sigmoid"]  # which ONNX Runtime runs as two calls
     assert layers["benchmarked"] == 1
-    assert layers["known"] + layers["failed"] == layers["unique"] - 1
+    assert layers["known"] + layers["split"] == layers["unique"] - 1
 
 
 def test_of_other_models_in_the_folder_nothing_is_benchmarked(
@@ -220,7 +221,8 @@ def test_of_other_models_in_the_folder_nothing_is_benchmarked(
     done = benanza("run", model, "--precision", "fp16", "--data", data, "--format", "json")
     layers = json.loads(done.stdout)["layers"]
     now = [event for event in results(data) if event.precision == "fp16"]
-    assert len(now) == layers["benchmarked"] + layers["failed"] == layers["unique"] > 0
+    done_with = layers["benchmarked"] + layers["split"] + layers["failed"]
+    assert len(now) == done_with == layers["unique"] > 0
 
 
 def test_what_can_be_measured_is_printed_beside_what_cannot(

@@ -15,6 +15,7 @@ from faust.types import TP
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition, Record
 from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.errors import CoordinatorAwaitedError
 from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
 from benanza_backbone.service import standstill
 from benanza_backbone.service.standstill import StandstillError
@@ -161,6 +162,27 @@ def test_brokers_that_do_not_answer_are_seen_and_so_is_their_return(
     asyncio.run(breaks_and_mends())
 
 
+def test_brokers_that_have_chosen_no_coordinator_yet_answer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is so for some seconds on a new cluster."""
+    there = Watched()
+
+    def choosing() -> None:
+        raise CoordinatorAwaitedError("Kafka answers, and is still choosing")
+
+    there.brokers.broken = choosing
+    with caplog.at_level("WARNING"):
+        asyncio.run(there.looks())
+    (kafka,) = (check for check in there.state.readiness() if check.name == "Kafka")
+    assert not kafka.ok
+    assert kafka.detail.startswith("answers, and is still choosing a broker")
+    assert not caplog.records
+    there.brokers.mends()
+    asyncio.run(there.looks())
+    assert all(check.ok for check in there.state.readiness())
+
+
 def test_who_asks_before_the_consumer_has_started_is_told_that_it_is_not_ready() -> None:
     """The app counts as started before the thread of its consumer runs."""
     there = Watched()
@@ -213,7 +235,7 @@ def test_an_error_of_fausts_does_not_end_the_watch(monkeypatch: pytest.MonkeyPat
             patch.setattr(there.state, "_recovered", recovered)
             watching = asyncio.create_task(there.state.run())
             async with asyncio.timeout(5):
-                while there.state._answers:
+                while there.state._kafka == watch.ANSWERS:
                     await asyncio.sleep(0.01)
             broken = False
             await there.becomes(kafka=True)

@@ -49,4 +49,6 @@ def test_ingest_fetches_what_is_not_in_the_event(log: EventLog, tmp_path: Path) 
     assert graph.model_id == asked.model_id
     (letter,) = written(log, DEAD_LETTERS)
     assert isinstance(letter, DeadLetter)
-    assert "lost.onnx" in letter.reason
+    assert letter.reason.startswith(f"where ingest runs, there is no file {tmp_path}/lost.onnx; ")
+    assert "replay this" in letter.reason
+    assert "benanza zoo" not in letter.reason

@@ -3,7 +3,7 @@
 import pytest
 
 from benanza_schemas.events import AnyEvent, BoundUpdated
-from benanza_schemas.topics import TOPICS, topic_and_key
+from benanza_schemas.topics import EVENTS, TOPICS, topic_and_key
 from tests.schemas import samples
 
 ONE, A, B, D, E, F = (samples.some_id(digit).encode() for digit in "1abdef")
@@ -28,6 +28,11 @@ PLACES = {
 @pytest.mark.parametrize("event", samples.EVENTS, ids=lambda event: type(event).__name__)
 def test_an_events_topic_and_key(event: AnyEvent) -> None:
     assert topic_and_key(event) == PLACES[type(event).__name__]
+
+
+def test_the_events_of_each_topic_are_those_that_go_there() -> None:
+    found = {(topic_and_key(event)[0], type(event)) for event in samples.EVENTS}
+    assert found == {(topic, each) for topic, events in EVENTS.items() for each in events}
 
 
 def test_every_topic_carries_something() -> None:

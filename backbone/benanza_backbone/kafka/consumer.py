@@ -21,7 +21,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Consumer, Partition, Record
 from benanza_backbone.kafka.clients import AdminClient, ConsumerClient
 from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
-from benanza_backbone.kafka.errors import kafka_errors_mended
+from benanza_backbone.kafka.errors import COORDINATOR_AWAITED, kafka_errors_mended
 from benanza_backbone.kafka.topics import MAX_RECORD_BYTES
 from benanza_backbone.kafka.whole_topics import WholeTopics, as_metadata, of_metadata
 
@@ -232,7 +232,11 @@ class KafkaLogConsumer(Consumer):
         own = self._consumer.group_metadata().member_id
         name = self._connection.group(self._group)
         with AdminClient(self._connection) as admin:
-            members = admin.describe_groups([name])[name]["members"]
+            try:
+                members = admin.describe_groups([name])[name]["members"]
+            except COORDINATOR_AWAITED:
+                # Nobody can have joined: a new cluster's first groups wait for this.
+                return False
         return any(member["member_id"] != own for member in members)
 
     def _held(self) -> list[TopicPartition]:

@@ -7,10 +7,13 @@ from contextlib import contextmanager
 
 from kafka.errors import (
     AuthorizationError,
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
     KafkaConnectionError,
     KafkaError,
     KafkaTimeoutError,
     NodeNotReadyError,
+    NotCoordinatorError,
     SaslAuthenticationFailedError,
 )
 
@@ -19,6 +22,18 @@ from benanza_backbone.kafka.connection import KafkaConnection
 
 _UNREACHED = (KafkaConnectionError, KafkaTimeoutError, NodeNotReadyError)
 _PROBE_S = 2.0
+
+COORDINATOR_AWAITED = (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    NotCoordinatorError,
+)
+"""What the brokers answer about a group while none of them coordinates it: for some seconds, on a
+new cluster or after the broker that did so went away."""
+
+
+class CoordinatorAwaitedError(BenanzaError):
+    """Kafka answers, and hasn't settled yet which broker coordinates the group."""
 
 
 @contextmanager
@@ -39,6 +54,11 @@ def kafka_errors_mended(connection: KafkaConnection) -> Iterator[None]:
         ) from error
     except _UNREACHED as error:
         raise BenanzaError(_found_out(connection, _line(error))) from error
+    except COORDINATOR_AWAITED as error:
+        raise CoordinatorAwaitedError(
+            f"Kafka at {where} answers, and is still choosing a broker to coordinate the group; on "
+            "a new cluster that takes some seconds"
+        ) from error
     except KafkaError as error:
         raise BenanzaError(f"Kafka at {where} says: {_line(error)}") from error
 

@@ -8,11 +8,6 @@ from typing import NamedTuple, cast
 
 from kafka import TopicPartition
 from kafka.admin import OffsetSpec
-from kafka.errors import (
-    CoordinatorLoadInProgressError,
-    CoordinatorNotAvailableError,
-    NotCoordinatorError,
-)
 from kafka.structs import OffsetAndMetadata
 
 from benanza_backbone.closing import Closing
@@ -20,13 +15,15 @@ from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.kafka.clients import AdminClient
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.consumer import as_topic_partition
-from benanza_backbone.kafka.errors import kafka_errors_mended
+from benanza_backbone.kafka.errors import COORDINATOR_AWAITED, kafka_errors_mended
 
 RETRY_S = 0.2
 ANSWER_MS = 5000
 """How long the brokers may take to answer, in milliseconds."""
 
-_NOT_YET = (CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError)
+COORDINATOR_S = 2.0
+"""How long a group's coordinator is waited for. It is less than an answer may take, so that whoever
+asks learns what is waited for."""
 
 
 class PartitionProgress(NamedTuple):
@@ -58,7 +55,8 @@ class GroupProgress(Closing):
     def of(self, partitions: Iterable[Partition]) -> dict[Partition, PartitionProgress]:
         """How far the group is in each of the partitions.
 
-        Raises `BenanzaError` if the brokers don't say so within some seconds.
+        Raises `BenanzaError` if the brokers don't say so within some seconds, of the type
+        `CoordinatorAwaitedError` if they answer and the group has no coordinator yet.
         """
         asked = {as_topic_partition(self._connection, each): each for each in partitions}
         if not asked:
@@ -89,12 +87,12 @@ class GroupProgress(Closing):
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """A cluster's first group, or one whose coordinator has just changed, is known to nobody
         for a moment."""
-        deadline = time.monotonic() + ANSWER_MS / 1000
+        deadline = time.monotonic() + COORDINATOR_S
         while True:
             try:
                 told = client.list_group_offsets({self._group: asked})
                 return cast(dict[TopicPartition, OffsetAndMetadata], told[self._group])
-            except _NOT_YET:
+            except COORDINATOR_AWAITED:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(RETRY_S)

@@ -10,10 +10,10 @@ from benanza_backbone.event_log.event_log import Message, Record
 from benanza_backbone.service.circuit_breaker import CircuitBreaker
 from benanza_backbone.service.dead_letter import dead_letter
 from benanza_backbone.telemetry import DEAD_LETTERS, PROCESS_DURATION
-from benanza_schemas.codec import DecodeError, decode, encode
+from benanza_schemas.codec import DecodeError, NewerVersionError, decode, encode
 from benanza_schemas.consumer_groups import service_of
 from benanza_schemas.events import AnyEvent, Event
-from benanza_schemas.topics import topic_and_key
+from benanza_schemas.topics import EVENTS, topic_and_key
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +48,7 @@ class Processor:
         event: AnyEvent | None = None
         try:
             with self._duration.time():
-                event = decode(record.value)
-                if not isinstance(event, self._takes):
-                    raise DecodeError(f"{self._group} takes no {type(event).__name__}")
+                event = self._event(record)
                 following = [as_message(each) for each in self._handle(event)]
         except self._stops_on:
             raise
@@ -61,6 +59,22 @@ class Processor:
             return [as_message(dead_letter(record, self._group, error, self._clock()))]
         self._breaker.count(failed=False)
         return following
+
+    def _event(self, record: Record) -> AnyEvent:
+        """The record's event. Raises `DecodeError` that says which it should have been."""
+        try:
+            event = decode(record.value)
+            if not isinstance(event, self._takes):
+                raise DecodeError(f"{self._group} takes no {type(event).__name__}")
+        except NewerVersionError as error:
+            raise NewerVersionError(f"{error}, and then replay this") from error
+        except DecodeError as error:
+            topic = record.partition.topic
+            wanted = " or ".join(each.__name__ for each in EVENTS.get(topic, ())) or "another"
+            raise DecodeError(
+                f"{error}; in {topic} it should be {wanted}: drop this, and mend what wrote it"
+            ) from error
+        return event
 
     def is_open(self) -> bool:
         """Whether so many records failed that no more should be processed."""

@@ -9,7 +9,7 @@ from benanza.commands.options import (
     Format,
     data_option,
     format_option,
-    model_argument,
+    known_model_argument,
     precision_option,
     print_json,
 )
@@ -20,7 +20,7 @@ from benanza_schemas.layer import Precision
 
 
 @click.command()
-@model_argument
+@known_model_argument
 @precision_option
 @data_option
 @format_option

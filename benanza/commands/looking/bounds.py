@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 import click
+from click.shell_completion import CompletionItem
 
+from benanza.commands import completing
 from benanza.commands.options import (
     PARTIAL,
     Format,
-    Model,
+    KnownModel,
     Time,
     data_option,
     dim_filter_option,
     format_option,
     none_with,
-    policy_options,
+    policy_filter_options,
     print_json,
 )
 from benanza.commands.startup import settings_of
@@ -48,9 +50,20 @@ class Different(click.ParamType):
             self.fail(f"{value!r} is none of {self.name}", param, ctx)
         return Other(system=which)
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Precisions, and the systems that are known."""
+        what, is_named, which = incomplete.partition("=")
+        found = ["at=", *(f"precision={each}" for each in get_args(Precision))]
+        if is_named and what == "system":
+            systems = completing.known_systems(ctx, which)
+            found = [f"system={each.value}" for each in systems]
+        return completing.beginning(incomplete, [*found, *([] if is_named else ["system="])])
+
 
 @click.command()
-@click.argument("models", type=Model(), nargs=-1, metavar="[MODEL]...")
+@click.argument("models", type=KnownModel(), nargs=-1, metavar="[MODEL]...")
 @click.option("--at", type=Time(), help="Bounds as they were at this time; UTC if it has no zone.")
 @click.option(
     "--compare",
@@ -60,7 +73,7 @@ class Different(click.ParamType):
     "makes the difference.",
 )
 @dim_filter_option
-@policy_options
+@policy_filter_options
 @data_option
 @format_option
 @click.pass_context
@@ -96,7 +109,8 @@ def bounds(
 
     policy = BoundPolicy(precisions, fusion, accounting)
     if other is not None:
-        _compare(settings_of(data), models, policy, dict(dims), at, other, output)
+        if _compare(settings_of(data), models, policy, dict(dims), at, other, output):
+            ctx.exit(PARTIAL)
         return
     found = known_bounds(settings_of(data), models, policy, dict(dims), at)
     if output == "json":
@@ -119,7 +133,8 @@ def _compare(
     at: datetime | None,
     other: Other,
     output: Format,
-) -> None:
+) -> bool:
+    """Prints a comparison; whether a bound in it is partial."""
     from benanza.looking.compare import known_comparison
     from benanza.render.comparison import print_comparison
 
@@ -128,3 +143,4 @@ def _compare(
         print_json(found)
     else:
         print_comparison(console(sys.stdout), found)
+    return any(each.bound.partial or each.other.partial for each in found.bounds)

@@ -10,7 +10,7 @@ from benanza.commands.options import (
     data_option,
     dim_filter_option,
     format_option,
-    model_argument,
+    known_model_argument,
     policy_options,
     print_json,
 )
@@ -22,7 +22,7 @@ from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
-@model_argument
+@known_model_argument
 @click.option(
     "--top",
     type=click.IntRange(min=1),

@@ -10,9 +10,9 @@ from benanza.commands.options import (
     data_option,
     dim_filter_option,
     format_option,
-    model_argument,
+    known_model_argument,
     none_with,
-    policy_options,
+    policy_filter_options,
     print_json,
 )
 from benanza.commands.startup import settings_of
@@ -23,14 +23,20 @@ from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
-@model_argument
+@known_model_argument
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Only the newest so many rows of each bound.",
+)
 @dim_filter_option
-@policy_options
+@policy_filter_options
 @data_option
 @format_option
 def history(
     *,
     model: str,
+    limit: int | None,
     dims: tuple[tuple[str, int], ...],
     precisions: tuple[Precision, ...],
     fusion: bool,
@@ -40,21 +46,22 @@ def history(
 ) -> None:
     """What moved the bounds of MODEL, and when.
 
-    MODEL may also be a name or an id that a table of bounds shows.
+    The measurements of a first run are one row; as JSON each is there, and --limit is the number of
+    versions. MODEL may also be a name or an id that a table of bounds shows.
 
     \b
     Examples:
-      benanza history resnet50.onnx
+      benanza history resnet50.onnx --limit 5
       benanza history bert.onnx --dim sequence=128
       benanza history zoo:squeezenet --fusion off --format json
     """
-    from benanza.looking.bounds import known_history
+    from benanza.looking.bounds import known_history, newest
 
     policy = BoundPolicy(precisions, fusion, accounting)
     found = known_history(settings_of(data), model, policy, dict(dims))
     if output == "json":
-        print_json(found)
+        print_json(found if limit is None else newest(found, limit))
     elif dims and not found.history:
         click.echo(none_with(dims))
     else:
-        print_history(console(sys.stdout), found)
+        print_history(console(sys.stdout), found, limit)

@@ -7,7 +7,7 @@ import click
 
 from benanza.commands.options import (
     Format,
-    Model,
+    KnownModel,
     data_option,
     dim_filter_option,
     format_option,
@@ -21,7 +21,7 @@ from benanza_schemas.layer import Precision
 
 
 @click.command()
-@click.argument("models", type=Model(), nargs=-1, required=True, metavar="MODEL...")
+@click.argument("models", type=KnownModel(), nargs=-1, required=True, metavar="MODEL...")
 @dim_filter_option
 @precision_option
 @data_option

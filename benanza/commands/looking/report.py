@@ -4,14 +4,19 @@ from pathlib import Path
 
 import click
 
-from benanza.commands.options import Model, data_option, dim_filter_option, precision_option
+from benanza.commands.options import (
+    KnownModel,
+    data_option,
+    dim_filter_option,
+    precision_option,
+)
 from benanza.commands.startup import settings_of
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.layer import Precision
 
 
 @click.command()
-@click.argument("models", type=Model(), nargs=-1, required=True, metavar="MODEL...")
+@click.argument("models", type=KnownModel(), nargs=-1, required=True, metavar="MODEL...")
 @click.option(
     "-o",
     "--out",

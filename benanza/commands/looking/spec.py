@@ -5,9 +5,10 @@ from pathlib import Path
 import click
 
 from benanza.commands.options import (
+    SystemId,
     data_option,
     dim_filter_option,
-    model_argument,
+    known_model_argument,
     policy_options,
     print_json,
 )
@@ -17,9 +18,9 @@ from benanza_schemas.layer import Accounting, Precision
 
 
 @click.command()
-@model_argument
+@known_model_argument
 @click.option("--batch", type=click.IntRange(min=1), metavar="N", help="The bound's batch size.")
-@click.option("--system", default="", metavar="ID", help="How the id of its system begins.")
+@click.option("--system", type=SystemId(), default="", help="How the id of its system begins.")
 @dim_filter_option
 @policy_options
 @data_option

@@ -10,7 +10,7 @@ from benanza.commands.options import (
     data_option,
     dim_filter_option,
     format_option,
-    model_argument,
+    known_model_argument,
     precision_option,
     print_json,
 )
@@ -21,7 +21,7 @@ from benanza_schemas.layer import Precision
 
 
 @click.command("what-if")
-@model_argument
+@known_model_argument
 @dim_filter_option
 @precision_option
 @data_option

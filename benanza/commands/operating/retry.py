@@ -4,12 +4,17 @@ from pathlib import Path
 
 import click
 
-from benanza.commands.options import Format, data_option, format_option, print_json
+from benanza.commands.options import Format, SystemId, data_option, format_option, print_json
 from benanza.commands.startup import settings_of
 
 
 @click.command()
-@click.option("--system", default="", help="Only those that failed on this system, by its id.")
+@click.option(
+    "--system",
+    type=SystemId(),
+    default="",
+    help="Only those that failed on this system, by its id or the first digits of it.",
+)
 @click.option("--reason", default="", help="Only those whose failure has this text in it.")
 @data_option
 @format_option
@@ -29,7 +34,7 @@ def retry(*, system: str, reason: str, data: Path | None, output: Format) -> Non
     from benanza.operating.retry import retry_failed
     from benanza.render.units import plural
 
-    found = retry_failed(settings_of(data), system_id=system, reason=reason)
+    found = retry_failed(settings_of(data), system=system, reason=reason)
     if output == "json":
         print_json(found)
         return

@@ -51,6 +51,9 @@ def serve(settings: Settings, started: Callable[[Sequence[str], str], None]) -> 
     # `watch`.
     for library in ("faust", "mode"):
         logging.getLogger(library).setLevel(logging.ERROR)
+    for library in ("benanza_dedupe.broker", "benanza_dedupe.owners"):
+        # What derives from Faust's classes tells of each under the name of its own module.
+        logging.getLogger(library).setLevel(logging.WARNING)
     for library in ("aiokafka", "faust.transport.drivers.aiokafka"):
         logging.getLogger(library).setLevel(logging.CRITICAL)
     # On asyncio's own event loop. What is written to a connection that just closes is an error on

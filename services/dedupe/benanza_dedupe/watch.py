@@ -11,6 +11,7 @@ from faust.exceptions import ConsumerNotStarted
 from faust.tables.manager import TableManager
 
 from benanza_backbone.event_log.event_log import Partition
+from benanza_backbone.kafka.errors import CoordinatorAwaitedError
 from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
 from benanza_backbone.service.lag_report import LagReport
 from benanza_backbone.service.standstill import Standstill, StandstillError
@@ -23,6 +24,11 @@ INTERVAL_S = 1.0
 ANSWER_S = 5.0
 
 STALLED_AFTER_S = 30.0
+
+ANSWERS = "answers"
+AWAITED = "answers, and is still choosing a broker to coordinate the group"
+AWAY = "does not answer"
+"""What is known of Kafka."""
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +56,7 @@ class Watch:
         self._lag = LagReport(GROUP)
         self._standstill = Standstill()
         self._turned = time.monotonic()
-        self._answers = True
+        self._kafka = ANSWERS
         self._ended = ""
         self._asked: asyncio.Future[dict[Partition, int]] | None = None
         self._redelivering: asyncio.Future[None] | None = None
@@ -86,7 +92,7 @@ class Watch:
         recovered = self._recovered()
         return [
             Check("partitions", bool(held), f"holds {', '.join(held) or 'none'} of {self._topic}"),
-            Check("Kafka", self._answers, "answers" if self._answers else "does not answer"),
+            Check("Kafka", self._kafka == ANSWERS, self._kafka),
             Check("table", recovered, "recovered" if recovered else "not recovered yet"),
             self._standstill.ready(),
         ]
@@ -122,12 +128,12 @@ class Watch:
             self._asked = None
         if self._ended:
             return
-        if problem := _problem(asked):
-            if self._answers:
-                log.warning("Kafka does not answer: %s", problem)
-        elif not self._answers:
-            log.info("Kafka answers again")
-        self._answers = not problem
+        problem = _problem(asked)
+        kafka = _kafka(asked)
+        if kafka != self._kafka:
+            level = logging.WARNING if kafka == AWAY else logging.INFO
+            log.log(level, "Kafka %s%s", kafka, f": {problem}" if kafka == AWAY else "")
+        self._kafka = kafka
         self._lag.began(self._agent.begun())
         self._lag.refresh({} if problem else asked.result())
 
@@ -169,3 +175,11 @@ def _problem(asked: "asyncio.Future[Any]") -> str:
         return "the question was given up"
     error = asked.exception()
     return str(error) or type(error).__name__ if error else ""
+
+
+def _kafka(asked: "asyncio.Future[Any]") -> str:
+    """What the answer, or that there is none, says of Kafka."""
+    if not _problem(asked):
+        return ANSWERS
+    told = asked.done() and not asked.cancelled()
+    return AWAITED if told and isinstance(asked.exception(), CoordinatorAwaitedError) else AWAY

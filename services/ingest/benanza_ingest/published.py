@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 
 from benanza_ingest.core import Ingested, ingest
-from benanza_ingest.errors import ModelError
+from benanza_ingest.errors import ModelError, UnfetchedError
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import Fetch, fetch
 from benanza_schemas.events import ModelPublished
@@ -26,7 +26,14 @@ def ingest_published(
 
 def _content(published: ModelPublished, limits: Limits, fetch: Fetch) -> bytes:
     if published.content is None:
-        return fetch(published.uri, limits, published.sha256).content
+        try:
+            return fetch(published.uri, limits, published.sha256).content
+        except UnfetchedError as error:
+            # Who reads this looks at a deployment, and ingest may run in a container.
+            raise ModelError(
+                f"where ingest runs, {error.problem}; make it reachable from there (a file under "
+                "the same path) and replay this, or drop this and publish the model from elsewhere"
+            ) from error
     found = hashlib.sha256(published.content).hexdigest()
     if found != published.sha256:
         raise ModelError(

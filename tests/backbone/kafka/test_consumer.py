@@ -8,11 +8,13 @@ from threading import Event, Thread
 from uuid import uuid4
 
 import pytest
+from kafka.errors import CoordinatorNotAvailableError
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Consumer, Message, Record
+from benanza_backbone.kafka.clients import AdminClient
 from benanza_backbone.kafka.connection import KafkaConnection
-from benanza_backbone.kafka.consumer import SESSION_MS
+from benanza_backbone.kafka.consumer import SESSION_MS, KafkaLogConsumer
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_schemas.topics import JOBS, PARTITIONS
 from tests.backbone.event_log.event_log_contract import drain, numbered, values, values_of
@@ -40,6 +42,20 @@ def log(kafka: KafkaConnection) -> Iterator[KafkaEventLog]:
 
 
 # Who keeps partitions and who loses them
+
+
+def test_a_group_without_a_coordinator_has_no_other_members(
+    kafka: KafkaConnection, log: KafkaEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a service that is the first on a new cluster goes on waiting, and doesn't start anew."""
+
+    def not_yet(*_: object) -> None:
+        raise CoordinatorNotAvailableError("FindCoordinatorResponse error for GROUP/some-group")
+
+    monkeypatch.setattr(AdminClient, "describe_groups", not_yet)
+    with log.consumer("some-group", [JOBS]) as consumer:
+        assert isinstance(consumer, KafkaLogConsumer)
+        assert not consumer._has_others()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import socket
 
 import pytest
 from kafka.errors import (
+    CoordinatorNotAvailableError,
     InvalidPartitionsError,
     KafkaTimeoutError,
     SaslAuthenticationFailedError,
@@ -29,6 +30,7 @@ def mended(error: Exception, server: str = "127.0.0.1:1") -> str:
         (SaslAuthenticationFailedError("no\n such user"), "mend BENANZA_KAFKA_SECURITY_USERNAME"),
         (TopicAuthorizationFailedError("jobs"), "have the right given"),
         (InvalidPartitionsError("too\nmany"), "says: "),
+        (CoordinatorNotAvailableError("none\nyet"), "answers, and is still choosing a broker"),
         (
             KafkaTimeoutError("gave\nup"),
             "no Kafka broker answers at 127.0.0.1:1 (KafkaTimeoutError: gave up); start it",

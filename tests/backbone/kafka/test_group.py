@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
+from kafka.errors import CoordinatorNotAvailableError
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.kafka.clients import AdminClient
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.consumer import as_topic_partition
+from benanza_backbone.kafka.errors import CoordinatorAwaitedError
 from benanza_backbone.kafka.group import GroupProgress, PartitionProgress
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_schemas.topics import BOUNDS, RESULTS
@@ -53,6 +55,23 @@ def test_records_that_are_not_kept_any_more_do_not_wait(
         admin.delete_records({as_topic_partition(kafka, SECOND): 4})
     with GroupProgress(kafka, "some-group") as group:
         assert group.of([SECOND]) == {SECOND: PartitionProgress(4, 7)}
+
+
+def test_a_cluster_that_has_no_coordinator_yet_counts_as_one_that_answers(
+    kafka: KafkaConnection, log: KafkaEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.append(numbered(BOUNDS, 2))
+
+    def not_yet(*_: object) -> None:
+        raise CoordinatorNotAvailableError("FindCoordinatorResponse error for GROUP/some-group")
+
+    with GroupProgress(kafka, "some-group") as group:
+        with monkeypatch.context() as starting:
+            starting.setattr("benanza_backbone.kafka.group.COORDINATOR_S", 0.3)
+            starting.setattr(AdminClient, "list_group_offsets", not_yet)
+            with pytest.raises(CoordinatorAwaitedError):
+                group.of([FIRST])
+        assert group.of([FIRST]) == {FIRST: PartitionProgress(0, 2)}
 
 
 @pytest.mark.slow

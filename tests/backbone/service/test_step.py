@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgpack
 import pytest
 
 from benanza_backbone.errors import BenanzaError
@@ -15,6 +16,7 @@ from benanza_backbone.telemetry import REGISTRY
 from benanza_schemas.codec import decode
 from benanza_schemas.consumer_groups import ConsumerGroup
 from benanza_schemas.events import (
+    SCHEMA_VERSION,
     AnyEvent,
     BenchmarkRequested,
     DeadLetter,
@@ -347,7 +349,20 @@ def test_bytes_that_are_no_event_become_a_dead_letter(log: EventLog) -> None:
     (letter,) = written(log, DEAD_LETTERS)
     assert isinstance(letter, DeadLetter)
     assert letter.value == b"\xc1 no event"
-    assert "not MessagePack" in letter.reason
+    assert letter.reason.startswith("not MessagePack")
+    assert letter.reason.endswith(
+        "; in layers it should be LayerSeen or LayerKnown: drop this, and mend what wrote it"
+    )
+
+
+def test_an_event_of_a_newer_version_is_to_be_replayed_after_an_upgrade(log: EventLog) -> None:
+    newer = msgpack.packb({"type": "LayerSeen", "schema_version": SCHEMA_VERSION + 1})
+    log.append([Message(LAYERS, b"key", newer)])
+    with step(log) as dedupe:
+        dedupe.turn(limit=10)
+    (letter,) = written(log, DEAD_LETTERS)
+    assert isinstance(letter, DeadLetter)
+    assert letter.reason.endswith("upgrade it, and then replay this")
 
 
 def test_an_event_too_large_to_keep_becomes_a_dead_letter_all_the_same(log: EventLog) -> None:
@@ -366,4 +381,7 @@ def test_an_event_of_another_kind_becomes_a_dead_letter(log: EventLog) -> None:
         dedupe.turn(limit=10)
     (letter,) = written(log, DEAD_LETTERS)
     assert isinstance(letter, DeadLetter)
-    assert letter.reason == "dedupe takes no ModelPublished"
+    assert letter.reason == (
+        "dedupe takes no ModelPublished; in layers it should be LayerSeen or LayerKnown: "
+        "drop this, and mend what wrote it"
+    )

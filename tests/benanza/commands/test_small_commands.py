@@ -40,7 +40,7 @@ def test_bash_completes_commands_and_options_with_the_script(tmp_path: Path) -> 
     script = tmp_path / "completion.bash"
     script.write_text(CliRunner().invoke(cli, ["completion", "bash"]).stdout)
     ask = (
-        f"source {script}; COMP_WORDS=(benanza $1 $2); COMP_CWORD=$#; "
+        f'source {script}; COMP_WORDS=(benanza "$@"); COMP_CWORD=$#; '
         '_benanza_completion benanza; echo "${COMPREPLY[@]}"'
     )
 
@@ -57,3 +57,8 @@ def test_bash_completes_commands_and_options_with_the_script(tmp_path: Path) -> 
 
     assert completed("in") == ["inspect"]
     assert completed("run", "--acc") == ["--accounting"]
+    # Bash takes a colon and an equals sign for words of their own.
+    assert completed("run", "zoo", ":", "sque") == ["squeezenet"]
+    assert "alexnet" in completed("run", "zoo", ":")
+    assert completed("run", "zoo", ":", "alexnet", "--precision", "=", "fp32,b") == ["fp32,bf16"]
+    assert completed("run", "zoo", ":", "alexnet", "--acc") == ["--accounting"]

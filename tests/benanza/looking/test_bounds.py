@@ -6,13 +6,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benanza.looking.bounds import known_bounds, known_history
+from benanza.looking.bounds import known_bounds, known_history, newest
 from benanza.request import BoundPolicy
 from benanza_backbone import settings
 from benanza_backbone.clickhouse.migrations import Migration, shipped
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
+from benanza_schemas.layer import Precision
 from tests.backbone.sample_events import BOUNDS, EVERY_KIND, MODEL, MODEL_ID, after, bound
 
 pytestmark = pytest.mark.integration
@@ -92,6 +93,41 @@ def test_bounds_are_those_with_the_dimensions_asked_for(
     assert [each["dims"].get("width") for each in found.to_dict()["bounds"]] == widths
     versions = known_history(measured, "Net", WITHOUT_FUSION, dims)
     assert {each["dims"].get("width") for each in versions.to_dict()["history"]} == set(widths)
+
+
+@pytest.mark.parametrize("named", [MODEL_ID[:8], MODEL.sha256[:12]])
+def test_a_model_may_be_named_by_first_digits(measured: Settings, named: str) -> None:
+    found = known_bounds(measured, [named], WITHOUT_FUSION, {}, None)
+    assert MODEL_ID in {each.model_id for each in found.bounds}
+
+
+def test_a_precision_that_nobody_asked_for_has_no_empty_row(over_kafka: Settings) -> None:
+    """After a run at fp16 of a model, on a system that others were measured on at fp32."""
+    at_fp16 = msgspec.structs.replace(BOUNDS[-1], event_id="3" * 32, precision="fp16")
+    with Store.open(over_kafka.clickhouse) as store:
+        store.insert([MODEL, BOUNDS[0], at_fp16])
+
+    def precisions(*asked: Precision) -> list[tuple[str, ...]]:
+        policy = WITHOUT_FUSION._replace(precisions=asked)
+        bounds = known_bounds(over_kafka, [], policy, {}, None).bounds
+        history = known_history(over_kafka, MODEL_ID, policy, {}).history
+        return [tuple(each.precision for each in found) for found in (bounds, history)]
+
+    assert precisions() == [("fp16",), ("fp16",)]
+    assert precisions("fp32") == [("fp32",), ("fp32",)]
+    with Store.open(over_kafka.clickhouse) as store:
+        store.insert([BOUNDS[-1]])
+    assert sorted(precisions()[0]) == ["fp16", "fp32"]
+
+
+def test_the_newest_versions_of_each_bound(measured: Settings) -> None:
+    every = known_history(measured, "Net", WITHOUT_FUSION, {})
+    of_one = [each for each in every.history if each.model_id == MODEL_ID]
+    others = len(every.history) - len(of_one)
+    assert len(of_one) > 2
+    found = newest(every, 2).history
+    assert [each for each in found if each.model_id == MODEL_ID] == of_one[-2:]
+    assert len(found) == 2 + others
 
 
 def test_where_nothing_is_measured_the_figures_are_null(measured: Settings) -> None:

@@ -100,16 +100,33 @@ def test_a_system_of_another_speed_has_a_table_and_a_unit_of_its_own() -> None:
 
 
 def test_a_partial_bound_says_what_it_lacks() -> None:
-    _, row, _, title, layer = lines(partial("too large"))
+    _, row, _, said = lines(partial("too large"))
     assert row.endswith("partial: 22 of 23")
-    assert title == "alexnet, batch 8, fp32: the bound is partial; it lacks 1 layer:"
-    assert layer == "  1 layer, layer0 (Conv): too large"
+    assert said == (
+        "alexnet, batch 8, fp32: the bound is partial; it lacks 1 layer, layer0 (Conv): too large"
+    )
+
+
+def test_a_cause_that_all_missing_layers_share_is_one_line() -> None:
+    """As on a CPU without kernels for fp16."""
+    missing = tuple(
+        MissingLayer(name=f"n{at}", op=op, reason=f"onnxruntime-cpu {op}: it casts and back")
+        for at, op in enumerate(["Conv", "Relu", "Conv", "MaxPool"])
+    )
+    coverage = Coverage(measured=0, free=2, not_counted=0, missing=missing)
+    assert lines(but(partial=True, precision="fp16", coverage=coverage))[3:] == [
+        "alexnet, batch 8, fp16: the bound is partial; it lacks 4 layers, n0 (Conv), n1 (Relu), "
+        "n2 (Conv) and 1 more: onnxruntime-cpu: it casts and back",
+        "--format json names all missing layers",
+    ]
 
 
 def test_a_missing_layer_without_a_name_goes_by_its_operator() -> None:
     missing = (MissingLayer(name="", op="Conv", reason="too large"),)
     coverage = Coverage(measured=22, free=2, not_counted=0, missing=missing)
-    assert lines(but(partial=True, coverage=coverage))[-1] == "  1 layer, Conv: too large"
+    assert lines(but(partial=True, coverage=coverage))[-1].endswith(
+        "it lacks 1 layer, Conv: too large"
+    )
 
 
 def test_where_nothing_is_measured_there_is_no_figure() -> None:
@@ -240,23 +257,23 @@ def test_how_a_bound_is_counted_is_said_where_it_is_unusual() -> None:
     ("counts", "line"),
     [
         (
-            (91, 55, 0, 52, 3),
-            "91 layers and groups, 55 unique: 0 known, 52 benchmarked, 3 failed; "
+            (91, 55, 0, 49, 3, 3),
+            "91 layers and groups, 55 unique: 0 known, 49 benchmarked, 3 failed; "
+            "3 groups are no single call here, and count layer by layer; "
             "reuse saved 36 benchmarks",
         ),
         (
-            (1, 1, 1, 0, 0),
-            "1 layer, 1 unique: 1 known, 0 benchmarked, 0 failed; reuse saved 1 benchmark",
+            (1, 1, 1, 0, 0, 0),
+            "1 layer, 1 unique: 1 known, 0 benchmarked; reuse saved 1 benchmark",
         ),
         (
-            (0, 0, 0, 0, 0),
-            "0 layers and groups, 0 unique: 0 known, 0 benchmarked, 0 failed; "
-            "reuse saved 0 benchmarks",
+            (0, 0, 0, 0, 0, 0),
+            "0 layers and groups, 0 unique: 0 known, 0 benchmarked; reuse saved 0 benchmarks",
         ),
     ],
 )
-def test_what_reuse_saved(counts: tuple[int, int, int, int, int], line: str) -> None:
-    names = ("total", "unique", "known", "benchmarked", "failed")
+def test_what_reuse_saved(counts: tuple[int, int, int, int, int, int], line: str) -> None:
+    names = ("total", "unique", "known", "benchmarked", "split", "failed")
     found = LowerBounds(
         bounds=(BOUND,),
         layers=LayerCounts(**dict(zip(names, counts, strict=True))),

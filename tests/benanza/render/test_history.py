@@ -1,12 +1,12 @@
 """The versions of bounds as people read them."""
 
 import io
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from benanza.render.history import print_history
+from benanza.render.history import PAUSE, first_run, print_history
 from benanza.render.table import console
 from benanza.results.bounds import History
 from benanza_backbone.clickhouse.bounds import BoundVersion
@@ -44,50 +44,59 @@ def but(**changes: Any) -> BoundVersion:
     return msgspec.structs.replace(FIRST, **changes)
 
 
-def lines(*versions: BoundVersion) -> list[str]:
+def lines(*versions: BoundVersion, limit: int | None = None) -> list[str]:
     stream = io.StringIO()
-    print_history(console(stream), History(history=versions))
+    print_history(console(stream), History(history=versions), limit)
     return [" ".join(line.split()) for line in stream.getvalue().splitlines()]
 
 
-def test_each_version_says_what_moved_it_and_by_how_much() -> None:
-    measured = but(
+def measured(layer: str, second: float, before_us: float | None, us: float) -> BoundVersion:
+    """The version that a measurement of this layer has made, so many seconds after the first."""
+    return but(
+        computed_at=FIRST.computed_at + timedelta(seconds=second),
         moved_by="measurement",
-        layer="conv1",
+        layer=layer,
         op="Conv",
-        layer_us=250.0,
-        sequential_before_us=None,
-        sequential_us=250.0,
-        parallel_us=250.0,
-        missing=2,
+        fingerprint=layer,
+        layer_us=us,
+        sequential_before_us=before_us,
+        sequential_us=us,
+        parallel_us=us,
+        missing=0,
     )
-    faster = but(
-        moved_by="measurement",
-        layer="conv1",
-        op="Conv",
-        layer_us=200.0,
-        sequential_before_us=250.0,
-        sequential_us=200.0,
-        parallel_us=200.0,
-        missing=2,
+
+
+def test_a_first_run_is_a_row_and_each_later_version_says_what_moved_it_and_by_how_much() -> None:
+    failed = msgspec.structs.replace(
+        measured("conv2", 21, 200.0, 200.0), layer="", op="Conv+Relu", failure="too large"
     )
-    failed = but(
-        moved_by="measurement",
-        op="Conv+Relu",
-        failure="too large",
-        sequential_before_us=200.0,
-        sequential_us=200.0,
-        parallel_us=200.0,
-        missing=2,
+    versions = (
+        *(FIRST, measured("conv1", 1, None, 9000.0), measured("conv2", 2, 9000.0, 250.0)),
+        *(measured("conv1", 20, 250.0, 200.0), failed),
     )
-    assert lines(FIRST, measured, faster, failed) == [
+    assert lines(*versions) == [
         "alexnet, batch 8, measured on A CPU with onnxruntime at fp32",
         "computed at (UTC) sequential µs moved parallel µs missing layer µs moved by",
-        "2026-11-21 12:00:01 - - 3 - system",
-        "2026-11-21 12:00:01 250.0 250.0 2 250.0 conv1 (Conv)",
-        "2026-11-21 12:00:01 200.0 -50.0 200.0 2 200.0 conv1 (Conv)",
-        "2026-11-21 12:00:01 200.0 +0.0 200.0 2 - Conv+Relu: too large",
+        "2026-11-21 12:00:03 250.0 250.0 0 the first run: 2 measurements moved it",
+        "2026-11-21 12:00:21 200.0 -50.0 200.0 0 200.0 conv1 (Conv)",
+        "2026-11-21 12:00:22 200.0 +0.0 200.0 0 200.0 Conv+Relu: too large",
     ]
+    assert lines(*versions, limit=2) == [
+        "alexnet, batch 8, measured on A CPU with onnxruntime at fp32",
+        "computed at (UTC) sequential µs moved parallel µs missing layer µs moved by",
+        "2026-11-21 12:00:21 200.0 -50.0 200.0 0 200.0 conv1 (Conv)",
+        "2026-11-21 12:00:22 200.0 +0.0 200.0 0 200.0 Conv+Relu: too large",
+    ]
+
+
+def test_what_comes_after_a_pause_is_no_first_run() -> None:
+    long = PAUSE.total_seconds()
+    one, two = measured("conv1", 1, None, 1.0), measured("conv2", long, 1.0, 2.0)
+    assert first_run([FIRST, one, two]) == 3
+    late = measured("conv3", 1 + 2 * long, 2.0, 3.0)
+    assert first_run([FIRST, one, two, late]) == 3
+    assert first_run([FIRST, late]) == 1
+    assert first_run([]) == 0
 
 
 def test_each_bound_has_a_table_of_its_own() -> None:

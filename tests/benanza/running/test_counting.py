@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benanza.publishing.asked_models import asked_models
@@ -100,7 +101,27 @@ def test_each_layer_is_known_or_benchmarked_or_failed(
     append(log, result(layers[7], precision="fp16"))
     counts = count_layers(log, [alexnet], HERE.system_id, ["fp32"], began)
     total = len(benchmarked_layers(alexnet))
-    assert counts == LayerCounts(total=total, unique=len(layers), known=2, benchmarked=3, failed=2)
+    assert counts == LayerCounts(
+        total=total, unique=len(layers), known=2, benchmarked=3, split=0, failed=2
+    )
+
+
+def test_groups_that_are_no_single_call_are_no_failures(
+    log: EventLog, alexnet: ModelIngested
+) -> None:
+    groups = list(dict.fromkeys(group.fingerprint for group in alexnet.groups))
+    assert len(groups) > 3
+    layer = next(each for each in benchmarked_layers(alexnet) if each not in groups)
+    crashed = result(groups[0], failure="gave no result in 2 tries")
+    append(log, msgspec.structs.replace(crashed, environment={"attempts": "2"}))
+    for each in groups[1:]:
+        split = result(each, failure="it runs as 2 calls")
+        append(log, msgspec.structs.replace(split, environment={"attempts": "1"}))
+    append(log, result(layer, failure="no kernel"), result(groups[1]))
+    counts = count_layers(
+        log, [alexnet], HERE.system_id, ["fp32"], dict.fromkeys(log.end_offsets(RESULTS), 0)
+    )
+    assert (counts.benchmarked, counts.split, counts.failed) == (1, len(groups) - 2, 2)
 
 
 def test_each_precision_counts_by_itself(log: EventLog, alexnet: ModelIngested) -> None:
@@ -110,10 +131,11 @@ def test_each_precision_counts_by_itself(log: EventLog, alexnet: ModelIngested) 
     append(log, *(result(layer, precision="fp16", failure="no kernel") for layer in layers))
     counts = count_layers(log, [alexnet, alexnet], HERE.system_id, ["fp32", "fp16"], began)
     assert counts.unique == 2 * len(layers)
-    assert (counts.known, counts.benchmarked, counts.failed) == (len(layers), 0, len(layers))
+    assert (counts.known, counts.benchmarked) == (len(layers), 0)
+    assert counts.split + counts.failed == len(layers)
     assert counts.total == 4 * len(benchmarked_layers(alexnet))
 
 
 def test_no_models_have_no_layers(log: EventLog) -> None:
     counts = count_layers(log, [], "", ["fp32"], log.end_offsets(RESULTS))
-    assert counts == LayerCounts(total=0, unique=0, known=0, benchmarked=0, failed=0)
+    assert counts == LayerCounts(total=0, unique=0, known=0, benchmarked=0, split=0, failed=0)

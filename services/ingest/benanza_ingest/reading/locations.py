@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import urllib3
 
-from benanza_ingest.errors import ModelError
+from benanza_ingest.errors import ModelError, UnfetchedError
 from benanza_ingest.reading.zoo import PREFIX, zoo_path
 
 CONNECT_SECONDS = 10.0
@@ -100,7 +100,9 @@ def _file(path: Path) -> Iterator[Read]:
         with path.open("rb") as file:
             yield file.read
     except FileNotFoundError:
-        raise ModelError(f"there is no file {path}; `benanza zoo` lists models to try") from None
+        raise UnfetchedError(
+            f"there is no file {path}", "`benanza zoo` lists models to try"
+        ) from None
     except OSError as error:
         raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
 
@@ -115,7 +117,7 @@ def _download(address: str) -> Iterator[Read]:
                 "GET", address, timeout=timeout, retries=2, preload_content=False
             )
             if response.status != 200:
-                raise ModelError(f"{address} answers {response.status}; check the address")
+                raise UnfetchedError(f"{address} answers {response.status}", "check the address")
 
             def read(most: int) -> bytes:
                 if monotonic() > deadline:
@@ -130,7 +132,7 @@ def _download(address: str) -> Iterator[Read]:
             yield read
     except urllib3.exceptions.HTTPError as error:
         reason = getattr(error, "reason", None) or error
-        raise ModelError(
-            f"{address} can't be fetched ({type(reason).__name__}); "
-            "check the address and the network, or download the file and name its path"
+        raise UnfetchedError(
+            f"{address} can't be fetched ({type(reason).__name__})",
+            "check the address and the network, or download the file and name its path",
         ) from error

@@ -34,6 +34,9 @@ MOST_SLOW = 3
 TRIED_EVERY = 20
 """From then on a new worker is only tried at one in so many slow answers."""
 
+ATTEMPTS = "attempts"
+"""Where an outcome's environment says how many workers were tried: several, if some were lost."""
+
 Found = TypeVar("Found", Outcome, Testimony)
 
 
@@ -150,13 +153,13 @@ class IsolatedRuntime(Runtime):
                 continue
             if not isinstance(reply, Measured):
                 return Outcome(failure=_unexpected(reply))
-            attempts = {"attempts": str(len(failures) + 1)}
+            attempts = {ATTEMPTS: str(len(failures) + 1)}
             environment = reply.outcome.environment | attempts
             return msgspec.structs.replace(reply.outcome, environment=environment)
         reason = (
             f"gave no result in {self._limits.tries} tries: {'; '.join(dict.fromkeys(failures))}"
         )
-        return Outcome(failure=reason, environment={"attempts": str(len(failures))})
+        return Outcome(failure=reason, environment={ATTEMPTS: str(len(failures))})
 
     def ceilings(self, precision: Precision) -> tuple[Ceiling, ...]:
         """The runtime's ceilings. Raises `RuntimeStartError` if the worker ends meanwhile."""

@@ -1,6 +1,7 @@
 """`benanza dead-letters` over both logs: what failed is listed, shown, replayed and dropped."""
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +16,7 @@ from benanza_backbone.event_log.event_log import EventLog, Message, Partition, R
 from benanza_backbone.service.dead_letter import MAX_KEPT_BYTES, dead_letter
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.service.step import Step
+from benanza_backbone.settings import load
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step
@@ -80,7 +82,7 @@ def test_they_are_listed_newest_first_with_service_and_reason() -> None:
         "layers",
         "ff00",
     )
-    assert of_dedupe["reason"] == "dedupe takes no ModelPublished"
+    assert of_dedupe["reason"].startswith("dedupe takes no ModelPublished; in layers it should be")
     assert {of_ingest["state"], of_dedupe["state"]} == {"open"}
     assert listed("--service", "ingest") == [of_ingest]
     assert listed("--service", "runner") == []
@@ -137,6 +139,26 @@ def test_what_fails_again_is_a_new_dead_letter() -> None:
 
 
 @pytest.mark.usefixtures("failed")
+def test_first_digits_name_one_and_the_list_says_which_log_it_read(installation: Kind) -> None:
+    of_dedupe, of_ingest = listed()
+    other = of_dedupe["id"]
+    begins = (of_ingest["id"][:length] for length in range(1, 33))
+    digits = next(each for each in begins if not other.startswith(each))
+    assert of_ingest["id"] in dead_letters("show", digits).stdout
+    assert dead_letters("drop", digits, of_ingest["id"]).stdout == f"dropped {of_ingest['id']}\n"
+    settings = load(os.environ)
+    where = (
+        f"the embedded log in {settings.data}"
+        if settings.kafka is None
+        else f"Kafka at {settings.kafka.shown()}, prefix {settings.kafka.prefix}"
+    )
+    assert dead_letters("list").stdout.endswith(f"in {where}\n")
+    assert json.loads(dead_letters("list", "--format", "json").stdout)["log"] == where
+    lost = dead_letters("show", "no-such-id")
+    assert lost.stderr.startswith(f"error: there is no dead letter no-such-id in {where}; ")
+
+
+@pytest.mark.usefixtures("failed")
 def test_what_is_dropped_is_gone_from_the_list_and_nothing_else() -> None:
     result = dead_letters("drop", "--all", "--format", "json")
     dropped = json.loads(result.stdout)
@@ -144,7 +166,7 @@ def test_what_is_dropped_is_gone_from_the_list_and_nothing_else() -> None:
     assert len(dropped["dead_letters"]) == 2
     assert listed() == []
     assert [each["state"] for each in listed("--all")] == ["dropped", "dropped"]
-    assert dead_letters("list").stdout == "no dead letters\n"
+    assert dead_letters("list").stdout.startswith("no dead letters in ")
     with opened_log() as log:
         assert len(values(log, MODELS)) == 1
     assert dead_letters("drop", "--all").stdout == "no dead letters are open\n"
@@ -190,7 +212,7 @@ def test_what_cannot_be_replayed_says_why_and_the_others_are(installation: Kind)
     assert len(errors) == 3
     assert "too large to be kept whole; the original is at models:0:1" in errors[0]
     assert "the topic 'elsewhere'" in errors[1]
-    assert errors[2].startswith("error: there is no dead letter nonsense; ")
+    assert errors[2].startswith("error: there is no dead letter nonsense in ")
     with opened_log() as log:
         assert values(log, MODELS) == [(b"key", b"good")]
     assert dead_letters("drop", "--all").exit_code == 0
@@ -224,4 +246,4 @@ def test_wrong_use_is_exit_status_2(arguments: list[str], complaint: str) -> Non
 def test_an_unknown_one_cannot_be_shown(installation: Kind) -> None:
     result = dead_letters("show", "nonsense")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("error: there is no dead letter nonsense; ")
+    assert result.stderr.startswith("error: there is no dead letter nonsense in ")

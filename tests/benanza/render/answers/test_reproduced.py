@@ -18,7 +18,7 @@ FOUND = Reproduced(
     bound=replace(BOUND, sequential_us=110.0, sequential_spread_us=1.0),
     same=False,
     differences=(SpecDifference(what="cudnn", then="9.19.0", now=""),),
-    layers=LayerCounts(total=9, unique=5, known=0, benchmarked=5, failed=0),
+    layers=LayerCounts(total=9, unique=5, known=0, benchmarked=5, split=0, failed=0),
 )
 
 
@@ -54,7 +54,7 @@ def test_a_partial_bound_is_no_percentage() -> None:
 
 
 def test_what_was_measured_before_is_said() -> None:
-    known = LayerCounts(total=9, unique=5, known=3, benchmarked=2, failed=0)
+    known = LayerCounts(total=9, unique=5, known=3, benchmarked=2, split=0, failed=0)
     assert "3 layers had been measured here before; with another --data all are measured anew" in (
         lines(layers=known)
     )

@@ -1,0 +1,68 @@
+"""What a shell may complete: models, precisions and systems, as far as they are known.
+
+Who presses a key waits for the answer, and wants no errors: what can't be looked up isn't offered.
+"""
+
+from collections.abc import Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from benanza_backbone.errors import BenanzaError
+
+NAMES = "SELECT DISTINCT name AS known FROM models ORDER BY name"
+SYSTEMS = "SELECT DISTINCT system_id AS known FROM systems ORDER BY system_id"
+
+ZOO = "zoo:"
+
+
+def beginning(incomplete: str, candidates: Iterable[str]) -> list[CompletionItem]:
+    """Those of the candidates that begin so."""
+    return [CompletionItem(each) for each in candidates if each.startswith(incomplete)]
+
+
+def last_of(incomplete: str, candidates: Iterable[str]) -> list[CompletionItem]:
+    """Lists separated by commas, of which the last part is completed by a candidate that the list
+    doesn't have yet.
+    """
+    listed, comma, last = incomplete.rpartition(",")
+    left = [each for each in candidates if each not in listed.split(",")]
+    return beginning(incomplete, [listed + comma + each for each in left if each.startswith(last)])
+
+
+def models(incomplete: str) -> list[CompletionItem]:
+    """Files, which the shell finds, and models of the zoo once it is named."""
+    files = [CompletionItem(incomplete, type="file")]
+    if not incomplete or not (ZOO.startswith(incomplete) or incomplete.startswith(ZOO)):
+        return files
+    from benanza_ingest.reading.zoo import exported_models, zoo_names
+
+    # Shells forget what comes before the item for files.
+    return files + beginning(
+        incomplete, (ZOO + each for each in [*zoo_names(), *exported_models()])
+    )
+
+
+def known_models(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """What `models` gives, and the names in the store."""
+    return models(incomplete) + beginning(incomplete, _known(ctx, NAMES))
+
+
+def known_systems(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """The ids of the systems in the store."""
+    return beginning(incomplete, _known(ctx, SYSTEMS))
+
+
+def _known(ctx: click.Context, query: str) -> list[str]:
+    """What a query of one column finds in the store that the settings name, as it is there."""
+    from benanza.settings import load
+    from benanza_backbone.clickhouse.store import Store
+
+    try:
+        settings = load(ctx.params.get("data"))
+        if settings.kafka is None and not settings.data.exists():
+            return []
+        with Store.open(settings.clickhouse, migrates=False) as store:
+            return [row["known"] for row in store.query(query)]
+    except BenanzaError:
+        return []

@@ -22,6 +22,7 @@ from benanza.commands.operating.dead_letters import dead_letters
 from benanza.commands.operating.replay import replay
 from benanza.commands.operating.retry import retry
 from benanza.commands.operating.seed_known_layers import seed_known_layers
+from benanza.commands.operating.status import status
 from benanza.commands.operating.topics import topics
 from benanza.commands.options import FAILED
 from benanza.commands.publishing.export import export
@@ -79,6 +80,7 @@ for command in (
     import_recordings,
     export,
     publish,
+    status,
     dead_letters,
     replay,
     retry,

@@ -20,6 +20,9 @@ from benanza_ingest.step import ingest_step
 
 LOCK_FILE = "benanza.lock"
 
+LOOK_S = 0.2
+"""Seconds to wait for the folder: who only looks whether it is taken has it for a moment."""
+
 AT_ONCE = 200
 """Records that a step processes between two commits."""
 
@@ -33,7 +36,7 @@ def opened_log(settings: Settings) -> Iterator[EventLog]:
     try:
         settings.data.mkdir(parents=True, exist_ok=True)
         lock = FileLock(settings.data / LOCK_FILE, thread_local=False)
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 10)
     except Timeout:
         raise BenanzaError(
             f"another benanza is at work in {settings.data}; wait until it is done, or name "

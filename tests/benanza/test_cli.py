@@ -49,6 +49,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "seed-known-layers",
         "serve",
         "spec",
+        "status",
         "topics",
         "what-if",
         "witness",

@@ -11,22 +11,17 @@ from click.testing import CliRunner
 from filelock import FileLock
 
 from benanza.cli import cli
-from benanza.installation.embedded import LOCK_FILE, drain
+from benanza.installation.embedded import LOCK_FILE
 from benanza.operating.progress_in_log import progress_in_log
 from benanza.operating.progress_in_store import progress_in_store
-from benanza_analyzer.sink import sink_step
-from benanza_analyzer.step import analyzer_step
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.settings import load
-from benanza_dedupe.step import dedupe_step
-from benanza_ingest.limits import Limits
-from benanza_ingest.step import ingest_step
 from benanza_runner.step import runner_step
-from benanza_runner.system_description import describe_system
 from benanza_schemas.topics import JOBS, MODELS
 from tests.benanza.commands.conftest import Kind, opened_log
+from tests.benanza.commands.turns import analyze, ingest, measure, store
 from tests.benanza.hashed_runtime import HashedRuntime
 
 pytestmark = pytest.mark.integration
@@ -48,14 +43,6 @@ def publish(*models: str) -> None:
     assert CliRunner().invoke(cli, ["publish", *models]).exit_code == 0
 
 
-def ingest() -> None:
-    with opened_log() as log:
-        with ingest_step(log, Limits(), now) as step:
-            drain(step)
-        with dedupe_step(log, now) as step:
-            drain(step)
-
-
 def waiting(found: dict[str, Any]) -> dict[str, int]:
     return {each["group"]: each["waiting"] for each in found["services"]}
 
@@ -66,28 +53,13 @@ def half_measured(installation: Kind) -> Kind:
     publish(MODEL, OTHER)
     ingest()
     measure(MEASURED)
+    analyze()
+    store()
     return installation
 
 
-def measure(jobs: int) -> None:
-    with opened_log() as log:
-        describe_system(log, HashedRuntime(), ["fp32"], now)
-        with runner_step(log, HashedRuntime(), "fp32", now) as step:
-            done = 0
-            while done < jobs:
-                done += step.turn(limit=jobs - done, timeout=1.0)
-        with analyzer_step(log, now) as step:
-            drain(step)
-        with (
-            Store.open(load(os.environ).clickhouse) as store,
-            sink_step(log, store, now) as step,
-        ):
-            drain(step)
-
-
 def test_models_wait_until_they_are_ingested(installation: Kind) -> None:
-    with Store.open(load(os.environ).clickhouse):
-        pass  # Over Kafka, the analyzer makes the tables.
+    store()  # Over Kafka, the sink makes the tables.
     publish(MODEL, OTHER)
     found = said()
     assert (found["ingested"], found["layers"], found["runners"]) == (0, 0, [])
@@ -151,12 +123,12 @@ def test_open_dead_letters_are_counted(half_measured: Kind) -> None:
     with opened_log() as log:
         log.append([Message(MODELS, b"key", b"no event")] * 2)
     ingest()
-    measure(0)
+    store()
     assert said()["dead_letters"] == [{"service": "ingest", "topic": "models", "letters": 2}]
     done = CliRunner().invoke(cli, ["status"])
     assert "2 dead letters of ingest from models are open" in done.stdout
     assert CliRunner().invoke(cli, ["dead-letters", "drop", "--all"]).exit_code == 0
-    measure(0)
+    store()
     assert said()["dead_letters"] == []
 
 

@@ -106,6 +106,12 @@ class SqliteEventLog(EventLog):
                 for topic in (*topics, *whole)
             }
 
+    def copy_to(self, path: Path) -> None:
+        """Writes all that is committed now into a new file, whoever appends meanwhile."""
+        with _explained(path), self._lock, closing(sqlite3.connect(path)) as copy:
+            # In one step, so within one transaction.
+            self._db.backup(copy)
+
     def close(self) -> None:
         self._db.close()
 

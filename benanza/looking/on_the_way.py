@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from benanza.installation.configured import configured_log
 from benanza.request import BoundPolicy
-from benanza.results.bounds import MeasuredLayers, ModelOnTheWay
+from benanza.results.bounds import MeasuredSoFar, ModelOnTheWay
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
@@ -77,9 +77,9 @@ def on_the_way(
         "fusion": policy.fusion,
     }
     models = store.query(MODELS, asked)
-    measured: dict[str, list[MeasuredLayers]] = {}
+    measured: dict[str, list[MeasuredSoFar]] = {}
     for row in store.query(MEASURED, asked) if models else ():
-        measured.setdefault(row.pop("architecture_id"), []).append(MeasuredLayers(**row))
+        measured.setdefault(row.pop("architecture_id"), []).append(MeasuredSoFar(**row))
     return tuple(
         ModelOnTheWay(measured=tuple(measured.get(row.pop("architecture_id"), ())), **row)
         for row in models

@@ -12,7 +12,7 @@ class Bounds(Result, frozen=True, kw_only=True):
     bounds: tuple[ModelBound, ...]
 
 
-class MeasuredLayers(Document, frozen=True, kw_only=True):
+class MeasuredSoFar(Document, frozen=True, kw_only=True):
     """How many of a model's unique layers and groups were measured, or tried, on a system at a
     precision.
     """
@@ -34,7 +34,7 @@ class ModelOnTheWay(Document, frozen=True, kw_only=True):
     batch: int
     dims: dict[str, int]
     layers: int
-    measured: tuple[MeasuredLayers, ...]
+    measured: tuple[MeasuredSoFar, ...]
 
 
 class KnownBounds(Bounds, frozen=True, kw_only=True):

@@ -38,7 +38,12 @@ def known_bounds(
                 ) from error
             raise
         found = [each for each in store.bounds(ids, at) if is_meant(each, policy, dims)]
-        coming = on_the_way(store, ids, policy, dims) if at is None else ()
+        bounded = {each.model_id for each in found}
+        lacking = [identity for identity in ids if identity not in bounded]
+        if at is None and (lacking or not models):
+            coming = on_the_way(store, lacking, policy, dims)
+        else:
+            coming = ()
     return KnownBounds(
         bounds=tuple(found),
         on_the_way=coming,

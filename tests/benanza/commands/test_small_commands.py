@@ -56,4 +56,5 @@ def test_bash_completes_commands_and_options_with_the_script(tmp_path: Path) -> 
         return done.stdout.split()
 
     assert completed("in") == ["inspect"]
+    assert completed("stat") == ["status"]
     assert completed("run", "--acc") == ["--accounting"]

@@ -9,15 +9,17 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
 from filelock import FileLock
 
-from benanza.installation import beside
+from benanza.installation import beside, embedded
 from benanza.installation.beside import copy_store, store_beside
 from benanza.installation.configured import known_store
-from benanza.installation.embedded import LOCK_FILE
+from benanza.installation.embedded import LOCK_FILE, opened_log
+from benanza_backbone.clickhouse import connection
 from benanza_backbone.clickhouse.connection import LOCK_FILE as STORE_LOCK_FILE
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
@@ -128,6 +130,23 @@ def test_no_room_for_a_copy_is_said(settings: Settings, monkeypatch: pytest.Monk
         store_beside(settings),
     ):
         pass
+
+
+def test_who_looks_whether_a_folder_is_taken_keeps_nobody_out(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the moment of the look, the lock is held. On a busy machine moments are long."""
+    monkeypatch.setattr(embedded, "LOOK_S", 10.0)
+    monkeypatch.setattr(connection, "LOOK_S", 10.0)
+    for lock, opened in (
+        (settings.data / LOCK_FILE, lambda: opened_log(settings)),
+        (settings.data / "clickhouse" / STORE_LOCK_FILE, lambda: Store.open(settings.clickhouse)),
+    ):
+        look = FileLock(lock, thread_local=False)
+        look.acquire()
+        Timer(0.05, look.release).start()
+        with opened():
+            pass
 
 
 def test_bounds_history_and_sql_answer_while_a_run_is_at_work(

@@ -23,6 +23,7 @@ from benanza.commands.operating.prune import prune
 from benanza.commands.operating.replay import replay
 from benanza.commands.operating.retry import retry
 from benanza.commands.operating.seed_known_layers import seed_known_layers
+from benanza.commands.operating.status import status
 from benanza.commands.operating.topics import topics
 from benanza.commands.options import FAILED
 from benanza.commands.publishing.export import export
@@ -82,6 +83,7 @@ for command in (
     export,
     publish,
     suite,
+    status,
     dead_letters,
     replay,
     retry,

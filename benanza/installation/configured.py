@@ -1,9 +1,10 @@
 """The event log and the store that the settings name."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
 
-from benanza.installation.embedded import current_store, opened_log
+from benanza.installation.beside import store_beside
+from benanza.installation.embedded import FolderTakenError, current_store, opened_log
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
@@ -39,17 +40,26 @@ def log_name(settings: Settings) -> str:
     return f"Kafka at {settings.kafka.shown()}" + (f", prefix {prefix}" if prefix else "")
 
 
-def known_store(settings: Settings) -> AbstractContextManager[Store]:
-    """The store, up to date. Over Kafka, the services keep it so.
+@contextmanager
+def known_store(settings: Settings) -> Iterator[Store]:
+    """The store to read, up to date. Over Kafka, the services keep it so.
 
+    While another process is at work in the embedded folder it is a copy of what is there.
     Read-only commands never create the data folder: its name may be misspelt. Raises
     `BenanzaError` where there is none.
     """
     if settings.kafka:
-        return Store.open(settings.clickhouse, migrates=False)
+        with Store.open(settings.clickhouse, migrates=False) as store:
+            yield store
+        return
     if not settings.data.exists():
         raise BenanzaError(
             f"nothing is known yet: there is no folder {settings.data}; "
             "name another one, or say: benanza run MODEL"
         )
-    return current_store(settings)
+    with ExitStack() as opened:
+        try:
+            store = opened.enter_context(current_store(settings))
+        except FolderTakenError:
+            store = opened.enter_context(store_beside(settings))
+        yield store

@@ -20,22 +20,30 @@ from benanza_ingest.step import ingest_step
 
 LOCK_FILE = "benanza.lock"
 
+LOOK_S = 0.2
+"""Seconds to wait for the folder: who only looks whether it is taken has it for a moment."""
+
 AT_ONCE = 200
 """Records that a step processes between two commits."""
+
+
+class FolderTakenError(BenanzaError):
+    """Another process is at work in the folder."""
 
 
 @contextmanager
 def opened_log(settings: Settings) -> Iterator[EventLog]:
     """The event log, for this process alone.
 
-    Raises `BenanzaError` if another process has it, or if the folder can't be written.
+    Raises `FolderTakenError` if another process has it, and `BenanzaError` if the folder can't be
+    written.
     """
     try:
         settings.data.mkdir(parents=True, exist_ok=True)
         lock = FileLock(settings.data / LOCK_FILE, thread_local=False)
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 10)
     except Timeout:
-        raise BenanzaError(
+        raise FolderTakenError(
             f"another benanza is at work in {settings.data}; wait until it is done, or name "
             "another folder with --data or BENANZA_DATA"
         ) from None

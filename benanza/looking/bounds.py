@@ -7,9 +7,12 @@ from typing import TypeVar
 
 from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids
+from benanza.looking.on_the_way import on_the_way, waiting_for_ingest
+from benanza.render.units import plural
 from benanza.request import BoundPolicy
-from benanza.results.bounds import Bounds, History
+from benanza.results.bounds import History, KnownBounds
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.layer import Precision
@@ -23,16 +26,34 @@ def known_bounds(
     policy: BoundPolicy,
     dims: Mapping[str, int],
     at: datetime | None,
-) -> Bounds:
+) -> KnownBounds:
     """The bounds of these models, or of all where none is named; now, or as they were.
 
-    Only those whose named dimensions include `dims`. Raises `BenanzaError` for a model that has no
-    bound.
+    Only those whose named dimensions include `dims`. Now, models that have none yet are beside
+    them. Raises `BenanzaError` for a model that is not ingested.
     """
     with known_store(settings) as store:
-        ids = model_ids(store, models, limits_of(settings))
-        found = store.bounds(ids, at)
-    return Bounds(bounds=tuple(those_meant(found, policy, dims)))
+        try:
+            ids = model_ids(store, models, limits_of(settings))
+        except BenanzaError as error:
+            if waiting := waiting_for_ingest(settings):
+                raise BenanzaError(
+                    f"{error}; {plural(waiting, 'published model')} still "
+                    f"{'waits' if waiting == 1 else 'wait'} for ingest"
+                ) from error
+            raise
+        found = those_meant(store.bounds(ids, at), policy, dims)
+        bounded = {each.model_id for each in found}
+        lacking = [identity for identity in ids if identity not in bounded]
+        if at is None and (lacking or not models):
+            coming = on_the_way(store, lacking, policy, dims)
+        else:
+            coming = ()
+    return KnownBounds(
+        bounds=tuple(found),
+        on_the_way=coming,
+        waiting_for_ingest=0 if found or at else waiting_for_ingest(settings),
+    )
 
 
 def known_history(

@@ -119,6 +119,12 @@ def settle_dead_letters(
     return SettledDeadLetters(action=action, dead_letters=tuple(settled), errors=tuple(errors))
 
 
+def open_dead_letters(log: EventLog) -> list[DeadLetterSummary]:
+    """Those that are open, oldest first."""
+    filed, _ = _filed(log)
+    return [filed[identity].summary for identity in _of(filed, None)]
+
+
 def _filed(log: EventLog) -> tuple[dict[str, _Filed], int]:
     """The dead letters by id, oldest first, and how many records of the topic are none."""
     filed: dict[str, _Filed] = {}

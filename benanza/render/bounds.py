@@ -7,10 +7,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.systems import SystemNames
+from benanza.render.systems import ID_SHOWN, SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
-from benanza.results.bounds import Bounds, LayerCounts, LowerBounds
+from benanza.results.bounds import Bounds, KnownBounds, LayerCounts, LowerBounds, ModelOnTheWay
 from benanza_backbone.clickhouse.bounds import BoundVersion, MissingLayer, ModelBound
 from benanza_schemas.layer import Precision
 
@@ -21,14 +21,24 @@ NONE_KNOWN = (
 
 REASONS_SHOWN = 10
 LAYERS_SHOWN = 3
-"""Reasons for missing layers to list for one bound, and layers to name for one reason; the JSON
-document has them all.
+MODELS_SHOWN = 10
+"""Reasons for missing layers to list for one bound, layers to name for one reason, and models
+without a bound to name; the JSON document has them all.
 """
 
 
 def print_bounds(console: Console, bounds: Bounds) -> None:
     """Prints a table of bounds, and the layers that partial ones lack."""
     _print(console, _bounds(bounds.bounds, plain=not console.is_terminal))
+
+
+def print_known_bounds(console: Console, found: KnownBounds) -> None:
+    """Prints what `print_bounds` does, and which models have no bound yet."""
+    coming = on_the_way(found)
+    if found.bounds or not coming:
+        print_bounds(console, found)
+    for line in coming:
+        console.print(Text(printable(line)))
 
 
 def print_lower_bounds(console: Console, found: LowerBounds) -> None:
@@ -101,7 +111,34 @@ def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType
     return parts
 
 
-def model_at(found: ModelBound | BoundVersion) -> str:
+def on_the_way(found: KnownBounds) -> list[str]:
+    """A line for each model that has no bound yet, and one for what waits for ingest."""
+    lines = [
+        f"{model_at(each)}: ingested, no bound yet; {_so_far(each)}"
+        for each in found.on_the_way[:MODELS_SHOWN]
+    ]
+    if (more := len(found.on_the_way) - MODELS_SHOWN) > 0:
+        lines.append(f"and {plural(more, 'model')} more; --format json names all")
+    if waiting := found.waiting_for_ingest:
+        verb = "waits" if waiting == 1 else "wait"
+        lines.append(f"{plural(waiting, 'published model')} {verb} for ingest")
+    if lines:
+        lines.append("benanza status says what goes on; benanza run MODEL measures here")
+    return lines
+
+
+def _so_far(model: ModelOnTheWay) -> str:
+    of = f"of {plural(model.layers, 'unique layer')} and groups"
+    if not model.measured:
+        return f"none {of} is measured"
+    return ", ".join(
+        f"{each.layers:,} {of} measured at {each.precision} on "
+        f"{each.system or each.system_id[:ID_SHOWN]}"
+        for each in model.measured
+    )
+
+
+def model_at(found: ModelBound | BoundVersion | ModelOnTheWay) -> str:
     """The model with its batch size and its named dimensions."""
     return ", ".join(filter(None, (found.model, f"batch {found.batch}", named_sizes(found.dims))))
 

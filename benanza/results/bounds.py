@@ -12,6 +12,41 @@ class Bounds(Result, frozen=True, kw_only=True):
     bounds: tuple[ModelBound, ...]
 
 
+class MeasuredSoFar(Document, frozen=True, kw_only=True):
+    """How many of a model's unique layers and groups were measured, or tried, on a system at a
+    precision.
+    """
+
+    system: str
+    system_id: str
+    precision: str
+    layers: int
+
+
+class ModelOnTheWay(Document, frozen=True, kw_only=True):
+    """A model that is ingested and has no bound yet, with how far each system is that has begun.
+
+    `layers` are the unique layers and groups that are to be measured.
+    """
+
+    model: str
+    model_id: str
+    batch: int
+    dims: dict[str, int]
+    layers: int
+    measured: tuple[MeasuredSoFar, ...]
+
+
+class KnownBounds(Bounds, frozen=True, kw_only=True):
+    """The bounds that are known, and what has none yet.
+
+    `waiting_for_ingest` counts published models; it is asked for only where no bound was found.
+    """
+
+    on_the_way: tuple[ModelOnTheWay, ...]
+    waiting_for_ingest: int
+
+
 class LayerCounts(Result, frozen=True, kw_only=True):
     """What reuse saved in a run. Groups count as layers, each precision by itself.
 

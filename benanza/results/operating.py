@@ -1,4 +1,6 @@
-"""What the commands for operators have done."""
+"""What the commands for operators have done, and what `status` has found."""
+
+from datetime import datetime
 
 from benanza.results.result import Result
 
@@ -50,3 +52,62 @@ class SeededLayers(Result, frozen=True, kw_only=True):
     """How many layers were announced to the dedupe service."""
 
     layers: int
+
+
+class RunnerStatus(Result, frozen=True, kw_only=True):
+    """What one system has measured at one precision of the layers asked about.
+
+    `done` have a time, `failed` were tried and have none, `waiting` were not tried there. `members`
+    is the number of runners at work, null on an embedded log, which doesn't know. `last_layer` are
+    the operators of what was measured last, whether it was asked about or not; it and `system` are
+    empty where nothing was measured.
+    """
+
+    system_id: str
+    system: str
+    runtime: str
+    precision: str
+    members: int | None
+    done: int
+    failed: int
+    waiting: int
+    last_layer: str
+    last_measured_at: datetime | None
+
+
+class ServiceStatus(Result, frozen=True, kw_only=True):
+    """A consumer group: how many records it has not committed yet, and how many processes are
+    members of it, null on an embedded log.
+    """
+
+    service: str
+    group: str
+    waiting: int
+    members: int | None
+
+
+class OpenDeadLetters(Result, frozen=True, kw_only=True):
+    """How many dead letters of a service, for records of one topic, are open."""
+
+    service: str
+    topic: str
+    letters: int
+
+
+class Status(Result, frozen=True, kw_only=True):
+    """How far an installation is, with all models or, where `model` isn't empty, with this one.
+
+    `log` is where the events are: a file, or Kafka's brokers. `at_work` says whether another
+    process has the embedded folder, null over Kafka. `ingested` counts models, one for each file,
+    batch size and choice of dimensions; `layers` the unique layers and groups to be measured.
+    Services and dead letters are those of all models.
+    """
+
+    log: str
+    at_work: bool | None
+    model: str
+    ingested: int
+    layers: int
+    runners: tuple[RunnerStatus, ...]
+    services: tuple[ServiceStatus, ...]
+    dead_letters: tuple[OpenDeadLetters, ...]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -20,6 +21,11 @@ def environment(home: Path) -> dict[str, str]:
     """No settings but the default ones, and a home folder with nothing in it."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("BENANZA_")}
     return kept | {"HOME": str(home), "XDG_DATA_HOME": ""}
+
+
+def without_progress(errors: str) -> str:
+    """Standard error without the lines that a pipe gets every ten seconds."""
+    return re.sub(r"^.+: [0-9,]+ of [0-9,]+\n", "", errors, flags=re.MULTILINE)
 
 
 @pytest.fixture(scope="session")

@@ -50,6 +50,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "seed-known-layers",
         "serve",
         "spec",
+        "status",
         "suite",
         "topics",
         "what-if",

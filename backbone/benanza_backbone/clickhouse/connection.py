@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 DATABASE = "benanza"
 LOCK_FILE = "benanza.lock"
+LOOK_S = 0.2
+"""Seconds to wait for the folder's lock."""
 
 _FORMS = "chdb:///folder or clickhouse://user:password@host:8123/database (clickhouses:// for TLS)"
 _INTERFACES = {"clickhouse": None, "clickhouses": "https", "http": "http", "https": "https"}
@@ -193,7 +195,8 @@ def _folder_locked(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _ACQUIRING:
-            lock.acquire(blocking=False)
+            # Who only looks whether it is taken has it for a moment.
+            lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 10)
     except Timeout:
         holder = path.read_text().strip() or "unknown"
         raise BenanzaError(

@@ -176,5 +176,15 @@ class EventLog(Closing):
         """
 
     @abstractmethod
+    def waiting(
+        self, group: str, topics: Sequence[str], whole: Sequence[str] = ()
+    ) -> dict[Partition, int]:
+        """For each partition of these topics, how many records the group has not committed yet.
+
+        Asked from outside: nobody joins the group. Of the topics `whole` it is what the member
+        that committed last has not. It may be more where the log was compacted.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Gives connections back. May be called again."""

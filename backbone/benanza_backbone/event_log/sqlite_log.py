@@ -95,6 +95,23 @@ class SqliteEventLog(EventLog):
         # One member holds everything.
         return SqliteConsumer(self._path, group, (*topics, *whole))
 
+    def waiting(
+        self, group: str, topics: Sequence[str], whole: Sequence[str] = ()
+    ) -> dict[Partition, int]:
+        with explained(self._path), self._lock, self._db:
+            self._db.execute("BEGIN")
+            committed = _committed(self._db, group)
+            return {
+                Partition(topic, 0): _count_from(self._db, topic, committed.get(topic, 0))
+                for topic in (*topics, *whole)
+            }
+
+    def copy_to(self, path: Path) -> None:
+        """Writes all that is committed now into a new file, whoever appends meanwhile."""
+        with explained(path), self._lock, closing(sqlite3.connect(path)) as copy:
+            # In one step, so within one transaction.
+            self._db.backup(copy)
+
     def close(self) -> None:
         self._db.close()
 
@@ -162,10 +179,9 @@ class SqliteConsumer(Consumer):
                 self._positions[partition] = found[0] if found else end
 
     def lag(self) -> dict[Partition, int]:
-        after = 'SELECT count(*) FROM events WHERE topic = ? AND "offset" >= ?'
         with explained(self._path):
             return {
-                partition: self._db.execute(after, (partition.topic, offset)).fetchone()[0]
+                partition: _count_from(self._db, partition.topic, offset)
                 for partition, offset in self._positions.items()
             }
 
@@ -185,10 +201,7 @@ class SqliteConsumer(Consumer):
             self._membership.acquire(blocking=False)
         except Timeout:
             return
-        rows = self._db.execute(
-            "SELECT topic, next_offset FROM committed WHERE consumer_group = ?", (self._group,)
-        )
-        committed = dict(rows.fetchall())
+        committed = _committed(self._db, self._group)
         self._positions = {p: committed.get(p.topic, 0) for p in self._partitions}
         self._rebalances += 1
 
@@ -249,6 +262,19 @@ def _fetch(db: sqlite3.Connection, positions: Mapping[Partition, int], limit: in
             if bytes_left <= 0:
                 break
     return records
+
+
+def _committed(db: sqlite3.Connection, group: str) -> dict[str, int]:
+    """From where the group goes on in each topic of which it has committed something."""
+    rows = "SELECT topic, next_offset FROM committed WHERE consumer_group = ?"
+    return dict(db.execute(rows, (group,)).fetchall())
+
+
+def _count_from(db: sqlite3.Connection, topic: str, offset: int) -> int:
+    """How many records of the topic are at this offset or behind it."""
+    count = 'SELECT count(*) FROM events WHERE topic = ? AND "offset" >= ?'
+    found: int = db.execute(count, (topic, offset)).fetchone()[0]
+    return found
 
 
 def _end_offset(db: sqlite3.Connection, partition: Partition) -> int:

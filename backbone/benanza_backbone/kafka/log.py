@@ -22,6 +22,7 @@ from benanza_backbone.kafka.consumer import (
     to_records,
 )
 from benanza_backbone.kafka.errors import kafka_errors_mended
+from benanza_backbone.kafka.group import GroupProgress
 from benanza_backbone.kafka.topics import MAX_RECORD_BYTES, create_missing
 from benanza_schemas.topics import PARTITIONS
 
@@ -119,6 +120,13 @@ class KafkaEventLog(EventLog):
     def consumer(self, group: str, topics: Sequence[str], whole: Sequence[str] = ()) -> Consumer:
         self._make_missing({*topics, *whole})
         return KafkaLogConsumer(self._connection, group, topics, whole, self._longest_turn_s)
+
+    def waiting(
+        self, group: str, topics: Sequence[str], whole: Sequence[str] = ()
+    ) -> dict[Partition, int]:
+        asked = [each for topic in (*topics, *whole) for each in self.end_offsets(topic)]
+        with GroupProgress(self._connection, group) as progress:
+            return {each: at.waiting() for each, at in progress.of(asked).items()}
 
     def close(self) -> None:
         self._producer.close(timeout=TIMEOUT_MS / 1000)

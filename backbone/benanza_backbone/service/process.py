@@ -59,6 +59,7 @@ class Service:
             self._readiness,
             liveness=self._liveness,
             host=settings.metrics_host,
+            name=self._name,
         )
         with status, self._heeding_signals():
             for loop in self._loops:

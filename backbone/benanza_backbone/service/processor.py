@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Message, Record
 from benanza_backbone.service.circuit_breaker import CircuitBreaker
 from benanza_backbone.service.dead_letter import dead_letter
+from benanza_backbone.service.recent import RECENT, Processed
 from benanza_backbone.telemetry import DEAD_LETTERS, PROCESS_DURATION
 from benanza_schemas.codec import DecodeError, NewerVersionError, decode, encode
 from benanza_schemas.consumer_groups import service_of
@@ -56,8 +58,11 @@ class Processor:
             self._log_failure(record, event, error)
             self._breaker.count(failed=True)
             DEAD_LETTERS.labels(record.partition.topic, type(error).__name__).inc()
-            return [as_message(dead_letter(record, self._group, error, self._clock()))]
+            letter = dead_letter(record, self._group, error, self._clock())
+            self._remember(record, event, letter.event_id, letter.reason)
+            return [as_message(letter)]
         self._breaker.count(failed=False)
+        self._remember(record, event)
         return following
 
     def _event(self, record: Record) -> AnyEvent:
@@ -86,6 +91,12 @@ class Processor:
         To be called once their dead letters are appended.
         """
         self._breaker.check()
+
+    def _remember(
+        self, record: Record, event: AnyEvent | None, letter_id: str = "", failure: str = ""
+    ) -> None:
+        kind = type(event).__name__ if event else ""
+        RECENT.add(Processed(now(), self._group, record, kind, letter_id, failure))
 
     def _log_failure(self, record: Record, event: AnyEvent | None, error: Exception) -> None:
         # Other errors than these are defects, and where they arose is worth knowing.

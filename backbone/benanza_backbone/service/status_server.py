@@ -1,4 +1,4 @@
-"""How a service is, over HTTP: `/healthz`, `/readyz` and `/metrics`."""
+"""How a service is, over HTTP: a page for people, `/healthz`, `/readyz` and `/metrics`."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +11,7 @@ from prometheus_client import make_wsgi_app
 
 from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.service.status_page import HEADERS, page, snapshot
 from benanza_backbone.telemetry import REGISTRY
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ class StatusServer(Closing):
 
     `/healthz` says whether the process is worth keeping: 200 if all checks of `liveness` are
     well, else 503. `/readyz` says the same of `readiness`: whether it does its work now. Both
-    answer with a JSON document of all checks. `/metrics` is what Prometheus reads. Port 0 is any
-    free port. Raises `BenanzaError` if the port can't be had.
+    answer with a JSON document of all checks. `/metrics` is what Prometheus reads. `/` shows all of
+    that to people, under the service's `name`. Port 0 is any free port. Raises `BenanzaError` if
+    the port can't be had.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class StatusServer(Closing):
         *,
         liveness: Checks = lambda: (),
         host: str = LOOPBACK,
+        name: str = "service",
     ) -> None:
         pages = {"/healthz": liveness, "/readyz": readiness}
         metrics = make_wsgi_app(REGISTRY)
@@ -54,10 +57,13 @@ class StatusServer(Closing):
         def answer(environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
             path = environ["PATH_INFO"]
             if path == "/metrics":
-                page: Iterable[bytes] = metrics(environ, start)
-                return page
+                answered: Iterable[bytes] = metrics(environ, start)
+                return answered
+            if path == "/":
+                start("200 OK", HEADERS)
+                return [page(snapshot(name, readiness(), liveness()))]
             if path not in pages:
-                return _document(start, "404 Not Found", {"pages": [*pages, "/metrics"]})
+                return _document(start, "404 Not Found", {"pages": ["/", *pages, "/metrics"]})
             checks = pages[path]()
             well = all(check.ok for check in checks)
             status = "200 OK" if well else "503 Service Unavailable"

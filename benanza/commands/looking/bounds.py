@@ -23,7 +23,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.bounds import print_bounds
+from benanza.render.bounds import print_known_bounds
 from benanza.render.table import console
 from benanza.request import BoundPolicy, Other
 from benanza_backbone.settings import Settings
@@ -117,10 +117,10 @@ def bounds(
         print_json(found)
     elif at is not None and not found.bounds:
         click.echo(f"no bounds were known at {at.isoformat()}; leave out --at for those known now")
-    elif dims and not found.bounds:
+    elif dims and not found.bounds and not found.on_the_way:
         click.echo(none_with(dims))
     else:
-        print_bounds(console(sys.stdout), found)
+        print_known_bounds(console(sys.stdout), found)
     if any(bound.partial for bound in found.bounds):
         ctx.exit(PARTIAL)
 

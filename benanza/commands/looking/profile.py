@@ -18,7 +18,7 @@ from benanza.commands.options import (
 )
 from benanza.commands.startup import settings_of
 from benanza.render.answers.profiles import TOP, print_profiles
-from benanza.render.progress import TerminalProgress
+from benanza.render.progress import progress_on
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.profiles import Profiles
@@ -106,7 +106,7 @@ def profile(
         framework,
         all_configurations,
     )
-    with TerminalProgress(sys.stderr) as progress:
+    with progress_on(sys.stderr) as progress:
         found = run_profile(request, settings_of(data), progress)
     if output == "json":
         print_json(found)

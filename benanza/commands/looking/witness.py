@@ -17,7 +17,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.progress import TerminalProgress
+from benanza.render.progress import progress_on
 from benanza.render.table import console
 from benanza.render.witness import print_witnesses
 from benanza.request import BoundPolicy, RunRequest
@@ -73,7 +73,7 @@ def witness(
         policy=BoundPolicy(precisions),
         runtime="cuda",
     )
-    with TerminalProgress(sys.stderr) as progress:
+    with progress_on(sys.stderr) as progress:
         found = run_witness(request, settings_of(data), progress, what_ifs=what_ifs)
     if output == "json":
         print_json(found)

@@ -2,8 +2,10 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from benanza.commands.options import (
     FAILED,
@@ -16,8 +18,14 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
+from benanza.render.progress import progress_on
 from benanza.render.publish import print_published
 from benanza.render.table import console
+from benanza.results.publish import Published
+from benanza_backbone.settings import Settings
+
+if TYPE_CHECKING:
+    from benanza.publishing.publish import PublishRequest
 
 
 @click.command()
@@ -37,6 +45,11 @@ from benanza.render.table import console
     type=click.IntRange(min=1),
     help="Time the models' networks of at most so many layers, too, for `benanza suite latency`.",
 )
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Return when the runners at work have measured all layers, and the bounds are stored.",
+)
 @data_option
 @format_option
 @click.pass_context
@@ -48,6 +61,7 @@ def publish(
     batch_sizes: tuple[int, ...],
     dims: tuple[tuple[str, int], ...],
     granularity: int | None,
+    wait: bool,
     data: Path | None,
     output: Format,
 ) -> None:
@@ -62,13 +76,15 @@ def publish(
     Examples:
       benanza publish resnet50.onnx --batch 1,8
       benanza publish models/ --zoo ours
+      BENANZA_KAFKA=localhost:9092 benanza publish resnet50.onnx --wait
       benanza publish https://zoo.example/listing.jsonl --zoo example --format json
     """
     from benanza.publishing.publish import PublishRequest
     from benanza.publishing.publish import publish as publish_models
 
     request = PublishRequest(zoo, batch_sizes, dict(dims), granularity)
-    found = publish_models(models, request, settings_of(data))
+    settings = settings_of(data)
+    found = (_publish_and_wait if wait else publish_models)(models, request, settings)
     if output == "json":
         print_json(found)
     elif found.models:
@@ -80,3 +96,22 @@ def publish(
         click.echo(f"error: {error.reason}", err=True)
     if found.errors:
         ctx.exit(FAILED)
+
+
+def _publish_and_wait(
+    models: tuple[str, ...], request: "PublishRequest", settings: Settings
+) -> Published:
+    """What was published, those among the errors that could not be ingested then."""
+    from benanza.publishing.publish import publish as publish_models
+
+    if settings.kafka is None:
+        raise click.UsageError(
+            "--wait is for services over Kafka: set BENANZA_KAFKA; without it, benanza run measures"
+        )
+    from benanza.publishing.wait import awaiting
+
+    with awaiting(settings) as services:
+        found = publish_models(models, request, settings)
+        with progress_on(sys.stderr) as progress:
+            failed = services.bounds(found.models, progress)
+    return replace(found, errors=(*found.errors, *failed))

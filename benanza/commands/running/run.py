@@ -21,7 +21,7 @@ from benanza.commands.options import (
 )
 from benanza.commands.startup import settings_of
 from benanza.render.bounds import print_lower_bounds
-from benanza.render.progress import TerminalProgress
+from benanza.render.progress import progress_on
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
 from benanza_backbone.settings import Settings
@@ -104,7 +104,7 @@ def run(
         runtime=runtime,
         again=again,
     )
-    with TerminalProgress(sys.stderr) as progress:
+    with progress_on(sys.stderr) as progress:
         found = run_pipeline(request, settings_of(data), progress)
     if output == "json":
         print_json(found)
@@ -136,7 +136,7 @@ def _reproduce(
         )
     spec = read_spec(file)
     (source,) = models or (spec.model.source,)
-    with TerminalProgress(sys.stderr) as progress:
+    with progress_on(sys.stderr) as progress:
         found = reproduce(spec, source, settings, progress)
     if output == "json":
         print_json(found)

@@ -26,7 +26,8 @@ def serve() -> None:
     """One service over Kafka, until SIGTERM or Ctrl-C.
 
     Needs BENANZA_KAFKA. The first signal lets it finish what it is at; a second one ends it at
-    once. /healthz, /readyz and /metrics answer on BENANZA_METRICS_PORT.
+    once. The address that it prints leads to a page on how it is; /healthz, /readyz and /metrics
+    beside it are for programs. BENANZA_METRICS_PORT is its port.
 
     \b
     Examples:

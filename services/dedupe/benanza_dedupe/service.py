@@ -24,6 +24,7 @@ from benanza_backbone.settings import Settings
 from benanza_dedupe.agent import GROUP, DedupeAgent, create_app
 from benanza_dedupe.watch import Watch
 from benanza_dedupe.worker import Shutdown, run_app
+from benanza_schemas.consumer_groups import DEDUPE
 from benanza_schemas.topics import LAYERS
 
 FOLDER = "dedupe"
@@ -89,6 +90,7 @@ async def _serve(
             watch.readiness,
             liveness=watch.liveness,
             host=settings.metrics_host,
+            name=DEDUPE,
         ) as status,
         Watchdog(watch.liveness),
     ):

@@ -436,6 +436,25 @@ class EventLogContract(ABC):
             consumer.seek_to_time(datetime(2000, 1, 1, tzinfo=UTC))
             assert values(drain(consumer)) == values_of(5)
 
+    # What waits, asked from outside
+
+    def test_what_waits_is_what_the_group_has_not_committed(
+        self, log: EventLog, topic: str, group: str
+    ) -> None:
+        whole = f"{topic}-whole"
+        log.append([*numbered(topic, 5), *numbered(whole, 7)])
+        assert sum(log.waiting(group, [topic], [whole]).values()) == 12
+        with log.consumer(group, [topic], [whole]) as consumer:
+            drain(consumer)
+            assert sum(log.waiting(group, [topic], [whole]).values()) == 12
+            consumer.commit()
+            assert log.waiting(group, [topic], [whole]) == dict.fromkeys(consumer.position(), 0)
+            log.append(numbered(whole, 2))
+            assert sum(log.waiting(group, [topic], [whole]).values()) == 2
+            # Who asks takes nothing away from who reads.
+            assert values(drain(consumer)) == values_of(2)
+        assert sum(log.waiting(f"{group}-other", [topic]).values()) == 5
+
     @pytest.mark.parametrize("group", ["", "a/b", "../a", "a b", "ü"])
     def test_a_group_has_a_plain_name(self, log: EventLog, topic: str, group: str) -> None:
         with pytest.raises(ValueError, match="group"):

@@ -51,10 +51,24 @@ def test_metrics_are_for_prometheus(server: StatusServer) -> None:
     assert b"\nbenanza_build_info{" in response.data
 
 
+def test_the_address_itself_leads_to_a_page_for_people() -> None:
+    checks = [Check("store", False, "no ClickHouse server answers")]
+    with StatusServer(0, lambda: checks, liveness=lambda: alive, name="analyzer") as server:
+        response = urllib3.request("GET", server.address, timeout=10)
+    assert response.status == 200
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "script" not in response.headers["Content-Security-Policy"]
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    for text in (b"<h1>analyzer", b"not ready", b"no ClickHouse server answers"):
+        assert text in response.data
+    for page in (b"/metrics", b"/readyz", b"/healthz"):
+        assert b"href=" + page in response.data
+
+
 def test_other_pages_are_not_found(server: StatusServer) -> None:
-    status, document = ask(server, "/")
+    status, document = ask(server, "/other")
     assert status == 404
-    assert document == {"pages": ["/healthz", "/readyz", "/metrics"]}
+    assert document == {"pages": ["/", "/healthz", "/readyz", "/metrics"]}
 
 
 def test_a_port_that_is_taken_is_named(server: StatusServer) -> None:

@@ -56,6 +56,7 @@ def test_bash_completes_commands_and_options_with_the_script(tmp_path: Path) -> 
         return done.stdout.split()
 
     assert completed("in") == ["inspect"]
+    assert completed("stat") == ["status"]
     assert completed("run", "--acc") == ["--accounting"]
     # Bash takes a colon and an equals sign for words of their own.
     assert completed("run", "zoo", ":", "sque") == ["squeezenet"]

@@ -1,0 +1,105 @@
+"""Looks at an embedded installation that may be at work: beside the process that has its folder."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from shutil import copytree
+
+from filelock import FileLock, Timeout
+
+from benanza.installation.embedded import LOCK_FILE, current_store
+from benanza_backbone.clickhouse import connection
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.settings import Settings
+
+
+@contextmanager
+def log_beside(settings: Settings) -> Iterator[SqliteEventLog]:
+    """The event log to read, whoever has the folder: SQLite shows what is committed.
+
+    Raises `BenanzaError` if there is none, or as `SqliteEventLog` does.
+    """
+    if not settings.event_log.exists():
+        raise BenanzaError(
+            f"nothing is known yet: there is no {settings.event_log}; "
+            "name another folder, or say: benanza run MODEL"
+        )
+    with SqliteEventLog(settings.event_log) as log:
+        yield log
+
+
+def is_at_work(settings: Settings) -> bool:
+    """Whether another process has the folder."""
+    return _is_taken(settings.data / LOCK_FILE)
+
+
+@contextmanager
+def store_beside(settings: Settings) -> Iterator[Store]:
+    """The store that the folder would have if it were brought up to date now, whoever has it.
+
+    It is made in a folder of its own, of copies of the log and, unless it is in use, of the store;
+    without the latter it is filled from the log, which takes longer. A server is asked as it is:
+    the process that has the folder fills it. Raises `BenanzaError` if there is no room for a copy,
+    or as `current_store` does.
+    """
+    folder = connection.parse_address(settings.clickhouse).folder
+    if folder is None:
+        with Store.open(settings.clickhouse, migrates=False) as store:
+            yield store
+        return
+    with tempfile.TemporaryDirectory(prefix="benanza-", ignore_cleanup_errors=True) as name:
+        copy = replace(settings, data=Path(name), clickhouse=f"chdb://{name}/clickhouse")
+        try:
+            # Before the log: a store that knows of later records would not take those that the
+            # copy of the log gets now.
+            copy_store(folder, Path(name) / "clickhouse")
+            with log_beside(settings) as log:
+                log.copy_to(copy.event_log)
+        except OSError as error:
+            raise BenanzaError(
+                f"another benanza is at work in {settings.data}, and a copy of it can't be made in "
+                f"{name} ({error.strerror}); name a folder with more room in TMPDIR"
+            ) from error
+        with current_store(copy) as store:
+            yield store
+
+
+def copy_store(folder: Path, target: Path) -> bool:
+    """Copies the engine's files, if no process has them before, while and after that.
+
+    It takes no lock, for which whoever wants to store would have to wait. Returns whether there is
+    a copy; `target` is not there otherwise.
+    """
+    lock = folder / connection.LOCK_FILE
+    try:
+        if not _is_taken(lock):
+            # Whoever opens the store writes into this file.
+            before = lock.stat()
+            copytree(folder, target, symlinks=True)
+            after = lock.stat()
+            same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
+            if same and not _is_taken(lock):
+                return True
+    except (FileNotFoundError, shutil.Error):
+        pass  # It is new, or files went while they were copied: somebody merges or stores.
+    shutil.rmtree(target, ignore_errors=True)
+    return False
+
+
+def _is_taken(lock: Path) -> bool:
+    """Whether another process has this lock.
+
+    Tried for a moment, which those wait out who want it in earnest.
+    """
+    if not lock.exists():
+        return False
+    try:
+        with FileLock(lock, blocking=False, thread_local=False):
+            return False
+    except Timeout:
+        return True

@@ -1,0 +1,101 @@
+"""Models that have no bound yet: how far they are."""
+
+from collections.abc import Mapping, Sequence
+
+from benanza.installation.configured import configured_log
+from benanza.request import BoundPolicy
+from benanza.results.bounds import MeasuredSoFar, ModelOnTheWay
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.settings import Settings
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, INGEST
+
+WITHOUT_BOUND = """
+    SELECT name, model_id, architecture_id, batch, dims
+    FROM known_models
+    WHERE (empty({models:Array(String)}) OR has({models:Array(String)}, model_id))
+      AND architecture_id NOT IN
+      (
+          SELECT architecture_id FROM architecture_bounds
+          WHERE has({precisions:Array(String)}, precision)
+            AND accounting = {accounting:String} AND fusion = {fusion:Bool}
+      )
+"""
+
+LAYERS_OF = f"""
+    SELECT architecture_id, fingerprint FROM architecture_layers
+    WHERE kind IN ('compute', 'movement')
+      AND architecture_id IN (SELECT architecture_id FROM ({WITHOUT_BOUND}))
+    UNION DISTINCT
+    SELECT architecture_id, fingerprint FROM architecture_groups
+    WHERE architecture_id IN (SELECT architecture_id FROM ({WITHOUT_BOUND}))
+"""
+
+MODELS = f"""
+SELECT model.name AS model, model_id, architecture_id, batch, dims, part.layers AS layers
+FROM ({WITHOUT_BOUND}) AS model
+LEFT JOIN
+(
+    SELECT architecture_id, count() AS layers FROM ({LAYERS_OF}) GROUP BY architecture_id
+) AS part ON part.architecture_id = model.architecture_id
+ORDER BY model, batch, model_id
+"""
+
+MEASURED = f"""
+WITH tried AS
+(
+    SELECT DISTINCT fingerprint, system_id, precision
+    FROM measurements
+    WHERE has({{precisions:Array(String)}}, precision)
+)
+SELECT
+    part.architecture_id AS architecture_id,
+    tried.system_id AS system_id,
+    any(if(systems.accelerator = '', systems.cpu, systems.accelerator)) AS system,
+    tried.precision AS precision,
+    count() AS layers
+FROM ({LAYERS_OF}) AS part
+INNER JOIN tried ON tried.fingerprint = part.fingerprint
+LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = tried.system_id
+GROUP BY architecture_id, system_id, precision
+ORDER BY architecture_id, layers DESC, system_id, precision
+"""
+
+
+def on_the_way(
+    store: Store, ids: Sequence[str], policy: BoundPolicy, dims: Mapping[str, int]
+) -> tuple[ModelOnTheWay, ...]:
+    """The ingested models of these ids, or of all, that have no bound which the policy includes.
+
+    Only those whose named dimensions include `dims`. Raises `BenanzaError` if the store can't be
+    asked.
+    """
+    asked = {
+        "models": list(ids),
+        "precisions": list(policy.precisions),
+        "accounting": policy.accounting,
+        "fusion": policy.fusion,
+    }
+    models = store.query(MODELS, asked)
+    measured: dict[str, list[MeasuredSoFar]] = {}
+    for row in store.query(MEASURED, asked) if models else ():
+        measured.setdefault(row.pop("architecture_id"), []).append(MeasuredSoFar(**row))
+    return tuple(
+        ModelOnTheWay(measured=tuple(measured.get(row.pop("architecture_id"), ())), **row)
+        for row in models
+        if dims.items() <= row["dims"].items()
+    )
+
+
+def waiting_for_ingest(settings: Settings) -> int:
+    """How many published models wait for ingest over Kafka; 0 where it doesn't answer.
+
+    An embedded store has all that were published.
+    """
+    if settings.kafka is None:
+        return 0
+    try:
+        with configured_log(settings) as log:
+            return sum(log.waiting(*CONSUMER_GROUPS[INGEST]).values())
+    except BenanzaError:
+        return 0  # The store answers, and what it has is worth showing.

@@ -1,0 +1,124 @@
+"""How far an installation is, as its event log says: for the embedded one, whose store is filled at
+the end of a run."""
+
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from benanza.results.operating import RunnerStatus
+from benanza.running.counting import benchmarked_layers
+from benanza_backbone.clickhouse.rows import has_its_own
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_schemas.codec import DecodeError, decode
+from benanza_schemas.events import (
+    AnyEvent,
+    BenchmarkRequested,
+    CheckpointIngested,
+    LayerMeasured,
+    ModelIngested,
+    System,
+)
+from benanza_schemas.layer import Precision
+from benanza_schemas.times import is_timed
+from benanza_schemas.topics import CHECKPOINTS, GRAPHS, JOBS, RESULTS
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Progress(NamedTuple):
+    """How many models are ingested, how many unique layers and groups they have to be measured, and
+    what each system has measured of these.
+    """
+
+    ingested: int
+    layers: int
+    runners: tuple[RunnerStatus, ...]
+
+
+class _Measured:
+    """What one system has measured at one precision: of the layers asked about, which have a time.
+
+    `last` is the layer that was measured last, whether it was asked about or not.
+    """
+
+    def __init__(self, system: System, asked: Collection[str]) -> None:
+        self.system = system
+        self._asked = asked
+        self.timed: dict[str, bool] = {}
+        self.last = ""
+        self.last_at = NEVER
+
+    def add(self, event: LayerMeasured) -> None:
+        layer = event.fingerprint
+        if layer in self._asked:
+            self.timed[layer] = self.timed.get(layer, False) or is_timed(event)
+        if event.measured_at >= self.last_at:
+            self.last, self.last_at = layer, event.measured_at
+
+
+def progress_in_log(log: EventLog, model: str = "") -> Progress:
+    """With all models, or with those of this name, id or SHA-256.
+
+    Raises `BenanzaError` if the log can't be read.
+    """
+    models = {
+        each.model_id: each.architecture_id
+        for each in _models(log)
+        if model in ("", each.name, each.model_id, each.sha256)
+    }
+    if model:
+        architectures = set(models.values())
+        graphs = (graph for graph in _graphs(log) if graph.architecture_id in architectures)
+        layers = {layer for graph in graphs for layer in benchmarked_layers(graph)}
+    else:
+        layers = {record.key.decode(errors="replace") for record in log.records(JOBS)}
+    found: dict[tuple[str, Precision], _Measured] = {}
+    for event in _events(log, RESULTS):
+        if isinstance(event, LayerMeasured):
+            key = event.system.system_id, event.precision
+            found.setdefault(key, _Measured(event.system, layers)).add(event)
+    titles = _titles(log, {each.last for each in found.values()})
+    runners = (
+        RunnerStatus(
+            system_id=system_id,
+            system=each.system.accelerator or each.system.cpu,
+            runtime=each.system.runtime,
+            precision=precision,
+            members=None,
+            done=sum(each.timed.values()),
+            failed=len(each.timed) - sum(each.timed.values()),
+            waiting=len(layers) - len(each.timed),
+            last_layer=titles.get(each.last, ""),
+            last_measured_at=each.last_at,
+        )
+        for (system_id, precision), each in sorted(found.items())
+    )
+    return Progress(len(models), len(layers), tuple(runners))
+
+
+def _models(log: EventLog) -> Iterator[ModelIngested | CheckpointIngested]:
+    """What says of a model that it is ingested; of one before version 10, its graph does."""
+    for event in _events(log, CHECKPOINTS):
+        if isinstance(event, CheckpointIngested):
+            yield event
+    yield from (graph for graph in _graphs(log) if has_its_own(graph))
+
+
+def _graphs(log: EventLog) -> Iterator[ModelIngested]:
+    return (event for event in _events(log, GRAPHS) if isinstance(event, ModelIngested))
+
+
+def _titles(log: EventLog, fingerprints: set[str]) -> dict[str, str]:
+    keys = {fingerprint.encode() for fingerprint in fingerprints}
+    jobs = (decode(record.value) for record in log.records(JOBS) if record.key in keys)
+    return {
+        job.fingerprint: job.layer.title() for job in jobs if isinstance(job, BenchmarkRequested)
+    }
+
+
+def _events(log: EventLog, topic: str) -> Iterator[AnyEvent]:
+    for record in log.records(topic):
+        try:
+            yield decode(record.value)
+        except DecodeError:
+            continue  # It becomes a dead letter.

@@ -1,0 +1,139 @@
+"""`status`: how far an installation is, and who is at work."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from benanza.installation.beside import is_at_work, log_beside
+from benanza.installation.configured import known_store
+from benanza.operating.dead_letters import open_dead_letters
+from benanza.operating.progress_in_log import Progress, progress_in_log
+from benanza.operating.progress_in_store import dead_letters_in_store, progress_in_store
+from benanza.results.operating import OpenDeadLetters, RunnerStatus, ServiceStatus, Status
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.settings import Settings
+from benanza_ingest.errors import ModelError
+from benanza_ingest.limits import Limits, limits_of
+from benanza_ingest.reading.source import fetch
+from benanza_schemas.consumer_groups import (
+    CONSUMER_GROUPS,
+    RUNNER,
+    ConsumerGroup,
+    is_of,
+    service_of,
+)
+
+
+def status(settings: Settings, model: str = "") -> Status:
+    """How far the installation is with all models, or with MODEL; nothing is changed.
+
+    The embedded log says it even while another process is at work on it. Over Kafka, the store
+    says what is measured, as far as the sink is, and the brokers what waits and who is there.
+    MODEL may also be a name or an id. Raises `BenanzaError` if log or store can't be had, or for
+    a MODEL that is neither known nor to be had.
+    """
+    if settings.kafka is None:
+        return _embedded(settings, model)
+    return _over_kafka(settings, settings.kafka, model)
+
+
+def _embedded(settings: Settings, model: str) -> Status:
+    with log_beside(settings) as log:
+        progress = _with(model, limits_of(settings), lambda name: progress_in_log(log, name))
+        letters = Counter((each.service, each.topic) for each in open_dead_letters(log))
+        groups = [group for name, group in CONSUMER_GROUPS.items() if name != RUNNER]
+        return Status(
+            log=str(settings.event_log),
+            at_work=is_at_work(settings),
+            model=model,
+            ingested=progress.ingested,
+            layers=progress.layers,
+            runners=progress.runners,
+            services=tuple(_service(log, group, None) for group in groups),
+            dead_letters=tuple(
+                OpenDeadLetters(service=service_of(group), topic=topic, letters=number)
+                for (group, topic), number in sorted(letters.items())
+            ),
+        )
+
+
+def _over_kafka(settings: Settings, connection: KafkaConnection, model: str) -> Status:
+    # kafka-python takes a while to import, and the embedded mode does without it.
+    from benanza_backbone.kafka.log import KafkaEventLog
+    from benanza_backbone.kafka.members import members_of_groups
+
+    with known_store(settings) as store:
+        progress = _with(model, limits_of(settings), lambda name: progress_in_store(store, name))
+        letters = dead_letters_in_store(store)
+    members = members_of_groups(connection)
+    jobs = CONSUMER_GROUPS[RUNNER].topics
+    runners = [ConsumerGroup(name, jobs) for name in sorted(members) if is_of(name, RUNNER)]
+    groups = [
+        each
+        for name, group in CONSUMER_GROUPS.items()
+        for each in (runners if name == RUNNER else [group])
+    ]
+    with KafkaEventLog(connection) as log:
+        return Status(
+            log=connection.shown(),
+            at_work=None,
+            model=model,
+            ingested=progress.ingested,
+            layers=progress.layers,
+            runners=_with_members(progress, members),
+            services=tuple(_service(log, each, members.get(each.name, 0)) for each in groups),
+            dead_letters=letters,
+        )
+
+
+def _with(model: str, limits: Limits, look: Callable[[str], Progress]) -> Progress:
+    """What `look` finds of all models, or of MODEL by its name, else by its file's checksum."""
+    found = look(model)
+    if not model or found.ingested:
+        return found
+    try:
+        return look(fetch(model, limits).sha256)
+    except ModelError as error:
+        raise BenanzaError(f"no model {model} is known, and {error}") from error
+
+
+def _service(log: EventLog, group: ConsumerGroup, members: int | None) -> ServiceStatus:
+    return ServiceStatus(
+        service=service_of(group.name),
+        group=group.name,
+        waiting=sum(log.waiting(*group).values()),
+        members=members,
+    )
+
+
+def _with_members(progress: Progress, members: Mapping[str, int]) -> tuple[RunnerStatus, ...]:
+    """The runners with who is at work: those too that have measured none of the layers yet."""
+    known = {(each.system_id, each.precision): each for each in progress.runners}
+    for group, number in members.items():
+        if number and is_of(group, RUNNER):
+            _, system_id, precision = group.split(".")
+            unseen = _unseen(system_id, precision, progress.layers)
+            known.setdefault((system_id, precision), unseen)
+    name = CONSUMER_GROUPS[RUNNER].name
+    return tuple(
+        msgspec.structs.replace(each, members=members.get(f"{name}.{system_id}.{precision}", 0))
+        for (system_id, precision), each in sorted(known.items())
+    )
+
+
+def _unseen(system_id: str, precision: str, layers: int) -> RunnerStatus:
+    return RunnerStatus(
+        system_id=system_id,
+        system="",
+        runtime="",
+        precision=precision,
+        members=None,
+        done=0,
+        failed=0,
+        waiting=layers,
+        last_layer="",
+        last_measured_at=None,
+    )

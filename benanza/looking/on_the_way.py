@@ -17,7 +17,7 @@ WITHOUT_BOUND = """
       AND architecture_id NOT IN
       (
           SELECT architecture_id FROM architecture_bounds
-          WHERE has({precisions:Array(String)}, precision)
+          WHERE (empty({precisions:Array(String)}) OR has({precisions:Array(String)}, precision))
             AND accounting = {accounting:String} AND fusion = {fusion:Bool}
       )
 """
@@ -46,7 +46,7 @@ WITH tried AS
 (
     SELECT DISTINCT fingerprint, system_id, precision
     FROM measurements
-    WHERE has({{precisions:Array(String)}}, precision)
+    WHERE empty({{precisions:Array(String)}}) OR has({{precisions:Array(String)}}, precision)
 )
 SELECT
     part.architecture_id AS architecture_id,

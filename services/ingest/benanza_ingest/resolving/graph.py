@@ -8,7 +8,7 @@ import msgspec
 from onnx import GraphProto, NodeProto
 
 from benanza_ingest.errors import ModelError
-from benanza_ingest.reading.parse import check_text, subgraphs
+from benanza_ingest.reading.parse import check_value_names, subgraphs
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.operators import optional_outputs
 from benanza_ingest.resolving.types import Types
@@ -105,7 +105,7 @@ def in_topological_order(graph: GraphProto) -> list[Node]:
         if not known.isdisjoint(outputs) or (len(outputs) > 1 and len(set(outputs)) < len(outputs)):
             _check_written_once(node, known)
         known.update(outputs)
-    check_text(known)
+    check_value_names(known)
     for value in graph.output:
         if value.name not in known:
             raise ModelError(f"nothing writes the output {value.name!r}; export the model again")

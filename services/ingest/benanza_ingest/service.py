@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from benanza_backbone.clock import now
 from benanza_backbone.kafka.log import KafkaEventLog
@@ -11,9 +10,7 @@ from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_ingest.isolated_ingest import LONGEST_S, TRIES, IsolatedIngest
 from benanza_ingest.limits import limits_of
-from benanza_ingest.published import ingest_published
 from benanza_ingest.reading.allowed import allowed_of
-from benanza_ingest.reading.source import fetch
 from benanza_ingest.step import ingest_step
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, INGEST
 
@@ -30,8 +27,7 @@ def serve(settings: Settings, started: Started) -> int:
     kafka = kafka_of(settings)
     limits = limits_of(settings)
     service = Service(INGEST, settings)
-    allowed_fetch = partial(fetch, allowed=allowed_of(settings))
-    with IsolatedIngest(work=partial(ingest_published, fetch=allowed_fetch)) as ingest:
+    with IsolatedIngest(allowed_of(settings)) as ingest:
         longest_s = TRIES * LONGEST_S
 
         @contextmanager

@@ -56,16 +56,24 @@ class Graph:
 
 def make_node(proto: NodeProto) -> Node:
     """The node of this proto, with the names as the model has them."""
-    op_type = proto.op_type
+    node = inner_node(proto)
+    if node.op_type in CONTROL_FLOW:
+        node.captured = captured_names(proto)
+    return node
+
+
+def inner_node(proto: NodeProto) -> Node:
+    """The node of this proto in a body, without what it captures: for bodies within bodies that
+    would be looked for again and again.
+    """
     domain = proto.domain
     return Node(
         proto,
         proto.name,
-        op_type,
+        proto.op_type,
         "" if domain == "ai.onnx" else domain,
         tuple(proto.input[:]),  # a slice is copied at once, not name by name
         tuple(proto.output[:]),
-        captured_names(proto) if op_type in CONTROL_FLOW else (),
     )
 
 

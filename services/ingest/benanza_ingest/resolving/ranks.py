@@ -13,7 +13,7 @@ from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import MAX_AXES, subgraphs
 from benanza_ingest.resolving.axes import FEW_AXES, GROWING, UNBOUNDED, AxesBound, axes_of, ints
-from benanza_ingest.resolving.graph import CONTROL_FLOW, Node, make_node
+from benanza_ingest.resolving.graph import CONTROL_FLOW, Node, inner_node
 
 _ELEMENTWISE = frozenset("Identity Cast Add Sub Mul Div Mod Max Min Neg Abs Equal Where".split())
 _PARTS = frozenset(("Slice", "Squeeze", "Unsqueeze"))
@@ -93,7 +93,7 @@ class _Ranks:
         most = axes_of(node.proto, inputs)
         given = max((bound.axes for bound in inputs), default=0)
         for body in subgraphs(node.proto):
-            inner = [make_node(proto) for proto in body.node]
+            inner = [inner_node(proto) for proto in body.node]
             most = max(most, 1 + self.hide(body, inner, given))
         return most
 

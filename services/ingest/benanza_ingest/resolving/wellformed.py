@@ -21,7 +21,7 @@ from benanza_ingest.reading.parse import (
     check_value_names,
     subgraphs,
 )
-from benanza_ingest.resolving.graph import Node, make_node
+from benanza_ingest.resolving.graph import Node, inner_node
 from benanza_ingest.resolving.operators import schema
 
 _TERM = rb"[A-Za-z ]*(\.\.\.[A-Za-z ]*)?"
@@ -80,7 +80,7 @@ def check_nodes(nodes: list[Node], opsets: dict[str, int], limits: Limits) -> No
 
 
 def _nodes_of(body: GraphProto) -> list[Node]:
-    nodes = [make_node(proto) for proto in body.node]
+    nodes = [inner_node(proto) for proto in body.node]
     check_value_names([value.name for value in body.input])
     check_value_names([tensor.name for tensor in body.initializer])
     for node in nodes:

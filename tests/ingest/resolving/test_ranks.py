@@ -53,3 +53,8 @@ def test_a_body_that_gives_a_value_a_name_of_the_graph_around_it_hides_no_axes()
 def test_two_gathers_of_few_axes_hide_nothing() -> None:
     model = proto("g (int64[2,3] x) => (int64[M] y) { a = Gather (x, x) y = Gather (a, a) }")
     assert hidden(model) == []
+
+
+def test_an_operator_of_another_domain_may_have_no_inputs() -> None:
+    model = proto("g (float[2] x) => (float[2] y) { y = Relu (x) z = ConstantOfShape () }")
+    assert hidden(model) == []

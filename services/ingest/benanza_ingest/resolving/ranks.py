@@ -12,7 +12,7 @@ from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import MAX_AXES, subgraphs
-from benanza_ingest.resolving.axes import FEW_AXES, GROWING, UNBOUNDED, AxesBound, axes_of, ints
+from benanza_ingest.resolving.axes import FEW_AXES, GROWING, AxesBound, axes_of, ints
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Node, inner_node
 
 _ELEMENTWISE = frozenset("Identity Cast Add Sub Mul Div Mod Max Min Neg Abs Equal Where".split())
@@ -75,12 +75,16 @@ class _Ranks:
                 if axes.get(name, 0) > most:
                     most = axes[name]
             if op_type in _FOLLOWED:
-                if op_type in GROWING or op_type in CONTROL_FLOW:
+                if op_type == "ConstantOfShape" and self._vectors.keys() >= {*node.inputs}:
+                    # Weights are generated so.
+                    lengths = [self._vectors[name].elements or 0 for name in node.inputs]
+                    most = max([FEW_AXES, *lengths])
+                elif op_type in GROWING or op_type in CONTROL_FLOW:
                     most = self._grown(node)
-                    if most > MAX_AXES:
-                        self._hidden.append((node.proto, op_type))
-                        node.proto.op_type = ""
-                        continue
+                if most > MAX_AXES:
+                    self._hidden.append((node.proto, op_type))
+                    node.proto.op_type = ""
+                    continue
                 if op_type in _VECTORS:
                     self._follow_vector(node)
             for name in node.outputs:
@@ -140,16 +144,20 @@ class _Ranks:
                     self._add(output, max(axes), max(elements) if alike else prod(elements))
 
     def _add_tensor(self, name: str, tensor: TensorProto) -> None:
-        axes = len(tensor.dims)
+        dims = tensor.dims[:]
+        axes = len(dims)
         _check(name, axes)
-        self._axes[name] = max(axes, self._axes.get(name, 0))
-        self._add(name, axes, prod(max(size, 0) for size in tensor.dims))
+        if axes > self._axes.get(name, 0):
+            self._axes[name] = axes
+        if axes <= 1:  # Shapes aren't made of others.
+            self._add(name, axes, dims[0] if dims else 1)
 
     def _add(self, name: str, axes: int, elements: int) -> None:
         # A body may give a value the name of another one around it.
-        before = self._vectors.get(name, _NONE)
-        most = max(before.elements or 0, min(elements, UNBOUNDED))
-        self._vectors[name] = AxesBound(max(axes, before.axes), most)
+        before = self._vectors.get(name)
+        if before is not None:
+            axes, elements = max(axes, before.axes), max(elements, before.elements or 0)
+        self._vectors[name] = AxesBound(axes, elements)
 
 
 def _check(name: str, axes: int) -> None:

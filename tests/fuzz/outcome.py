@@ -14,6 +14,10 @@ from tests.fuzz.cases import Case
 MOST_SECONDS = 1.0
 """Of the processor, since other programs may run beside."""
 
+LIMITS = Limits(nodes=5_000)
+"""The time of a model grows with its nodes, which functions multiply: a limit of more is a limit of
+more seconds."""
+
 MOST_BYTES = 512 << 20
 """By which an input may enlarge what the process has taken at most so far."""
 
@@ -50,7 +54,7 @@ def outcome(case: Case) -> Outcome:
 def _end(case: Case) -> tuple[str, str]:
     try:
         if case.kind.startswith("model"):
-            extract(case.content, batch=case.batch, limits=Limits(nodes=20_000))
+            extract(case.content, batch=case.batch, limits=LIMITS)
         else:
             event = decode(case.content)
             again = decode(encode(event))

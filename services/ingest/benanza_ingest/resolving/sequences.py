@@ -94,7 +94,7 @@ class Sequences:
 
     def _position(self, name: str, length: int, insert: bool) -> int | None:
         value = self._constants.value(name)
-        if value is None or value.size != 1:
+        if value is None or value.size != 1 or value.dtype.kind not in "iu":
             return None
         position = int(value.item())
         position += length if position < 0 else 0

@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Tests and services start hundreds of processes, which should not each compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-unit coverage test-gpu lint bench kafka clean
+.PHONY: demo test test-unit coverage test-gpu lint bench sbom kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benanza needs Python 3.11 or newer; say: make PYTHON=/path/to/python3.11")'
@@ -49,6 +49,13 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# In an environment of its own, since it would list itself.
+sbom: $(STAMP)  ## build/sbom.json: what is installed, as CycloneDX
+	$(PYTHON) -m venv build/cyclonedx
+	build/cyclonedx/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom==7.5.0
+	build/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml \
+		--output-reproducible --output-file build/sbom.json $(BIN)/python
 
 kafka:  ## a real Kafka broker on loopback, port 9092, until Ctrl-C
 	deploy/kafka/run

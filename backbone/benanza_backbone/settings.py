@@ -15,6 +15,7 @@ from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection, SaslMechanism, SecurityProtocol
 from benanza_backbone.log import LogFormat
+from benanza_backbone.model_sources import ModelSource, parse_sources
 
 PREFIX = "BENANZA_"
 
@@ -49,6 +50,7 @@ class Settings:
     max_model_bytes: int
     max_nodes: int
     max_tensor_elements: int
+    model_sources: tuple[ModelSource, ...]
     benchmark_timeout_s: float
     runners: int
     metrics_host: str
@@ -109,6 +111,13 @@ def load(environ: Mapping[str, str]) -> Settings:
             _count,
             default=str(2**40),
             description="largest number of elements of a tensor",
+        ),
+        model_sources=read(
+            "MODEL_SOURCES",
+            parse_sources,
+            default="",
+            description="from where ingest over Kafka fetches models: https://HOST,file:///FOLDER,…",
+            show=lambda sources: ",".join(map(str, sources)),
         ),
         benchmark_timeout_s=read(
             "BENCHMARK_TIMEOUT_S",

@@ -1,8 +1,10 @@
 """`check-config`: every setting, where it comes from, and whether what it names answers."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 from benanza.render.units import plural
 from benanza.results.check_config import ConfigCheck, ConfigReport, ConfigSetting
@@ -10,6 +12,7 @@ from benanza_backbone.clickhouse.connection import connected, errors_mended, par
 from benanza_backbone.clickhouse.migrations import lacking, shipped
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.model_sources import FolderSource
 from benanza_backbone.settings import Settings
 from benanza_runner.runtimes import open_runtime
 
@@ -31,6 +34,9 @@ def check(settings: Settings) -> ConfigReport:
     if settings.kafka is not None:
         kafka = settings.kafka
         attempts["Kafka"] = lambda: _kafka(kafka)
+    folders = [each.folder for each in settings.model_sources if isinstance(each, FolderSource)]
+    if folders:
+        attempts["model sources"] = lambda: _model_folders(folders)
     attempts["ClickHouse"] = lambda: _clickhouse(settings)
     attempts["runtime"] = lambda: _runtime(settings)
     over_kafka = settings.kafka is not None
@@ -77,6 +83,16 @@ def _kafka(connection: KafkaConnection) -> str:
     from benanza.operating.kafka_check import check_kafka
 
     return check_kafka(connection)
+
+
+def _model_folders(folders: list[Path]) -> str:
+    for folder in folders:
+        if not folder.is_dir() or not os.access(folder, os.R_OK | os.X_OK):
+            raise BenanzaError(
+                f"BENANZA_MODEL_SOURCES names {folder}, which is no folder that can be read here; "
+                "mount it, or take it out"
+            )
+    return f"{plural(len(folders), 'folder')} of models can be read"
 
 
 def _clickhouse(settings: Settings) -> str:

@@ -156,7 +156,8 @@ def _published(model: str, event: ModelPublished) -> PublishedModel:
     if not inline and event.uri.startswith("file:"):
         warning = (
             f"{event.name} is larger than {MAX_INLINE_MODEL_BYTES:,} bytes and travels as "
-            f"{event.uri}: the ingest service must see the same file under that path"
+            f"{event.uri}: the ingest service must see the same file under that path, "
+            "in a folder that its BENANZA_MODEL_SOURCES names"
         )
     return PublishedModel(
         model=model,

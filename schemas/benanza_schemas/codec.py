@@ -9,6 +9,7 @@ import msgpack
 import msgspec
 
 from benanza_schemas.events import SCHEMA_VERSION, AnyEvent, Event
+from benanza_schemas.one_line import one_line
 from benanza_schemas.upcasting import upcast
 
 MAX_EVENT_BYTES = 16_000_000
@@ -25,7 +26,10 @@ _VERSIONS = msgspec.msgpack.Decoder(_Version)
 
 
 class DecodeError(ValueError):
-    """The bytes are no event of this contract; the text says why."""
+    """The bytes are no event of this contract; the text says why, in one line."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(one_line(text))
 
 
 class NewerVersionError(DecodeError):

@@ -42,6 +42,7 @@ def test_values_from_the_environment() -> None:
         "BENANZA_MAX_MODEL_BYTES": "1_000_000",
         "BENANZA_MAX_NODES": "7",
         "BENANZA_MAX_TENSOR_ELEMENTS": "8",
+        "BENANZA_MODEL_SOURCES": "https://zoo.example, file:///models",
         "BENANZA_BENCHMARK_TIMEOUT_S": "2.5",
         "BENANZA_RUNNERS": "4",
         "BENANZA_METRICS_HOST": "0.0.0.0",
@@ -55,6 +56,7 @@ def test_values_from_the_environment() -> None:
     assert settings.log_format == "json"
     assert settings.max_model_bytes == 1_000_000
     assert (settings.max_nodes, settings.max_tensor_elements) == (7, 8)
+    assert list(map(str, settings.model_sources)) == ["https://zoo.example", "file:///models"]
     assert settings.benchmark_timeout_s == 2.5
     assert settings.runners == 4
     assert (settings.metrics_host, settings.metrics_port) == ("0.0.0.0", 0)
@@ -160,6 +162,7 @@ def test_an_empty_variable_is_unset() -> None:
         ("BENANZA_DRAIN_TIMEOUT_S", "0", "a number of seconds above 0"),
         ("BENANZA_BENCHMARK_TIMEOUT_S", "nan", "a number of seconds above 0"),
         ("BENANZA_BENCHMARK_TIMEOUT_S", "1m", "a number of seconds above 0"),
+        ("BENANZA_MODEL_SOURCES", "zoo.example", "https://HOST"),
         ("BENANZA_DATA", "/data?x", "without ?"),
         ("BENANZA_DATA", "/da\nta", "without ?"),
         ("BENANZA_DATA", "~nobody-of-this-name/data", "name another folder"),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -15,13 +16,18 @@ from pebble import ProcessPool
 
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
+from benanza_backbone.model_sources import parse_sources
 from benanza_ingest import isolated_ingest
+from benanza_ingest.confining import landlock
+from benanza_ingest.confining.confine import Confinement
 from benanza_ingest.errors import ModelError
 from benanza_ingest.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import ingest_published
+from benanza_ingest.reading.allowed import Allowed
 from benanza_schemas.events import ModelPublished
-from tests.ingest.misbehaving_ingest import misbehave, process_id
+from tests.ingest.misbehaving_ingest import break_out, misbehave, process_id
+from tests.ingest.reading.model_server import model_server
 
 pytestmark = pytest.mark.integration
 
@@ -54,7 +60,7 @@ def pid_of(ingest: IsolatedIngest, model: ModelPublished) -> int:
 def kill_idle(ingest: IsolatedIngest, pid: int) -> None:
     """Kills its process, and returns when the pool has noticed."""
     os.kill(pid, signal.SIGKILL)
-    while ingest._pool.active:
+    while ingest._worker._pool.active:
         time.sleep(0.01)
 
 
@@ -85,12 +91,14 @@ def test_a_model_that_crashes_its_process_is_named(
     assert ingest(model, LIMITS)
 
 
-def test_a_process_that_was_killed_once_is_no_fault_of_the_model(
-    ingest: IsolatedIngest, model: ModelPublished, tmp_path: Path
-) -> None:
-    killed = msgspec.structs.replace(model, name="killed once", uri=str(tmp_path / "tried"))
-    assert ingest(killed, LIMITS)
-    assert (tmp_path / "tried").exists()
+def test_a_process_that_was_killed_once_is_no_fault_of_the_model(model: ModelPublished) -> None:
+    with IsolatedIngest(work=misbehave) as ingest, ThreadPoolExecutor() as threads:
+        (worker,) = ingest._worker._pool._pool_manager.worker_manager.workers.values()
+        found = threads.submit(ingest, named(model, "slow"), LIMITS)
+        time.sleep(1)
+        assert worker.pid
+        os.kill(worker.pid, signal.SIGKILL)
+        assert found.result()
 
 
 @pytest.mark.parametrize("name", ["hang", "hang in native code"])
@@ -101,6 +109,59 @@ def test_a_model_that_hangs_is_given_up(model: ModelPublished, name: str) -> Non
             ingest(named(model, name), LIMITS)
         assert ingest(model, LIMITS)
     assert time.monotonic() - began < 30
+
+
+def test_a_model_that_takes_too_much_memory_is_given_up(
+    ingest: IsolatedIngest, model: ModelPublished
+) -> None:
+    with pytest.raises(ModelError, match=r"takes more than 4,294,967,296 bytes of memory"):
+        ingest(named(model, "take all memory"), LIMITS)
+    assert ingest(model, LIMITS)
+
+
+@pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
+def test_what_takes_the_process_over_gets_nowhere(model: ModelPublished, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    tmp_path.chmod(0o777)
+    with IsolatedIngest(work=break_out) as ingest:
+        assert ingest.confinement == Confinement(files=True, calls=True)
+        with pytest.raises(ValueError, match="read: ") as caught:
+            ingest(named(model, str(tmp_path)), LIMITS)
+    said = str(caught.value)
+    if landlock.version() < 6:
+        said = said.replace("signal: DONE", "")  # Older kernels let it pass.
+    assert "DONE" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+
+
+def test_what_is_not_in_force_is_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = Confinement(files=False, calls=False)
+    monkeypatch.setattr(isolated_ingest._Worker, "confinement", nothing, raising=False)
+    monkeypatch.setattr(isolated_ingest._Worker, "_renew", lambda worker: None)
+    IsolatedIngest()
+    (record,) = caplog.records
+    assert record.message == (
+        "models are ingested by a process that keeps write access (the kernel has no Landlock) and "
+        "network (no seccomp filter can be set)"
+    )
+
+
+def test_a_model_is_fetched_by_a_process_that_has_the_network(model: ModelPublished) -> None:
+    content = model.content
+    assert content is not None
+    with model_server({"/m.onnx": content}) as (address, paths):
+        away = msgspec.structs.replace(model, content=None, uri=f"{address}/m.onnx")
+        allowed = Allowed(parse_sources(address))
+        with IsolatedIngest(allowed) as ingest:
+            assert ingest(away, LIMITS) == ingest_published(model, LIMITS)
+        with (
+            IsolatedIngest(Allowed(())) as ingest,
+            pytest.raises(ModelError, match=f"may not fetch from {address}"),
+        ):
+            ingest(away, LIMITS)
+        assert len(paths) == 1
 
 
 def test_the_process_is_kept_for_the_next_model(model: ModelPublished) -> None:

@@ -19,7 +19,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "17"
+INGEST_VERSION = "18"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
 Ingested = ModelIngested | CheckpointIngested | LayerSeen

@@ -1,10 +1,17 @@
 """The error for what can be wrong with a model."""
 
 from benanza_backbone.errors import BenanzaError
+from benanza_schemas.one_line import one_line
 
 
 class ModelError(BenanzaError):
-    """A model can't be ingested. The text is one line and says how to mend that."""
+    """A model can't be ingested. The text is one line and says how to mend that.
+
+    Names from a model may be in it: `one_line` makes what is long or no text harmless.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(one_line(text))
 
 
 class UnfetchedError(ModelError):
@@ -13,8 +20,10 @@ class UnfetchedError(ModelError):
     """
 
     def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(problem, remedy)
+        super().__init__(f"{problem}; {remedy}")
         self.problem = problem
+        self._remedy = remedy
 
-    def __str__(self) -> str:
-        return "; ".join(self.args)
+    def __reduce__(self) -> tuple[type["UnfetchedError"], tuple[str, str]]:
+        # Another process raises it, and an error is made again there from its one text.
+        return UnfetchedError, (self.problem, self._remedy)

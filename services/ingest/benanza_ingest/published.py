@@ -21,10 +21,14 @@ def ingest_published(
     Raises `ModelError` if the file can't be fetched, if its SHA-256 is another one, or if it can't
     be ingested.
     """
-    return ingest(published, _content(published, limits, fetch), limits)
+    return ingest(published, content_of(published, limits, fetch), limits)
 
 
-def _content(published: ModelPublished, limits: Limits, fetch: Fetch) -> bytes:
+def content_of(published: ModelPublished, limits: Limits, fetch: Fetch = fetch) -> bytes:
+    """The bytes of the model's file, from the event or by `fetch`, checked.
+
+    Raises `ModelError` if the file can't be fetched, or if its SHA-256 is another one.
+    """
     if published.content is None:
         try:
             return fetch(published.uri, limits, published.sha256).content

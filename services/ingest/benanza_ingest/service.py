@@ -10,6 +10,7 @@ from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
 from benanza_ingest.isolated_ingest import LONGEST_S, TRIES, IsolatedIngest
 from benanza_ingest.limits import limits_of
+from benanza_ingest.reading.allowed import allowed_of
 from benanza_ingest.step import ingest_step
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, INGEST
 
@@ -26,7 +27,7 @@ def serve(settings: Settings, started: Started) -> int:
     kafka = kafka_of(settings)
     limits = limits_of(settings)
     service = Service(INGEST, settings)
-    with IsolatedIngest() as ingest:
+    with IsolatedIngest(allowed_of(settings)) as ingest:
         longest_s = TRIES * LONGEST_S
 
         @contextmanager

@@ -1,10 +1,12 @@
 """A web server on the loopback interface that serves models well and badly."""
 
+import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 MODEL = b"\x08\x0amodel"
 
@@ -87,16 +89,22 @@ class ModelServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def model_server(files: Mapping[str, bytes] | None = None) -> Iterator[tuple[str, list[str]]]:
+def model_server(
+    files: Mapping[str, bytes] | None = None, tls: tuple[Path, Path] | None = None
+) -> Iterator[tuple[str, list[str]]]:
     """Its address, without a slash at the end, and the paths that it is asked for.
 
-    `files` are served besides, by path.
+    `files` are served besides, by path. `tls` is a certificate with its key.
     """
     with ModelServer(("127.0.0.1", 0), _Handler) as server:
         server.paths = []
         server.files = files or {}
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", server.paths
+        yield f"http{'s' * bool(tls)}://127.0.0.1:{server.server_address[1]}", server.paths
         server.shutdown()
         thread.join()

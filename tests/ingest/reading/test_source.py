@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.reading import locations
+from benanza_ingest.reading import download
 from benanza_ingest.reading.parse import parse
 from benanza_ingest.reading.source import fetch, read_whole
 from benanza_ingest.reading.strip import MAX_FIELDS
@@ -143,7 +143,7 @@ def test_a_port_where_nobody_answers() -> None:
         ("/endless", "is larger than 1,000 bytes"),
         ("/cut-off", "can't be fetched"),
         ("/garbage", "can't be fetched"),
-        ("/round-and-round", "can't be fetched"),
+        ("/round-and-round", "redirects more than 5 times; check the address"),
     ],
 )
 def test_a_server_that_answers_badly(
@@ -156,7 +156,7 @@ def test_a_server_that_answers_badly(
 def test_a_server_that_falls_silent(
     server: tuple[str, list[str]], path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locations, "READ_SECONDS", 0.1)
+    monkeypatch.setattr(download, "READ_SECONDS", 0.1)
     started = time.perf_counter()
     assert "can't be fetched (ReadTimeoutError)" in refusal(server[0] + path)
     assert time.perf_counter() - started < 2
@@ -166,7 +166,7 @@ def test_a_server_that_never_ends(
     server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It sends a byte now and then, so that it is never silent for long."""
-    monkeypatch.setattr(locations, "TOTAL_SECONDS", 0.3)
+    monkeypatch.setattr(download, "TOTAL_SECONDS", 0.3)
     started = time.perf_counter()
     why = refusal(server[0] + "/trickle")
     assert "takes longer than 0 s; download the file by other means" in why

@@ -74,7 +74,9 @@ def _chains(wiring: Wiring, start: int) -> list[Chain]:
             viewed = True
             continue
         names = wiring.node(follower).inputs
-        value = next(name for name in wiring.node(positions[-1]).outputs if name in names)
+        value = next((n for n in wiring.node(positions[-1]).outputs if n in names), None)
+        if value is None:  # It reads it by a sequence.
+            break
         what = step(wiring, value, follower)
         if what is None or (what == "residual" and residual):
             break

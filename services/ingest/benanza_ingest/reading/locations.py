@@ -1,27 +1,16 @@
 """Opens what is named by a path, by an address, or in the zoo, to be read from start to end."""
 
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
-import urllib3
-
 from benanza_ingest.errors import ModelError, UnfetchedError
+from benanza_ingest.reading.allowed import Allowed
+from benanza_ingest.reading.download import Read, downloaded
 from benanza_ingest.reading.zoo import PREFIX, zoo_path
-
-CONNECT_SECONDS = 10.0
-READ_SECONDS = 60.0
-"""The longest time without a byte from the server, in seconds."""
-
-TOTAL_SECONDS = 3600.0
-"""The longest download in seconds: a server may send a byte a minute."""
-
-Read = Callable[[int], bytes]
-"""Returns up to so many bytes, and none at the end."""
 
 
 class Location(NamedTuple):
@@ -54,14 +43,16 @@ def location_of(asked: str) -> Location:
 
 
 @contextmanager
-def opened(location: Location) -> Iterator[Read]:
-    """What reads it. Raises `ModelError` if it can't be read, or not in the times above."""
+def opened(location: Location, allowed: Allowed) -> Iterator[Read]:
+    """What reads it. Raises `ModelError` if that isn't allowed, or can't be done in the times of
+    `download`.
+    """
     if location.uri.startswith(("http:", "https:")):
-        found = _download(location.where)
+        found = downloaded(location.where, allowed)
     elif location.uri.startswith(PREFIX):
         found = _zoo(Path(location.where))
     else:
-        found = _file(Path(location.where))
+        found = _file(allowed.file(Path(location.where)))
     with found as read:
         yield read
 
@@ -105,34 +96,3 @@ def _file(path: Path) -> Iterator[Read]:
         ) from None
     except OSError as error:
         raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
-
-
-@contextmanager
-def _download(address: str) -> Iterator[Read]:
-    timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
-    deadline = monotonic() + TOTAL_SECONDS
-    try:
-        with urllib3.PoolManager() as pool:
-            response = pool.request(
-                "GET", address, timeout=timeout, retries=2, preload_content=False
-            )
-            if response.status != 200:
-                raise UnfetchedError(f"{address} answers {response.status}", "check the address")
-
-            def read(most: int) -> bytes:
-                if monotonic() > deadline:
-                    raise ModelError(
-                        f"{address} takes longer than {TOTAL_SECONDS:.0f} s; download the file by "
-                        "other means and name its path"
-                    )
-                # `read1` returns what has arrived, without waiting for more.
-                found: bytes = response.read1(most)
-                return found
-
-            yield read
-    except urllib3.exceptions.HTTPError as error:
-        reason = getattr(error, "reason", None) or error
-        raise UnfetchedError(
-            f"{address} can't be fetched ({type(reason).__name__})",
-            "check the address and the network, or download the file and name its path",
-        ) from error

@@ -1,6 +1,6 @@
 """Decodes an ONNX file into a checked `ModelProto` without the data of its weights."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from math import prod
 from pathlib import PurePosixPath, PureWindowsPath
@@ -24,6 +24,12 @@ STRIPPED_FROM_BYTES = 1 << 22
 NO_MODEL = (
     "not an ONNX model: the file is cut off or of another format; export or download it again"
 )
+
+MAX_VALUE_NAME = 4096
+"""The most characters of a value's name."""
+
+MAX_INLINED_BYTES = 1 << 28
+"""The largest size of a model's functions, each counted as often as it is called."""
 
 MAX_AXES = 64
 """The largest number of axes: no library supports more, nor does numpy."""
@@ -131,29 +137,40 @@ def _inline(model: ModelProto, limits: Limits) -> ModelProto:
 
 
 def _check_function_size(model: ModelProto, limits: Limits) -> None:
-    """Checks the number of nodes after inlining, before it: nested functions grow fast."""
+    """Checks nodes and bytes after inlining, before it: nested functions grow fast."""
+    check_count(_inlined(model, lambda node: 1), limits)
+    size = _inlined(model, NodeProto.ByteSize)
+    if size > MAX_INLINED_BYTES:
+        raise ModelError(
+            f"the model's functions take {size:,} bytes where they are called, more than "
+            f"{MAX_INLINED_BYTES:,}; export the model without functions, or with smaller constants"
+        )
+
+
+def _inlined(model: ModelProto, of: Callable[[NodeProto], int]) -> int:
+    """The sum of a number of each node, with those of a function at each call."""
     bodies = {(_domain(f.domain), f.name): f.node for f in model.functions}
-    sizes: dict[tuple[str, str], int] = {}
+    sums: dict[tuple[str, str], int] = {}
     under_way: set[tuple[str, str]] = set()
 
-    def size(key: tuple[str, str]) -> int:
+    def of_function(key: tuple[str, str]) -> int:
         if key in under_way:
             raise ModelError(f"function {key[1]!r} calls itself; export the model again")
-        if key not in sizes:
+        if key not in sums:
             under_way.add(key)
-            sizes[key] = count(bodies[key])
+            sums[key] = of_all(bodies[key])
             under_way.remove(key)
-        return sizes[key]
+        return sums[key]
 
-    def count(nodes: Iterable[NodeProto]) -> int:
+    def of_all(nodes: Iterable[NodeProto]) -> int:
         total = 0
         for node in nodes:
             key = (_domain(node.domain), node.op_type)
-            total += size(key) if key in bodies else 1
-            total += sum(count(graph.node) for graph in subgraphs(node))
+            total += of_function(key) if key in bodies else of(node)
+            total += sum(of_all(graph.node) for graph in subgraphs(node))
         return total
 
-    check_count(count(model.graph.node), limits)
+    return of_all(model.graph.node)
 
 
 def check_count(nodes: int, limits: Limits) -> None:
@@ -162,6 +179,19 @@ def check_count(nodes: int, limits: Limits) -> None:
         raise ModelError(
             f"the model has {nodes:,} nodes, more than {limits.nodes:,}; raise {NODES_SETTING} "
             "to take it on"
+        )
+
+
+def check_value_names(names: Collection[str]) -> None:
+    """Raises `ModelError` for a value's name that is no text, or too long: other names are made of
+    it.
+    """
+    check_text(names)
+    longest = max(map(len, names), default=0)
+    if longest > MAX_VALUE_NAME:
+        raise ModelError(
+            f"a value's name has {longest:,} characters, more than {MAX_VALUE_NAME:,}; export the "
+            "model again"
         )
 
 

@@ -11,7 +11,9 @@ from google.protobuf.message import DecodeError
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import MODEL_BYTES_SETTING, Limits
-from benanza_ingest.reading.locations import Read, location_of, opened
+from benanza_ingest.reading.allowed import ANYWHERE, Allowed
+from benanza_ingest.reading.download import Read
+from benanza_ingest.reading.locations import location_of, opened
 from benanza_ingest.reading.parse import KEPT_BYTES, NO_MODEL, STRIPPED_FROM_BYTES
 from benanza_ingest.reading.stream import CHUNK_BYTES, Source, strip_stream
 
@@ -38,15 +40,18 @@ class Fetch(Protocol):
         """Reads a model, and checks it if a checksum is given."""
 
 
-def fetch(model: str, limits: Limits, sha256: str | None = None) -> FetchedModel:
+def fetch(
+    model: str, limits: Limits, sha256: str | None = None, allowed: Allowed = ANYWHERE
+) -> FetchedModel:
     """Reads MODEL: a path, a `file:`, `http:` or `https:` address, or `zoo:NAME`.
 
     External data of the model are not fetched: ingest needs no weights. Raises `ModelError` if the
-    file can't be read, if it is larger than `limits.model_bytes`, if the server exceeds the times
-    of `locations`, if the SHA-256 (hexadecimal) isn't `sha256`, or if it is large and no model.
+    file isn't `allowed` or can't be read, if it is larger than `limits.model_bytes`, if the server
+    exceeds the times of `download`, if the SHA-256 (hexadecimal) isn't `sha256`, or if it is large
+    and no model.
     """
     location = location_of(model)
-    with opened(location) as read:
+    with opened(location, allowed) as read:
         hashed = _Hashed(read, location.where, limits)
         content, whole = _content(hashed)
         hashed.exhaust()
@@ -67,7 +72,7 @@ def read_whole(asked: str, limits: Limits) -> bytes:
     Raises `ModelError` as `fetch` does.
     """
     location = location_of(asked)
-    with opened(location) as read:
+    with opened(location, ANYWHERE) as read:
         return _up_to(_Hashed(read, location.where, limits), limits.model_bytes)
 
 

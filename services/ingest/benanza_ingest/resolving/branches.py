@@ -1,10 +1,14 @@
 """Prepares the branch of an If for the graph around it."""
 
 from collections.abc import Mapping
+from hashlib import blake2b
 
 from onnx import GraphProto
 
 from benanza_ingest.reading.parse import subgraphs
+
+_LONG = 512
+"""A prefix with more characters is cut off."""
 
 
 def with_own_names(body: GraphProto, prefix: str) -> GraphProto:
@@ -16,6 +20,9 @@ def with_own_names(body: GraphProto, prefix: str) -> GraphProto:
     made = [tensor.name for tensor in body.initializer]
     made += [sparse.values.name for sparse in body.sparse_initializer]
     made += [name for node in body.node for name in node.output if name]
+    if len(prefix) > _LONG:
+        # Else names of branches within branches would grow with each.
+        prefix = f"{prefix[:_LONG]}…{blake2b(prefix.encode(), digest_size=8).hexdigest()}/"
     copy = GraphProto()
     copy.CopyFrom(body)
     _rename(copy, {name: prefix + name for name in made})

@@ -48,6 +48,9 @@ class Evaluator:
         return found
 
     def _run(self, node: NodeProto, look: object, arrays: Sequence[_Elements]) -> list[_Elements]:
+        # Of texts, numpy makes all as long as the longest.
+        if any(a is not None and a.dtype.kind in "OSU" for a in arrays):
+            return [None] * len(node.output)
         if _result_elements(node.op_type, arrays) > self._most:
             return [None] * len(node.output)
         feeds = {f"input{at}": array for at, array in enumerate(arrays) if array is not None}

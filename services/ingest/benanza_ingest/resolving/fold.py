@@ -13,7 +13,7 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from benanza_ingest.reading.parse import MAX_AXES
-from benanza_ingest.resolving.evaluate import Evaluator
+from benanza_ingest.resolving.evaluate import FEW_ELEMENTS, Evaluator
 from benanza_ingest.resolving.inference import Inference
 from benanza_ingest.resolving.types import TensorType, Types, of_tensor
 from benanza_schemas.element_types import TO_ONNX
@@ -22,6 +22,10 @@ Array = npt.NDArray[Any]
 
 MAX_ELEMENTS = 1 << 16
 """Of constants with more elements, only type and shape are known."""
+
+HELD_BYTES = 1 << 26
+"""Of all elements together, beyond which those of a constant with more than `FEW_ELEMENTS` aren't
+kept: a chain of many operators on large constants is short to write."""
 
 _EVALUATED = frozenset(
     "Abs Add And Cast CastLike Ceil Clip Concat Constant ConstantOfShape Cos CumSum Div Equal "
@@ -43,6 +47,7 @@ class Constants:
         self._tensors: dict[str, TensorProto] = {}
         self._producers: dict[str, tuple[NodeProto, tuple[str, ...]]] = {}
         self._values: dict[str, Array | None] = {}
+        self._held_bytes = 0
         self._names = {""}
         self._stored: dict[tuple[bytes, ...], Array | None] = {}
 
@@ -171,13 +176,22 @@ class Constants:
                 results = self._evaluator.run(node, arrays)
         for output, result in zip(outputs, results, strict=False):
             if output:
-                small = result is not None and result.size <= MAX_ELEMENTS
-                self._values[output] = result if small else None
+                kept = result is not None and self._has_room(result)
+                self._values[output] = result if kept else None
         unknown = [name for name in outputs if name and self._values.get(name) is None]
         if any(map(self._is_open, unknown)):
             for name in inputs:
                 self.type_of(name)
             self._inference.infer(node, inputs, self._values)
+
+    def _has_room(self, value: Array) -> bool:
+        """Whether these elements may be kept; notes that they are."""
+        if value.size <= FEW_ELEMENTS:
+            return True
+        if value.size > MAX_ELEMENTS or self._held_bytes + value.nbytes > HELD_BYTES:
+            return False
+        self._held_bytes += value.nbytes
+        return True
 
     def _shape(self, node: NodeProto, name: str) -> Array | None:
         known = self.type_of(name)

@@ -8,7 +8,7 @@ import msgspec
 from onnx import GraphProto, NodeProto
 
 from benanza_ingest.errors import ModelError
-from benanza_ingest.reading.parse import check_text, subgraphs
+from benanza_ingest.reading.parse import check_value_names, subgraphs
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.operators import optional_outputs
 from benanza_ingest.resolving.types import Types
@@ -56,16 +56,24 @@ class Graph:
 
 def make_node(proto: NodeProto) -> Node:
     """The node of this proto, with the names as the model has them."""
-    op_type = proto.op_type
+    node = inner_node(proto)
+    if node.op_type in CONTROL_FLOW:
+        node.captured = captured_names(proto)
+    return node
+
+
+def inner_node(proto: NodeProto) -> Node:
+    """The node of this proto in a body, without what it captures: for bodies within bodies that
+    would be looked for again and again.
+    """
     domain = proto.domain
     return Node(
         proto,
         proto.name,
-        op_type,
+        proto.op_type,
         "" if domain == "ai.onnx" else domain,
         tuple(proto.input[:]),  # a slice is copied at once, not name by name
         tuple(proto.output[:]),
-        captured_names(proto) if op_type in CONTROL_FLOW else (),
     )
 
 
@@ -105,7 +113,7 @@ def in_topological_order(graph: GraphProto) -> list[Node]:
         if not known.isdisjoint(outputs) or (len(outputs) > 1 and len(set(outputs)) < len(outputs)):
             _check_written_once(node, known)
         known.update(outputs)
-    check_text(known)
+    check_value_names(known)
     for value in graph.output:
         if value.name not in known:
             raise ModelError(f"nothing writes the output {value.name!r}; export the model again")

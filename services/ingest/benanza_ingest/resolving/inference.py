@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, shape_inference
 
-from benanza_ingest.reading.parse import opset_imports, subgraphs
+from benanza_ingest.reading.parse import MAX_AXES, opset_imports, subgraphs
+from benanza_ingest.resolving.axes import GROWING, AxesBound, axes_of
 from benanza_ingest.resolving.operators import schema
 from benanza_ingest.resolving.types import TensorType, Types, from_proto
 
@@ -63,6 +64,11 @@ class Inference:
         definition = schema(node.op_type, domain, self._opset.get(domain))
         if definition is None:
             return
+        if node.op_type in GROWING and not domain:
+            bounds = [self._bound(name, values.get(name)) for name in inputs]
+            if axes_of(node, bounds) > MAX_AXES:
+                self._complain(node, f"its result would have more than {MAX_AXES} axes")
+                return
         try:
             found = shape_inference.infer_node_outputs(
                 definition, renamed, types, data, None, self._opsets, self._ir_version
@@ -77,6 +83,14 @@ class Inference:
             known = from_proto(inferred)
             if known is not None and _says_more(known, self._types.get(name)):
                 self._types[name] = known
+
+    def _bound(self, name: str, value: npt.NDArray[Any] | None) -> AxesBound:
+        known = self._types.get(name)
+        if value is not None:
+            return AxesBound(value.ndim, value.size)
+        if known is None or known.shape is None:
+            return AxesBound(0)
+        return AxesBound(len(known.shape), known.elements() if known.resolved else None)
 
     def _complain(self, node: NodeProto, said: str) -> None:
         line = " ".join(_TAGS.sub("", said).split())[:_MAX_COMPLAINT]

@@ -30,6 +30,7 @@ from benanza_ingest.resolving.graph import (
     without_dead,
 )
 from benanza_ingest.resolving.inference import Inference
+from benanza_ingest.resolving.ranks import without_outgrown
 from benanza_ingest.resolving.sequences import Sequences
 from benanza_ingest.resolving.types import TensorType, Types, tensor_type
 from benanza_ingest.resolving.wellformed import check_nodes
@@ -55,7 +56,7 @@ def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
     types = Types()
     own = None
     if binding.own is None:
-        inferred = _inferred(model).graph
+        inferred = _inferred(model, nodes).graph
         types.add_values(inferred.value_info)
         types.add_values(inferred.output)
     else:  # the shapes that the model declares are those of its own batch size
@@ -64,13 +65,14 @@ def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
     return _Resolver(model, types, binding, limits, own).run(nodes)
 
 
-def _inferred(model: ModelProto) -> ModelProto:
+def _inferred(model: ModelProto, nodes: list[Node]) -> ModelProto:
     # Without onnx's data propagation, which takes a hundred bytes for each element of a vector of
     # any size: `Constants` does its work.
-    try:
-        return shape_inference.infer_shapes(model)
-    except Exception:  # noqa: BLE001  contradicting types: infer node by node
-        return model
+    with without_outgrown(model.graph, nodes):
+        try:
+            return shape_inference.infer_shapes(model)
+        except Exception:  # noqa: BLE001  contradicting types: infer node by node
+            return model
 
 
 class _Resolver:

@@ -23,6 +23,9 @@ SINCE = 11
 MAX_PARTS = 4096
 """A sequence of more tensors is not resolved: each would be an output of one Split."""
 
+MOST_PARTS = 1 << 14
+"""Of all sequences of a model together; no further ones are resolved."""
+
 
 class Sequences:
     """The known sequences of a graph: for each name, the names of the tensors in it."""
@@ -31,6 +34,7 @@ class Sequences:
         self._types = types
         self._constants = constants
         self._parts: dict[str, list[str]] = {}
+        self._left = MOST_PARTS
 
     def alias(self, name: str, of: str) -> None:
         """Adds `name` as another name of `of`, if that is a known sequence."""
@@ -63,8 +67,9 @@ class Sequences:
         if node.op_type in rules:
             return rules[node.op_type](node, inputs, opset)
         parts = self._changed(node.op_type, inputs)
-        if parts is None:
+        if parts is None or len(parts) > self._left:
             return None
+        self._left -= len(parts)
         self._parts[node.output[0]] = parts
         return [], {}
 
@@ -89,7 +94,7 @@ class Sequences:
 
     def _position(self, name: str, length: int, insert: bool) -> int | None:
         value = self._constants.value(name)
-        if value is None or value.size != 1:
+        if value is None or value.size != 1 or value.dtype.kind not in "iu":
             return None
         position = int(value.item())
         position += length if position < 0 else 0
@@ -125,8 +130,9 @@ class Sequences:
         if not isinstance(size, int):
             return None
         lengths = self._lengths(inputs[1] if len(inputs) > 1 else "", size)
-        if lengths is None:
+        if lengths is None or len(lengths) > self._left:
             return None
+        self._left -= len(lengths)
         output = node.output[0]
         names = [f"{output}[{i}]" for i in range(len(lengths))]
         if not names:

@@ -14,8 +14,14 @@ from onnx.defs import OpSchema
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.reading.parse import MAX_AXES, check_count, check_text, subgraphs
-from benanza_ingest.resolving.graph import Node, make_node
+from benanza_ingest.reading.parse import (
+    MAX_AXES,
+    check_count,
+    check_text,
+    check_value_names,
+    subgraphs,
+)
+from benanza_ingest.resolving.graph import Node, inner_node
 from benanza_ingest.resolving.operators import schema
 
 _TERM = rb"[A-Za-z ]*(\.\.\.[A-Za-z ]*)?"
@@ -74,11 +80,12 @@ def check_nodes(nodes: list[Node], opsets: dict[str, int], limits: Limits) -> No
 
 
 def _nodes_of(body: GraphProto) -> list[Node]:
-    nodes = [make_node(proto) for proto in body.node]
-    check_text([value.name for value in body.input])
-    check_text([tensor.name for tensor in body.initializer])
+    nodes = [inner_node(proto) for proto in body.node]
+    check_value_names([value.name for value in body.input])
+    check_value_names([tensor.name for tensor in body.initializer])
     for node in nodes:
-        check_text((node.name, *node.inputs, *node.outputs))
+        check_text((node.name,))
+        check_value_names((*node.inputs, *node.outputs))
     return nodes
 
 

@@ -72,6 +72,17 @@ def test_every_setting_is_listed_with_where_it_comes_from(
     assert [check["name"] for check in report["checks"]] == ["data folder", "ClickHouse", "runtime"]
 
 
+def test_a_folder_of_models_that_is_not_there_is_told(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENANZA_MODEL_SOURCES", f"https://zoo.example,{tmp_path.as_uri()}")
+    assert answers()["model sources"] == (True, "1 folder of models can be read")
+    monkeypatch.setenv("BENANZA_MODEL_SOURCES", f"{tmp_path.as_uri()}/lost")
+    ok, detail = answers()["model sources"]
+    assert not ok
+    assert f"names {tmp_path}/lost, which is no folder that can be read here; mount it" in detail
+
+
 def test_tables_that_are_behind_are_told_and_left_alone(data: Path) -> None:
     for _ in range(2):
         ok, detail = answers()["ClickHouse"]

@@ -1,0 +1,1 @@
+"""Takes rights away from a process that reads what strangers made."""

@@ -1,0 +1,21 @@
+"""Calls the Linux kernel where Python has no function for it."""
+
+import ctypes
+import os
+
+_PR_SET_NO_NEW_PRIVS = 38
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def system_call(number: int, *arguments: int | bytes | None) -> int:
+    """The result, below 0 for an error, whose number is then in `ctypes.get_errno()`."""
+    passed = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    return int(_LIBC.syscall(ctypes.c_long(number), *passed))
+
+
+def no_new_privileges() -> None:
+    """No program that this process starts has more rights. Raises `OSError` if that can't be."""
+    if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"no new privileges: {os.strerror(number)}")

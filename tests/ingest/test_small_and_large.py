@@ -125,6 +125,26 @@ def growing_sequence() -> bytes:
     return encoded(nodes, [4], (helper.make_tensor("z", INT64, [], [0]),))
 
 
+def joined_again_and_again() -> bytes:
+    """Each join would be as many nodes as the sequence has parts."""
+    nodes = [N("SplitToSequence", ["x"], ["q"], axis=0)]
+    joins = [f"j{i}" for i in range(500)]
+    nodes += [N("ConcatFromSequence", ["q"], [j], axis=0, new_axis=1) for j in joins]
+    nodes.append(N("Sum", joins, ["y"]))
+    return encoded(nodes, [4096, 2])
+
+
+def read_again_and_again() -> bytes:
+    nodes = [N("SplitToSequence", ["x"], ["q"], axis=0)]
+    nodes += [N("SequenceAt", ["q", "i"], [f"r{i}"]) for i in range(3000)]
+    nodes.append(N("Sum", [f"r{i}" for i in range(3000)], ["y"]))
+    content = encoded(nodes, [4096, 2], (), length=None)
+    model = ModelProto.FromString(content)
+    model.graph.input.append(helper.make_tensor_value_info("i", INT64, []))
+    changed: bytes = model.SerializeToString()
+    return changed
+
+
 def long_name() -> bytes:
     name = "n" * 1_000_000
     nodes = [
@@ -162,12 +182,14 @@ def constants_within_functions() -> bytes:
         (long_texts(), ""),
         (many_parts(), ""),
         (growing_sequence(), ""),
+        (joined_again_and_again(), ""),
+        (read_again_and_again(), "reads more than 1,048,576 tensors in sequences"),
         (long_name(), "a value's name has 1,000,000 characters, more than 4,096"),
         (constants_within_functions(), "functions take 3,000,"),
     ],
     ids=(
         "reshape expand constant-of-shape many-axes doubling unsqueezed within-a-branch "
-        "shape-made einsum constants texts parts sequence name functions"
+        "shape-made einsum constants texts parts sequence joined read name functions"
     ).split(),
 )
 def test_it_takes_little_memory_and_time(content: bytes, said: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from onnx import NodeProto, helper
 
+from benanza_ingest.errors import ModelError
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.types import Types, tensor_type
 
@@ -24,7 +25,11 @@ MAX_PARTS = 4096
 """A sequence of more tensors is not resolved: each would be an output of one Split."""
 
 MOST_PARTS = 1 << 14
-"""Of all sequences of a model together; no further ones are resolved."""
+"""Of all sequences of a model together, when they are made and when they are joined; no further
+ones are resolved."""
+
+MOST_READ = 1 << 20
+"""Tensors in sequences that a model's nodes read, each as often as it is read."""
 
 
 class Sequences:
@@ -35,6 +40,7 @@ class Sequences:
         self._constants = constants
         self._parts: dict[str, list[str]] = {}
         self._left = MOST_PARTS
+        self._read = 0
 
     def alias(self, name: str, of: str) -> None:
         """Adds `name` as another name of `of`, if that is a known sequence."""
@@ -47,8 +53,18 @@ class Sequences:
         return bool(self._parts)
 
     def parts(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of the tensors in those of these values that are known sequences."""
-        return tuple([part for name in names for part in self._parts.get(name, ())])
+        """The names of the tensors in those of these values that are known sequences.
+
+        Raises `ModelError` if too many were asked for altogether.
+        """
+        found = tuple([part for name in names for part in self._parts.get(name, ())])
+        self._read += len(found)
+        if self._read > MOST_READ:
+            raise ModelError(
+                f"the model reads more than {MOST_READ:,} tensors in sequences; export it again "
+                "without sequences"
+            )
+        return found
 
     def resolve(
         self, node: NodeProto, inputs: tuple[str, ...], opset: int
@@ -169,8 +185,9 @@ class Sequences:
         self, node: NodeProto, inputs: tuple[str, ...], opset: int
     ) -> tuple[list[NodeProto], dict[str, str]] | None:
         parts = self._parts.get(inputs[0])
-        if not parts:
+        if not parts or len(parts) > self._left:
             return None
+        self._left -= len(parts)
         attributes = {a.name: a.i for a in node.attribute}
         axis = attributes.get("axis", 0)
         nodes = []

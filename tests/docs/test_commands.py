@@ -58,3 +58,12 @@ def test_every_program_of_a_page_is_python(page: Path) -> None:
     text = page.read_text("utf-8")
     for program in re.findall(r"^```python[^\n]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         compile(program, page.name, "exec")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_target_of_make_is_there(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = {".venv/.installed", *re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)}
+    text = page.read_text("utf-8")
+    named = re.findall(r"(?:^|`)make ([a-z.][\w./-]*)(?=`|$|\s+#)", text, re.MULTILINE)
+    assert set(named) <= targets

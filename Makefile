@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Tests and services start hundreds of processes, which should not each compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-unit coverage test-gpu lint bench sbom kafka clean
+.PHONY: demo test test-unit coverage test-gpu lint docs bench sbom kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benanza needs Python 3.11 or newer; say: make PYTHON=/path/to/python3.11")'
@@ -46,6 +46,9 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(STAMP)  ## the documentation site, in build/site
+	$(BIN)/mkdocs build --strict
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

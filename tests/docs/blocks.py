@@ -1,0 +1,48 @@
+"""Blocks of code in the pages of docs/."""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+_BLOCK = re.compile(r'^```(\w+)?(?: title="([^"]+)")?\n(.*?)^```', re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The page's blocks in this language, in their order."""
+    found = _BLOCK.findall(DOCS.joinpath(page).read_text("utf-8"))
+    return [text for name, _, text in found if name == language]
+
+
+def files(page: str) -> dict[str, str]:
+    """The page's blocks that are whole files, by the names of the files."""
+    found = _BLOCK.findall(DOCS.joinpath(page).read_text("utf-8"))
+    return {title: text for _, title, text in found if title}
+
+
+def install(page: str, folder: Path) -> None:
+    """Puts the package that a page shows into a folder, as if it were installed there.
+
+    It isn't built, which would take what a test environment lacks; its entry points are written as
+    an installer writes them.
+    """
+    shown = files(page)
+    for name, text in shown.items():
+        (folder / name).write_text(text, "utf-8")
+    project = tomllib.loads(shown["pyproject.toml"])["project"]
+    info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (info / "METADATA").write_text(metadata)
+    lines = []
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+def python_path(folder: Path) -> str:
+    """A `PYTHONPATH` with the folder, the repository, and what this process finds."""
+    return ":".join([str(folder), str(ROOT), *filter(None, sys.path)])

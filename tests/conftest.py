@@ -11,6 +11,8 @@ from hypothesis import settings
 
 from benanza_backbone.kafka.connection import KafkaConnection
 from tests.kafka_broker import KafkaBroker, lacking
+from tests.skipping.programs import need_program, skip_or_fail
+from tests.skipping.summary import skipped_lines
 
 # A shared machine may take its time over any one example; a failure says how to repeat it.
 settings.register_profile("benanza", deadline=None, print_blob=True)
@@ -18,7 +20,6 @@ settings.register_profile("quick", settings.get_profile("benanza"), max_examples
 settings.load_profile("benanza")
 
 BROKER_OF_THE_USER = os.environ.get("BENANZA_KAFKA", "")
-REQUIRED = os.environ.get("TESTS_REQUIRE_KAFKA") == "1"
 
 INTEGRATION = {"broker_can_start", "kafka_bootstrap", "store", "benanza"}
 """Fixtures that stand for a broker, the ClickHouse engine or the program as a process."""
@@ -40,6 +41,20 @@ def _rank(item: pytest.Item) -> tuple[bool, float]:
     return item.get_closest_marker("integration") is None, -timeout.args[0] if timeout else 0.0
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Looks for the programs that a test is marked with."""
+    for mark in item.iter_markers("needs_program"):
+        need_program(*mark.args)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says why tests were skipped."""
+    if lines := skipped_lines(terminalreporter.stats.get("skipped", ())):
+        terminalreporter.section("skipped")
+        for line in lines:
+            terminalreporter.line(line)
+
+
 @pytest.fixture(scope="session")
 def broker_can_start() -> None:
     """Where no broker can be started, the test is skipped.
@@ -47,9 +62,7 @@ def broker_can_start() -> None:
     Under `TESTS_REQUIRE_KAFKA=1` it fails.
     """
     if reason := lacking():
-        if REQUIRED:
-            pytest.fail(reason)
-        pytest.skip(reason)
+        skip_or_fail("TESTS_REQUIRE_KAFKA", reason)
 
 
 @pytest.fixture(autouse=True)

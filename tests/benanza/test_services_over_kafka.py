@@ -40,7 +40,7 @@ from benanza_schemas.topics import (
 )
 from tests.benanza.embedded_run import FoundBounds, comparable, run_embedded
 from tests.benanza.processes import Installation, ServiceProcess, until
-from tests.kafka_broker import KafkaBroker, lacking
+from tests.kafka_broker import KafkaBroker
 
 pytestmark = pytest.mark.integration
 
@@ -302,9 +302,8 @@ def repeated(runner: ServiceProcess) -> float:
         return 0
 
 
+@pytest.mark.usefixtures("broker_can_start")
 def test_without_a_broker_a_service_waits_and_goes_on(tmp_path: Path, running: ExitStack) -> None:
-    if reason := lacking():
-        pytest.skip(reason)
     broker = KafkaBroker(tmp_path / "broker")
     (tmp_path / "broker").mkdir()
     broker.start()

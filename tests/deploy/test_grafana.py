@@ -1,7 +1,6 @@
 """The dashboards: every query is asked of the real thing, and finds something."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,7 +85,7 @@ def test_a_query_to_prometheus_names_metrics_that_are_there(query: str) -> None:
     assert not unknown(query)
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs Debian's package prometheus")
+@pytest.mark.needs_program("promtool")
 def test_prometheus_can_read_the_queries(tmp_path: Path) -> None:
     rules = [{"record": f"panel:{i}", "expr": query} for i, query in enumerate(_promql())]
     file = tmp_path / "rules.yml"

@@ -1,7 +1,6 @@
 """deploy/prometheus: checked by Prometheus' own tools, and run."""
 
 import json
-import shutil
 import socket
 import subprocess
 import time
@@ -28,9 +27,7 @@ RULES: list[dict[str, Any]] = [
     for rule in group["rules"]
 ]
 
-needs_prometheus = pytest.mark.skipif(
-    shutil.which("promtool") is None, reason="needs Debian's package prometheus"
-)
+needs_prometheus = pytest.mark.needs_program("promtool", "prometheus")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule["alert"]))

@@ -2,7 +2,6 @@
 
 import ctypes
 import math
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from benanza_runner import nvidia
 from benanza_runner.nvidia import NO_GPU, busy_ratio, gpu, visible, visible_gpus
+from tests.skipping.programs import need_program
 
 
 def test_nothing_is_known_without_a_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -71,8 +71,7 @@ int nvmlDeviceGetUtilizationRates(long* device, unsigned* percent) {
 @pytest.fixture
 def two_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A management library that knows two GPUs."""
-    if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler here")
+    need_program("cc")
     source, library = tmp_path / "nvml.c", tmp_path / "libnvidia-ml.so.1"
     source.write_text(TWO_GPUS, encoding="utf-8")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)

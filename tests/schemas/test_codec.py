@@ -346,7 +346,7 @@ def test_an_unknown_kind_of_event_is_refused() -> None:
 def test_a_newer_schema_version_says_to_upgrade() -> None:
     """Before anything else: what else is new in the event can't be told."""
     newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
-    with pytest.raises(DecodeError, match=r"schema version 11 is newer than 10.*upgrade"):
+    with pytest.raises(DecodeError, match=r"schema version 12 is newer than 11.*upgrade"):
         decode(newer)
 
 

@@ -30,10 +30,7 @@ pytestmark = pytest.mark.integration
 
 RECORDING = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
 
-needs_chromium = pytest.mark.skipif(
-    not (shutil.which("chromium") and shutil.which("chromedriver")),
-    reason="needs Debian's packages chromium and chromium-driver",
-)
+needs_chromium = pytest.mark.needs_program("chromium", "chromedriver")
 
 
 def run_of(model_id: str) -> ModelProfiled:

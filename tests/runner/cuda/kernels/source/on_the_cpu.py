@@ -5,15 +5,14 @@ Kernels whose threads exchange anything need a GPU.
 
 import ctypes
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from benanza_runner.arrays import Array
+from tests.skipping.programs import need_program
 
 HEAD = """
 #include <algorithm>
@@ -41,8 +40,7 @@ def run(source: str, folder: Path, threads: int, *arguments: Array | float) -> N
 
     Arrays have to be `aligned`.
     """
-    if shutil.which("c++") is None:
-        pytest.skip("there is no C++ compiler here")
+    need_program("c++")
     found = re.search(r"__global__ void (\w+)\(([^)]*)\)", source)
     assert found, "there is a kernel"
     name, parameters = found[1], [each.split() for each in found[2].split(",")]

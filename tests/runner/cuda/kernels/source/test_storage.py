@@ -2,7 +2,6 @@
 
 import ctypes
 import math
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler cc here")
+@pytest.mark.needs_program("cc")
 def test_the_error_function_is_right_far_beyond_sixteen_bits(tmp_path: Path) -> None:
     _, _, function = PREAMBLE["fp16"].partition("__device__ __forceinline__ float erf_of")
     text = f"""

@@ -1,7 +1,6 @@
 """Tiles are copied as NumPy would, by the kernel compiled for this machine's processor."""
 
 import ctypes
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -45,7 +44,7 @@ extern "C" void run(void* p, void* q) {{
     library.run(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(result.ctypes.data))
 
 
-@pytest.mark.skipif(shutil.which("c++") is None, reason="there is no compiler c++ here")
+@pytest.mark.needs_program("c++")
 @pytest.mark.parametrize(
     ("shape", "order", "dtype"),
     [

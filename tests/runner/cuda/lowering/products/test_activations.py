@@ -1,6 +1,5 @@
 """Activations as C, compiled, against the same in NumPy."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ NUMBERS: dict[str, tuple[float, ...]] = {
 }
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
+@pytest.mark.needs_program("cc")
 @pytest.mark.parametrize("name", PATTERNS)
 def test_every_pattern(name: str, tmp_path: Path) -> None:
     numbers = NUMBERS.get(name, ())

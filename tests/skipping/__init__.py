@@ -1,0 +1,1 @@
+"""What tests are skipped for want of, and how that is said."""

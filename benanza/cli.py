@@ -1,6 +1,7 @@
 """The command line. The commands are in `benanza.commands`, a file each."""
 
 import sys
+from importlib.metadata import version
 
 import click
 
@@ -32,6 +33,7 @@ from benanza.commands.publishing.zoo import zoo
 from benanza.commands.running.run import run
 from benanza.commands.running.serve import serve
 from benanza.commands.suites.suite import suite
+from benanza.installation.commit import built_from
 from benanza_backbone.errors import BenanzaError
 
 
@@ -49,8 +51,22 @@ class Commands(click.Group):
         raise click.exceptions.Exit(FAILED)
 
 
+def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        commit = built_from()
+        click.echo(f"benanza, version {version('benanza')}{f' ({commit})' if commit else ''}")
+        ctx.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="benanza")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version, with the commit that it was built from, and exit.",
+)
 def cli() -> None:
     """How fast a deep-learning model could run on this machine, and what stands in between.
 

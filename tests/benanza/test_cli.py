@@ -1,5 +1,6 @@
 """What holds for every command: help, errors, exit statuses, a quick start."""
 
+import re
 import subprocess
 import sys
 
@@ -134,4 +135,6 @@ def test_a_defect_is_not_dressed_up_as_the_users_error(monkeypatch: pytest.Monke
 def test_the_program_is_installed_and_says_its_version(benanza: Benanza) -> None:
     done = benanza("--version")
     assert done.returncode == 0
-    assert done.stdout.startswith("benanza, version ")
+    assert re.fullmatch(
+        r"benanza, version \d+\.\d+\.\d+( \([0-9a-f]{12}(-dirty)?\))?\n", done.stdout
+    )

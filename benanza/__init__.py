@@ -1,15 +1,29 @@
 """How fast a deep-learning model could run on this machine, and what stands in between."""
 
-from benanza.api import advise, explain, inspect, lower_bound, profile, publish, what_if
+from benanza.api import (
+    advise,
+    bounds,
+    explain,
+    history,
+    inspect,
+    lower_bound,
+    profile,
+    publish,
+    status,
+    what_if,
+)
 from benanza_backbone.errors import BenanzaError
 
 __all__ = [
     "BenanzaError",
     "advise",
+    "bounds",
     "explain",
+    "history",
     "inspect",
     "lower_bound",
     "profile",
     "publish",
+    "status",
     "what_if",
 ]

@@ -5,14 +5,16 @@ What takes long to import is imported where it is used, so that `import benanza`
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 from benanza import arguments
 from benanza.request import BoundPolicy, RunRequest
 from benanza.results.advice import Advised
-from benanza.results.bounds import LowerBounds
+from benanza.results.bounds import History, KnownBounds, LowerBounds
 from benanza.results.explanations import Explanations
 from benanza.results.inspection import Inspection
+from benanza.results.operating import Status
 from benanza.results.profiles import Profiles
 from benanza.results.publish import Published
 from benanza.results.result import Result
@@ -83,6 +85,63 @@ def lower_bound(
     if found.errors:
         raise BenanzaError("; ".join(failed.reason for failed in found.errors))
     return _shown(found)
+
+
+def bounds(
+    model: ModelSource | Sequence[ModelSource] = (),
+    *,
+    dims: Mapping[str, int] | None = None,
+    precision: Precision | Sequence[Precision] = (),
+    fusion: bool = True,
+    accounting: Accounting = "full",
+    at: datetime | None = None,
+    data: ModelSource | None = None,
+) -> KnownBounds:
+    """The bounds that are known of these models, or of all: now, or `at` a time with its zone.
+
+    A `model` may also be a name or an id; nothing is benchmarked. Without a `precision`, all that
+    were measured. The arguments are the options of `benanza bounds`. Raises `BenanzaError` for one
+    that can't be, and for a model that isn't ingested.
+    """
+    from benanza.looking.bounds import known_bounds
+
+    models = arguments.model_texts("model", model) if model else ()
+    policy = _policy(precision, fusion, accounting)
+    settings = load(arguments.folder("data", data))
+    return _shown(known_bounds(settings, models, policy, arguments.dimensions("dims", dims), at))
+
+
+def history(
+    model: ModelSource,
+    *,
+    dims: Mapping[str, int] | None = None,
+    precision: Precision | Sequence[Precision] = (),
+    fusion: bool = True,
+    accounting: Accounting = "full",
+    data: ModelSource | None = None,
+) -> History:
+    """The versions of a model's bounds, oldest first, with what moved them.
+
+    The arguments are those of `bounds`, and it raises as that does.
+    """
+    from benanza.looking.bounds import known_history
+
+    text = arguments.model_text("model", model)
+    policy = _policy(precision, fusion, accounting)
+    settings = load(arguments.folder("data", data))
+    return _shown(known_history(settings, text, policy, arguments.dimensions("dims", dims)))
+
+
+def status(model: ModelSource = "", *, data: ModelSource | None = None) -> Status:
+    """What is ingested and measured, of all models or of one, what waits, and who works.
+
+    The arguments are those of `benanza status`. Raises `BenanzaError` for one that can't be, and if
+    the log can't be read.
+    """
+    from benanza.operating.status import status as find_status
+
+    text = arguments.model_text("model", model) if model else ""
+    return _shown(find_status(load(arguments.folder("data", data)), text))
 
 
 def explain(
@@ -232,6 +291,16 @@ def publish(
     if published.errors:
         raise BenanzaError("; ".join(failed.reason for failed in published.errors))
     return _shown(published)
+
+
+def _policy(
+    precision: Precision | Sequence[Precision], fusion: bool, accounting: Accounting
+) -> BoundPolicy:
+    return BoundPolicy(
+        precisions=arguments.precisions("precision", precision) if precision else (),
+        fusion=arguments.switch("fusion", fusion),
+        accounting=arguments.accounting_choice("accounting", accounting),
+    )
 
 
 def _shown(result: Given) -> Given:

@@ -51,6 +51,12 @@ def bounds_html(bounds: Bounds) -> str:
     return html(_bounds(bounds.bounds, plain=False))
 
 
+def known_bounds_html(found: KnownBounds) -> str:
+    """The same, and which models have no bound yet."""
+    lines = [Text(printable(line)) for line in on_the_way(found)]
+    return html([*_bounds(found.bounds, plain=False), *lines])
+
+
 def lower_bounds_html(found: LowerBounds) -> str:
     """The result of a run for a notebook."""
     return html(_lower_bounds(found, plain=False))

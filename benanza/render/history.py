@@ -1,15 +1,15 @@
 """The versions of a model's bounds, for people."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, printable, table
+from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
 from benanza.results.bounds import History
 from benanza_backbone.clickhouse.bounds import BoundVersion
@@ -23,6 +23,16 @@ def print_history(console: Console, history: History, limit: int | None = None) 
 
     Those of a first run are one row. With a limit, only so many rows are printed, the newest.
     """
+    for part in _parts(history, limit, plain=not console.is_terminal):
+        console.print(part)
+
+
+def history_html(history: History) -> str:
+    """The same for a notebook."""
+    return html([*_parts(history, None, plain=False)])
+
+
+def _parts(history: History, limit: int | None, *, plain: bool) -> Iterator[RenderableType]:
     bounds: dict[tuple[str, str, str], list[BoundVersion]] = {}
     for version in history.history:
         key = (version.model_id, version.system_id, version.precision)
@@ -31,8 +41,8 @@ def print_history(console: Console, history: History, limit: int | None = None) 
     for versions in bounds.values():
         last = versions[-1]
         title = f"{model_at(last)}, {systems.measured_on(last)}{counted(last)}"
-        console.print(Text(printable(title)))
-        console.print(_table(versions, limit, plain=not console.is_terminal))
+        yield Text(printable(title))
+        yield _table(versions, limit, plain=plain)
 
 
 def first_run(versions: Sequence[BoundVersion]) -> int:

@@ -5,13 +5,17 @@ from benanza.render.answers.explanations import explanations_html
 from benanza.render.answers.profiles import profiles_html
 from benanza.render.answers.questions import answers_html
 from benanza.render.answers.what_ifs import what_ifs_html
-from benanza.render.bounds import bounds_html, lower_bounds_html
+from benanza.render.bounds import bounds_html, known_bounds_html, lower_bounds_html
+from benanza.render.comparison import comparison_html
+from benanza.render.history import history_html
 from benanza.render.inspection import inspection_html
 from benanza.render.publish import published_html
+from benanza.render.status import status_html
 from benanza.results.advice import Advised
-from benanza.results.bounds import Bounds, LowerBounds
+from benanza.results.bounds import Bounds, Comparison, History, KnownBounds, LowerBounds
 from benanza.results.explanations import Explanations
 from benanza.results.inspection import Inspection
+from benanza.results.operating import Status
 from benanza.results.profiles import Profiles
 from benanza.results.publish import Published
 from benanza.results.questions import Answers
@@ -23,6 +27,10 @@ def show_tables() -> None:
     """Has notebooks show these results as tables from now on."""
     SHOWN_BY[Inspection] = inspection_html
     SHOWN_BY[Bounds] = bounds_html
+    SHOWN_BY[KnownBounds] = known_bounds_html
+    SHOWN_BY[Comparison] = comparison_html
+    SHOWN_BY[History] = history_html
+    SHOWN_BY[Status] = status_html
     SHOWN_BY[LowerBounds] = lower_bounds_html
     SHOWN_BY[Explanations] = explanations_html
     SHOWN_BY[WhatIfs] = what_ifs_html

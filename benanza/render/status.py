@@ -1,10 +1,10 @@
 """How far an installation is, for people."""
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from benanza.render.systems import ID_SHOWN
-from benanza.render.table import Column, printable, table
+from benanza.render.table import Column, html, printable, table
 from benanza.render.units import plural
 from benanza.results.operating import RunnerStatus, ServiceStatus, Status
 
@@ -30,8 +30,17 @@ MEMBERS = ("runners", "processes")
 
 def print_status(console: Console, found: Status) -> None:
     """Prints what is ingested and measured, what waits for each service, and dead letters."""
-    console.print(Text(printable(_log(found))))
-    console.print(Text(printable(_models(found))))
+    for part in _parts(found, plain=not console.is_terminal):
+        console.print(part)
+
+
+def status_html(found: Status) -> str:
+    """The same for a notebook."""
+    return html(_parts(found, plain=False))
+
+
+def _parts(found: Status, *, plain: bool) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text(printable(each)) for each in (_log(found), _models(found))]
     # An embedded log doesn't know of members, so that their columns are left out.
     members = found.at_work is None
     for columns, rows in (
@@ -42,9 +51,8 @@ def print_status(console: Console, found: Status) -> None:
         if rows:
             cells = [[row[at] for at in shown] for row in rows]
             titles = [columns[at] for at in shown]
-            console.print(table(titles, cells, plain=not console.is_terminal))
-    for line in _dead_letters(found):
-        console.print(Text(printable(line)))
+            parts.append(table(titles, cells, plain=plain))
+    return [*parts, *(Text(printable(line)) for line in _dead_letters(found))]
 
 
 def _log(found: Status) -> str:

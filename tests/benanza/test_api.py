@@ -74,6 +74,26 @@ def test_lower_bound_raises_for_a_model_that_has_none(data: Path) -> None:
         benanza.lower_bound(["zoo:squeezenet", "missing.onnx"], data=data)
 
 
+@pytest.mark.parametrize(
+    ("name", "model", "shown"),
+    [
+        ("bounds", (), "squeezenet"),
+        ("bounds", ("zoo:squeezenet",), "squeezenet"),
+        ("history", ("zoo:squeezenet",), "the first run"),
+        ("status", (), "1 model ingested"),
+    ],
+)
+def test_what_is_known_is_what_the_commands_say(
+    benanza: Benanza, data: Path, name: str, model: tuple[str, ...], shown: str
+) -> None:
+    import benanza as api
+
+    done = benanza(name, *model, "--data", data, "--format", "json")
+    found = getattr(api, name)(*model, data=data)
+    assert found.to_dict() == json.loads(done.stdout)
+    assert shown in found._repr_html_()
+
+
 def test_explain_is_the_command(benanza: Benanza, data: Path) -> None:
     import benanza as api
 

@@ -20,12 +20,13 @@ def pytorch_times(
 
 
 def without_time(rows: Iterable[Timed]) -> dict[str, str]:
-    """Why a model that was run, by its name in the zoo, has no time: the reason of its first
-    configuration.
+    """Why a model that was run has no time, by its name in the zoo, precision and batch size: the
+    reason of its first configuration.
     """
     reasons = {}
     for row in rows:
         if row.failed():
             tried = [each.failure for each in row.attempts if each.failure]
-            reasons[":".join(parsed(row.model))] = row.failure or tried[0]
+            what = f"{':'.join(parsed(row.model))}, {row.precision}, batch {row.batch}"
+            reasons[what] = row.failure or tried[0]
     return reasons

@@ -71,4 +71,4 @@ def test_a_run_with_a_wrong_result_is_no_time_of_pytorch() -> None:
         Timed(model="timm:resnet34", precision="fp16", batch=8, attempts=(right,)),
     ]
     assert pytorch_times(rows) == {"torchvision:resnet18": 5.0}
-    assert without_time(rows) == {"timm:resnet18": "differs"}
+    assert without_time(rows) == {"timm:resnet18, fp16, batch 1": "differs"}

@@ -50,7 +50,9 @@ class Processor:
         event: AnyEvent | None = None
         try:
             with self._duration.time():
-                event = self._event(record)
+                event = _decoded(record)
+                if not isinstance(event, self._takes):
+                    raise _misplaced(record, f"{self._group} takes no {type(event).__name__}")
                 following = [as_message(each) for each in self._handle(event)]
         except self._stops_on:
             raise
@@ -64,22 +66,6 @@ class Processor:
         self._breaker.count(failed=False)
         self._remember(record, event)
         return following
-
-    def _event(self, record: Record) -> AnyEvent:
-        """The record's event. Raises `DecodeError` that says which it should have been."""
-        try:
-            event = decode(record.value)
-            if not isinstance(event, self._takes):
-                raise DecodeError(f"{self._group} takes no {type(event).__name__}")
-        except NewerVersionError as error:
-            raise NewerVersionError(f"{error}, and then replay this") from error
-        except DecodeError as error:
-            topic = record.partition.topic
-            wanted = " or ".join(each.__name__ for each in EVENTS.get(topic, ())) or "another"
-            raise DecodeError(
-                f"{error}; in {topic} it should be {wanted}: drop this, and mend what wrote it"
-            ) from error
-        return event
 
     def is_open(self) -> bool:
         """Whether so many records failed that no more should be processed."""
@@ -120,3 +106,21 @@ def as_message(event: AnyEvent) -> Message:
     """The event encoded, with the topic and key where it belongs."""
     topic, key = topic_and_key(event)
     return Message(topic=topic, key=key, value=encode(event))
+
+
+def _decoded(record: Record) -> AnyEvent:
+    """The record's event. Raises `DecodeError` that says which it should have been."""
+    try:
+        return decode(record.value)
+    except NewerVersionError as error:
+        raise NewerVersionError(f"{error}, and then replay this") from error
+    except DecodeError as error:
+        raise _misplaced(record, str(error)) from error
+
+
+def _misplaced(record: Record, why: str) -> DecodeError:
+    topic = record.partition.topic
+    wanted = " or ".join(each.__name__ for each in EVENTS.get(topic, ())) or "another"
+    return DecodeError(
+        f"{why}; in {topic} it should be {wanted}: drop this, and mend what wrote it"
+    )

@@ -38,8 +38,7 @@ WITH
     (
         SELECT
             fingerprint, system_id, precision,
-            countIf(cache = 'warm' AND isNotNull(median_us) AND stopped_by != 'hopeless') > 0
-                AS timed,
+            countIf(isNotNull(median_us) AND stopped_by != 'hopeless') > 0 AS timed,
             fingerprint IN asked AS is_asked,
             max(measured_at) AS last_at
         FROM measurements

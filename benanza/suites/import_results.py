@@ -2,14 +2,15 @@
 
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import msgspec
 
-from benanza.installation.configured import configured_log
+from benanza.importing.import_recordings import import_recordings
+from benanza.importing.recording import write_recording
 from benanza.suites.results import SuiteImported
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_runner.onnxruntime.network_timer import FORMAT
 from benanza_runner.variants import event_variant, timed_variant
@@ -56,7 +57,8 @@ class SuiteResults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def import_results(file: Path, settings: Settings) -> SuiteImported:
-    """Appends a measurement for each network of the results. The same file again adds nothing new.
+    """Appends a measurement for each network of the results, as a recording of them would be
+    imported: the same file again adds nothing.
 
     Raises `BenanzaError` if the file can't be read or holds no results of a suite, or if the log
     can't be reached.
@@ -73,8 +75,10 @@ def import_results(file: Path, settings: Settings) -> SuiteImported:
         _measured(fingerprint, result, system, results.measured_at)
         for fingerprint, result in results.networks.items()
     ]
-    with configured_log(settings) as log:
-        log.append([as_message(described), *map(as_message, measured)])
+    with TemporaryDirectory() as folder:
+        recording = Path(folder) / "networks.xz"
+        write_recording(recording, [described, *measured])
+        import_recordings([recording], settings)
     timed = sum(not result.failure for result in results.networks.values())
     return SuiteImported(
         system_id=system.system_id,

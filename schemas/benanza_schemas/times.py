@@ -11,5 +11,8 @@ def has_warm_time(variant: Variant) -> bool:
 
 
 def is_timed(event: LayerMeasured) -> bool:
-    """Whether the measurement gives its layer a time."""
-    return any(map(has_warm_time, event.variants))
+    """Whether the measurement gives its layer a time: warm, or, of a network, in company.
+
+    A call that was timed in company was timed warm before.
+    """
+    return any(not each.failure and each.stopped_by != StoppedBy.PRUNED for each in event.variants)

@@ -277,7 +277,7 @@ FROM
     FROM measurements
     WHERE {system:String} IN ('', system_id)
     GROUP BY fingerprint, system_id, precision
-    HAVING countIf(cache = 'warm' AND isNotNull(median_us)) = 0
+    HAVING countIf(isNotNull(median_us)) = 0
         AND maxIf(measured_at, positionCaseInsensitiveUTF8(failure, {reason:String}) > 0)
             = max(measured_at)
 )

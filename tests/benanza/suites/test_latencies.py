@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from benanza.installation.configured import known_store
 from benanza.installation.embedded import drain, opened_log
+from benanza.operating.progress_in_store import progress_in_store
+from benanza.operating.status import status
 from benanza.publishing.publish import PublishRequest, publish
 from benanza.suites.latencies import constructed_latencies
 from benanza_backbone.clock import now
@@ -58,3 +61,9 @@ def test_a_model_published_with_a_granularity_has_a_latency(tmp_path: Path) -> N
     assert found.sequential_us == pytest.approx(2 * variant.median_us)
     assert (found.sequences, found.unique, found.threads) == (2, 1, 1)
     assert found.cpu == runner.system.cpu
+    # Its only time is in company, and it counts as done: nobody is to measure it again.
+    with known_store(settings) as store:
+        assert store.failed_layers("", "") == {}
+        (in_store,) = progress_in_store(store).runners
+    (in_log,) = status(settings).runners
+    assert (in_store.done, in_store.failed) == (in_log.done, in_log.failed) == (1, 0)

@@ -10,6 +10,7 @@ from statistics import median
 import onnx
 import pytest
 
+from benanza.installation.embedded import opened_log
 from benanza.suites.export_suite import export_suite
 from benanza.suites.import_results import import_results
 from benanza.suites.latencies import constructed_latencies
@@ -18,6 +19,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings, load
 from benanza_ingest.extract import extract
 from benanza_ingest.limits import Limits
+from benanza_schemas.topics import RESULTS
 from tests.ingest.onnx_text import content
 
 TEXT = """
@@ -78,7 +80,11 @@ def test_a_suite_that_ran_elsewhere_gives_the_models_latency(
     run(suite, results)
     found = import_results(results, settings)
     assert (found.timed, found.failed) == (7, 0)
+    with opened_log(settings) as log:
+        before = log.end_offsets(RESULTS)
     assert import_results(results, settings) == found
+    with opened_log(settings) as log:
+        assert log.end_offsets(RESULTS) == before
     (latency,) = constructed_latencies([str(model)], 2, None, {}, settings).latencies
     times = {
         name: median(each["samples_us"])

@@ -61,10 +61,11 @@ Tried as well:
 - many sequences in turn, in random order, in shared memory, on six models: much too much where
   they fill more than the second cache a few times over (0.95 to 1.57 at G = 1 with 32 MB), since
   what a model needs comes from nearer;
-- the memory of the results not read, on twelve models: 5 to 8% more where feature maps are small.
+- the memory of the results not read, on eight models: up to 8% more at G = 1.
 
-What is left differs by model, more than by G: models of small feature maps and few weights come out
-too high, those of many weights too low, since a sequence doesn't know how much else its model has.
+What is left goes with the size of the model. At G = 1 the nine shortest models of the table, up to
+13 ms, come out too high by 3 to 13%, and the twelve over 35 ms too low by 2 to 11%: a sequence
+doesn't know how much else its model has, and how far away that leaves its data.
 """
 
 TITLES = (

@@ -23,7 +23,7 @@ from benanza_ingest.reading.zoo import zoo_names, zoo_path
 from benanza_schemas.events import ModelPublished, event_id
 
 REPEATS = 11
-WANTED_RATIO = 2.0
+WANTED_RATIO = 1.5
 
 WEIGHTS_BYTES = 1_000_000_000
 WANTED_PEAK_BYTES = 200_000_000

@@ -152,16 +152,16 @@ def test_open_dead_letters_are_shown_until_they_are_settled(log: EventLog, tmp_p
 
 
 def test_bounds_that_a_run_is_below_are_shown(log: EventLog, tmp_path: Path) -> None:
-    for at, us, beaten in ((4, 20.0, 1.0), (5, 16.0, 0.0)):
-        cause = event_id("a cause", str(us))
-        found = bound(cause=cause, at=at, sequential_us=us, fusion=True)
-        log.append([as_message(event) for event in (MODEL, WITNESSED, found)])
-        with Store.open(f"chdb://{tmp_path}/store") as store, sink_step(log, store, clock) as step:
+    with Store.open(f"chdb://{tmp_path}/store") as store, sink_step(log, store, clock) as step:
+        for at, us, beaten in ((4, 20.0, 1.0), (5, 16.0, 0.0)):
+            cause = event_id("a cause", str(us))
+            found = bound(cause=cause, at=at, sequential_us=us, fusion=True)
+            log.append([as_message(event) for event in (MODEL, WITNESSED, found)])
             drain(step)
             step.check()
-        (metric,) = BOUNDS_BEATEN.collect()
-        by_precision = {s.labels["precision"]: s.value for s in metric.samples}
-        assert by_precision == dict.fromkeys(get_args(Precision), 0.0) | {"fp32": beaten}
+            (metric,) = BOUNDS_BEATEN.collect()
+            by_precision = {s.labels["precision"]: s.value for s in metric.samples}
+            assert by_precision == dict.fromkeys(get_args(Precision), 0.0) | {"fp32": beaten}
 
 
 def shown() -> dict[tuple[str, str], float]:

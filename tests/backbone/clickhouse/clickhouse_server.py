@@ -41,6 +41,8 @@ NOT_IMPLEMENTED = 48
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Else an answer's body waits 40 ms for the client to acknowledge its headers.
+    disable_nagle_algorithm = True
     engine: Any
     engine_lock = threading.Lock()
     authorization: str

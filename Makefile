@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Tests and services start hundreds of processes, which should not each compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-unit coverage test-gpu lint docs bench sbom kafka clean
+.PHONY: demo test test-unit coverage test-gpu lint docs bench sbom audit kafka clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benanza needs Python 3.11 or newer; say: make PYTHON=/path/to/python3.11")'
@@ -59,6 +59,12 @@ sbom: $(STAMP)  ## build/sbom.json: what is installed, as CycloneDX
 	build/cyclonedx/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom==7.5.0
 	build/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml \
 		--output-reproducible --output-file build/sbom.json $(BIN)/python
+
+# It asks the package index for what is known of each pinned version.
+audit: $(STAMP)  ## which dependencies have known vulnerabilities; needs pypi.org
+	$(PYTHON) -m venv build/pip-audit
+	build/pip-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	build/pip-audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict
 
 kafka:  ## a real Kafka broker on loopback, port 9092, until Ctrl-C
 	deploy/kafka/run

@@ -174,6 +174,7 @@ def test_dimensions_are_bound() -> None:
     ("more", "complaint"),
     [
         ({"dims": {"V": 1}}, "no open dimension 'V'; it has 'N', 'W'"),
+        ({"batch_sizes": tuple(range(1, 66))}, "asks for 65 batch sizes, more than 64; publish"),
         ({"batch_sizes": (2**50,)}, "BENANZA_MAX_TENSOR_ELEMENTS"),
     ],
 )

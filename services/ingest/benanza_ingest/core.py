@@ -1,5 +1,6 @@
 """The core of ingest: takes a published model and returns its graph and layers as events."""
 
+from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
@@ -22,6 +23,9 @@ from benanza_schemas.layer import Layer
 INGEST_VERSION = "18"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
+MAX_BATCH_SIZES = 64
+"""Of one event: each costs as much time as a model, and its events add to the answer's size."""
+
 Ingested = ModelIngested | CheckpointIngested | LayerSeen
 """What ingest makes of a published model."""
 
@@ -31,8 +35,14 @@ def ingest(published: ModelPublished, content: bytes, limits: Limits) -> list[In
     """For each batch size a `ModelIngested` and a `CheckpointIngested`, and a `LayerSeen` for each
     distinct layer and group that can be benchmarked, and for each network of the granularity.
 
-    `content` are the bytes of the model's ONNX file. Raises `ModelError` as `extract` does.
+    `content` are the bytes of the model's ONNX file. Raises `ModelError` as `extract` does, and for
+    more than `MAX_BATCH_SIZES`.
     """
+    if (sizes := len(published.batch_sizes)) > MAX_BATCH_SIZES:
+        raise ModelError(
+            f"the event asks for {sizes} batch sizes, more than {MAX_BATCH_SIZES}; publish the "
+            "model several times, with some of them each"
+        )
     events: list[Ingested] = []
     for batch in published.batch_sizes or (None,):
         model = extract(

@@ -148,7 +148,7 @@ class Supervisor(Injector):
     def _ended_itself(self, what: str) -> None:
         now = time.monotonic()
         self.own_endings.append(Ending(self.name, now, now, what))
-        first, *_, last = what.splitlines() + [""]
+        first, *_, last = [*what.splitlines(), ""]
         self._happened(f"{self.name} {first[:SHOWN]} {last[:SHOWN]}")
 
     def _keep(self, errors: str) -> None:

@@ -1,5 +1,6 @@
 """Which faults happen, and when: the same ones for the same seed."""
 
+import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -118,7 +119,8 @@ def _shuffled(deck: Sequence[tuple[str, How]], rng: random.Random) -> list[tuple
     """Drawn from the end: first what befalls a copy of each service, then the other copies."""
     shuffled = rng.sample(deck, len(deck))
     before: Counter[tuple[str, How]] = Counter()
-    firsts, seconds = [], []
+    firsts: list[tuple[str, How]] = []
+    seconds: list[tuple[str, How]] = []
     for target, how in shuffled:
         kind = _kind_of(target), how
         (seconds if before[kind] else firsts).append((target, how))
@@ -138,7 +140,8 @@ def _away_s(target: str, how: How, gap_s: float, rng: random.Random) -> float:
 
 def _jump_s(rng: random.Random) -> float:
     least, most = JUMPS_S
-    return rng.choice((-1, 1)) * least * (most / least) ** rng.random()
+    far = math.exp(rng.uniform(math.log(least), math.log(most)))
+    return rng.choice((-far, far))
 
 
 def _kind_of(target: str) -> str:

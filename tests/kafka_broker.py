@@ -54,6 +54,15 @@ class KafkaBroker:
             except OSError:
                 time.sleep(0.1)
 
+    def status(self) -> int | None:
+        """Its exit status, if it has ended by itself."""
+        return self._process.poll() if self._process else None
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Sends it to the process."""
+        assert self._process
+        self._process.send_signal(number)
+
     def stop(self) -> None:
         """Lets the broker end in order."""
         self._end(signal.SIGTERM)
@@ -63,7 +72,7 @@ class KafkaBroker:
         self._end(signal.SIGKILL)
 
     def _end(self, how: signal.Signals) -> None:
-        if self._process is None:
+        if self._process is None or self._process.poll() is not None:
             return
         os.killpg(self._process.pid, how)
         try:

@@ -68,7 +68,7 @@ def _lossy(topic: str, found: dict[str, str]) -> Iterator[str]:
     """What of a topic's settings keeps less than is wanted."""
     for name, wanted in topic_settings(topic).items():
         has = found[name]
-        if name == "cleanup.policy":
+        if name in ("cleanup.policy", "message.timestamp.type"):
             enough = has == wanted
         else:
             # -1 milliseconds are for ever.

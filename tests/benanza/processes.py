@@ -57,6 +57,10 @@ class Process(Closing):
         self._errors.seek(0)
         return self._errors.read()
 
+    def send_signal(self, number: signal.Signals) -> None:
+        """Sends it to the process."""
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         """Ends it without a word."""
         self._process.kill()

@@ -19,12 +19,13 @@ def main() -> int:
     parser.add_argument("--models", type=int, default=50)
     parser.add_argument("--faults", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--over", type=float, help="seconds in which they happen; 4.5 for each")
     parser.add_argument("--folder", type=Path, help="keeps all files there; it must not exist")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="benanza-chaos-") as temporary:
         folder = options.folder or Path(temporary, "campaign")
         folder.mkdir(parents=True)
-        report = campaign(folder, options.models, options.faults, options.seed)
+        report = campaign(folder, options.models, options.faults, options.seed, options.over)
     print()
     for line in lines(report):
         print(line)
@@ -41,6 +42,11 @@ def lines(report: Report) -> Iterator[str]:
     yield f"{len(report.faults)} faults:"
     for kind, count in kinds(fault for _, fault in report.faults).items():
         yield f"  {count:4}  {kind}"
+    if report.left_out:
+        yield f"  {report.left_out}"
+    yield "ended by themselves, as they may, and were started again:"
+    for (kind, process), count in sorted(report.own_endings.items()):
+        yield f"  {count:4}  {process} under {kind}"
     yield "events that came again, with the same id and no effect:"
     for topic, count in report.repeats.items():
         yield f"  {count:4}  {topic}"

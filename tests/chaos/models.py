@@ -7,7 +7,7 @@ import onnx
 from onnx import TensorProto, helper
 
 WIDTHS = (4, 8, 12, 16)
-SIZES = (8, 16)
+SIZES = tuple(range(8, 72, 8))
 
 
 def write_models(folder: Path, count: int, seed: int) -> list[Path]:

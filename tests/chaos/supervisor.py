@@ -2,20 +2,22 @@
 
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
-from queue import Empty, Queue
-from signal import SIGKILL
+from signal import SIGCONT, SIGSTOP, Signals
 from subprocess import TimeoutExpired
-from threading import Event, Thread
 from typing import NamedTuple, Protocol
 
-from benanza_backbone.closing import Closing
-from tests.chaos.faults import Fault
+from tests.chaos.faults import ENDS, Fault, How
+from tests.chaos.injector import LOOK_S, Injector
 
-LOOK_S = 0.1
 RETRY_S = 1.0
 SAID_BYTES = 2000
+SHOWN = 200
+"""Characters of that which are shown as it happens."""
+
+SLOW_STOPPED_S, SLOW_GOES_S = 0.18, 0.02
+"""A slow process gets a tenth of the time, in slices so short that no request fails by them."""
 
 
 class Running(Protocol):
@@ -24,6 +26,7 @@ class Running(Protocol):
     def status(self) -> int | None:
         """Its exit status, if it has ended."""
 
+    def send_signal(self, number: Signals) -> None: ...
     def kill(self) -> None: ...
     def stop(self) -> int:
         """Asks it to end; its exit status."""
@@ -44,12 +47,12 @@ class Ending(NamedTuple):
     what: str
 
 
-class Supervisor(Closing):
+class Supervisor(Injector):
     """Keeps a process running, in a thread of its own, until it is closed.
 
-    `findings` are the times at which it ended by itself; `refusals` those at which it was asked
-    to end and did so with another status than `ends_with`. `happened` is told what happens, when it
-    does. What each process has said goes to the file `said`.
+    `own_endings` are the times at which it ended by itself, or would not start; `refusals` those
+    at which it was asked to end and did so with another status than `ends_with`. `happened` is told
+    what happens, when it does. What each process has said goes to the file `said`.
     """
 
     def __init__(
@@ -61,92 +64,97 @@ class Supervisor(Closing):
         *,
         ends_with: int = 0,
     ) -> None:
-        self.name = name
-        self.findings: list[Ending] = []
+        self.own_endings: list[Ending] = []
         self.refusals: list[Ending] = []
-        self.struck: list[tuple[float, Fault]] = []
-        """Each fault, and when it happened, by the monotonic clock."""
         self.away: list[tuple[float, float]] = []
-        """When it didn't run, by the same clock."""
+        """When it didn't run, by the monotonic clock."""
         self._start = start
-        self._happened = happened
         self._said = said
         self._ends_with = ends_with
-        self._faults: Queue[Fault] = Queue()
-        self._closing = Event()
-        self._up = Event()
-        self._thread = Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
-
-    def suffer(self, fault: Fault) -> None:
-        """It happens at once, or when the process runs again."""
-        self._faults.put(fault)
+        self._is_up = False
+        super().__init__(name, happened)
 
     def settled(self) -> bool:
-        """Whether it runs, and no fault waits for it."""
-        return self._up.is_set() and self._faults.empty()
-
-    def close(self) -> None:
-        self._closing.set()
-        self._thread.join()
+        """Whether it runs, and no fault lasts or waits for it."""
+        return self._is_up and super().settled()
 
     def _run(self) -> None:
         gone = time.monotonic()
+        fault: Fault | None = None
         while not self._closing.is_set():
             try:
                 process = self._start()
             except Exception as error:  # noqa: BLE001  # whatever it is, it is a finding
-                self._find(f"didn't start: {error}")
+                self._ended_itself(f"didn't start: {error}")
                 self._closing.wait(RETRY_S)
                 continue
             self.away.append((gone, time.monotonic()))
-            if self.struck:
+            if len(self.away) > 1:
                 self._happened(f"{self.name} is back")
+            self._is_up = True
+            if fault:
+                self._is_over()
             with closing(process):
-                self._up.set()
-                fault = self._next_fault(process)
-                self._up.clear()
+                fault = self._next_ending(process)
+                self._is_up = False
                 gone = time.monotonic()
                 if fault:
-                    self._befall(process, fault)
+                    self._end(process, fault)
                 self._keep(process.errors())
             if fault:
                 self._closing.wait(fault.away_s)
 
-    def _next_fault(self, process: Running) -> Fault | None:
-        """Waits for one; None if the process ended by itself, or is to end for good."""
+    def _next_ending(self, process: Running) -> Fault | None:
+        """Waits for a fault that ends it; None if it ended by itself, or is to end for good."""
         while not self._closing.is_set():
             if (status := process.status()) is not None:
-                self._find(f"ended by itself with status {status}: {self._end_of(process)}")
+                self._ended_itself(f"ended by itself with status {status}: {_end_of(process)}")
                 return None
-            with suppress(Empty):
-                return self._faults.get(timeout=LOOK_S)
+            if fault := self._next():
+                self._begins(fault)
+                if fault.how in ENDS:
+                    return fault
+                self._hold_up(process, fault)
+                self._happened(f"{self.name} goes on")
+                self._is_over()
         return None
 
-    def _befall(self, process: Running, fault: Fault) -> None:
-        began = time.monotonic()
-        self.struck.append((began, fault))
-        self._happened(f"{self.name}: {fault}")
-        if fault.how == SIGKILL:
+    def _hold_up(self, process: Running, fault: Fault) -> None:
+        """Stops it, for good or again and again, until the fault is over."""
+        slow = fault.how == How.SLOW
+        until = time.monotonic() + fault.away_s
+        while time.monotonic() < until and not self._closing.is_set() and process.status() is None:
+            process.send_signal(SIGSTOP)
+            self._closing.wait(SLOW_STOPPED_S if slow else LOOK_S)
+            if slow:
+                process.send_signal(SIGCONT)
+                self._closing.wait(SLOW_GOES_S)
+        process.send_signal(SIGCONT)
+
+    def _end(self, process: Running, fault: Fault) -> None:
+        if fault.how != How.ASKED_TO_END:
             process.kill()
             return
+        began = time.monotonic()
         try:
             status = process.stop()
         except TimeoutExpired:
-            self._find(f"goes on after SIGTERM: {self._end_of(process)}")
+            self._ended_itself(f"goes on after SIGTERM: {_end_of(process)}")
             return
         if status != self._ends_with:
-            what = f"ended with status {status} after SIGTERM: {self._end_of(process)}"
+            what = f"ended with status {status} after SIGTERM: {_end_of(process)}"
             self.refusals.append(Ending(self.name, began, time.monotonic(), what))
 
-    def _find(self, what: str) -> None:
+    def _ended_itself(self, what: str) -> None:
         now = time.monotonic()
-        self.findings.append(Ending(self.name, now, now, what))
-        self._happened(f"FOUND: {self.name} {what}")
-
-    def _end_of(self, process: Running) -> str:
-        return process.errors()[-SAID_BYTES:].strip()
+        self.own_endings.append(Ending(self.name, now, now, what))
+        first, *_, last = [*what.splitlines(), ""]
+        self._happened(f"{self.name} {first[:SHOWN]} {last[:SHOWN]}")
 
     def _keep(self, errors: str) -> None:
         with self._said.open("a") as file:
             file.write(errors + "---- ended\n")
+
+
+def _end_of(process: Running) -> str:
+    return process.errors()[-SAID_BYTES:].strip()

@@ -18,6 +18,7 @@ from benanza_backbone.service.circuit_breaker import MAX_IN_A_ROW, CircuitOpenEr
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.telemetry import REGISTRY
 from benanza_dedupe.agent import DedupeAgent, create_app
+from benanza_dedupe.owners import OwnersTableError
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import (
     AnyEvent,
@@ -28,6 +29,7 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.topics import DEDUPE_OWNERS
+from tests.chaos.machine import Disk, disks_refused
 from tests.dedupe.recording_producer import RecordingProducer
 from tests.dedupe.test_core import chain, seen
 from tests.schemas.samples import EVENTS
@@ -249,6 +251,31 @@ def test_a_producer_that_refuses_stops_the_service_and_leaves_the_event(tmp_path
         assert not event.message.acked
 
     run(tmp_path, test)
+
+
+def test_a_full_disk_stops_the_service_and_leaves_the_event(tmp_path: Path) -> None:
+    if refused := disks_refused():
+        pytest.skip(refused)
+
+    async def test(dedupe: Harness) -> None:
+        await dedupe.put(encode(seen(RELU, "alexnet")))
+        disk.fill()
+        size = 8
+        # Some fit into the last page.
+        while not dedupe.failures and size < 1000:
+            event = await dedupe.put(encode(seen(chain(("Tanh",), size), "alexnet")))
+            size += 1
+        disk.free()
+        (failure,) = dedupe.failures
+        assert isinstance(failure, OwnersTableError)
+        assert "No space left on device" in str(failure)
+        assert not event.message.acked
+        assert not dedupe.written("dead-letters")
+        assert dedupe.processed() == len(dedupe.written("jobs"))
+
+    (tmp_path / "disk").mkdir()
+    with Disk(tmp_path / "disk") as disk:
+        run(tmp_path / "disk", test)
 
 
 def test_a_layer_known_from_elsewhere_needs_no_job(tmp_path: Path) -> None:

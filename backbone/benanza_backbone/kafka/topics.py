@@ -46,7 +46,12 @@ def topic_settings(topic: str) -> dict[str, str]:
 
     Source: https://kafka.apache.org/documentation/#topicconfigs
     """
-    settings = {"max.message.bytes": str(MAX_RECORD_BYTES)}
+    settings = {
+        "max.message.bytes": str(MAX_RECORD_BYTES),
+        # By the brokers' clock: they refuse a record whose sender's clock is an hour ahead, and
+        # delete early what seems old.
+        "message.timestamp.type": "LogAppendTime",
+    }
     if topic in COMPACTED:
         return settings | {"cleanup.policy": "compact"}
     kept = KEPT_FOR.get(topic)

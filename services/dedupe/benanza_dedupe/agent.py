@@ -30,7 +30,7 @@ from benanza_dedupe.broker import Transport, addresses, credentials
 from benanza_dedupe.continuity import Continuity
 from benanza_dedupe.core import TAKES, Dedupe
 from benanza_dedupe.in_flight import InFlight
-from benanza_dedupe.owners import Owners, OwnersTable
+from benanza_dedupe.owners import Owners, OwnersTable, OwnersTableError
 from benanza_dedupe.redelivery import Redelivery
 from benanza_schemas.codec import MAX_EVENT_BYTES
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, DEDUPE
@@ -91,9 +91,9 @@ class DedupeAgent:
     """Lets an app's layers through `core.Dedupe`.
 
     `clock` gives the time, in UTC. `on_failure` is called when the service has to stop: a record
-    can't be written, or so many events fail that the fault is hardly theirs. From then on no
-    event is taken. `group` says from where the group goes on. `open_log` gives the event log, to
-    read what got lost on its way here.
+    or the table can't be written, or so many events fail that the fault is hardly theirs. From
+    then on no event is taken. `group` says from where the group goes on. `open_log` gives the
+    event log, to read what got lost on its way here.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class DedupeAgent:
         # As `create_app` asks for.
         self._owners = cast(OwnersTable, table)
         self._dedupe = Dedupe(Owners(self._owners))
-        self._processor = Processor(GROUP, TAKES, self._handle, clock)
+        self._processor = Processor(GROUP, TAKES, self._handle, clock, stops_on=(OwnersTableError,))
         self._consumed = RECORDS_CONSUMED.labels(LAYERS)
         self._new = LAYERS_TOTAL.labels("new")
         self._known = LAYERS_TOTAL.labels("known")

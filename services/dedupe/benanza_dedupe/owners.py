@@ -7,6 +7,12 @@ from typing import Any
 import faust
 from faust.types.tuples import FutureMessage
 
+from benanza_backbone.errors import BenanzaError
+
+
+class OwnersTableError(BenanzaError):
+    """The table can't be read or written: this machine's fault, not that of the event in work."""
+
 
 class OwnersTable(faust.Table[bytes, bytes]):
     """A Faust table whose changelog is published by its user, who then knows what is durable.
@@ -40,19 +46,28 @@ class OwnersTable(faust.Table[bytes, bytes]):
 class Owners(MutableMapping[str, str]):
     """The table as the mapping that `core.Dedupe` works on: fingerprint to event id.
 
-    To be used in an agent only: Faust takes the partition from the event in work.
+    To be used in an agent only: Faust takes the partition from the event in work. Raises
+    `OwnersTableError` where the disk fails, is full for instance.
     """
 
     def __init__(self, table: OwnersTable) -> None:
         self._table = table
 
     def __getitem__(self, fingerprint: str) -> str:
-        # Past the table, which would look twice.
-        owner: bytes = self._table.data[fingerprint.encode()]
+        try:
+            # Past the table, which would look twice.
+            owner: bytes = self._table.data[fingerprint.encode()]
+        except KeyError:
+            raise
+        except Exception as error:
+            raise _unusable(error) from error
         return owner.decode()
 
     def __setitem__(self, fingerprint: str, owner: str) -> None:
-        self._table[fingerprint.encode()] = owner.encode()
+        try:
+            self._table[fingerprint.encode()] = owner.encode()
+        except Exception as error:
+            raise _unusable(error) from error
 
     def __delitem__(self, fingerprint: str) -> None:
         del self._table[fingerprint.encode()]
@@ -62,3 +77,11 @@ class Owners(MutableMapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._table)
+
+
+def _unusable(error: Exception) -> OwnersTableError:
+    # RocksDB's errors have no type of their own.
+    return OwnersTableError(
+        f"dedupe's table can't be used ({error}); see whether the disk with the data folder has "
+        "space, then start dedupe again: it goes on with the same event"
+    )

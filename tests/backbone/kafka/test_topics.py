@@ -1,10 +1,14 @@
 """The topics on a real broker: as many partitions, compacted and kept as the table says."""
 
+import time
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.kafka.topics import create_topics
@@ -51,6 +55,20 @@ def test_each_is_kept_as_the_table_says(made: KafkaConnection, topic: str) -> No
         assert settings["retention.ms"] == str(WEEK_MS)
     elif topic not in COMPACTED:
         assert settings["retention.ms"] == "-1"
+
+
+@pytest.mark.parametrize("hours", [-100, 100])
+def test_a_record_has_the_brokers_time(
+    kafka: KafkaConnection, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    """Where the sender's counted, a broker would refuse one whose clock is an hour ahead."""
+    right = datetime.now(UTC)
+    with KafkaEventLog(kafka) as log:
+        wrong_ns = time.time_ns() + hours * 3600 * 10**9
+        monkeypatch.setattr(time, "time_ns", lambda: wrong_ns)
+        log.append([Message(JOBS, b"key", b"value")])
+        (record,) = log.records(JOBS)
+    assert abs(record.timestamp - right) < timedelta(hours=1)
 
 
 def test_a_log_makes_its_topics_the_same_way(kafka: KafkaConnection) -> None:

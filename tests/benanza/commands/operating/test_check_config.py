@@ -169,6 +169,7 @@ def test_topics_that_lose_events_are_named(
     assert "jobs has cleanup.policy=delete, and needs compact" in detail
     assert "results has max.message.bytes=1048588, and needs 17" in detail
     assert "layers has retention" not in detail
+    assert "graphs has message.timestamp.type=CreateTime, and needs LogAppendTime" in detail
     topics = CliRunner().invoke(cli, ["topics"])
     assert topics.exit_code == 1
     assert topics.stderr == f"error: {detail}\n"

@@ -1,6 +1,7 @@
 """What the analyzer remembers from one process to the next, and who takes over from it."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,6 @@ from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_dedupe.step import dedupe_step
 from benanza_schemas.codec import decode
 from benanza_schemas.events import (
-    AnyEvent,
     BenchmarkRequested,
     BoundUpdated,
     Ceiling,
@@ -61,8 +61,40 @@ def test_the_analyzer_gives_the_same_bounds_however_often_it_starts(
         assert len(written(log, BOUNDS)) == len(written(other, BOUNDS)) > 0
 
 
-def last_bounds(log: EventLog) -> dict[bytes, AnyEvent]:
-    return {record.key: decode(record.value) for record in log.records(BOUNDS)}
+def last_bounds(log: EventLog) -> dict[bytes, BoundUpdated]:
+    """The last version of each bound, but for when it was computed."""
+    return {
+        record.key: msgspec.structs.replace(event, computed_at=NOW)
+        for record in log.records(BOUNDS)
+        if isinstance(event := decode(record.value), BoundUpdated)
+    }
+
+
+def test_the_last_version_of_a_bound_has_the_latest_time_whatever_the_clocks_say(
+    log: EventLog,
+) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    ahead = NOW + timedelta(hours=14)
+    times = iter([ahead, NOW, ahead + timedelta(hours=1), *[NOW] * 1000])
+    for job, at in zip(jobs[:6], (ahead, NOW, NOW, ahead, NOW, NOW), strict=True):
+        append(log, measurement(job, 10.0))
+        with analyzer_step(log, lambda at=at: at) as step:  # type: ignore[misc]
+            drain(step)
+    append(log, *(measurement(job, 10.0) for job in jobs[6:12]))
+    with analyzer_step(log, lambda: next(times)) as step:
+        drain(step)
+    versions: dict[bytes, list[datetime]] = {}
+    for record in log.records(BOUNDS):
+        event = decode(record.value)
+        assert isinstance(event, BoundUpdated)
+        versions.setdefault(record.key, []).append(event.computed_at)
+    assert len(versions) == 4
+    for of_one in versions.values():
+        assert len(of_one) > 6
+        assert of_one == sorted(set(of_one))
 
 
 def test_the_analyzer_starts_though_a_model_was_refused(log: EventLog) -> None:

@@ -18,10 +18,6 @@ from tests.chaos.machine import Clock, Disk
 from tests.chaos.supervisor import Ending, Running, Supervisor
 from tests.kafka_broker import KafkaBroker
 
-CLOCKS_AGREE = ("analyzer",)
-"""The version of a bound that counts is the one that was computed last, by the analyzers' clocks:
-these are not touched."""
-
 AFTERMATH_S = 30.0
 """So long after the broker or ClickHouse came back, a service may still be waiting for it."""
 
@@ -65,11 +61,9 @@ class Cluster(Closing):
             own = folder / name  # Each dedupe keeps its table in a folder of its own.
             own.mkdir()
             self._add_disk(name, own / "data")
-            right = Installation(self.kafka, own)
-            wrong = _WithClock(self.kafka, own, self._add_clock(name, own))
+            machine = _WithClock(self.kafka, own, self._add_clock(name, own))
+            machine.clickhouse_port = first.clickhouse_port
             for service in SERVICES:
-                machine = right if service in CLOCKS_AGREE else wrong
-                machine.clickhouse_port = first.clickhouse_port
                 self._add(f"{service}-{name[-1]}", _start_of(machine, service))
 
     def suffer(self, fault: Fault) -> None:

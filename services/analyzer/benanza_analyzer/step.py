@@ -2,6 +2,7 @@
 
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.models.model_check import InvalidModelError
+from benanza_analyzer.version_times import VersionTimes
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.service.step import Offsets, Step
@@ -9,19 +10,24 @@ from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS
 from benanza_schemas.events import BoundUpdated, LayerMeasured, ModelIngested, SystemMeasured
-from benanza_schemas.topics import GRAPHS, RESULTS
+from benanza_schemas.topics import BOUNDS, GRAPHS, RESULTS
 
 
 def analyzer_step(log: EventLog, clock: Clock) -> Step:
     """The step that computes the bounds of the architectures in the partitions that it holds.
 
-    Whenever partitions are assigned, it reads again all events that any process handled before.
+    Whenever partitions are assigned, it reads again all events that any process handled before, and
+    the times of the bounds that were written.
     """
     analyzer = Analyzer()
+    times = VersionTimes(clock)
 
     def recover(offsets: Offsets) -> Offsets:
-        nonlocal analyzer
+        nonlocal analyzer, times
         analyzer = Analyzer()
+        times = VersionTimes(clock)
+        if offsets:
+            times.restore(record.value for record in log.records(BOUNDS))
         # Graphs first: so their layers' results are restored for them.
         for topic in (GRAPHS, RESULTS) if offsets else ():
             for record in log.records(topic, offsets):
@@ -35,7 +41,7 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
         return {}
 
     def handle(event: AnalyzerEvent) -> list[BoundUpdated]:
-        moved = analyzer.handle(event, clock())
+        moved = times.after_former(analyzer.handle(event, times.now()))
         BOUNDS_RECOMPUTED.inc(len(moved))
         return moved
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from benanza.errors import about_model
 from benanza.installation.configured import configured_log
 from benanza.publishing.event import model_published, zoo_of
+from benanza.publishing.inline import InlineContent
 from benanza.publishing.zoo_listing import ListedModel, is_listing, read_listing
 from benanza.results.publish import Published, PublishedModel, UnpublishedModel
 from benanza_backbone.errors import BenanzaError
@@ -95,7 +96,8 @@ def _fetched(
 ) -> ModelPublished | BenanzaError:
     """The event for a file or an address; it is fetched for its checksum, and checked."""
     try:
-        fetched = fetch(model, limits)
+        inline = InlineContent()
+        fetched = fetch(model, limits, copy=inline.add)
         # Refuses a damaged file and a misspelt dimension here, where somebody looks.
         bind(parse(fetched.content, limits), next(iter(request.batch_sizes), None), request.dims)
         return _checked(
@@ -106,7 +108,7 @@ def _fetched(
                 zoo=zoo_of(fetched) if request.zoo is None else request.zoo,
                 batch_sizes=request.batch_sizes,
                 dims=request.dims,
-                content=fetched.content if fetched.whole else None,
+                content=inline.finish(),
                 granularity=request.granularity,
             )
         )
@@ -155,8 +157,8 @@ def _published(model: str, event: ModelPublished) -> PublishedModel:
     warning = ""
     if not inline and event.uri.startswith("file:"):
         warning = (
-            f"{event.name} is larger than {MAX_INLINE_MODEL_BYTES:,} bytes and travels as "
-            f"{event.uri}: the ingest service must see the same file under that path, "
+            f"{event.name}, compressed, is larger than {MAX_INLINE_MODEL_BYTES:,} bytes and "
+            f"travels as {event.uri}: the ingest service must see the same file under that path, "
             "in a folder that its BENANZA_MODEL_SOURCES names"
         )
     return PublishedModel(

@@ -56,7 +56,7 @@ def fetch(
     allowed: Allowed = ANYWHERE,
     copy: Callable[[bytes], object] | None = None,
 ) -> FetchedModel:
-    """Reads MODEL: a path, a `file:`, `http:` or `https:` address, or `zoo:NAME`.
+    """Reads MODEL: a path, a `file:`, `http:`, `https:` or `s3:` address, or `zoo:NAME`.
 
     External data of the model are not fetched: ingest needs no weights. `copy` is given each part
     of the file as it is read. Raises `ModelError` if the file isn't `allowed` or can't be read, if

@@ -122,12 +122,6 @@ def test_a_listing_is_published_without_downloading_anything(
     assert (event.sha256, event.content) == (sha256, None)
 
 
-@pytest.fixture
-def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BENANZA_DATA", str(tmp_path / "data"))
-    monkeypatch.delenv("BENANZA_KAFKA", raising=False)
-
-
 @pytest.mark.usefixtures("embedded")
 @pytest.mark.parametrize(
     ("model", "complaint"),

@@ -26,7 +26,7 @@ from benanza_schemas.layer import Accounting, Precision
 Given = TypeVar("Given", bound=Result)
 
 ModelSource = str | os.PathLike[str]
-"""A path, a `file:`, `http:` or `https:` address, or `zoo:NAME`."""
+"""A path, a `file:`, `http:`, `https:` or `s3:` address, or `zoo:NAME`."""
 
 
 def inspect(

@@ -17,7 +17,7 @@ from benanza_schemas.layer import Accounting, Precision
 
 Choice = TypeVar("Choice", bound=str)
 
-_MODEL = "a path, a file:, http: or https: address, or zoo:NAME"
+_MODEL = "a path, a file:, http:, https: or s3: address, or zoo:NAME"
 
 
 def model_text(argument: str, model: object) -> str:

@@ -70,7 +70,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 def cli() -> None:
     """How fast a deep-learning model could run on this machine, and what stands in between.
 
-    A MODEL is a path, a file:, http: or https: address, or zoo:NAME.
+    A MODEL is a path, a file:, http:, https: or s3: address, or zoo:NAME.
 
     Exit status: 0 done; 1 failed; 2 wrong use; 3 done, and some bound is partial.
 

@@ -9,6 +9,8 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _HOST = re.compile(r"\*|(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|[0-9a-f:]+")
 
+_BUCKET = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]*)(/(?P<prefix>[^/,?#]+(/[^/,?#]+)*))?/?")
+
 
 @dataclass(frozen=True)
 class WebSource:
@@ -41,7 +43,24 @@ class FolderSource:
         return self.folder.as_uri()
 
 
-ModelSource = WebSource | FolderSource
+@dataclass(frozen=True)
+class BucketSource:
+    """A bucket of an object store with the S3 API, or those of its objects whose keys begin with
+    `prefix` and a slash.
+    """
+
+    bucket: str
+    prefix: str = ""
+
+    def holds(self, bucket: str, key: str) -> bool:
+        """Whether it has, or would have, an object with this key."""
+        return bucket == self.bucket and (not self.prefix or key.startswith(f"{self.prefix}/"))
+
+    def __str__(self) -> str:
+        return f"s3://{self.bucket}/{self.prefix}".removesuffix("/")
+
+
+ModelSource = WebSource | FolderSource | BucketSource
 
 
 def parse_sources(text: str) -> tuple[ModelSource, ...]:
@@ -49,7 +68,14 @@ def parse_sources(text: str) -> tuple[ModelSource, ...]:
     return tuple(_source(part.strip()) for part in text.split(",") if part.strip())
 
 
+def parse_bucket(text: str) -> BucketSource | None:
+    """One bucket, none if the text is empty. Raises `ValueError` that says what is allowed."""
+    return _bucket(text) if text else None
+
+
 def _source(text: str) -> ModelSource:
+    if text.startswith("s3:"):
+        return _bucket(text)
     try:
         found = urlsplit(text)
         port = found.port
@@ -61,10 +87,17 @@ def _source(text: str) -> ModelSource:
     rest = found.path.rstrip("/") or found.query or found.fragment or found.username
     if found.scheme not in DEFAULT_PORTS or not _HOST.fullmatch(host) or rest:
         raise ValueError(
-            f"{text!r} must be https://HOST, https://*.DOMAIN, http://HOST:PORT or file:///FOLDER; "
-            "separate several by commas"
+            f"{text!r} must be https://HOST, https://*.DOMAIN, http://HOST:PORT, s3://BUCKET or "
+            "file:///FOLDER; separate several by commas"
         )
     return WebSource(found.scheme, host, port or DEFAULT_PORTS[found.scheme])
+
+
+def _bucket(text: str) -> BucketSource:
+    found = _BUCKET.fullmatch(text)
+    if found is None or {".", ".."} & set(text.split("/")):
+        raise ValueError(f"{text!r} must be s3://BUCKET or s3://BUCKET/PREFIX")
+    return BucketSource(found["bucket"], found["prefix"] or "")
 
 
 def _folder(text: str, found: SplitResult) -> FolderSource:

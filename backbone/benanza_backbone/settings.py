@@ -15,7 +15,7 @@ from benanza_backbone.clickhouse.connection import parse_address
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection, SaslMechanism, SecurityProtocol
 from benanza_backbone.log import LogFormat
-from benanza_backbone.model_sources import ModelSource, parse_sources
+from benanza_backbone.model_sources import BucketSource, ModelSource, parse_bucket, parse_sources
 
 PREFIX = "BENANZA_"
 
@@ -51,6 +51,7 @@ class Settings:
     max_nodes: int
     max_tensor_elements: int
     model_sources: tuple[ModelSource, ...]
+    model_uploads: BucketSource | None
     benchmark_timeout_s: float
     runners: int
     metrics_host: str
@@ -116,8 +117,15 @@ def load(environ: Mapping[str, str]) -> Settings:
             "MODEL_SOURCES",
             parse_sources,
             default="",
-            description="from where ingest over Kafka fetches models: https://HOST,file:///FOLDER,…",
+            description="from where ingest over Kafka fetches: https://HOST,s3://BUCKET,file:///…",
             show=lambda sources: ",".join(map(str, sources)),
+        ),
+        model_uploads=read(
+            "MODEL_UPLOADS",
+            parse_bucket,
+            default="",
+            description="where publish uploads files too large for an event: s3://BUCKET/PREFIX",
+            show=lambda bucket: str(bucket or ""),
         ),
         benchmark_timeout_s=read(
             "BENCHMARK_TIMEOUT_S",

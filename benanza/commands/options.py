@@ -29,7 +29,7 @@ def none_with(dims: tuple[tuple[str, int], ...]) -> str:
 
 
 class Model(click.ParamType):
-    """A path, a `file:`, `http:` or `https:` address, or `zoo:NAME`."""
+    """A path, a `file:`, `http:`, `https:` or `s3:` address, or `zoo:NAME`."""
 
     name = "model"
 

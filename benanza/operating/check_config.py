@@ -12,8 +12,9 @@ from benanza_backbone.clickhouse.connection import connected, errors_mended, par
 from benanza_backbone.clickhouse.migrations import lacking, shipped
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
-from benanza_backbone.model_sources import FolderSource
+from benanza_backbone.model_sources import BucketSource, FolderSource
 from benanza_backbone.settings import Settings
+from benanza_ingest.reading.object_store import check_bucket
 from benanza_runner.runtimes import open_runtime
 
 TIMEOUT_S = 5.0
@@ -37,6 +38,10 @@ def check(settings: Settings) -> ConfigReport:
     folders = [each.folder for each in settings.model_sources if isinstance(each, FolderSource)]
     if folders:
         attempts["model sources"] = lambda: _model_folders(folders)
+    places = (*settings.model_sources, settings.model_uploads)
+    buckets = {each.bucket for each in places if isinstance(each, BucketSource)}
+    if buckets:
+        attempts["object store"] = lambda: _buckets(buckets)
     attempts["ClickHouse"] = lambda: _clickhouse(settings)
     attempts["runtime"] = lambda: _runtime(settings)
     over_kafka = settings.kafka is not None
@@ -93,6 +98,12 @@ def _model_folders(folders: list[Path]) -> str:
                 "mount it, or take it out"
             )
     return f"{plural(len(folders), 'folder')} of models can be read"
+
+
+def _buckets(buckets: set[str]) -> str:
+    for bucket in sorted(buckets):
+        check_bucket(bucket)
+    return f"{plural(len(buckets), 'bucket')} of models can be used"
 
 
 def _clickhouse(settings: Settings) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from benanza.publishing.event import model_published, zoo_of
+from benanza.publishing.inline import inline_content
 from benanza.request import RunRequest
 from benanza_ingest.core import checkpoint_id, model_id
 from benanza_ingest.limits import Limits
@@ -37,11 +38,17 @@ def asked_models(
     """
     fetched = fetch(model, limits)
     batches = request.batch_sizes or (None,)
-    return [_asked_model(model, fetched, batch, request, limits) for batch in batches]
+    content = inline_content(fetched.content) if fetched.whole else None
+    return [_asked_model(model, fetched, content, batch, request, limits) for batch in batches]
 
 
 def _asked_model(
-    model: str, fetched: FetchedModel, batch: int | None, request: RunRequest, limits: Limits
+    model: str,
+    fetched: FetchedModel,
+    content: bytes | None,
+    batch: int | None,
+    request: RunRequest,
+    limits: Limits,
 ) -> AskedModel:
     binding = bind(parse(fetched.content, limits), batch, request.dims)
     identity = model_id(fetched.sha256, binding.batch, binding.dims)
@@ -52,7 +59,7 @@ def _asked_model(
         zoo=zoo_of(fetched),
         batch_sizes=() if batch is None else (batch,),
         dims=request.dims,
-        content=fetched.content if fetched.whole else None,
+        content=content,
     )
     checkpoint = checkpoint_id(event.name, event.zoo, identity)
     return AskedModel(model, event, binding.batch, identity, checkpoint)

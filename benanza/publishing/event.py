@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from benanza_ingest.reading.source import FetchedModel
 from benanza_ingest.reading.zoo import PREFIX
-from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished, event_id
+from benanza_schemas.events import ModelPublished, event_id
 
 ONNX_ZOO = "onnx"
 """The zoo whose models are named `zoo:NAME`."""
@@ -23,20 +23,20 @@ def model_published(
 ) -> ModelPublished:
     """The event for a model file, which has the same id wherever the file is.
 
-    `content` travels in the event if it is small enough; what reads the event fetches a larger
-    file from `uri`.
+    `content` is the file, as `publishing.inline` compresses it; without it, what reads the event
+    fetches the file from `uri`.
     """
     bound = ",".join(f"{dim}={number}" for dim, number in sorted(dims.items()))
     batches = ",".join(map(str, batch_sizes))
     split = () if granularity is None else (str(granularity),)
-    inline = content is not None and len(content) <= MAX_INLINE_MODEL_BYTES
     return ModelPublished(
         event_id=event_id("ModelPublished", name, zoo, sha256, batches, bound, *split),
         name=name,
         zoo=zoo,
         uri=uri,
         sha256=sha256,
-        content=content if inline else None,
+        content=content,
+        content_encoding="" if content is None else "xz",
         batch_sizes=tuple(batch_sizes),
         dims=dict(dims),
         granularity=granularity,

@@ -8,13 +8,16 @@ from typing import NamedTuple
 from benanza.errors import about_model
 from benanza.installation.configured import configured_log
 from benanza.publishing.event import model_published, zoo_of
+from benanza.publishing.inline import InlineContent
+from benanza.publishing.upload import uploaded
 from benanza.publishing.zoo_listing import ListedModel, is_listing, read_listing
 from benanza.results.publish import Published, PublishedModel, UnpublishedModel
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.errors import ModelError
-from benanza_ingest.limits import Limits, limits_of
+from benanza_ingest.limits import limits_of
+from benanza_ingest.reading.locations import location_of
 from benanza_ingest.reading.parse import parse
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.resolving.bind import bind
@@ -51,8 +54,7 @@ def publish(models: Sequence[str], request: PublishRequest, settings: Settings) 
     again has the same event id. Raises `BenanzaError` if the log can't be written; the same
     call again does no harm.
     """
-    limits = limits_of(settings)
-    found = chain.from_iterable(_found(model, request, limits) for model in models)
+    found = chain.from_iterable(_found(model, request, settings) for model in models)
     published: list[PublishedModel] = []
     errors: list[UnpublishedModel] = []
     with configured_log(settings) as log:
@@ -67,18 +69,18 @@ def publish(models: Sequence[str], request: PublishRequest, settings: Settings) 
     return Published(models=tuple(published), errors=tuple(errors))
 
 
-def _found(model: str, request: PublishRequest, limits: Limits) -> Iterator[_Found]:
+def _found(model: str, request: PublishRequest, settings: Settings) -> Iterator[_Found]:
     """What MODEL stands for: one model, or those of a folder or a listing."""
     try:
         if is_listing(model):
-            for entry in read_listing(model, limits):
+            for entry in read_listing(model, limits_of(settings)):
                 yield _Found(entry.where, _listed(entry.model, request))
         elif Path(model).is_dir():
             for path in _onnx_files(Path(model)):
                 name = path.relative_to(model).as_posix().removesuffix(".onnx")
-                yield _Found(str(path), _fetched(str(path), request, limits, name))
+                yield _Found(str(path), _fetched(str(path), request, settings, name))
         else:
-            yield _Found(model, _fetched(model, request, limits))
+            yield _Found(model, _fetched(model, request, settings))
     except BenanzaError as error:
         yield _Found(model, error)
 
@@ -91,22 +93,30 @@ def _onnx_files(folder: Path) -> list[Path]:
 
 
 def _fetched(
-    model: str, request: PublishRequest, limits: Limits, name: str | None = None
+    model: str, request: PublishRequest, settings: Settings, name: str | None = None
 ) -> ModelPublished | BenanzaError:
-    """The event for a file or an address; it is fetched for its checksum, and checked."""
+    """The event for a file or an address; it is fetched for its checksum, and checked. A file that
+    the event has no room for is uploaded, where the settings say to where.
+    """
+    limits = limits_of(settings)
     try:
-        fetched = fetch(model, limits)
+        inline = InlineContent()
+        fetched = fetch(model, limits, copy=inline.add)
         # Refuses a damaged file and a misspelt dimension here, where somebody looks.
         bind(parse(fetched.content, limits), next(iter(request.batch_sizes), None), request.dims)
+        content, uri = inline.finish(), fetched.uri
+        if content is None and uri.startswith("file:") and settings.model_uploads is not None:
+            path = Path(location_of(uri).where)
+            uri = uploaded(path, fetched.sha256, settings.model_uploads)
         return _checked(
             model_published(
                 name=_text(fetched.name if name is None else name),
                 sha256=fetched.sha256,
-                uri=fetched.uri,
+                uri=uri,
                 zoo=zoo_of(fetched) if request.zoo is None else request.zoo,
                 batch_sizes=request.batch_sizes,
                 dims=request.dims,
-                content=fetched.content if fetched.whole else None,
+                content=content,
                 granularity=request.granularity,
             )
         )
@@ -155,9 +165,10 @@ def _published(model: str, event: ModelPublished) -> PublishedModel:
     warning = ""
     if not inline and event.uri.startswith("file:"):
         warning = (
-            f"{event.name} is larger than {MAX_INLINE_MODEL_BYTES:,} bytes and travels as "
-            f"{event.uri}: the ingest service must see the same file under that path, "
-            "in a folder that its BENANZA_MODEL_SOURCES names"
+            f"{event.name}, compressed, is larger than {MAX_INLINE_MODEL_BYTES:,} bytes and "
+            f"travels as {event.uri}: the ingest service must see the same file under that path, "
+            "in a folder that its BENANZA_MODEL_SOURCES names; or set BENANZA_MODEL_UPLOADS to "
+            "s3://BUCKET/PREFIX, to have such files uploaded"
         )
     return PublishedModel(
         model=model,

@@ -23,7 +23,7 @@ class ListedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model of a zoo. `sha256` is that of the file at `uri`, which nobody has checked yet."""
 
     name: Annotated[Name, msgspec.Meta(min_length=1)]
-    uri: Annotated[Name, msgspec.Meta(pattern="^(https?|file|zoo):")]
+    uri: Annotated[Name, msgspec.Meta(pattern="^(https?|s3|file|zoo):")]
     sha256: Sha256
 
 

@@ -14,13 +14,13 @@ from benanza_schemas.identity import digest
 from benanza_schemas.layer import MAX_WHOLE, Accounting, Kind, Layer, Precision, Whole
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-SCHEMA_VERSION = 11
-"""Version 10 had no networks. Version 9 had no architectures: bounds were those of models. Version
-8 had no runs of what-ifs, and no kernels of calls. Version 7 had no ModelProfiled. Version 6 didn't
-say whether a witness is right. Version 5 had no layout NCHWc. Version 4 had zero where a bound has
-no figure. Version 3 had no `after` either; version 2 had no `write_change_us`,
-`chosen_by_heuristic` and `read_ahead`; version 1 had no `layout_change_us`, `cache_bytes` and
-`layout`, and no ModelWitnessed.
+SCHEMA_VERSION = 12
+"""Version 11 had no compressed content. Version 10 had no networks. Version 9 had no architectures:
+bounds were those of models. Version 8 had no runs of what-ifs, and no kernels of calls. Version 7
+had no ModelProfiled. Version 6 didn't say whether a witness is right. Version 5 had no layout
+NCHWc. Version 4 had zero where a bound has no figure. Version 3 had no `after` either; version 2
+had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no
+`layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed.
 """
 
 # In Python's patterns `$` also matches before a newline at the end; the length rules that out.
@@ -44,12 +44,18 @@ Time = Annotated[datetime, msgspec.Meta(tz=True)]
 """A time stamp with its zone, in the form of RFC 3339."""
 
 MAX_INLINE_MODEL_BYTES = 1_000_000
+"""The most bytes of a model's file in an event, as they are there: compressed, if they are."""
+
 InlineModel = Annotated[
     bytes,
     msgspec.Meta(
         max_length=MAX_INLINE_MODEL_BYTES, description=f"at most {MAX_INLINE_MODEL_BYTES:,} bytes"
     ),
 ]
+
+
+ContentEncoding = Literal["", "xz"]
+"""How content is compressed: not at all, or as an .xz file (https://tukaani.org/xz/format.html)."""
 
 
 def event_id(kind: str, *causes: str) -> Hash:
@@ -67,10 +73,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class ModelPublished(Event, frozen=True, kw_only=True):
     """A model was published. Topic `models`, key `sha256`.
 
-    The ONNX file is at `uri`, or, if it is small, in `content`. `sha256` is that of the file.
-    Without `batch_sizes` the model's own counts, and 1 where it leaves that open. `dims` binds
-    named dimensions. With a `granularity` the model's sequences of at most so many layers are
-    benchmarked too, each as a network.
+    The ONNX file is at `uri`, or, if it is small, in `content`, compressed as `content_encoding`
+    says. `sha256` is that of the file itself. Without `batch_sizes` the model's own counts, and 1
+    where it leaves that open. `dims` binds named dimensions. With a `granularity` the model's
+    sequences of at most so many layers are benchmarked too, each as a network.
     """
 
     name: Name
@@ -78,6 +84,7 @@ class ModelPublished(Event, frozen=True, kw_only=True):
     zoo: Name = ""
     uri: Name = ""
     content: InlineModel | None = None
+    content_encoding: ContentEncoding = ""
     batch_sizes: tuple[Positive, ...] = ()
     dims: dict[Name, Positive] = {}
     granularity: Positive | None = None

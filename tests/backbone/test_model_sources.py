@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from benanza_backbone.model_sources import FolderSource, WebSource, parse_sources
+from benanza_backbone.model_sources import (
+    BucketSource,
+    FolderSource,
+    WebSource,
+    parse_bucket,
+    parse_sources,
+)
 
 
 def test_servers_and_folders() -> None:
@@ -26,7 +32,9 @@ def test_servers_and_folders() -> None:
 
 
 def test_they_are_shown_as_they_may_be_written() -> None:
-    text = "https://zoo.example,http://[::1]:9000,http://10.0.0.1,file:///models"
+    text = (
+        "https://zoo.example,http://[::1]:9000,http://10.0.0.1,file:///models,s3://a.b,s3://a/b/c"
+    )
     assert ",".join(map(str, parse_sources(text))) == text
 
 
@@ -46,8 +54,28 @@ def test_they_are_shown_as_they_may_be_written() -> None:
         "file://host/models",
         "file:models",
         "file:///models/../etc",
+        "s3://",
+        "s3:models",
+        "s3://Models",
+        "s3://*",
+        "s3://arn:aws:s3:::models",
+        "s3://models//a",
+        "s3://models/../a",
+        "s3://models/a?x=1",
     ],
 )
 def test_what_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"must be|is no address"):
         parse_sources(text)
+
+
+def test_a_bucket_holds_what_is_below_its_prefix() -> None:
+    assert parse_bucket("") is None
+    assert parse_bucket("s3://models/") == BucketSource("models")
+    assert BucketSource("models").holds("models", "any/key")
+    assert not BucketSource("models").holds("models2", "any/key")
+    below = parse_bucket("s3://models/a/b/")
+    assert below == BucketSource("models", "a/b")
+    assert below.holds("models", "a/b/key")
+    assert not below.holds("models", "a/bc")
+    assert not below.holds("models", "a/b")

@@ -6,6 +6,7 @@ import pytest
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.model_sources import BucketSource
 from benanza_backbone.settings import ListedSetting, load
 
 
@@ -43,6 +44,7 @@ def test_values_from_the_environment() -> None:
         "BENANZA_MAX_NODES": "7",
         "BENANZA_MAX_TENSOR_ELEMENTS": "8",
         "BENANZA_MODEL_SOURCES": "https://zoo.example, file:///models",
+        "BENANZA_MODEL_UPLOADS": "s3://models/benanza",
         "BENANZA_BENCHMARK_TIMEOUT_S": "2.5",
         "BENANZA_RUNNERS": "4",
         "BENANZA_METRICS_HOST": "0.0.0.0",
@@ -57,6 +59,7 @@ def test_values_from_the_environment() -> None:
     assert settings.max_model_bytes == 1_000_000
     assert (settings.max_nodes, settings.max_tensor_elements) == (7, 8)
     assert list(map(str, settings.model_sources)) == ["https://zoo.example", "file:///models"]
+    assert settings.model_uploads == BucketSource("models", "benanza")
     assert settings.benchmark_timeout_s == 2.5
     assert settings.runners == 4
     assert (settings.metrics_host, settings.metrics_port) == ("0.0.0.0", 0)
@@ -163,6 +166,8 @@ def test_an_empty_variable_is_unset() -> None:
         ("BENANZA_BENCHMARK_TIMEOUT_S", "nan", "a number of seconds above 0"),
         ("BENANZA_BENCHMARK_TIMEOUT_S", "1m", "a number of seconds above 0"),
         ("BENANZA_MODEL_SOURCES", "zoo.example", "https://HOST"),
+        ("BENANZA_MODEL_UPLOADS", "s3://", "s3://BUCKET/PREFIX"),
+        ("BENANZA_MODEL_UPLOADS", "https://models.example", "s3://BUCKET/PREFIX"),
         ("BENANZA_DATA", "/data?x", "without ?"),
         ("BENANZA_DATA", "/da\nta", "without ?"),
         ("BENANZA_DATA", "~nobody-of-this-name/data", "name another folder"),

@@ -12,7 +12,7 @@ import benanza
 
 MODEL = "zoo:squeezenet"
 FROM_1_UP = "give a whole number from 1 up"
-MODELS = "give a path, a file:, http: or https: address, or zoo:NAME"
+MODELS = "give a path, a file:, http:, https: or s3: address, or zoo:NAME"
 
 inspect: Callable[..., Any] = benanza.inspect
 lower_bound: Callable[..., Any] = benanza.lower_bound

@@ -9,6 +9,7 @@ import yaml
 
 from benanza.cli import cli
 from benanza_backbone import settings
+from benanza_backbone.model_sources import BucketSource
 from benanza_schemas.topics import JOBS, LAYERS, MODELS, PARTITIONS
 from tests.deploy.compose import COMPOSE, ROOT, SERVICES
 from tests.deploy.test_prometheus import RULES
@@ -17,6 +18,7 @@ TEXT = (ROOT / "docs" / "deploying.md").read_text("utf-8")
 EXAMPLES = list(map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)))
 OVERRIDES = [example for example in EXAMPLES if "services" in example]
 (OVERRIDE,) = (example for example in OVERRIDES if "x-kafka" in example)
+(STORE,) = (example for example in OVERRIDES if "aws" in example.get("secrets", {}))
 
 
 def test_every_command_exists() -> None:
@@ -66,6 +68,18 @@ def test_the_settings_of_the_example_are_good(tmp_path: Path) -> None:
     assert len(found.kafka.bootstrap) == 2
 
 
+def test_the_example_of_an_object_store_is_good() -> None:
+    ingest = STORE["services"]["ingest"]
+    environment = ingest["environment"]
+    found = settings.load(environment)
+    former = settings.load(SERVICES["ingest"]["environment"])
+    assert found.model_sources == (*former.model_sources, BucketSource("models", "benanza"))
+    assert [environment["AWS_SHARED_CREDENTIALS_FILE"]] == [
+        f"/run/secrets/{name}" for name in ingest["secrets"]
+    ]
+    assert ingest["secrets"] == list(STORE["secrets"])
+
+
 def test_every_variable_of_the_compose_file_is_explained() -> None:
     used = re.findall(r"\$\{(\w+):-", str(COMPOSE))
     assert {"RUNNER_CPUS", "MODELS"} <= set(used)
@@ -74,7 +88,7 @@ def test_every_variable_of_the_compose_file_is_explained() -> None:
 
 
 def test_what_an_example_sets_is_set_in_the_compose_file() -> None:
-    (raised,) = (override for override in OVERRIDES if override is not OVERRIDE)
+    (raised,) = (override for override in OVERRIDES if override not in (OVERRIDE, STORE))
     for name, changed in raised["services"].items():
         assert set(changed) <= set(SERVICES[name]), name
 

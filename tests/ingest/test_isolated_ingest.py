@@ -23,7 +23,7 @@ from benanza_ingest.confining.confine import Confinement
 from benanza_ingest.errors import ModelError
 from benanza_ingest.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits
-from benanza_ingest.published import ingest_published
+from benanza_ingest.published import content_of, ingest_published
 from benanza_ingest.reading.allowed import Allowed
 from benanza_schemas.events import ModelPublished
 from tests.ingest.misbehaving_ingest import break_out, misbehave, process_id
@@ -149,9 +149,7 @@ def test_what_is_not_in_force_is_logged(
 
 
 def test_a_model_is_fetched_by_a_process_that_has_the_network(model: ModelPublished) -> None:
-    content = model.content
-    assert content is not None
-    with model_server({"/m.onnx": content}) as (address, paths):
+    with model_server({"/m.onnx": content_of(model, LIMITS)}) as (address, paths):
         away = msgspec.structs.replace(model, content=None, uri=f"{address}/m.onnx")
         allowed = Allowed(parse_sources(address))
         with IsolatedIngest(allowed) as ingest:

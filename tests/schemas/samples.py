@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 11 say."""
+"""An event of each kind with every field set: what the golden bytes of version 12 say."""
 
 from datetime import UTC, datetime
 
@@ -145,6 +145,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         zoo="onnx",
         uri="file:///models/resnet50.onnx",
         content=b"\x08\x0a\xff",
+        content_encoding="xz",
         batch_sizes=(1, 8),
         dims={"sequence": 128},
         granularity=4,

@@ -68,6 +68,7 @@ NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
         "ModelPublished": {"granularity": None},
         "BenchmarkRequested": {"layer": samples.EVERY_ATTRIBUTE},
     },
+    12: {"ModelPublished": {"content_encoding": ""}},
 }
 NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     2: {"layout_change_us": None},
@@ -177,9 +178,9 @@ def test_a_bound_without_figures_is_written_as_null() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_todays_bytes_are_those_of_version_11(name: str) -> None:
+def test_todays_bytes_are_those_of_version_12(name: str) -> None:
     """If this fails, consumers of the version before can't read what is written now."""
-    assert SCHEMA_VERSION == 11
+    assert SCHEMA_VERSION == 12
     assert encode(BY_NAME[name]) == golden(name)
 
 
@@ -346,7 +347,7 @@ def test_an_unknown_kind_of_event_is_refused() -> None:
 def test_a_newer_schema_version_says_to_upgrade() -> None:
     """Before anything else: what else is new in the event can't be told."""
     newer = changed(BY_NAME["ModelPublished"], schema_version=SCHEMA_VERSION + 1, colour="red")
-    with pytest.raises(DecodeError, match=r"schema version 12 is newer than 11.*upgrade"):
+    with pytest.raises(DecodeError, match=r"schema version 13 is newer than 12.*upgrade"):
         decode(newer)
 
 

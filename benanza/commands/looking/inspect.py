@@ -30,7 +30,7 @@ def inspect(
 ) -> None:
     """The layers of MODEL, and what each computes.
 
-    MODEL is a path, a file:, http: or https: address, or zoo:NAME.
+    MODEL is a path, a file:, http:, https: or s3: address, or zoo:NAME.
 
     \b
     Examples:

@@ -70,7 +70,8 @@ def publish(
     A MODEL may also be a folder, which stands for every .onnx file below it, or the listing of
     a zoo: a path or an address that ends in .json or .jsonl. The events go to the Kafka that
     BENANZA_KAFKA names; without it into the embedded log, and `benanza run` of a model measures
-    it. What is published again has the same event id.
+    it. What is published again has the same event id. A file travels in its event, compressed; one
+    that is too large for that is uploaded where BENANZA_MODEL_UPLOADS says, an s3:// address.
 
     \b
     Examples:

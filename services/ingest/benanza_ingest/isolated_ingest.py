@@ -1,7 +1,7 @@
 """Runs ingest in processes of its own, since a model may crash or hang it, or do worse.
 
-One process fetches models, and needs the network. Another one decodes and resolves them, in
-compiled code too, and can reach nothing.
+One process fetches models, and needs the network. Another one decompresses, decodes and resolves
+them, in compiled code too, and can reach nothing.
 """
 
 import logging
@@ -53,7 +53,7 @@ class IsolatedIngest(Closing):
     ) -> None:
         self._longest_s = longest_s
         self._work = work
-        self._fetch = partial(content_of, fetch=partial(fetch, allowed=allowed))
+        self._content_of = partial(content_of, fetch=partial(fetch, allowed=allowed))
         self._worker = _Worker(network=False)
         self._fetcher: _Worker | None = None  # Most models need none: they come in their events.
         missing = self.confinement.missing()
@@ -73,10 +73,11 @@ class IsolatedIngest(Closing):
         if published.content is None:
             if self._fetcher is None:
                 self._fetcher = _Worker(network=True)
-            content = self._done(self._fetcher, deadline, self._fetch, published, limits)
+            reader = self._fetcher
         else:
-            content = content_of(published, limits)
-            published = msgspec.structs.replace(published, content=None)  # It goes over once.
+            reader = self._worker  # Decompressing is compiled code, and needs no network.
+        content = self._done(reader, deadline, self._content_of, published, limits)
+        published = msgspec.structs.replace(published, content=None)  # It went over already.
         return self._done(self._worker, deadline, self._work, published, content, limits)
 
     def close(self) -> None:

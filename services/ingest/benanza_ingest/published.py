@@ -1,12 +1,14 @@
 """Ingests a published model, from its event or its address."""
 
-import hashlib
 from collections.abc import Callable
+from io import BytesIO
 
 from benanza_ingest.core import Ingested, ingest
 from benanza_ingest.errors import ModelError, UnfetchedError
 from benanza_ingest.limits import Limits
-from benanza_ingest.reading.source import Fetch, fetch
+from benanza_ingest.reading.decompress import decompressed
+from benanza_ingest.reading.download import Read
+from benanza_ingest.reading.source import Fetch, fetch, read_model
 from benanza_schemas.events import ModelPublished
 
 Ingest = Callable[[ModelPublished, Limits], list[Ingested]]
@@ -25,9 +27,10 @@ def ingest_published(
 
 
 def content_of(published: ModelPublished, limits: Limits, fetch: Fetch = fetch) -> bytes:
-    """The bytes of the model's file, from the event or by `fetch`, checked.
+    """The model's file, from the event or by `fetch`, checked: as in `FetchedModel`.
 
-    Raises `ModelError` if the file can't be fetched, or if its SHA-256 is another one.
+    Raises `ModelError` if the file can't be fetched or decompressed, if it is larger than the
+    limits allow, or if its SHA-256 is another one.
     """
     if published.content is None:
         try:
@@ -38,10 +41,9 @@ def content_of(published: ModelPublished, limits: Limits, fetch: Fetch = fetch) 
                 f"where ingest runs, {error.problem}; make it reachable from there (a file under "
                 "the same path) and replay this, or drop this and publish the model from elsewhere"
             ) from error
-    found = hashlib.sha256(published.content).hexdigest()
-    if found != published.sha256:
-        raise ModelError(
-            f"the content of {published.name} has the SHA-256 {found}, not {published.sha256}; "
-            "publish it again"
-        )
-    return published.content
+    where = f"the content of {published.name}"
+    read: Read = BytesIO(published.content).read
+    if published.content_encoding == "xz":
+        read = decompressed(read, where)
+    changed = "it was changed on the way; publish it again"
+    return read_model(read, where, limits, published.sha256, changed).content

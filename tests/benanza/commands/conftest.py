@@ -38,3 +38,10 @@ def installation(
     monkeypatch.setenv("BENANZA_KAFKA_PREFIX", connection.prefix)
     create_topics(connection)
     return "kafka"
+
+
+@pytest.fixture
+def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation of its own, with the embedded log."""
+    monkeypatch.setenv("BENANZA_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("BENANZA_KAFKA", raising=False)

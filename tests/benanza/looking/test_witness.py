@@ -149,7 +149,7 @@ def test_it_is_shown_beside_the_bound(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("runtime")
 def test_a_model_is_fetched_once(tmp_path: Path) -> None:
     """Also where it is too large to travel in an event, and is asked for at several batch sizes."""
-    content = product(tmp_path / "product.onnx", 5000).read_bytes()
+    content = product(tmp_path / "product.onnx", 5000, random_weights=True).read_bytes()
     assert len(content) > MAX_INLINE_MODEL_BYTES
     command = ["--dim", "length=5", "--batch", "1,2", "--data", str(tmp_path), "--format", "json"]
     with model_server({"/product.onnx": content}) as (address, paths):

@@ -10,17 +10,22 @@ from onnx import helper, numpy_helper
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
-from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
+from benanza_ingest.published import content_of, ingest_published
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.events import CheckpointIngested
 
 LIMITS = Limits()
 
 
-def product(path: Path, rows: int) -> Path:
-    """A model of one matrix product with a batch dimension and `rows` rows of weights."""
-    weight = numpy_helper.from_array(np.ones((rows, 64), np.float32), "w")
+def product(path: Path, rows: int, *, random_weights: bool = False) -> Path:
+    """A model of one matrix product with a batch dimension and `rows` rows of weights: ones, or
+    random bytes, which can't be compressed.
+    """
+    numbers = np.ones((rows, 64), np.float32)
+    if random_weights:
+        numbers = np.frombuffer(np.random.default_rng(1).bytes(numbers.nbytes), np.float32)
+    weight = numpy_helper.from_array(numbers.reshape(rows, 64), "w")
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])],
         "graph",
@@ -48,7 +53,7 @@ def test_ingest_makes_what_was_foretold(
         assert asked.event.content is not None
         (checkpoint,) = [
             event
-            for event in ingest(asked.event, asked.event.content, LIMITS)
+            for event in ingest_published(asked.event, LIMITS)
             if isinstance(event, CheckpointIngested)
         ]
         assert checkpoint.event_id == asked.checkpoint_id
@@ -75,11 +80,11 @@ def test_a_model_of_the_zoo_says_so() -> None:
         "onnx",
         "zoo:alexnet",
     )
-    assert found.event.content == zoo_path("alexnet").read_bytes()
+    assert content_of(found.event, LIMITS) == zoo_path("alexnet").read_bytes()
 
 
 def test_a_large_file_stays_where_it_is(tmp_path: Path) -> None:
-    path = product(tmp_path / "large.onnx", 5000)
+    path = product(tmp_path / "large.onnx", 5000, random_weights=True)
     assert path.stat().st_size > 1_000_000
     (found,) = asked_models(str(path), RunRequest(models=()), LIMITS)
     assert found.event.content is None

@@ -14,8 +14,8 @@ from benanza.running.counting import benchmarked_layers, count_layers
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
-from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
+from benanza_ingest.published import ingest_published
 from benanza_schemas.events import (
     LayerMeasured,
     ModelIngested,
@@ -56,8 +56,7 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 @pytest.fixture(scope="module")
 def alexnet() -> ModelIngested:
     (asked,) = asked_models("zoo:alexnet", RunRequest(models=()), Limits())
-    assert asked.event.content is not None
-    events = ingest(asked.event, asked.event.content, Limits())
+    events = ingest_published(asked.event, Limits())
     (graph,) = [event for event in events if isinstance(event, ModelIngested)]
     return graph
 

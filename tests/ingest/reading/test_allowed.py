@@ -12,6 +12,7 @@ from benanza_backbone.model_sources import parse_sources
 from benanza_backbone.settings import load
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.allowed import ANYWHERE, Allowed, Origin, allowed_of, is_forbidden
+from benanza_ingest.reading.object_address import ObjectAddress
 
 PUBLIC = "93.184.216.34"
 ZOO = Origin("https", "zoo.example", 443)
@@ -52,6 +53,27 @@ def test_a_server_is_allowed_by_scheme_name_and_port(source: str, origin: Origin
     else:
         with pytest.raises(ModelError, match="may not fetch from"):
             allowing(source).check_origin(origin)
+
+
+@pytest.mark.parametrize(
+    ("source", "so"),
+    [
+        ("s3://models", True),
+        ("s3://models/a", True),
+        ("s3://models/b", False),
+        ("s3://model", False),
+        ("https://*", False),
+        ("file:///models", False),
+    ],
+)
+def test_an_object_is_allowed_by_its_bucket_and_the_begin_of_its_key(source: str, so: bool) -> None:
+    address = ObjectAddress("models", "a/m.onnx")
+    ANYWHERE.check_object(address)
+    if so:
+        allowing(source).check_object(address)
+    else:
+        with pytest.raises(ModelError, match=r"fetch s3://models/a/m\.onnx; add s3://models to"):
+            allowing(source).check_object(address)
 
 
 LINK_LOCAL = [

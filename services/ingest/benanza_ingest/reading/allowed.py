@@ -9,9 +9,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import NamedTuple
 
-from benanza_backbone.model_sources import FolderSource, ModelSource, WebSource
+from benanza_backbone.model_sources import BucketSource, FolderSource, ModelSource, WebSource
 from benanza_backbone.settings import Settings
 from benanza_ingest.errors import ModelError
+from benanza_ingest.reading.object_address import ObjectAddress
 
 SOURCES_SETTING = "BENANZA_MODEL_SOURCES"
 
@@ -59,6 +60,15 @@ class Allowed:
         if found.exists() and not found.is_file():
             raise ModelError(f"{path} is no file; name the .onnx file")
         return found
+
+    def check_object(self, address: ObjectAddress) -> None:
+        """Raises `ModelError` if no model may be fetched from this bucket, or under this key."""
+        buckets = [each for each in self.sources or () if isinstance(each, BucketSource)]
+        if self.sources is not None and not any(each.holds(*address) for each in buckets):
+            raise ModelError(
+                f"ingest may not fetch {address}; add {BucketSource(address.bucket)} to "
+                f"{SOURCES_SETTING} of ingest"
+            )
 
     def check_origin(self, origin: Origin) -> None:
         """Raises `ModelError` if no model may be fetched from this server."""

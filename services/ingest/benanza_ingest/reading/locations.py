@@ -10,6 +10,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from benanza_ingest.errors import ModelError, UnfetchedError
 from benanza_ingest.reading.allowed import Allowed
 from benanza_ingest.reading.download import Read, downloaded
+from benanza_ingest.reading.object_address import object_address
+from benanza_ingest.reading.object_store import opened_object
 from benanza_ingest.reading.zoo import PREFIX, zoo_path
 
 
@@ -25,8 +27,8 @@ class Location(NamedTuple):
 
 
 def location_of(asked: str) -> Location:
-    """That of a path, a `file:`, `http:` or `https:` address, or `zoo:NAME`. Raises `ModelError` if
-    it is none.
+    """That of a path, a `file:`, `http:`, `https:` or `s3:` address, or `zoo:NAME`. Raises
+    `ModelError` if it is none.
     """
     if any(ord(character) < ord(" ") for character in asked):
         raise ModelError(f"{asked!r} is no path and no address: it holds control characters")
@@ -35,6 +37,8 @@ def location_of(asked: str) -> Location:
         return Location(str(zoo_path(name)), name, asked)
     if asked.startswith(("http:", "https:")):
         return Location(asked, _stem(_split(asked).path), asked)
+    if asked.startswith("s3:"):
+        return Location(asked, _stem(object_address(asked).key), asked)
     path = _path(asked)
     try:
         return Location(str(path), _stem(str(path)), path.resolve().as_uri())
@@ -49,6 +53,10 @@ def opened(location: Location, allowed: Allowed) -> Iterator[Read]:
     """
     if location.uri.startswith(("http:", "https:")):
         found = downloaded(location.where, allowed)
+    elif location.uri.startswith("s3:"):
+        address = object_address(location.where)
+        allowed.check_object(address)
+        found = opened_object(address)
     elif location.uri.startswith(PREFIX):
         found = _zoo(Path(location.where))
     else:

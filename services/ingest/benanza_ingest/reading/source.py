@@ -4,8 +4,9 @@ A file of any size takes little memory: of a large one, the data of its weights 
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from google.protobuf.message import DecodeError
 
@@ -40,30 +41,57 @@ class Fetch(Protocol):
         """Reads a model, and checks it if a checksum is given."""
 
 
-def fetch(
-    model: str, limits: Limits, sha256: str | None = None, allowed: Allowed = ANYWHERE
-) -> FetchedModel:
-    """Reads MODEL: a path, a `file:`, `http:` or `https:` address, or `zoo:NAME`.
+class ReadModel(NamedTuple):
+    """What was read of a file, as `FetchedModel` has it."""
 
-    External data of the model are not fetched: ingest needs no weights. Raises `ModelError` if the
-    file isn't `allowed` or can't be read, if it is larger than `limits.model_bytes`, if the server
-    exceeds the times of `download`, if the SHA-256 (hexadecimal) isn't `sha256`, or if it is large
-    and no model.
+    content: bytes
+    sha256: str
+    whole: bool
+
+
+def fetch(
+    model: str,
+    limits: Limits,
+    sha256: str | None = None,
+    allowed: Allowed = ANYWHERE,
+    copy: Callable[[bytes], object] | None = None,
+) -> FetchedModel:
+    """Reads MODEL: a path, a `file:`, `http:`, `https:` or `s3:` address, or `zoo:NAME`.
+
+    External data of the model are not fetched: ingest needs no weights. `copy` is given each part
+    of the file as it is read. Raises `ModelError` if the file isn't `allowed` or can't be read, if
+    the server exceeds the times of `download`, and as `read_model` does.
     """
     location = location_of(model)
     with opened(location, allowed) as read:
-        hashed = _Hashed(read, location.where, limits)
-        content, whole = _content(hashed)
-        hashed.exhaust()
+        content, found, whole = read_model(
+            read if copy is None else _copied(read, copy),
+            location.where,
+            limits,
+            sha256,
+            "it was changed or cut off on the way; fetch it again, or publish it with its new "
+            "checksum",
+        )
+    return FetchedModel(location.name, location.uri, content, found, whole)
+
+
+def read_model(
+    read: Read, where: str, limits: Limits, sha256: str | None, mismatch: str
+) -> ReadModel:
+    """Reads a model's file to its end. `where` is what people call it.
+
+    Raises `ModelError` if it is larger than `limits.model_bytes`, if the SHA-256 (hexadecimal)
+    isn't `sha256`, with what a `mismatch` means, or if it is large and no model.
+    """
+    hashed = _Hashed(read, where, limits)
+    content, whole = _content(hashed)
+    hashed.exhaust()
     found = hashed.sha256.hexdigest()
     if sha256 is not None and found != sha256.lower():
-        raise ModelError(
-            f"{model} has the SHA-256 {found}, not {sha256}: it was changed or cut off on the "
-            "way; fetch it again, or publish it with its new checksum"
-        )
+        raise ModelError(f"{where} has the SHA-256 {found}, not {sha256}: {mismatch}")
     if isinstance(content, ModelError):
         raise content
-    return FetchedModel(location.name, location.uri, content, found, whole)
+    return ReadModel(content, found, whole)
 
 
 def read_whole(asked: str, limits: Limits) -> bytes:
@@ -74,6 +102,15 @@ def read_whole(asked: str, limits: Limits) -> bytes:
     location = location_of(asked)
     with opened(location, ANYWHERE) as read:
         return _up_to(_Hashed(read, location.where, limits), limits.model_bytes)
+
+
+def _copied(read: Read, copy: Callable[[bytes], object]) -> Read:
+    def copying(most: int) -> bytes:
+        chunk = read(most)
+        copy(chunk)
+        return chunk
+
+    return copying
 
 
 class _Hashed:

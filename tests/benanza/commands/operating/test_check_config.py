@@ -18,6 +18,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.topics import create_topics
 from benanza_schemas.topics import JOBS, MODELS, PARTITIONS
+from tests.object_store import BUCKET, object_store_server
 
 pytestmark = pytest.mark.integration
 
@@ -81,6 +82,18 @@ def test_a_folder_of_models_that_is_not_there_is_told(
     ok, detail = answers()["model sources"]
     assert not ok
     assert f"names {tmp_path}/lost, which is no folder that can be read here; mount it" in detail
+
+
+@pytest.mark.usefixtures("data")
+def test_buckets_of_models_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    with object_store_server(monkeypatch):
+        monkeypatch.setenv("BENANZA_MODEL_SOURCES", f"s3://{BUCKET}")
+        monkeypatch.setenv("BENANZA_MODEL_UPLOADS", "s3://nowhere/benanza")
+        ok, detail = answers()["object store"]
+    assert not ok
+    assert detail.startswith(
+        "s3://nowhere can't be used (404); check the address, AWS_ENDPOINT_URL"
+    )
 
 
 def test_tables_that_are_behind_are_told_and_left_alone(data: Path) -> None:

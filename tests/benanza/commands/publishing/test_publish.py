@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import lzma
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,8 @@ from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits
+from benanza_ingest.published import content_of
+from benanza_ingest.reading.parse import STRIPPED_FROM_BYTES, parse
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.codec import decode
 from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, ModelPublished
@@ -43,7 +46,9 @@ def test_a_file_travels_in_the_event_and_the_same_again_has_the_same_id(
         assert line.split()[:3] == ["product", "ours", "1,8"]
     first, second = published()
     assert first == second
-    assert first.content == path.read_bytes()
+    assert first.content
+    assert lzma.decompress(first.content) == path.read_bytes()
+    assert first.content_encoding == "xz"
     assert first.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert (first.name, first.zoo) == ("product", "ours")
     assert (first.batch_sizes, first.dims) == ((1, 8), {"length": 5})
@@ -71,16 +76,31 @@ def test_a_damaged_file_among_many_hides_no_other(installation: Kind, tmp_path: 
 
 
 def test_a_larger_file_stays_where_it_is_with_a_warning(installation: Kind, tmp_path: Path) -> None:
-    path = product(tmp_path / "large one.onnx", 5000)
+    path = product(tmp_path / "large one.onnx", 5000, random_weights=True)
     assert path.stat().st_size > MAX_INLINE_MODEL_BYTES
     result = CliRunner().invoke(cli, ["publish", str(path)])
     assert result.exit_code == 0
-    assert result.stderr.startswith("warning: large one is larger than 1,000,000 bytes")
+    assert result.stderr.startswith("warning: large one, compressed, is larger than 1,000,000")
     assert path.as_uri() in result.stderr
     assert result.stderr.count("\n") == 1
     (event,) = published()
     assert (event.content, event.uri) == (None, path.as_uri())
     assert event.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.usefixtures("embedded")
+def test_a_large_file_that_can_be_compressed_travels_in_the_event(tmp_path: Path) -> None:
+    """Of more bytes than are kept of a file that is read."""
+    path = product(tmp_path / "large.onnx", 20_000)
+    assert path.stat().st_size > STRIPPED_FROM_BYTES
+    result = CliRunner().invoke(cli, ["publish", str(path)])
+    assert (result.exit_code, result.stderr) == (0, "")
+    (event,) = published()
+    assert event.content
+    assert lzma.decompress(event.content) == path.read_bytes()
+    assert event.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    path.unlink()
+    assert parse(content_of(event, Limits()), Limits()).graph.node[0].op_type == "MatMul"
 
 
 def test_a_listing_is_published_without_downloading_anything(
@@ -100,12 +120,6 @@ def test_a_listing_is_published_without_downloading_anything(
     (event,) = published()
     assert (event.name, event.zoo, event.uri) == ("small", "theirs", uri)
     assert (event.sha256, event.content) == (sha256, None)
-
-
-@pytest.fixture
-def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BENANZA_DATA", str(tmp_path / "data"))
-    monkeypatch.delenv("BENANZA_KAFKA", raising=False)
 
 
 @pytest.mark.usefixtures("embedded")
@@ -183,7 +197,7 @@ def test_the_api_returns_the_same_document(tmp_path: Path) -> None:
     assert "alexnet" in found._repr_html_()
     first, second = published()
     assert first == second
-    assert first.content == zoo_path("alexnet").read_bytes()
+    assert content_of(first, Limits()) == zoo_path("alexnet").read_bytes()
 
 
 @pytest.mark.usefixtures("embedded")

@@ -1,6 +1,7 @@
 """The metrics of a GPU: their names, and that what isn't known is absent."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from prometheus_client.exposition import generate_latest
@@ -10,6 +11,8 @@ from benanza_backbone.telemetry import REGISTRY
 from benanza_runner.monitoring.gpu_collector import GpuCollector, shown_gpu
 from benanza_runner.monitoring.gpu_state import GpuState
 from tests.runner.monitoring.test_gpu_state import WHOLE
+
+ROOT = Path(__file__).parents[3]
 
 OF_GPU = {"gpu", "kind"}
 
@@ -92,3 +95,10 @@ def test_what_a_gpu_does_not_say_is_absent(silent: GpuState) -> None:
 def test_a_gpu_that_has_gone_is_absent_and_the_page_is_there() -> None:
     with shown_gpu(lambda: None):
         assert _page() == {}
+
+
+@pytest.mark.parametrize("name", INTERFACE)
+def test_a_metric_is_explained_in_the_documentation(name: str) -> None:
+    text = (ROOT / "docs" / "operating.md").read_text("utf-8")
+    suffix = "_total" if INTERFACE[name][0] == "counter" else ""
+    assert f"`benanza_{name}{suffix}`" in text

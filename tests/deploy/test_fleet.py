@@ -105,7 +105,7 @@ PANELS = [panel for panel in DASHBOARDS["fleet"]["panels"] if panel["type"] != "
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     folder = tmp_path_factory.mktemp("prometheus")
     last = int(time.time()) - 60
-    names = known() | {"ALERTS": set()}
+    names = {*known(), "ALERTS"}
     with (folder / "fleet.txt").open("w") as file:
         for step in range(STEPS):
             for sample in _samples(step):

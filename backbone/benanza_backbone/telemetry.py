@@ -94,10 +94,16 @@ BENCHMARK_DURATION = Histogram(
     buckets=SECONDS,
     registry=REGISTRY,
 )
-GPU_BUSY = Gauge(
-    "benanza_gpu_busy_ratio",
-    "Share of the time in which the GPU ran something, as its driver says",
-    ["gpu"],
+JOBS_SLOWED = Counter(
+    "benanza_jobs_slowed",
+    "Jobs during all tries of which something slowed the device down or kept the machine busy",
+    ["reason"],
+    registry=REGISTRY,
+)
+GPU_LAUNCH_OVERHEAD = Gauge(
+    "benanza_gpu_launch_overhead_seconds",
+    "How long a kernel that does nothing takes in a CUDA graph, timed beside the last job",
+    ["gpu", "kind"],
     registry=REGISTRY,
 )
 STORE_INSERT_DURATION = Histogram(

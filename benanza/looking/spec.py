@@ -9,6 +9,7 @@ import msgspec
 from benanza.installation.configured import known_store
 from benanza.looking.bounds import is_meant
 from benanza.looking.model_ids import model_ids
+from benanza.looking.stored_bound import described_system
 from benanza.request import BoundPolicy
 from benanza.results.specs import (
     SPEC_VERSION,
@@ -19,7 +20,7 @@ from benanza.results.specs import (
 )
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.clickhouse.stored_events import stored_model, stored_system
+from benanza_backbone.clickhouse.stored_events import stored_model
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_ingest.core import INGEST_VERSION
@@ -58,7 +59,7 @@ def known_spec(
 def spec_of(store: Store, source: str, bound: ModelBound) -> Spec:
     """The spec of a bound in the store, whose model's file is at `source`."""
     event = stored_model(store, bound.model_id)
-    system = stored_system(store, bound.system_id).system
+    system = described_system(store, bound.system_id).system
     return Spec(
         version=SPEC_VERSION,
         model=SpecifiedModel(

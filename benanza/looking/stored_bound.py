@@ -15,6 +15,7 @@ from benanza_backbone.clickhouse.stored_events import (
     stored_model,
     stored_system,
 )
+from benanza_backbone.errors import BenanzaError
 from benanza_schemas.events import (
     CeilingName,
     LayerMeasured,
@@ -22,6 +23,19 @@ from benanza_schemas.events import (
     SystemMeasured,
     device,
 )
+
+
+def described_system(store: Store, system_id: str) -> SystemMeasured:
+    """A system as the store describes it. Raises `BenanzaError` if it doesn't: then measurements of
+    the system came without its `SystemMeasured`.
+    """
+    try:
+        return stored_system(store, system_id)
+    except LookupError as error:
+        raise BenanzaError(
+            f"the system {system_id[:8]} has measured layers, but nothing says what it is: its "
+            "SystemMeasured is missing; import the recording that has it, or start a runner there"
+        ) from error
 
 
 class StoredBound(NamedTuple):
@@ -34,9 +48,9 @@ class StoredBound(NamedTuple):
 
     @classmethod
     def of(cls, store: Store, bound: ModelBound) -> "StoredBound":
-        """Reads it from the store."""
+        """Reads it from the store. Raises `BenanzaError` if the system isn't described there."""
         model = stored_model(store, bound.model_id)
-        system = stored_system(store, bound.system_id)
+        system = described_system(store, bound.system_id)
         of = (model.architecture_id, system.system, bound.precision)
         return cls(bound, model, system, stored_measurements(store, *of))
 

@@ -27,7 +27,12 @@ class SystemNames:
         self._alike = frozenset().union(*(ids for ids in called.values() if len(ids) > 1))
 
     def name(self, found: Measured) -> str:
-        """The system's name, and what it measured with."""
+        """The system's name, and what it measured with.
+
+        A system is not described where its measurements came without its `SystemMeasured`.
+        """
+        if not found.system:
+            return f"the system {found.system_id[:ID_SHOWN]}, which isn't described here,"
         alike = found.system_id in self._alike
         system = f"{found.system} ({found.system_id[:ID_SHOWN]})" if alike else found.system
         return f"{system} with {found.runtime}"

@@ -10,6 +10,9 @@ ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 
+BESIDE_BYTES = 2**29
+"""What the service ingest takes beside the process that reads a model, at most."""
+
 OURS = ("ingest", "dedupe", "runner", "runner-gpu", "analyzer")
 """The services that run without end; `topics` runs once."""
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from benanza_backbone import telemetry
+from benanza_runner.monitoring.gpu_collector import GpuCollector
 
 FROM_PROMETHEUS = {"up": {"job", "instance"}}
 """What Prometheus says itself of what it scrapes."""
@@ -34,6 +35,9 @@ def known() -> Mapping[str, set[str]]:
             (described,) = metric.describe()
             for suffix, labels in SUFFIXES.get(described.type, {"": set[str]()}).items():
                 found[described.name + suffix] = {*metric._labelnames, *labels, *ADDED}
+    for family in GpuCollector(lambda: None).describe():
+        for suffix, labels in SUFFIXES.get(family.type, {"": set[str]()}).items():
+            found[family.name + suffix] = {*family._labelnames, *labels, *ADDED}
     for described in telemetry.REGISTRY.collect():
         for sample in described.samples:
             if sample.name.startswith("process_"):

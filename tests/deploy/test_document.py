@@ -8,10 +8,12 @@ import pytest
 import yaml
 
 from benanza.cli import cli
+from benanza.running.each_gpu import environments_of
 from benanza_backbone import settings
 from benanza_backbone.model_sources import BucketSource
 from benanza_schemas.topics import JOBS, LAYERS, MODELS, PARTITIONS
 from tests.deploy.compose import COMPOSE, ROOT, SERVICES
+from tests.deploy.image import Dockerfile
 from tests.deploy.test_prometheus import RULES
 
 TEXT = (ROOT / "docs" / "deploying.md").read_text("utf-8")
@@ -91,6 +93,16 @@ def test_what_an_example_sets_is_set_in_the_compose_file() -> None:
     (raised,) = (override for override in OVERRIDES if override not in (OVERRIDE, STORE))
     for name, changed in raised["services"].items():
         assert set(changed) <= set(SERVICES[name]), name
+
+
+def test_each_runner_of_a_machine_is_a_target_of_prometheus() -> None:
+    (example,) = (each for each in EXAMPLES if "static_configs" in each)
+    (scraped,) = example["static_configs"]
+    ports = [target.rpartition(":")[2] for target in scraped["targets"]]
+    gpus = tuple(map(str, range(len(ports))))
+    first = int(Dockerfile(ROOT / SERVICES["runner-gpu"]["build"]["dockerfile"]).last("EXPOSE"))
+    runners = environments_of(gpus, first, {}).values()
+    assert ports == [runner["BENANZA_METRICS_PORT"] for runner in runners]
 
 
 def test_every_alert_has_its_first_thing_to_do() -> None:

@@ -1,6 +1,7 @@
 """The dashboards: every query is asked of the real thing, and finds something."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from benanza_backbone.clickhouse.store import Store
+from benanza_runner.monitoring.gpu_collector import GpuCollector
 from benanza_schemas.events import identified
 from tests.backbone.sample_events import (
     BOUNDS,
@@ -39,10 +41,15 @@ ALL_PANELS: dict[str, dict[str, Any]] = {
 PANELS = [pytest.param(panel, id=name) for name, panel in ALL_PANELS.items()]
 
 
+def filled_in(query: str) -> str:
+    """A query to Prometheus with what Grafana fills in: all values of the variables."""
+    return re.sub(r"\$(job|kind|gpu)\b", ".*", query.replace("$__rate_interval", "1m"))
+
+
 def _promql() -> list[str]:
     """Every query to Prometheus, with what Grafana fills in."""
     return [
-        target["expr"].replace("$__rate_interval", "1m").replace("$job", ".*")
+        filled_in(target["expr"])
         for dashboard in DASHBOARDS.values()
         for panel in dashboard["panels"]
         for target in panel.get("targets", [])
@@ -50,9 +57,9 @@ def _promql() -> list[str]:
     ]
 
 
-def test_there_are_two() -> None:
-    assert set(DASHBOARDS) == {"pipeline", "models"}
-    assert len({dashboard["uid"] for dashboard in DASHBOARDS.values()}) == 2
+def test_there_are_three() -> None:
+    assert set(DASHBOARDS) == {"pipeline", "fleet", "models"}
+    assert len({dashboard["uid"] for dashboard in DASHBOARDS.values()}) == 3
 
 
 @pytest.mark.parametrize("panel", PANELS)
@@ -96,14 +103,16 @@ def test_prometheus_can_read_the_queries(tmp_path: Path) -> None:
     assert found.returncode == 0, found.stdout + found.stderr
 
 
-def test_the_pipeline_shows_every_metric() -> None:
-    """All that services count and time, but for what only Python's library adds."""
+def test_every_metric_is_shown() -> None:
+    """All that services count, time and read, but for what only Python's library adds."""
     from benanza_backbone import telemetry
 
     shown = " ".join(_promql())
     for metric in vars(telemetry).values():
         if hasattr(metric, "_labelnames"):
             assert metric.describe()[0].name in shown
+    for family in GpuCollector(lambda: None).describe():
+        assert family.name in shown
 
 
 GPUS = tuple(

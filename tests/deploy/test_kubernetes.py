@@ -15,7 +15,8 @@ from kubernetes_validate import validate
 
 from benanza.cli import cli
 from benanza_backbone import settings
-from tests.deploy.compose import OURS, ROOT, SERVICES
+from benanza_ingest.confining.confine import MEMORY_BYTES
+from tests.deploy.compose import BESIDE_BYTES, OURS, ROOT, SERVICES
 from tests.deploy.image import Dockerfile
 
 FOLDER = ROOT / "deploy" / "kubernetes"
@@ -173,6 +174,17 @@ def test_memory_and_processors_are_limited_everywhere(pods: dict[str, Manifest])
         assert {"cpu", "memory"} <= set(_container(pod)["resources"]["limits"]), name
 
 
+def test_what_reads_a_model_has_the_memory_that_it_may_take(pods: dict[str, Manifest]) -> None:
+    limit = _container(pods["ingest"])["resources"]["limits"]["memory"]
+    assert int(limit.removesuffix("Gi")) * 2**30 >= MEMORY_BYTES + BESIDE_BYTES
+
+
+def test_models_come_from_nowhere_until_the_site_says_so(manifests: list[Manifest]) -> None:
+    (shared,) = _of_kind("ConfigMap", manifests).values()
+    assert shared["data"]["BENANZA_MODEL_SOURCES"] == ""
+    assert settings.load(shared["data"]).model_sources == ()
+
+
 def test_what_measures_can_have_cores_of_its_own(pods: dict[str, Manifest]) -> None:
     """Kubernetes gives them to whole numbers that are requested and the limit."""
     runners = [name for name in pods if name.startswith("runner")]
@@ -274,3 +286,5 @@ def test_the_overlay_of_the_document_changes_what_it_says(tmp_path: Path) -> Non
     assert images == {f"{each['newName']}:{each['newTag']}" for each in overlay["images"]}
     (shared,) = _of_kind("ConfigMap", _rendered(site)).values()
     assert shared["data"]["BENANZA_KAFKA"] == "broker-1.example:9092"
+    (source,) = settings.load(shared["data"]).model_sources
+    assert str(source) == "https://zoo.example"

@@ -1,13 +1,10 @@
 """deploy/prometheus: checked by Prometheus' own tools, and run."""
 
-import json
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 from xml.etree import ElementTree
 
 import pytest
@@ -18,6 +15,7 @@ from benanza_backbone.telemetry import DEAD_LETTERS
 from tests.deploy.compose import OURS, ROOT, SERVICES
 from tests.deploy.image import Dockerfile
 from tests.deploy.metrics import named, unknown
+from tests.deploy.prometheus_server import ask, prometheus_over
 
 FOLDER = ROOT / "deploy" / "prometheus"
 CONFIG = yaml.safe_load((FOLDER / "prometheus.yml").read_text("utf-8"))
@@ -84,9 +82,6 @@ def test_promtool_finds_nothing_wrong(command: tuple[str, ...]) -> None:
 @pytest.fixture
 def prometheus(tmp_path: Path) -> Iterator[str]:
     """The address of a Prometheus that scrapes this process as the service ingest."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
     with StatusServer(0, lambda: ()) as status:
         target = status.address.removeprefix("http://")
         # The alerts as they are; what is scraped, how often, and how long one waits is other.
@@ -101,30 +96,8 @@ def prometheus(tmp_path: Path) -> Iterator[str]:
             "rule_files": ["alerts.yml"],
             "scrape_configs": [{"job_name": "ingest", "static_configs": [{"targets": [target]}]}],
         }
-        (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
-        process = subprocess.Popen(
-            [
-                "prometheus",
-                f"--config.file={tmp_path / 'prometheus.yml'}",
-                f"--storage.tsdb.path={tmp_path / 'data'}",
-                f"--web.listen-address={address}",
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            yield f"http://{address}"
-        finally:
-            process.terminate()
-            process.wait(10)
-
-
-def _ask(prometheus: str, path: str) -> Any:
-    try:
-        with urlopen(f"{prometheus}/api/v1/{path}", timeout=5) as answer:
-            return json.load(answer)["data"]
-    except OSError:
-        return None
+        with prometheus_over(tmp_path, config) as address:
+            yield address
 
 
 @pytest.mark.integration
@@ -136,7 +109,7 @@ def test_prometheus_scrapes_a_service_and_raises_an_alert(prometheus: str) -> No
     while "BenanzaDeadLetters" not in raised:
         assert time.monotonic() < deadline, raised
         time.sleep(0.2)
-        alerts = (_ask(prometheus, "alerts") or {"alerts": []})["alerts"]
+        alerts = (ask(prometheus, "alerts") or {"alerts": []})["alerts"]
         raised = {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
-    (build,) = _ask(prometheus, "query?query=benanza_build_info")["result"]
+    (build,) = ask(prometheus, "query", query="benanza_build_info")["result"]
     assert build["metric"]["job"] == "ingest"

@@ -10,6 +10,7 @@ from benanza.installation.embedded import drain
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Record
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.telemetry import REGISTRY
 from benanza_dedupe.step import dedupe_step
 from benanza_runner.core import Runner
 from benanza_runner.measuring.busy import OTHERS
@@ -89,6 +90,31 @@ def test_in_tf32_what_multiplies_nothing_is_not_measured_again(log: EventLog) ->
     )
     Benchmarks(log, runtime, "tf32", clock).handle(asked_again)
     assert runtime.measured[-1] == asked_again.layer
+
+
+class SlowedOnGpu(OnGpu):
+    """Is never fast enough."""
+
+    def measure(self, layer: Layer, precision: Precision) -> Outcome:
+        outcome = super().measure(layer, precision)
+        said = {"stable": "no", "slowed_by": "heat"}
+        return msgspec.structs.replace(outcome, environment=said)
+
+
+def test_what_follows_from_another_precision_is_not_seen_again(log: EventLog) -> None:
+    """Another runner, on another GPU, may have measured it."""
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+
+    def slowed() -> float:
+        return REGISTRY.get_sample_value("benanza_jobs_slowed_total", {"reason": "heat"}) or 0.0
+
+    runtime, before = SlowedOnGpu(), slowed()
+    for precision in PRECISIONS:
+        with runner_step(log, runtime, precision, clock) as step:
+            drain(step)
+    assert slowed() - before == len(runtime.measured) < len(results(log))
 
 
 class BusyRuntime(CountingRuntime):

@@ -5,7 +5,6 @@ several GPUs has a runner for each.
 """
 
 import ctypes
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,15 @@ from typing import NamedTuple
 
 MAPS = Path("/proc/self/maps")
 NAME_BYTES = 96
+
+SLOWED_BY = {
+    0x04: "power",
+    0x08: "hardware",
+    0x20: "heat",
+    0x40: "heat by hardware",
+    0x80: "power brake",
+}
+"""What makes a GPU run slower than it could, by NVML's bits (`nvmlClocksThrottleReason…`)."""
 
 
 class Gpu(NamedTuple):
@@ -36,27 +44,11 @@ def gpu() -> Gpu:
     Versions are those of the libraries that this process has loaded. ONNX Runtime loads CUDA's when
     it makes its first session on the GPU.
     """
-    name, driver = _name_and_driver()
+    name = driver = ""
+    with management_library() as (nvml, device):
+        if nvml is not None:
+            name, driver = name_of(nvml, device), driver_of(nvml)
     return Gpu(name, driver, _cuda_version(), _cudnn_version(), _cublas_version())
-
-
-def busy_ratio() -> float:
-    """The share of the last moment (up to a second) in which the GPU ran something, from 0 to 1.
-
-    It is not a number if there is no GPU, or if the driver doesn't say.
-    """
-
-    class Utilization(ctypes.Structure):
-        """`nvmlUtilization_t`, in percent."""
-
-        _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
-
-    found = Utilization()
-    with _asked() as (nvml, device):
-        if nvml is None or nvml.nvmlDeviceGetUtilizationRates(device, ctypes.byref(found)) != 0:
-            return math.nan
-    percent: int = found.gpu
-    return percent / 100
 
 
 def visible() -> str:
@@ -83,14 +75,19 @@ def visible_gpus() -> tuple[str, ...]:
         known = takewhile(lambda name: name and not name.startswith("-"), names)
         return tuple(dict.fromkeys(known))
     count = ctypes.c_uint()
-    with _asked() as (nvml, _):
+    with management_library() as (nvml, _):
         if nvml is not None:
             nvml.nvmlDeviceGetCount_v2(ctypes.byref(count))
     return tuple(map(str, range(count.value)))
 
 
+def slowed_by(bits: int) -> tuple[str, ...]:
+    """What NVML's bits say makes a GPU run slower than it could."""
+    return tuple(name for bit, name in SLOWED_BY.items() if bits & bit)
+
+
 @contextmanager
-def _asked() -> Iterator[tuple[ctypes.CDLL | None, ctypes.c_void_p]]:
+def management_library() -> Iterator[tuple[ctypes.CDLL | None, ctypes.c_void_p]]:
     """The management library, and its handle of the GPU. The library is None if there is no GPU."""
     device = ctypes.c_void_p()
     try:
@@ -116,23 +113,32 @@ def _found(nvml: ctypes.CDLL, device: ctypes.c_void_p) -> bool:
         return bool(nvml.nvmlDeviceGetHandleByUUID(wanted.encode(), ctypes.byref(device)) == 0)
     count = ctypes.c_uint()
     nvml.nvmlDeviceGetCount_v2(ctypes.byref(count))
-    uuid = ctypes.create_string_buffer(NAME_BYTES)
     for index in range(count.value if wanted else 0):
         nvml.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device))
-        nvml.nvmlDeviceGetUUID(device, uuid, NAME_BYTES)
-        if uuid.value.decode().startswith(wanted):
+        if uuid_of(nvml, device).startswith(wanted):
             return True
     return False
 
 
-def _name_and_driver() -> tuple[str, str]:
+def uuid_of(nvml: ctypes.CDLL, device: ctypes.c_void_p) -> str:
+    """What tells the GPU, or the part of one, from all others."""
+    uuid = ctypes.create_string_buffer(NAME_BYTES)
+    nvml.nvmlDeviceGetUUID(device, uuid, NAME_BYTES)
+    return uuid.value.decode()
+
+
+def name_of(nvml: ctypes.CDLL, device: ctypes.c_void_p) -> str:
+    """What GPUs of its kind are called."""
     name = ctypes.create_string_buffer(NAME_BYTES)
+    nvml.nvmlDeviceGetName(device, name, NAME_BYTES)
+    return name.value.decode()
+
+
+def driver_of(nvml: ctypes.CDLL) -> str:
+    """The driver's version."""
     driver = ctypes.create_string_buffer(NAME_BYTES)
-    with _asked() as (nvml, device):
-        if nvml is not None:
-            nvml.nvmlDeviceGetName(device, name, NAME_BYTES)
-            nvml.nvmlSystemGetDriverVersion(driver, NAME_BYTES)
-    return name.value.decode(), driver.value.decode()
+    nvml.nvmlSystemGetDriverVersion(driver, NAME_BYTES)
+    return driver.value.decode()
 
 
 def loaded_library(prefix: str) -> ctypes.CDLL | None:

@@ -1,7 +1,7 @@
 """The runner as a service over Kafka."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Lock
 
 from benanza_backbone.clock import now
@@ -9,8 +9,8 @@ from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.service.process import Service, Started
 from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_backbone.telemetry import GPU_BUSY
-from benanza_runner.nvidia import busy_ratio
+from benanza_runner.monitoring.gpu_collector import shown_gpu
+from benanza_runner.monitoring.gpu_state import gpu_state
 from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import longest_job_s
 from benanza_runner.step import runner_step
@@ -51,7 +51,6 @@ def serve(
 
     for precision in precisions:
         add(precision)
-    if accelerator := runtime.system().accelerator:
-        GPU_BUSY.labels(accelerator).set_function(busy_ratio)
     groups = [runner_group(system_id, precision).name for precision in precisions]
-    return service.run(lambda address: started(groups, address))
+    with shown_gpu(gpu_state) if runtime.system().accelerator else nullcontext():
+        return service.run(lambda address: started(groups, address))

@@ -11,6 +11,7 @@ from benanza_backbone.telemetry import BENCHMARK_DURATION, JOBS
 from benanza_runner.core import Runner, in_tf32
 from benanza_runner.measured_layers import MeasuredLayers, asked_again
 from benanza_runner.measuring.busy import BUSY
+from benanza_runner.monitoring.job_metrics import observe
 from benanza_runner.runtime import Runtime
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import runner_group
@@ -88,6 +89,8 @@ class Benchmarks:
         if not results:
             with self._device, BENCHMARK_DURATION.time():
                 results = self._runner.handle(job)
+            for result in results:
+                observe(result)
         for result in results:
             self._measured.add(result)
             if was_busy(result):

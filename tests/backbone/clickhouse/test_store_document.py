@@ -8,7 +8,14 @@ import msgspec
 import pytest
 
 from benanza_backbone.clickhouse.store import Store
-from benanza_schemas.events import BenchmarkRequested, Ceiling, RunTimes, event_id
+from benanza_schemas.events import (
+    BenchmarkRequested,
+    Ceiling,
+    LayerMeasured,
+    RunTimes,
+    event_id,
+    identified,
+)
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer
 from tests.backbone.sample_events import (
@@ -50,6 +57,35 @@ PAIR_REQUESTED = BenchmarkRequested(
 """A group of layers that one call does."""
 SLOW = Ceiling("flops", "fp32", 1e10, 1e8)
 
+GPU = identified(msgspec.structs.replace(SYSTEM, accelerator="NVIDIA H200", driver="580.1"))
+DAY_S = 86_400.0
+
+
+def on_gpu(gpu: str, at: float, step_us: float, **said: str) -> LayerMeasured:
+    """A layer that was measured on this one of several GPUs of a kind."""
+    taken = measured(PAIR_ID, variant("pair", 4.0), at=at)
+    environment = {
+        "gpu": gpu,
+        "step_us": f"{step_us:.3f}",
+        "sm_mhz": "1980",
+        "celsius": "45",
+        "watts": "210",
+        "stable": "yes",
+        **said,
+    }
+    identity = event_id("LayerMeasured", gpu, str(at))
+    return msgspec.structs.replace(taken, event_id=identity, system=GPU, environment=environment)
+
+
+DRIFTING = (
+    *(on_gpu("GPU-a", at, 0.6) for at in (1.0, 2.0, DAY_S)),
+    *(on_gpu("GPU-b", at, 0.6) for at in (1.0, DAY_S)),
+    on_gpu("GPU-c", 1.0, 0.6),
+    on_gpu("GPU-c", 2.0, 9.0, times="shared"),
+    on_gpu("GPU-c", DAY_S, 0.78, stable="no", celsius="88"),
+)
+"""Three GPUs on two days, of which one gets slow."""
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
@@ -78,6 +114,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         )
         store.insert([elsewhere(each) for each in (CONV_MEASURED, RELU_MEASURED, refused)])
         store.insert([PAIR_REQUESTED, grouped, fused])
+        store.insert([msgspec.structs.replace(SYSTEM_MEASURED, system=GPU, ceilings=())])
+        store.insert([*DRIFTING, DRIFTING[0]])
         yield store
 
 
@@ -148,7 +186,7 @@ def test_a_models_time_goes_into_what_its_bound_adds_up(store: Store) -> None:
 
 def test_a_time_stands_beside_what_the_runners_saw_around_it(store: Store) -> None:
     sql = dict(EXAMPLES)["Which times can't be trusted?"]
-    assert {row["load_average"] for row in store.query(sql)} == {"0.1"}
+    assert {row["load_average"] for row in store.query(sql)} == {"0.1", ""}
     runners = "".join(file.read_text("utf-8") for file in RUNNERS.rglob("*.py"))
     for seen in re.findall(r"environment\['(\w+)'\]", sql):
         assert f'"{seen}": ' in runners
@@ -170,7 +208,23 @@ def test_a_layer_is_beside_the_rate_that_limits_it(store: Store) -> None:
 def test_a_layer_failed_where_no_way_of_running_it_has_a_time(store: Store) -> None:
     """Of the group one system tried nothing, and the other one way, in vain."""
     found = store.query(dict(EXAMPLES)["Which systems have measured what?"])
-    assert [(row["layers"], row["failed"]) for row in found] == [(4, 1), (3, 1)]
+    assert [(row["layers"], row["failed"]) for row in found] == [(4, 1), (3, 1), (1, 0)]
+
+
+def test_a_gpu_that_gets_slow_is_told_from_its_first_day_and_from_its_kind(store: Store) -> None:
+    found = store.query(dict(EXAMPLES)["Does a GPU drift?"])
+    seen = [(row["gpu"], row["results"], row["of_its_first_day"]) for row in found]
+    assert seen == [
+        ("GPU-a", 2, 1.0),
+        ("GPU-a", 1, 1.0),
+        ("GPU-b", 1, 1.0),
+        ("GPU-b", 1, 1.0),
+        ("GPU-c", 1, 1.0),
+        ("GPU-c", 1, 1.3),
+    ]
+    slow = found[-1]
+    assert (slow["of_its_kind"], slow["celsius"], slow["doubtful"]) == (1.3, 88, 1)
+    assert {row["of_its_kind"] for row in found[:-1]} == {1.0}
 
 
 def test_every_table_and_view_is_named(store: Store) -> None:

@@ -18,7 +18,7 @@ from benanza_backbone.settings import Settings, load
 from benanza_ingest.extract import extract
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.events import LayerMeasured, System, SystemMeasured, event_id, identified
-from tests.backbone.sample_events import EVERY_KIND, after
+from tests.backbone.sample_events import BOUNDS, EVERY_KIND, OTHER_SYSTEM, after
 
 pytestmark = pytest.mark.integration
 
@@ -134,3 +134,17 @@ def test_another_time_and_what_moved_the_bound_since(tmp_path: Path) -> None:
     (only,) = found.moved_by
     assert (only.sequential_before_us, only.sequential_us) == (10.25, 15.25)
     assert found.layers == ()
+
+
+def test_a_system_that_nothing_describes_is_an_error_that_says_so(tmp_path: Path) -> None:
+    settings = load({"BENANZA_DATA": str(tmp_path), "BENANZA_CLICKHOUSE": f"chdb://{tmp_path}/s"})
+    whole = msgspec.structs.replace(BOUNDS[-1], missing=())
+    elsewhere = msgspec.structs.replace(
+        whole, event_id=event_id("elsewhere"), system_id=OTHER_SYSTEM.system_id
+    )
+    with Store.open(settings.clickhouse) as store:
+        store.insert([each for each in EVERY_KIND if not isinstance(each, SystemMeasured)])
+        store.insert([whole, elsewhere])
+    other = Other(system=OTHER_SYSTEM.system_id)
+    with pytest.raises(BenanzaError, match="nothing says what it is: its SystemMeasured is miss"):
+        known_comparison(settings, [], BoundPolicy(fusion=False), {}, None, other)

@@ -32,3 +32,9 @@ def test_tables_of_both_say_which_is_which() -> None:
         "measured on A CPU (bbbbbbbb) with onnxruntime at fp32",
         "measured on A CPU (cccccccc) with onnxruntime at fp32",
     ]
+
+
+def test_a_system_of_which_only_times_are_known_is_called_by_its_id() -> None:
+    """Its measurements came without the event that says what it is."""
+    unknown = but(system="", runtime="", system_id="0123456789abcdef" * 2)
+    assert "measured on the system 01234567, which isn't described here, at fp32" in lines(unknown)

@@ -5,15 +5,8 @@ from typing import NamedTuple
 import cupy
 import pynvml
 
-from benanza_runner.measuring.throttling import HighestClock
-
-SLOWED = {
-    "power": pynvml.nvmlClocksThrottleReasonSwPowerCap,
-    "hardware": pynvml.nvmlClocksThrottleReasonHwSlowdown,
-    "heat": pynvml.nvmlClocksThrottleReasonSwThermalSlowdown,
-    "heat by hardware": pynvml.nvmlClocksThrottleReasonHwThermalSlowdown,
-    "power brake": pynvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
-}
+from benanza_runner import nvidia
+from benanza_runner.measuring.throttling import LOWER_CLOCK, HighestClock
 
 
 class State(NamedTuple):
@@ -41,12 +34,12 @@ class Nvml:
     def slowed_by(self) -> tuple[str, ...]:
         """What makes the device run slower than it could, now."""
         reasons = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._device)
-        return tuple(name for name, bit in SLOWED.items() if reasons & bit)
+        return nvidia.slowed_by(reasons)
 
     def slowed_at_work_by(self) -> tuple[str, ...]:
         """The same of a device that has just worked; then a lower clock is a reason, too."""
         lower = self._clock.lower(self.state().sm_mhz)
-        return self.slowed_by() or (("clock",) if lower else ())
+        return self.slowed_by() or ((LOWER_CLOCK,) if lower else ())
 
     def state(self) -> State:
         """Clocks, power and temperature now."""

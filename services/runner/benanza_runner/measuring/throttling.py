@@ -7,6 +7,9 @@ T = TypeVar("T")
 
 TRIES = 3
 
+LOWER_CLOCK = "clock"
+"""What makes a device slow that works at a lower clock than before, whatever the reason is."""
+
 LEAST_CLOCK = 0.98
 """The share of the highest clock that was seen below which a clock counts as lower.
 

@@ -1,0 +1,27 @@
+"""What Prometheus is told of what was seen around the jobs that a runner has measured."""
+
+from contextlib import suppress
+
+from benanza_backbone.telemetry import GPU_LAUNCH_OVERHEAD, JOBS_SLOWED
+from benanza_runner.measuring.busy import BUSY
+from benanza_runner.measuring.throttling import LOWER_CLOCK
+from benanza_runner.nvidia import SLOWED_BY
+from benanza_schemas.events import LayerMeasured
+
+REASONS = frozenset((*BUSY, *SLOWED_BY.values(), LOWER_CLOCK))
+
+OTHER = "other"
+"""All else that a runtime of somebody else's may say: a label has few values."""
+
+
+def observe(result: LayerMeasured) -> None:
+    """Notes what was seen around a measurement that was taken here just now."""
+    said = result.environment
+    if said.get("times") == "shared":  # It was seen around an earlier one.
+        return
+    if said.get("stable") == "no":
+        for reason in filter(None, said.get("slowed_by", "").split(", ")):
+            JOBS_SLOWED.labels(reason if reason in REASONS else OTHER).inc()
+    with suppress(KeyError, ValueError):  # Other runtimes say other things.
+        gpu, overhead_s = said["gpu"], float(said["step_us"]) * 1e-6
+        GPU_LAUNCH_OVERHEAD.labels(gpu, result.system.accelerator).set(overhead_s)

@@ -24,4 +24,5 @@ def say(address: str, user: str, password: str, sql: str, database: str = "defau
 
 
 if __name__ == "__main__":
-    say(*sys.argv[1:4], sql=sys.stdin.read())
+    address, user, password = sys.argv[1:]
+    say(address, user, password, sys.stdin.read())

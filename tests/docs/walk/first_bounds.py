@@ -10,7 +10,7 @@ from tests.docs.walk.shell import Shell
 TUTORIAL = "tutorial.md"
 README = "../README.md"
 
-DEMO_S = 1800.0
+DEMO_S = 3600.0
 """Downloads of a gigabyte of packages, and benchmarks of nine models."""
 
 

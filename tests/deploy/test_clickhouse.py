@@ -1,4 +1,7 @@
-"""ClickHouse's backups and retention: the statements of docs/deploying.md, run by the engine."""
+"""ClickHouse's backups and retention: the statements of docs/deploying.md, run by the engine.
+
+tests/docs/walk restores backups.
+"""
 
 import os
 import re
@@ -7,24 +10,21 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-import urllib3
 
 from benanza.installation.embedded import fill
-from benanza_backbone.clickhouse.migrations import statements
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.processor import as_message
 from benanza_schemas.events import AnyEvent
+from tests.backbone.clickhouse.clickhouse_client import say
 from tests.backbone.sample_events import (
     BOUNDS,
     CONV_ID,
     DEAD,
     EVERY_KIND,
-    MODEL_ID,
     bound,
     measured,
     variant,
@@ -33,9 +33,8 @@ from tests.benanza.processes import Process
 from tests.deploy.compose import ROOT, SERVICES
 
 TEXT = (ROOT / "docs" / "deploying.md").read_text("utf-8")
-BACKUP, INCREMENT, RESTORE = re.findall(r'^echo "((?:BACKUP|DROP) .*)" \| clickhouse$', TEXT, re.M)
+BACKUP, INCREMENT = re.findall(r'^echo "(BACKUP .*)" \| clickhouse$', TEXT, re.M)
 (RETENTION,) = re.findall(r"```sql\n(.*?)```", TEXT, re.DOTALL)
-TABLES = "SELECT name FROM system.tables WHERE database = 'benanza' AND engine NOT LIKE '%View'"
 
 USER, PASSWORD = "benanza", "secret"
 YEARS = timedelta(days=800)
@@ -51,27 +50,7 @@ class Server:
 
     def say(self, sql: str, database: str = "default") -> None:
         """Runs the statements, as `clickhouse client` does."""
-        for statement in statements(sql):
-            answer = urllib3.request(
-                "POST",
-                f"http://{self._address}/?database={database}",
-                body=statement.encode(),
-                headers=urllib3.util.make_headers(basic_auth=f"{USER}:{PASSWORD}"),
-                timeout=60,
-            )
-            assert answer.status == 200, answer.data.decode()
-
-    def content(self) -> dict[str, Any]:
-        """The number of rows of each table, and what the store answers."""
-        with Store.open(self.dsn, migrates=False) as store:
-            tables = sorted(row["name"] for row in store.query(TABLES))
-            assert len(tables) > 10
-            return {
-                "rows": {t: store.query(f"SELECT * FROM {t} FINAL ORDER BY ALL") for t in tables},
-                "bounds": store.bounds(),
-                "history": store.history(MODEL_ID),
-                "offsets": store.offsets("store"),
-            }
+        say(self._address, USER, PASSWORD, sql, database)
 
 
 @pytest.fixture
@@ -87,33 +66,6 @@ def _store(server: Server, log: SqliteEventLog, events: list[AnyEvent]) -> None:
     log.append([as_message(event) for event in events])
     with Store.open(server.dsn) as store:
         fill(store, log)
-
-
-@pytest.mark.integration
-def test_a_backup_is_restored_and_the_sink_goes_on_from_it(server: Server, tmp_path: Path) -> None:
-    before, later = EVERY_KIND[:-2], EVERY_KIND[-2:]
-    with SqliteEventLog(tmp_path / "events.sqlite") as log:
-        _store(server, log, list(before))
-        server.say(BACKUP)
-        saved = server.content()
-        faster = measured(CONV_ID, variant("faster", 1.0), at=90)
-        _store(server, log, [faster])
-        server.say(INCREMENT)
-        increased = server.content()
-        assert increased != saved
-        _store(server, log, list(later))
-        everything = server.content()
-        server.say(RESTORE)
-        assert server.content() == increased
-        server.say(RESTORE.replace("tuesday", "monday"))
-        assert server.content() == saved
-        _store(server, log, [])
-        restored = server.content()
-    for content in (restored, everything):
-        for table in ("models", "architectures", "sink_offsets"):  # they say when
-            for row in content["rows"].get(table, []):
-                row.pop("stored_at")
-    assert restored == everything
 
 
 @pytest.mark.integration

@@ -12,9 +12,9 @@ import pytest
 
 from benanza_runner.monitoring.gpu_collector import GpuCollector
 from benanza_runner.monitoring.gpu_state import GpuState
+from tests.deploy.dashboards import DASHBOARDS, promql_of
 from tests.deploy.metrics import known
 from tests.deploy.prometheus_server import ask, prometheus_over
-from tests.deploy.test_grafana import DASHBOARDS, filled_in
 
 pytestmark = [pytest.mark.integration, pytest.mark.needs_program("promtool", "prometheus")]
 
@@ -86,7 +86,7 @@ class Fleet(NamedTuple):
 
     def ask(self, query: str) -> list[dict[str, Any]]:
         """The series that a query finds."""
-        found = ask(self.address, "query", query=filled_in(query), time=self.at)
+        found = ask(self.address, "query", query=promql_of(query), time=self.at)
         assert found is not None, query
         series: list[dict[str, Any]] = found["result"]
         return series

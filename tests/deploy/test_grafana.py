@@ -1,7 +1,5 @@
 """The dashboards: every query is asked of the real thing, and finds something."""
 
-import json
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,36 +23,14 @@ from tests.backbone.sample_events import (
     elsewhere,
 )
 from tests.deploy.compose import ROOT, SERVICES
+from tests.deploy.dashboards import ALL_PANELS, DASHBOARDS, FOLDER, filled_in, promql, sql
 from tests.deploy.metrics import named, unknown
 
-FOLDER = ROOT / "deploy" / "grafana"
 SOURCES = yaml.safe_load((FOLDER / "provisioning/datasources/datasources.yml").read_text("utf-8"))
-DASHBOARDS: dict[str, dict[str, Any]] = {
-    file.stem: json.loads(file.read_text("utf-8")) for file in FOLDER.glob("dashboards/*.json")
-}
-ALL_PANELS: dict[str, dict[str, Any]] = {
-    f"{name}: {panel['title']}": panel
-    for name, dashboard in DASHBOARDS.items()
-    for panel in dashboard["panels"]
-    if panel["type"] != "row"
-}
 PANELS = [pytest.param(panel, id=name) for name, panel in ALL_PANELS.items()]
 
 
-def filled_in(query: str) -> str:
-    """A query to Prometheus with what Grafana fills in: all values of the variables."""
-    return re.sub(r"\$(job|kind|gpu)\b", ".*", query.replace("$__rate_interval", "1m"))
-
-
-def _promql() -> list[str]:
-    """Every query to Prometheus, with what Grafana fills in."""
-    return [
-        filled_in(target["expr"])
-        for dashboard in DASHBOARDS.values()
-        for panel in dashboard["panels"]
-        for target in panel.get("targets", [])
-        if "expr" in target
-    ]
+PROMQL = [query.text for query in promql()]
 
 
 def test_there_are_three() -> None:
@@ -86,7 +62,7 @@ def test_panels_do_not_overlap(dashboard: dict[str, Any]) -> None:
         taken |= cells
 
 
-@pytest.mark.parametrize("query", _promql())
+@pytest.mark.parametrize("query", PROMQL)
 def test_a_query_to_prometheus_names_metrics_that_are_there(query: str) -> None:
     assert named(query) or "ALERTS" in query
     assert not unknown(query)
@@ -94,7 +70,7 @@ def test_a_query_to_prometheus_names_metrics_that_are_there(query: str) -> None:
 
 @pytest.mark.needs_program("promtool")
 def test_prometheus_can_read_the_queries(tmp_path: Path) -> None:
-    rules = [{"record": f"panel:{i}", "expr": query} for i, query in enumerate(_promql())]
+    rules = [{"record": f"panel:{i}", "expr": query} for i, query in enumerate(PROMQL)]
     file = tmp_path / "rules.yml"
     file.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
     found = subprocess.run(
@@ -107,7 +83,7 @@ def test_every_metric_is_shown() -> None:
     """All that services count, time and read, but for what only Python's library adds."""
     from benanza_backbone import telemetry
 
-    shown = " ".join(_promql())
+    shown = " ".join(PROMQL)
     for metric in vars(telemetry).values():
         if hasattr(metric, "_labelnames"):
             assert metric.describe()[0].name in shown
@@ -138,36 +114,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-SQL = [
-    pytest.param(panel, target["rawSql"], id=name)
-    for name, panel in ALL_PANELS.items()
-    for target in panel["targets"]
-    if "rawSql" in target
-]
-
-
-def _filled_in(sql: str, store: Store) -> str:
-    """The query with what Grafana fills in: all values of the variables, and all of time."""
-    for variable in DASHBOARDS["models"]["templating"]["list"]:
-        (column, *_), *_ = found = [
-            list(row.values()) for row in store.query(variable["definition"])
-        ]
-        assert column, variable["name"]
-        values = ", ".join(f"'{value}'" for (value,) in found)
-        chosen = values if variable["multi"] else f"'{variable['current']['value']}'"
-        sql = sql.replace(f"${{{variable['name']}:sqlstring}}", chosen)
-    for column in ("computed_at", "measured_at"):
-        since, until = f"{column} >= toDateTime(0)", f"{column} <= toDateTime(4102444800)"
-        sql = sql.replace(f"$__timeFilter({column})", f"({since} AND {until})")
-    assert "$" not in sql
-    return sql
+SQL = [pytest.param(ALL_PANELS[query.name], query.text, id=query.name) for query in sql()]
 
 
 @pytest.mark.parametrize(("panel", "sql"), SQL)
 def test_a_query_to_the_store_finds_something(
     panel: dict[str, Any], sql: str, store: Store
 ) -> None:
-    found = store.query(_filled_in(sql, store))
+    found = store.query(filled_in(sql, store))
     assert found
     if panel["type"] == "timeseries":
         # The form that the data source makes lines of: a time, and at least one number.
@@ -177,13 +131,13 @@ def test_a_query_to_the_store_finds_something(
 
 def test_what_is_drawn_as_a_bound_lacks_no_layer(store: Store) -> None:
     panel = ALL_PANELS["models: Bound and roofline"]
-    found = store.query(_filled_in(panel["targets"][0]["rawSql"], store))
+    found = store.query(filled_in(panel["targets"][0]["rawSql"], store))
     assert {row["sequential"] for row in found} == {40.0}
 
 
 def test_a_layers_time_is_that_on_one_system(store: Store) -> None:
     panel = ALL_PANELS["models: Where the time goes"]
-    found = store.query(_filled_in(panel["targets"][0]["rawSql"], store))
+    found = store.query(filled_in(panel["targets"][0]["rawSql"], store))
     assert {row["system"] for row in found} == {SYSTEM.cpu}
     times = [row["times"] for row in found if row["layer"] == "Conv"]
     assert times == [1, 1]
@@ -192,7 +146,7 @@ def test_a_layers_time_is_that_on_one_system(store: Store) -> None:
 def test_a_models_layers_come_to_its_bound(store: Store) -> None:
     """Whatever the number of names that its file has."""
     panel = ALL_PANELS["models: Where the time goes"]
-    found = store.query(_filled_in(panel["targets"][0]["rawSql"], store))
+    found = store.query(filled_in(panel["targets"][0]["rawSql"], store))
     shares = sorted((row["total_us"], round(row["share"], 3)) for row in found)
     assert shares == [
         (5.0, round(5.0 / 15.25, 3)),
@@ -224,7 +178,7 @@ def test_what_shows_chosen_models_heeds_all_that_is_chosen(panel: dict[str, Any]
 def test_units_stand_on_columns_that_are_there(store: Store) -> None:
     """An override by name that fits nothing would be silently without effect."""
     panel = ALL_PANELS["models: Lower bounds"]
-    columns = store.query(_filled_in(panel["targets"][0]["rawSql"], store))[0]
+    columns = store.query(filled_in(panel["targets"][0]["rawSql"], store))[0]
     matched = [override["matcher"] for override in panel["fieldConfig"]["overrides"]]
     assert {"id": "byName", "options": "covered"} in matched
     assert "covered" in columns

@@ -1,21 +1,16 @@
-"""deploy/prometheus: checked by Prometheus' own tools, and run."""
+"""deploy/prometheus: checked by Prometheus' own tools. tests/docs/walk runs it."""
 
+import re
 import subprocess
-import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 
-from benanza_backbone.service.status_server import StatusServer
-from benanza_backbone.telemetry import DEAD_LETTERS
 from tests.deploy.compose import OURS, ROOT, SERVICES
 from tests.deploy.image import Dockerfile
 from tests.deploy.metrics import named, unknown
-from tests.deploy.prometheus_server import ask, prometheus_over
 
 FOLDER = ROOT / "deploy" / "prometheus"
 CONFIG = yaml.safe_load((FOLDER / "prometheus.yml").read_text("utf-8"))
@@ -24,8 +19,6 @@ RULES: list[dict[str, Any]] = [
     for group in yaml.safe_load((FOLDER / "alerts.yml").read_text("utf-8"))["groups"]
     for rule in group["rules"]
 ]
-
-needs_prometheus = pytest.mark.needs_program("promtool", "prometheus")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule["alert"]))
@@ -61,12 +54,29 @@ def test_every_service_is_scraped_where_it_listens() -> None:
         assert str(found["port"]) == Dockerfile(file).last("EXPOSE")
 
 
+def test_without_docker_each_service_is_scraped_where_the_page_starts_it() -> None:
+    config = yaml.safe_load((FOLDER / "without-docker.yml").read_text("utf-8"))
+    assert {key: config[key] for key in ("global", "rule_files")} == {
+        key: CONFIG[key] for key in ("global", "rule_files")
+    }
+    page = (ROOT / "docs" / "without-docker.md").read_text("utf-8")
+    started = re.findall(r"^BENANZA_METRICS_PORT=(\d+) (?:.* )?benanza serve (\w+)", page, re.M)
+    scraped = [
+        (target.rpartition(":")[2], job["job_name"])
+        for job in config["scrape_configs"]
+        for found in job["static_configs"]
+        for target in found["targets"]
+    ]
+    assert set(scraped) == set(started)
+
+
 @pytest.mark.integration
-@needs_prometheus
+@pytest.mark.needs_program("promtool")
 @pytest.mark.parametrize(
     "command",
     [
         ("check", "config", "--syntax-only", "prometheus.yml"),
+        ("check", "config", "without-docker.yml"),
         ("check", "rules", "alerts.yml"),
         ("test", "rules", "alerts_test.yml"),
     ],
@@ -77,39 +87,3 @@ def test_promtool_finds_nothing_wrong(command: tuple[str, ...]) -> None:
         ["promtool", *command], cwd=FOLDER, capture_output=True, text=True, check=False
     )
     assert found.returncode == 0, found.stdout + found.stderr
-
-
-@pytest.fixture
-def prometheus(tmp_path: Path) -> Iterator[str]:
-    """The address of a Prometheus that scrapes this process as the service ingest."""
-    with StatusServer(0, lambda: ()) as status:
-        target = status.address.removeprefix("http://")
-        # The alerts as they are; what is scraped, how often, and how long one waits is other.
-        rules = (FOLDER / "alerts.yml").read_text("utf-8")
-        (tmp_path / "alerts.yml").write_text(rules)
-        config = {
-            "global": {
-                "scrape_interval": "1s",
-                "scrape_timeout": "1s",
-                "evaluation_interval": "1s",
-            },
-            "rule_files": ["alerts.yml"],
-            "scrape_configs": [{"job_name": "ingest", "static_configs": [{"targets": [target]}]}],
-        }
-        with prometheus_over(tmp_path, config) as address:
-            yield address
-
-
-@pytest.mark.integration
-@needs_prometheus
-def test_prometheus_scrapes_a_service_and_raises_an_alert(prometheus: str) -> None:
-    DEAD_LETTERS.labels("models", "ModelError").inc()
-    deadline = time.monotonic() + 30
-    raised: set[str] = set()
-    while "BenanzaDeadLetters" not in raised:
-        assert time.monotonic() < deadline, raised
-        time.sleep(0.2)
-        alerts = (ask(prometheus, "alerts") or {"alerts": []})["alerts"]
-        raised = {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
-    (build,) = ask(prometheus, "query", query="benanza_build_info")["result"]
-    assert build["metric"]["job"] == "ingest"

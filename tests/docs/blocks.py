@@ -12,9 +12,22 @@ _BLOCK = re.compile(r'^```(\w+)?(?: title="([^"]+)")?\n(.*?)^```', re.DOTALL | r
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The page's blocks in this language, in their order."""
+    """The page's blocks in this language, in their order; without one they are commands."""
     found = _BLOCK.findall(DOCS.joinpath(page).read_text("utf-8"))
     return [text for name, _, text in found if name == language]
+
+
+def block(page: str, beginning: str) -> str:
+    """The page's one block that begins with this."""
+    (found,) = [text for text in blocks(page, "") if text.startswith(beginning)]
+    return found
+
+
+def line(page: str, words: str) -> str:
+    """The one command in a block of the page that has these words."""
+    lines = [each for text in blocks(page, "") for each in text.splitlines() if words in each]
+    (found,) = lines
+    return found
 
 
 def files(page: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from benanza.request import BoundPolicy, RunRequest
 from benanza.results.advice import Advised
 from benanza.results.bounds import History, KnownBounds, LowerBounds
 from benanza.results.explanations import Explanations
-from benanza.results.inspection import Inspection
+from benanza.results.inspection import Inspection, KnownLayers
 from benanza.results.operating import Status
 from benanza.results.profiles import Profiles
 from benanza.results.publish import Published
@@ -130,6 +130,26 @@ def history(
     policy = _policy(precision, fusion, accounting)
     settings = load(arguments.folder("data", data))
     return _shown(known_history(settings, text, policy, arguments.dimensions("dims", dims)))
+
+
+def layers(
+    model: ModelSource | Sequence[ModelSource] = (),
+    *,
+    precision: Precision | Sequence[Precision] = (),
+    data: ModelSource | None = None,
+) -> KnownLayers:
+    """The unique layers and groups of these models, or of all, those that cost the most first: in
+    how many models they are, how often, and their best time on each system, or why there is none.
+
+    A `model` may also be a name or an id; nothing is benchmarked. Without a `precision`, times are
+    at all that were measured. The arguments are those of `benanza layers`. Raises `BenanzaError`
+    for one that can't be, and for a model that isn't ingested.
+    """
+    from benanza.looking.layers import known_layers
+
+    models = arguments.model_texts("model", model) if model else ()
+    precisions = arguments.precisions("precision", precision) if precision else ()
+    return _shown(known_layers(load(arguments.folder("data", data)), models, precisions))
 
 
 def status(model: ModelSource = "", *, data: ModelSource | None = None) -> Status:

@@ -12,6 +12,7 @@ from benanza.commands.looking.bounds import bounds
 from benanza.commands.looking.explain import explain
 from benanza.commands.looking.history import history
 from benanza.commands.looking.inspect import inspect
+from benanza.commands.looking.layers import layers
 from benanza.commands.looking.profile import profile
 from benanza.commands.looking.questions import questions
 from benanza.commands.looking.report import report
@@ -89,6 +90,7 @@ for command in (
     explain,
     what_if,
     history,
+    layers,
     spec,
     witness,
     profile,

@@ -232,14 +232,18 @@ def policy_options(command: Command) -> Command:
 
 def policy_filter_options(command: Command) -> Command:
     """The same for what is known: by default at each precision that was measured."""
-    precision = click.option(
+    return precision_filter_option(_counting_options(command))
+
+
+def precision_filter_option(command: Command) -> Command:
+    """--precision P[,P…], by default each that was measured."""
+    return click.option(
         "--precision",
         "precisions",
         type=Precisions(),
         default=(),
         help="fp32, tf32, fp16, bf16; by default all that were measured.",
-    )
-    return precision(_counting_options(command))
+    )(command)
 
 
 def _counting_options(command: Command) -> Command:

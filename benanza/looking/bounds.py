@@ -7,12 +7,10 @@ from typing import TypeVar
 
 from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids
-from benanza.looking.on_the_way import on_the_way, waiting_for_ingest
-from benanza.render.units import plural
+from benanza.looking.on_the_way import ingested_ids, on_the_way, waiting_for_ingest
 from benanza.request import BoundPolicy
 from benanza.results.bounds import History, KnownBounds
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
-from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.layer import Precision
@@ -33,15 +31,7 @@ def known_bounds(
     them. Raises `BenanzaError` for a model that is not ingested.
     """
     with known_store(settings) as store:
-        try:
-            ids = model_ids(store, models, limits_of(settings))
-        except BenanzaError as error:
-            if waiting := waiting_for_ingest(settings):
-                raise BenanzaError(
-                    f"{error}; {plural(waiting, 'published model')} still "
-                    f"{'waits' if waiting == 1 else 'wait'} for ingest"
-                ) from error
-            raise
+        ids = ingested_ids(store, models, settings)
         found = those_meant(store.bounds(ids, at), policy, dims)
         bounded = {each.model_id for each in found}
         lacking = [identity for identity in ids if identity not in bounded]

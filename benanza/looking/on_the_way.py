@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from benanza.installation.configured import configured_log
+from benanza.looking.model_ids import model_ids
+from benanza.render.units import plural
 from benanza.request import BoundPolicy
 from benanza.results.bounds import MeasuredSoFar, ModelOnTheWay
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
+from benanza_ingest.limits import limits_of
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, INGEST
 
 WITHOUT_BOUND = """
@@ -60,6 +63,19 @@ LEFT JOIN (SELECT * FROM systems FINAL) AS systems ON systems.system_id = tried.
 GROUP BY architecture_id, system_id, precision
 ORDER BY architecture_id, layers DESC, system_id, precision
 """
+
+
+def ingested_ids(store: Store, models: Sequence[str], settings: Settings) -> list[str]:
+    """What `model_ids` finds; if it raises `BenanzaError`, with how many models wait for ingest."""
+    try:
+        return model_ids(store, models, limits_of(settings))
+    except BenanzaError as error:
+        if waiting := waiting_for_ingest(settings):
+            raise BenanzaError(
+                f"{error}; {plural(waiting, 'published model')} still "
+                f"{'waits' if waiting == 1 else 'wait'} for ingest"
+            ) from error
+        raise
 
 
 def on_the_way(

@@ -2,6 +2,7 @@
 
 from benanza.render.answers.advice import advice_html
 from benanza.render.answers.explanations import explanations_html
+from benanza.render.answers.layers import layers_html
 from benanza.render.answers.profiles import profiles_html
 from benanza.render.answers.questions import answers_html
 from benanza.render.answers.what_ifs import what_ifs_html
@@ -14,7 +15,7 @@ from benanza.render.status import status_html
 from benanza.results.advice import Advised
 from benanza.results.bounds import Bounds, Comparison, History, KnownBounds, LowerBounds
 from benanza.results.explanations import Explanations
-from benanza.results.inspection import Inspection
+from benanza.results.inspection import Inspection, KnownLayers
 from benanza.results.operating import Status
 from benanza.results.profiles import Profiles
 from benanza.results.publish import Published
@@ -30,6 +31,7 @@ def show_tables() -> None:
     SHOWN_BY[KnownBounds] = known_bounds_html
     SHOWN_BY[Comparison] = comparison_html
     SHOWN_BY[History] = history_html
+    SHOWN_BY[KnownLayers] = layers_html
     SHOWN_BY[Status] = status_html
     SHOWN_BY[LowerBounds] = lower_bounds_html
     SHOWN_BY[Explanations] = explanations_html

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from benanza.results.inspection import LayerTime
 from benanza.results.what_ifs import BatchSizes
 from benanza.results.witness import ModelWitness
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
@@ -9,7 +10,7 @@ from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 ID_SHOWN = 8
 """Digits of a system's id: enough to find it among those of an installation."""
 
-Measured = ModelBound | BoundVersion | ModelWitness | BatchSizes
+Measured = ModelBound | BoundVersion | ModelWitness | BatchSizes | LayerTime
 
 
 class SystemNames:

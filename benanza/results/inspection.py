@@ -1,8 +1,9 @@
-"""The layers of a model."""
+"""Layers: those of a model, and those that are known of all models."""
 
-from typing import Any
+from typing import Any, Literal
 
 from benanza.results.result import Result
+from benanza_backbone.document import Document
 from benanza_schemas.layer import Kind
 
 
@@ -61,3 +62,60 @@ class Inspection(Result, frozen=True, kw_only=True):
     groups: tuple[InspectedGroup, ...]
     unique_layers: int
     skipped: tuple[SkippedLayer, ...]
+
+
+class LayerTime(Document, frozen=True, kw_only=True):
+    """The best time of a layer on a system at a precision, or why there is none.
+
+    `us` is the median of the fastest variant with warm caches, of a network within its company, and
+    `iqr_us` its interquartile range; `library`, `algorithm` and `layout` are those of the variant.
+    Where no variant has a time, `failure` is the reason of the newest measurement. Both are lacking
+    where the layer waits to be measured.
+    """
+
+    system: str
+    runtime: str
+    system_id: str
+    precision: str
+    us: float | None
+    iqr_us: float | None
+    library: str
+    algorithm: str
+    layout: str
+    failure: str
+
+
+LayerUnit = Literal["layer", "group", "network"]
+"""What a unique layer is in models: one of their layers; only ever a group, layers in whose place
+one call may run; or a network, layers that DLBricks times one after the other.
+"""
+
+
+class KnownLayer(Document, frozen=True, kw_only=True):
+    """A unique layer or group, how often models contain it, and its times.
+
+    `title` has its operators, joined by `+`; that of a group whose job isn't made yet is the rule
+    that proposed it. `outputs` are shapes, none before the job is made. `models` counts models at
+    each of their batch sizes, `architectures` what those that differ in names and weights only have
+    in common, and `uses` the places in all of these models; a group's layers are counted besides.
+    All three are 0 for networks: which models they are of is not stored.
+
+    `times` has each system and precision at which any of these layers was tried, or any network.
+    """
+
+    title: str
+    kind: LayerUnit
+    fingerprint: str
+    outputs: tuple[tuple[int, ...], ...]
+    models: int
+    architectures: int
+    uses: int
+    times: tuple[LayerTime, ...]
+
+
+class KnownLayers(Result, frozen=True, kw_only=True):
+    """The unique layers and groups of some models, by what their uses take together on the system
+    and at the precision where that is the most: most first, and last those without a time.
+    """
+
+    layers: tuple[KnownLayer, ...]

@@ -80,6 +80,8 @@ def test_lower_bound_raises_for_a_model_that_has_none(data: Path) -> None:
         ("bounds", (), "squeezenet"),
         ("bounds", ("zoo:squeezenet",), "squeezenet"),
         ("history", ("zoo:squeezenet",), "the first run"),
+        ("layers", (), "Conv+Relu"),
+        ("layers", ("squeezenet",), "Conv+Relu"),
         ("status", (), "1 model ingested"),
     ],
 )

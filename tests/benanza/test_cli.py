@@ -40,6 +40,7 @@ def test_the_commands_are_those_of_the_interface() -> None:
         "history",
         "import",
         "inspect",
+        "layers",
         "profile",
         "prune",
         "publish",

@@ -71,6 +71,7 @@ def test_the_other_commands_read_it(older: Path, benanza: Benanza, tmp_path: Pat
         ("what-if", "older"),
         ("questions", "older"),
         ("spec", "older"),
+        ("layers", "older"),
         ("report", "older", "-o", str(tmp_path / "report.html")),
         ("dead-letters", "list"),
     ):

@@ -11,6 +11,7 @@ from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, amount, plural, time_unit
 from benanza.results.explanations import ExplainedCall, Explanation, Explanations
+from benanza.results.inspection import LayerTime
 
 NONE_SUCH = "no bound is known of this kind; benanza bounds shows those that are"
 
@@ -127,10 +128,13 @@ def _reached(call: ExplainedCall) -> str:
 
 
 def _variant(call: ExplainedCall) -> str:
-    if not call.library:
-        return "a view"
-    layout = f", {call.layout}" if call.layout else ""
-    return f"{call.library}: {call.algorithm}{layout}"
+    return variant(call) if call.library else "a view"
+
+
+def variant(of: ExplainedCall | LayerTime) -> str:
+    """The fastest variant, of a call or a layer that has one: `cudnn-graph: engine 39, NHWC`."""
+    layout = f", {of.layout}" if of.layout else ""
+    return f"{of.library}: {of.algorithm}{layout}"
 
 
 def _rest(kinds: Sequence[Alike]) -> str:

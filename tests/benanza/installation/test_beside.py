@@ -179,6 +179,8 @@ def test_bounds_history_and_sql_answer_while_a_run_is_at_work(
     assert found["squeezenet"]["partial"] is False
     assert found["densenet121"]["partial"] is True
     assert said("history", model)["history"]
+    times = [time for layer in said("layers", model)["layers"] for time in layer["times"]]
+    assert {time["us"] is None for time in times} == {True, False}
     with known_store(load({"BENANZA_DATA": str(data)})) as store:
         rows = store.query("SELECT count() AS layers FROM best_measurements")
     assert rows[0]["layers"] > first

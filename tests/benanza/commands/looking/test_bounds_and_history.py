@@ -128,7 +128,7 @@ def test_bounds_of_a_model_at_several_dimensions(
 
 
 def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:
-    for command in ("bounds", "history"):
+    for command in ("bounds", "history", "layers"):
         done = benanza(command, "zoo:alexnet", "--data", data)
         assert done.returncode == 1
         assert done.stdout == ""
@@ -147,7 +147,7 @@ def test_a_new_folder_has_no_bounds(benanza: Benanza, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["bounds", "history zoo:squeezenet", "retry"])
+@pytest.mark.parametrize("command", ["bounds", "history zoo:squeezenet", "layers", "retry"])
 def test_who_only_looks_makes_no_folder(benanza: Benanza, tmp_path: Path, command: str) -> None:
     done = benanza(*command.split(), "--data", tmp_path / "misspelt")
     assert done.returncode == 1

@@ -38,8 +38,9 @@ def replay(clone: FreshClone, shell: Shell, letter: str) -> None:
 
 
 def _model() -> onnx.ModelProto:
-    """Too large to travel in an event; one of its layers can be measured nowhere."""
-    weights = numpy_helper.from_array(np.ones((1000, 300), np.float32), "w")
+    """Too large for an event, also compressed; one of its layers can be measured nowhere."""
+    values = np.random.default_rng(1).random((1000, 300), np.float32)
+    weights = numpy_helper.from_array(values, "w")
     tensors = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, width])
         for name, width in (("x", 1000), ("a", 300), ("b", 300), ("y", 300))

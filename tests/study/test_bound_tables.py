@@ -21,7 +21,7 @@ MODELS = ["zoo:squeezenet", "zoo:torchvision:resnet18", "zoo:timm:starnet_s1"]
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> list[ModelAnswers]:
     settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("study"))})
-    import_recordings(MEASURED, settings)
+    import_recordings(MEASURED[:2], settings)  # the others are of another type or batch size
     publish(MODELS, PublishRequest(), settings)
     return [*known_answers(settings, MODELS, ["fp16"], {}).models]
 

@@ -307,7 +307,7 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
 )
 
 
-@examples(8)
+@examples(4)
 @given(
     sizes=st.lists(st.sampled_from([2, 3, 4, 6, 12]), min_size=1, max_size=3),
     steps=st.lists(STEPS, min_size=1, max_size=10),

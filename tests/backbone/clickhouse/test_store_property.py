@@ -27,7 +27,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 EXAMPLES = iter(range(10**9))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(versions, min_size=1, max_size=8, unique=True), st.randoms(use_true_random=False))
 def test_current_bounds_are_the_newest_whatever_the_order_and_repetition(
     store: Store, of_versions: list[tuple[tuple[int, bool], int, int]], rng: random.Random

@@ -296,7 +296,8 @@ def _first_to_break(result_b: float, result_s: float, event_b: float) -> list[st
         f"{restart_s / 60:,.0f} minutes at {READ_BYTES_PER_S / 1e6:,.0f} MB/s, and keeps "
         f"{LAYERS * result_b / GB:,.1f} GB. So with {slow:,.1f} of them a start takes longer than "
         f"the {LONGEST_REBUILD_S / 60:,.0f} minutes after which it counts as hung, and with "
-        f"{full:,.0f} they fill {MEMORY_GB} GB of memory.",
+        f"{full:,.0f} they fill {MEMORY_GB} GB of memory. It also reads when each bound was "
+        "computed, a tenth of these bytes, and keeps nothing of it.",
         "",
         "The remedies, in this order: keep the best of each layer's results in a compacted topic, "
         "instead of reading all again; keep only what the copy's own architectures contain, and "

@@ -53,10 +53,10 @@ def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:
         try:
             found = _ids(store, fetch(model, limits).sha256)
         except ModelError as error:
-            raise BenanzaError(f"no bounds are known for {model}, and {error}") from error
+            raise BenanzaError(f"nothing is known of {model}, and {error}") from error
     if not found:
         raise BenanzaError(
-            f"no bounds are known for {model}; say: benanza run {model}, "
+            f"nothing is known of {model}; say: benanza run {model}, "
             f"or benanza publish {model} where its layers are measured already"
         )
     return found

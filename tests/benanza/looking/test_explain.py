@@ -107,7 +107,7 @@ def test_a_call_stands_beside_its_roofline(with_ceilings: Settings) -> None:
 
 
 def test_a_model_without_a_bound_is_an_error(measured: Settings) -> None:
-    with pytest.raises(BenanzaError, match=r"no bounds are known for .*missing\.onnx"):
+    with pytest.raises(BenanzaError, match=r"nothing is known of .*missing\.onnx"):
         known_explanations(measured, ["missing.onnx"], BoundPolicy(), {})
 
 

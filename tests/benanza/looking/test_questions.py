@@ -91,7 +91,7 @@ def test_without_a_run_the_others_are_answered(recorded: Settings) -> None:
 
 
 def test_a_model_without_a_bound(recorded: Settings) -> None:
-    with pytest.raises(BenanzaError, match="no bounds are known for zoo:vgg19"):
+    with pytest.raises(BenanzaError, match="nothing is known of zoo:vgg19"):
         known_answers(recorded, ["zoo:vgg19"], ["fp32"], {})
 
 

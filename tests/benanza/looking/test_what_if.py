@@ -87,5 +87,5 @@ def test_batch_sizes_are_compared_by_sample(recorded: Settings) -> None:
 
 
 def test_a_model_without_a_bound_is_an_error(recorded: Settings) -> None:
-    with pytest.raises(BenanzaError, match=r"no bounds are known for .*missing\.onnx"):
+    with pytest.raises(BenanzaError, match=r"nothing is known of .*missing\.onnx"):
         known_what_ifs(recorded, ["missing.onnx"], ["fp16"], {})

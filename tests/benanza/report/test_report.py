@@ -223,7 +223,7 @@ def test_it_reads_nothing_from_elsewhere(file: Path) -> None:
 
 
 def test_without_a_bound_there_is_no_report(settings: Settings, tmp_path: Path) -> None:
-    with pytest.raises(BenanzaError, match="no bounds are known for zoo:vgg19"):
+    with pytest.raises(BenanzaError, match="nothing is known of zoo:vgg19"):
         report(settings, ["zoo:vgg19"], ["fp16"], {}, None, tmp_path / "r.html")
     with pytest.raises(BenanzaError, match="can't write"):
         report(settings, ["alexnet"], ["fp16"], {}, None, tmp_path / "no" / "r.html")

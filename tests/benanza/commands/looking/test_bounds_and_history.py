@@ -133,7 +133,7 @@ def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:
         assert done.returncode == 1
         assert done.stdout == ""
         assert done.stderr == (
-            "error: no bounds are known for zoo:alexnet; say: benanza run zoo:alexnet, "
+            "error: nothing is known of zoo:alexnet; say: benanza run zoo:alexnet, "
             "or benanza publish zoo:alexnet where its layers are measured already\n"
         )
 

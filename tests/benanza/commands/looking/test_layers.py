@@ -57,8 +57,8 @@ def test_a_model_that_is_not_known_is_an_error(
     monkeypatch.delenv("BENANZA_KAFKA", raising=False)
     done = run("missing.onnx", "--data", str(tmp_path))
     assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: no bounds are known for missing.onnx, and there is no")
-    with pytest.raises(benanza.BenanzaError, match="no bounds are known for missing"):
+    assert done.stderr.startswith("error: nothing is known of missing.onnx, and there is no")
+    with pytest.raises(benanza.BenanzaError, match="nothing is known of missing"):
         benanza.layers(["missing.onnx"], data=tmp_path)
 
 

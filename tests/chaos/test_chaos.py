@@ -137,7 +137,7 @@ def test_every_difference_is_seen() -> None:
 @pytest.mark.usefixtures("broker_can_start")
 def test_after_faults_all_is_as_without_them(tmp_path: Path) -> None:
     # So few are of all kinds but those that can't be had.
-    report = campaign(tmp_path, models=8, faults=25, seed=1, over_s=75)
+    report = campaign(tmp_path, models=8, faults=25, seed=1, over_s=50)
     assert report.wrong == []
     assert len(kinds(fault for _, fault in report.faults)) == 25
     assert report.layers > 20

@@ -1,10 +1,15 @@
 """Models that were changed in their structure, and are still ONNX."""
 
 import random
+from contextlib import suppress
 
+from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from tests.ingest.mutations import with_damaged_fields
+
+MOST_BYTES = 1_000_000
+"""Of a model in work: copies of what holds many nodes would take all memory."""
 
 _ODD = (0, 1, -1, 2, 3, 64, 65, 4096, 65_536, 2**31 - 1, 2**31, 2**40, 2**63 - 1, -(2**63))
 
@@ -13,11 +18,12 @@ def changed(model: ModelProto, chance: random.Random) -> bytes:
     """The model with a few changes, encoded."""
     for _ in range(chance.choice((0, 1, 1, 2, 4))):
         change = chance.choice((_repeat, _shape, _nest, _call, _rename, _constant, _feed_back))
-        if model.graph.node:
+        if model.graph.node and model.ByteSize() < MOST_BYTES:
             change(model, chance)
     encoded: bytes = model.SerializeToString()
     if chance.random() < 0.7 and _can_be_damaged(model):
-        return with_damaged_fields(encoded, chance.getrandbits(32))
+        with suppress(DecodeError):  # It may be deeper than protobuf reads.
+            return with_damaged_fields(encoded, chance.getrandbits(32))
     return encoded
 
 
@@ -39,7 +45,8 @@ def _repeat(model: ModelProto, chance: random.Random) -> None:
     if not node.input or not node.output:
         return
     before, all_inputs = node.output[0], chance.random() < 0.5
-    for i in range(chance.choice((2, 10, 60, 300))):
+    copies = chance.choice((2, 10, 60, 300))
+    for i in range(min(copies, MOST_BYTES // node.ByteSize())):
         copy = graph.node.add()
         copy.CopyFrom(node)
         copy.input[0] = before
@@ -80,12 +87,15 @@ def _nest(model: ModelProto, chance: random.Random) -> None:
     body.CopyFrom(graph)
     del body.input[:], body.initializer[:], body.node[: -min(3, len(graph.node))]
     for depth in range(chance.choice((1, 2, 5, 20))):
-        if chance.random() < 0.5:
-            node = helper.make_node(
-                "If", ["~c"], [f"~n{depth}"], then_branch=body, else_branch=body
-            )
-        else:
-            node = helper.make_node("Loop", ["", "~c", "~c"], [f"~n{depth}"], body=body)
+        try:
+            if chance.random() < 0.5:
+                node = helper.make_node(
+                    "If", ["~c"], [f"~n{depth}"], then_branch=body, else_branch=body
+                )
+            else:
+                node = helper.make_node("Loop", ["", "~c", "~c"], [f"~n{depth}"], body=body)
+        except DecodeError:  # Deeper than protobuf reads.
+            return
         if node.ByteSize() > 200_000:
             return
         output = helper.make_empty_tensor_value_info(f"~n{depth}")

@@ -1,5 +1,6 @@
 """A short campaign: hostile models and events are refused in one line, quickly, or are taken."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from tests.fuzz.cases import KINDS, MOST_BYTES, Case, case
 from tests.fuzz.outcome import outcome
 
 FOUND = sorted(Path(__file__).parent.glob("found/*"))
-"""Inputs by which campaigns found defects; each is named by its kind and by what went wrong."""
+"""Inputs by which campaigns found defects; each is named by its kind, by what went wrong, and
+by the batch size that was asked for."""
 
 
 def test_an_input_can_be_made_again() -> None:
@@ -29,7 +31,8 @@ def test_what_went_wrong_is_told_from_what_is_refused() -> None:
 @pytest.mark.parametrize("file", FOUND, ids=lambda file: file.name)
 def test_what_once_went_wrong_does_not_any_more(file: Path) -> None:
     kind = "event, bytes" if file.name.startswith("event") else "model, bytes"
-    found = outcome(Case(kind, file.read_bytes()))
+    asked = re.search(r"-batch-(\d+)", file.name)
+    found = outcome(Case(kind, file.read_bytes(), int(asked[1]) if asked else None))
     assert found.end in ("accepted", "refused"), found.said
 
 

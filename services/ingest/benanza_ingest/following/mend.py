@@ -16,6 +16,9 @@ from benanza_ingest.resolving.fold import MAX_ELEMENTS, Array, Constants
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.types import TensorType
 
+_LARGEST = 2**63 - 1
+"""Of the sizes in a shape, which are 64 bits wide."""
+
 STATES = {4: 0, 5: 1, 6: 1}
 """The inputs of recurrent operators that are as long as the batch, and the axis in which."""
 
@@ -223,6 +226,9 @@ class Mender:
 
     def _replace(self, node: Node, position: int, sizes: list[int]) -> None:
         if sizes == self._fixed(node, position):
+            return
+        if any(abs(size) > _LARGEST for size in sizes):
+            self.unclear.add(node.outputs[0])
             return
         name = f"{node.inputs[position]}.batch{self._batch}{sizes}"
         value: Array = np.array(sizes, np.int64)

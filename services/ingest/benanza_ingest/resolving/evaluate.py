@@ -98,12 +98,12 @@ def _result_elements(op_type: str, arrays: Sequence[_Elements]) -> int:
     try:
         match op_type:
             case "ConstantOfShape":
-                return prod(int(size) for size in present[0])
+                return prod(int(size.real) for size in present[0])
             case "Expand":
-                wanted = tuple([int(size) for size in present[1]])
+                wanted = tuple([int(size.real) for size in present[1]])
                 return prod(np.broadcast_shapes(present[0].shape, wanted))
             case "Tile":
-                return sizes[0] * prod(abs(int(size)) for size in present[1])
+                return sizes[0] * prod(abs(int(size.real)) for size in present[1])
             case "Range":
                 start, limit, delta = (float(a.item()) for a in present)
                 return max(0, ceil((limit - start) / delta))
@@ -112,6 +112,6 @@ def _result_elements(op_type: str, arrays: Sequence[_Elements]) -> int:
             case "Concat":
                 return sum(sizes)
         return prod(np.broadcast_shapes(*(a.shape for a in present)))
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError):
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError, RuntimeError):
         # Shapes that don't broadcast are those of operators that read parts of their input.
         return max(sizes, default=1)

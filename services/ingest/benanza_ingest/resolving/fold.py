@@ -66,7 +66,8 @@ class Constants:
         """Adds a static value that repeats another, of a known type, along an axis."""
         known, value = self.type_of(source), self.value(source)
         assert known is not None, "what is repeated has a type"
-        if value is not None and value.size * times <= MAX_ELEMENTS:
+        # Of no elements, any number of repetitions would fit, and each takes memory.
+        if value is not None and 0 < value.size * times <= MAX_ELEMENTS:
             self.add_array(name, np.concatenate([value] * times, axis))
             return
         sizes = known.dims()
@@ -83,9 +84,7 @@ class Constants:
         """The type of a value; from its elements if shape inference didn't find it."""
         if self._is_open(name) and name in self:
             value = self.value(name)
-            if value is not None:
-                known = of_tensor(numpy_helper.from_array(np.asarray(value)))
-                assert known is not None, "numpy has no element type that ONNX doesn't"
+            if value is not None and (known := _type_of(np.asarray(value))):
                 self._types[name] = known
         return self._types.get(name)
 
@@ -208,6 +207,8 @@ class Constants:
 
     def _cast_like(self, inputs: tuple[str, ...]) -> Array | None:
         """CastLike uses only the type of its second input, which may be no constant."""
+        if len(inputs) < 2:
+            return None
         value, like = self._values[inputs[0]], self.type_of(inputs[1])
         if value is None or like is None or like.dtype == "string":
             return None
@@ -217,6 +218,14 @@ class Constants:
                 return value.astype(target)
         except (TypeError, ValueError):  # text that says no number
             return None
+
+
+def _type_of(value: Array) -> TensorType | None:
+    """The type of an array; None of one with objects that are no texts."""
+    try:
+        return of_tensor(numpy_helper.from_array(value))
+    except NotImplementedError:
+        return None
 
 
 def _elements(tensor: TensorProto) -> Array | None:

@@ -67,7 +67,8 @@ def _moved(wiring: Wiring, position: int, result: str, view: Placed) -> Placed |
             order = attribute(wiring, position, "perm")
             if not order:
                 return transposed(view, tuple(reversed(range(len(shape)))))
-            assert isinstance(order, tuple)
+            if not isinstance(order, tuple):
+                return None
             return transposed(view, tuple([int(axis) for axis in order]))
         case "Expand":
             return expanded(view, shape)

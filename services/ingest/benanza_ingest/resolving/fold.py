@@ -67,7 +67,7 @@ class Constants:
         known, value = self.type_of(source), self.value(source)
         assert known is not None, "what is repeated has a type"
         # Of no elements, any number of repetitions would fit, and each takes memory.
-        if value is not None and 0 < value.size * times <= MAX_ELEMENTS:
+        if value is not None and max(1, value.size) * times <= MAX_ELEMENTS:
             self.add_array(name, np.concatenate([value] * times, axis))
             return
         sizes = known.dims()

@@ -60,8 +60,8 @@ sbom: $(STAMP)  ## build/sbom.json: what is installed, as CycloneDX
 	build/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml \
 		--output-reproducible --output-file build/sbom.json $(BIN)/python
 
-# It asks the package index for what is known of each pinned version.
-audit: $(STAMP)  ## which dependencies have known vulnerabilities; needs pypi.org
+# It asks the public index of Python packages for what is known of each pinned version.
+audit: $(STAMP)  ## which dependencies have known vulnerabilities; mirrors can't say
 	$(PYTHON) -m venv build/pip-audit
 	build/pip-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
 	build/pip-audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict

@@ -139,5 +139,7 @@ def test_after_faults_all_is_as_without_them(tmp_path: Path) -> None:
     # So few are of all kinds but those that can't be had.
     report = campaign(tmp_path, models=8, faults=25, seed=1, over_s=50)
     assert report.wrong == []
-    assert len(kinds(fault for _, fault in report.faults)) == 25
+    # Who may not mount has no full disks: of the broker, of ClickHouse, of a machine.
+    missing = 3 if report.left_out else 0
+    assert len(kinds(fault for _, fault in report.faults)) == 25 - missing
     assert report.layers > 20

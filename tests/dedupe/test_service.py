@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from kafka.partitioner.default import murmur2
 
 from benanza_backbone.event_log.event_log import EventLog, Message
 from benanza_backbone.kafka.connection import KafkaConnection
@@ -20,6 +22,7 @@ from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, LayerKnown, event_id
 from benanza_schemas.topics import DEAD_LETTERS, JOBS, LAYERS, PARTITIONS
 from tests.benanza.processes import Installation, ServiceProcess, until
+from tests.chaos.machine import Disk, disks_refused
 from tests.dedupe.layer_events import layers, written
 from tests.dedupe.test_core import chain, seen
 from tests.kafka_broker import KafkaBroker
@@ -241,6 +244,70 @@ def test_told_twice_it_stops_at_once(tmp_path: Path) -> None:
         began = time.monotonic()
         assert service.stop() == -signal.SIGTERM
         assert time.monotonic() - began < 2
+
+
+def held_by(service: ServiceProcess) -> set[int]:
+    """The partitions."""
+    checks = service.page("/readyz")[1]["checks"]
+    detail: str = next(each["detail"] for each in checks if each["name"] == "partitions")
+    return {int(number) for number in re.findall(r"[0-9]+", detail.partition(" of ")[0])}
+
+
+def test_where_its_app_crashes_it_ends(kafka: KafkaConnection, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.dedupe.crashing_service"]
+    installation = Installation(kafka, tmp_path / "other")
+    installation.folder.mkdir()
+    with ServiceProcess(command, Installation(kafka, tmp_path).environment(), tmp_path) as service:
+        until(service.ready)
+        with installation.start("dedupe"):
+            until(lambda: service.status() is not None)
+        assert service.status() == 1
+        assert "ArithmeticError: partitions revoked" in service.errors()
+
+
+@pytest.mark.skipif(disks_refused() != "", reason=disks_refused())
+def test_on_a_full_disk_it_ends_with_one_line_although_it_has_nothing_to_write_itself(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path
+) -> None:
+    """What the other's layers are known by is kept by both."""
+    one, two = (Installation(kafka, tmp_path / name) for name in ("one", "two"))
+    one.folder.mkdir()
+    two.folder.mkdir()
+    with Disk(two.folder / "data") as disk, one.start("dedupe") as other:
+        with two.start("dedupe") as service:
+            until(lambda: service.ready() and other.ready() and len(held_by(other)) == 4)
+            # Until it has something in its table, it hasn't opened it.
+            log.append(layers(range(100), "a"))
+            until(lambda: consumed(service) + consumed(other) == 100)
+            before = consumed(service)
+            disk.fill()
+            of_other = held_by(other)
+            more = [each for each in layers(range(100, 3000), "a") if partition(each) in of_other]
+            log.append(more)
+            until(lambda: service.status() is not None)
+            assert before > 0
+            assert_ended_for_want_of_space(service)
+        with two.start("dedupe") as service:
+            until(lambda: service.status() is not None)
+            assert_ended_for_want_of_space(service)
+        disk.free()
+        with two.start("dedupe") as service:
+            until(lambda: service.ready() and other.ready() and len(held_by(other)) == 4)
+            assert service.stop() == 0, service.errors()
+        assert other.stop() == 0, other.errors()
+    assert not written(log, DEAD_LETTERS)
+
+
+def partition(message: Message) -> int:
+    """Where the log puts it."""
+    return int(murmur2(message.key) & 0x7FFFFFFF) % PARTITIONS[LAYERS]
+
+
+def assert_ended_for_want_of_space(service: ServiceProcess) -> None:
+    assert service.status() == 1
+    *_, last = service.errors().splitlines()
+    assert re.match(r"error: dedupe's table can't be used .*No space left on device.*", last)
+    assert "Traceback" not in service.errors()
 
 
 def test_after_poison_it_stays_and_takes_no_more(

@@ -122,6 +122,7 @@ class DedupeAgent:
         )
         # As `create_app` asks for.
         self._owners = cast(OwnersTable, table)
+        self._owners.on_failure = self._fail
         self._dedupe = Dedupe(Owners(self._owners))
         self._processor = Processor(GROUP, TAKES, self._handle, clock, stops_on=(OwnersTableError,))
         self._consumed = RECORDS_CONSUMED.labels(LAYERS)

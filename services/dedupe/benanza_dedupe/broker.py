@@ -14,6 +14,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError
 from faust.transport.drivers import aiokafka
 from faust.types.auth import CredentialsT
+from mode.threads import WorkerThread
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
@@ -58,8 +59,22 @@ class IdempotentProducer(aiokafka.Producer):
         return {"acks": "all", "enable_idempotence": True}
 
 
+class DaemonThread(WorkerThread):
+    """A thread that doesn't keep its process alive.
+
+    Where the app crashes while it answers this thread, Faust leaves the thread waiting for the
+    answer for ever.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.daemon = True
+
+
 class PatientThread(aiokafka.AIOKafkaConsumerThread):
     """The thread of a consumer that waits for a broker when it starts."""
+
+    Worker = DaemonThread
 
     async def on_start(self) -> None:
         """Does what Faust's does."""

@@ -1,10 +1,13 @@
 """Who owns which layer, in a Faust table: on this machine's disk, and in a changelog topic."""
 
 from asyncio import Future
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import faust
+from faust.types import TP, EventT
 from faust.types.tuples import FutureMessage
 
 from benanza_backbone.errors import BenanzaError
@@ -19,11 +22,19 @@ class OwnersTable(faust.Table[bytes, bytes]):
 
     Faust itself publishes it in the background, one record after another, and a commit waits
     until none is left to publish: under load that takes seconds.
+
+    `on_failure` is called where Faust would drop the error: what others have written to the
+    changelog can't be stored, or not how far it is. From then on none of it is stored. A later
+    record on disk would say that those before it are there too; and RocksDB refuses all writes
+    after the first that failed, until it is opened again.
     """
+
+    on_failure: Callable[[OwnersTableError], None]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._unpublished: list[FutureMessage] = []
+        self._failed = False
 
     def send_changelog(
         self, partition: int | None, key: Any, value: Any, *_: Any, **__: Any
@@ -42,6 +53,33 @@ class OwnersTable(faust.Table[bytes, bytes]):
             await self.changelog_topic.publish_message(change)
         return list(changes)
 
+    def apply_changelog_batch(self, batch: Iterable[EventT[Any]]) -> None:
+        """Called by Faust, with what others have written."""
+        self._attempt(partial(super().apply_changelog_batch, batch))
+
+    def _on_changelog_sent(self, change: FutureMessage) -> None:
+        self._attempt(partial(super()._on_changelog_sent, change))
+
+    def persisted_offset(self, tp: TP) -> int | None:
+        """Called by Faust as it gets a partition. Raises `OwnersTableError`."""
+        with _typed():
+            return super().persisted_offset(tp)
+
+    async def on_rebalance(self, *args: Any, **kwargs: Any) -> None:
+        """Called by Faust as partitions change hands. Raises `OwnersTableError`."""
+        with _typed():
+            await super().on_rebalance(*args, **kwargs)
+
+    def _attempt(self, store: Callable[[], None]) -> None:
+        if self._failed:
+            return
+        try:
+            with _typed():
+                store()
+        except OwnersTableError as error:
+            self._failed = True
+            self.on_failure(error)
+
 
 class Owners(MutableMapping[str, str]):
     """The table as the mapping that `core.Dedupe` works on: fingerprint to event id.
@@ -54,20 +92,14 @@ class Owners(MutableMapping[str, str]):
         self._table = table
 
     def __getitem__(self, fingerprint: str) -> str:
-        try:
+        with _typed():
             # Past the table, which would look twice.
             owner: bytes = self._table.data[fingerprint.encode()]
-        except KeyError:
-            raise
-        except Exception as error:
-            raise _unusable(error) from error
         return owner.decode()
 
     def __setitem__(self, fingerprint: str, owner: str) -> None:
-        try:
+        with _typed():
             self._table[fingerprint.encode()] = owner.encode()
-        except Exception as error:
-            raise _unusable(error) from error
 
     def __delitem__(self, fingerprint: str) -> None:
         del self._table[fingerprint.encode()]
@@ -79,9 +111,15 @@ class Owners(MutableMapping[str, str]):
         return len(self._table)
 
 
-def _unusable(error: Exception) -> OwnersTableError:
-    # RocksDB's errors have no type of their own.
-    return OwnersTableError(
-        f"dedupe's table can't be used ({error}); see whether the disk with the data folder has "
-        "space, then start dedupe again: it goes on with the same event"
-    )
+@contextmanager
+def _typed() -> Iterator[None]:
+    """Raises RocksDB's errors, which have no type of their own, as `OwnersTableError`."""
+    try:
+        yield
+    except Exception as error:
+        if type(error) is not Exception:
+            raise
+        raise OwnersTableError(
+            f"dedupe's table can't be used ({error}); see whether the disk with the data folder "
+            "has space, then start dedupe again: it goes on with the same event"
+        ) from error

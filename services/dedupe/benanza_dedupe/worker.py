@@ -81,7 +81,11 @@ async def run_app(
     await asyncio.wait((stopping,), timeout=deadline - loop.time())
     if not stopping.done():
         # Faust's services swallow a cancellation, and its threads may hang on the broker.
-        log.error("not stopped after %g s; what is unfinished comes again", drain_timeout_s)
+        log.error(
+            "not stopped after %g s; what is unfinished comes again",
+            drain_timeout_s,
+            exc_info=shutdown.error,
+        )
         os._exit(FAILED)
     running.cancel()
     requested.cancel()

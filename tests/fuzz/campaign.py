@@ -40,34 +40,32 @@ class Tally:
         return sum(self.ends.values())
 
 
-def campaign(seed: int, first: int, inputs: int, seconds: float) -> Tally:
-    """Tries inputs from this number on, until there were so many or the time is over."""
+def campaign(seed: int, numbers: range, seconds: float) -> Tally:
+    """Tries the inputs with these numbers, until there are no more or the time is over."""
     tally = Tally()
     started = time.monotonic()
-    number = first
-    while number < first + inputs and time.monotonic() - started < seconds:
-        for kind, found in _worked(seed, number, first + inputs):
+    while numbers and time.monotonic() - started < seconds:
+        for kind, found in _worked(seed, numbers):
             tally.ends[kind, found.end] += 1
             tally.slowest = max(tally.slowest, found.seconds)
             if found.end in (*WRONG, "crash", "hang"):
-                tally.wrong.append(Found(number, kind, found.end, found.said))
-            number += 1
+                tally.wrong.append(Found(numbers[0], kind, found.end, found.said))
+            numbers = numbers[1:]
             if time.monotonic() - started > seconds:
                 break
     tally.seconds = time.monotonic() - started
     return tally
 
 
-def _worked(seed: int, first: int, end: int) -> Iterator[tuple[str, Outcome]]:
+def _worked(seed: int, numbers: range) -> Iterator[tuple[str, Outcome]]:
     """The kind and the outcome of each input, until one ends the worker or makes it hang."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    worker = context.Process(target=_work, args=(there, seed, first, end), daemon=True)
+    worker = context.Process(target=_work, args=(there, seed, numbers), daemon=True)
     worker.start()
     there.close()
-    number = first
     try:
-        while number < end:
+        for number in numbers:
             if not here.poll(PATIENCE_S):
                 yield kind_of(number), Outcome("hang", f"over {PATIENCE_S:g} s", PATIENCE_S)
                 return
@@ -79,18 +77,17 @@ def _worked(seed: int, first: int, end: int) -> Iterator[tuple[str, Outcome]]:
                 yield kind_of(number), Outcome("crash", said, 0.0)
                 return
             yield found
-            number += 1
     finally:
         worker.kill()
         worker.join()
         here.close()
 
 
-def _work(connection: Connection, seed: int, first: int, end: int) -> None:
+def _work(connection: Connection, seed: int, numbers: range) -> None:
     """The worker: with less memory than would disturb others."""
     limit = 4 * MOST_BYTES
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for number in range(first, end):
+    for number in numbers:
         each = case(seed, number)
         connection.send((each.kind, outcome(each)))

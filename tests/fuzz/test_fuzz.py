@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.__main__ import lines
+from tests.fuzz.__main__ import lines, numbers
 from tests.fuzz.campaign import campaign
-from tests.fuzz.cases import KINDS, MOST_BYTES, Case, case
+from tests.fuzz.cases import KINDS, MOST_BYTES, Case, case, kind_of
 from tests.fuzz.outcome import outcome
 
 FOUND = sorted(Path(__file__).parent.glob("found/*"))
@@ -20,6 +20,15 @@ def test_an_input_can_be_made_again() -> None:
         assert case(7, number) == case(7, number)
         assert len(case(7, number).content) <= 2 * MOST_BYTES
     assert {case(7, number).kind for number in range(4)} == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("first", [0, 7, 1001])
+def test_inputs_of_one_kind_can_be_asked_for(kind: str, first: int) -> None:
+    asked = numbers(first, 10, kind)
+    assert len(asked) == 10
+    assert {kind_of(number) for number in asked} == {kind}
+    assert first <= asked[0] < first + len(KINDS)
 
 
 def test_what_went_wrong_is_told_from_what_is_refused() -> None:
@@ -39,7 +48,7 @@ def test_what_once_went_wrong_does_not_any_more(file: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.integration
 def test_a_short_campaign_finds_nothing() -> None:
-    tally = campaign(seed=20, first=0, inputs=400, seconds=60)
+    tally = campaign(seed=20, numbers=range(400), seconds=60)
     wrong = [found for found in tally.wrong if found.end != "slow"]  # The machine may be busy.
     assert wrong == [], "\n".join(lines(tally))
     assert tally.inputs > 40

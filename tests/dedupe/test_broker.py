@@ -12,7 +12,7 @@ from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_dedupe.agent import create_app
-from benanza_dedupe.broker import PatientProducer, addresses, credentials, patiently
+from benanza_dedupe.broker import PatientProducer, addresses, credentials
 from tests.kafka_broker import KafkaBroker
 
 SELF_SIGNED = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=kafka".split()
@@ -105,11 +105,3 @@ def test_a_client_starts_once_a_broker_answers(tmp_path: Path) -> None:
         asyncio.run(start())
     finally:
         broker.stop()
-
-
-def test_other_errors_than_of_the_connection_are_not_for_patience() -> None:
-    async def start() -> None:
-        raise ValueError("no such setting")
-
-    with pytest.raises(ValueError, match="no such setting"):
-        asyncio.run(patiently(start))

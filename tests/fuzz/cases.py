@@ -50,7 +50,7 @@ def case(seed: int, number: int) -> Case:
         if kind == "event, bytes":
             return Case(kind, with_damaged_bytes(event, chance.getrandbits(32)))
         return Case(kind, with_changed_fields(event, chance))
-    models = _real_models() if chance.random() < 0.1 else _small_models()
+    models = _real_models() if chance.random() < 0.1 else small_models()
     content = chance.choice(models)
     batch = chance.choice((None, None, 1, 2, 7, 2**40))
     if kind == "model, bytes":
@@ -70,7 +70,7 @@ def _real_models() -> list[bytes]:
 
 
 @cache
-def _small_models() -> list[bytes]:
-    """One for each case that onnx has for its operators."""
+def small_models() -> list[bytes]:
+    """One for each case that onnx has for its operators; at most 20 kB each."""
     files = sorted(_ONNX_DATA.glob("*/*/model.onnx"))
     return [file.read_bytes() for file in files if file.stat().st_size < 20_000]

@@ -2,39 +2,20 @@
 with a broker that goes away while the service starts.
 """
 
-import asyncio
-import logging
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
 import faust
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaConnectionError
 from faust.transport.drivers import aiokafka
 from faust.types.auth import CredentialsT
 from mode.threads import WorkerThread
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.connection import KafkaConnection
-
-RETRY_S = 2.0
-
-log = logging.getLogger(__name__)
-
-
-async def patiently(start: Callable[[], Awaitable[None]]) -> None:
-    """Starts a client of Kafka as soon as a broker answers. Once it has started, the client itself
-    sees to that; Faust ends where one can't start.
-    """
-    while True:
-        try:
-            await start()
-            return
-        except KafkaConnectionError as error:
-            log.warning("trying again in %g s: %s", RETRY_S, error)
-            await asyncio.sleep(RETRY_S)
+from benanza_dedupe.patience import patiently
 
 
 class PatientProducer(AIOKafkaProducer):  # type: ignore[misc]  # aiokafka ships no types

@@ -52,11 +52,11 @@ def serve(settings: Settings, started: Callable[[Sequence[str], str], None]) -> 
     # `watch`.
     for library in ("faust", "mode"):
         logging.getLogger(library).setLevel(logging.ERROR)
-    for library in ("benanza_dedupe.broker", "benanza_dedupe.owners"):
-        # What derives from Faust's classes tells of each under the name of its own module.
-        logging.getLogger(library).setLevel(logging.WARNING)
+    # What derives from Faust's classes tells of each under the name of its own module.
+    logging.getLogger("benanza_dedupe.owners").setLevel(logging.WARNING)
     # Why the app crashed is told at the end.
-    for library in ("aiokafka", "faust.transport.drivers.aiokafka", "faust.app.base"):
+    broker = ("aiokafka", "faust.transport.drivers.aiokafka", "benanza_dedupe.broker")
+    for library in (*broker, "faust.app.base"):
         logging.getLogger(library).setLevel(logging.CRITICAL)
     # On asyncio's own event loop. What is written to a connection that just closes is an error on
     # uvloop, which ends for good what keeps aiokafka's metadata up to date (aiokafka's issue 1038);

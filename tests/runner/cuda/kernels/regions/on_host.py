@@ -27,7 +27,7 @@ _CUDA = """
 #define __align__(bytes)
 struct Place { unsigned x, y; };
 static Place blockIdx, threadIdx, blockDim;
-static inline float rsqrtf(float v) { return 1.0f / sqrtf(v); }
+#define rsqrtf(v) (1.0f / sqrtf(v))
 template <typename V> static V __shfl_xor_sync(unsigned, V v, int) { return v; }
 static void __syncthreads() {}
 static float __int_as_float(int bits) { float found; memcpy(&found, &bits, 4); return found; }

@@ -26,7 +26,7 @@ HEAD = """
 using std::max;
 using std::min;
 static struct { unsigned x; } blockIdx, blockDim, threadIdx;
-static float rsqrtf(float v) { return 1.0f / std::sqrt(v); }
+#define rsqrtf(v) (1.0f / std::sqrt(v))
 static float __int_as_float(unsigned bits) { float v; std::memcpy(&v, &bits, 4); return v; }
 """
 THREADS = 64

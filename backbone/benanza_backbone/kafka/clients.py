@@ -1,15 +1,16 @@
 """kafka-python's clients, which leave nothing behind where no broker answers.
 
 As they come, they start a thread before they look for a broker. Where none answers, the thread
-goes on, with its sockets, and there is no client that could be closed: so each try to reach a
-broker that is away would cost some more.
+goes on, with its sockets, and there is no client that could be closed, or it can't be: so each try
+to reach a broker that is away would cost some more.
 """
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaTimeoutError
 
 from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
@@ -31,6 +32,20 @@ class _Reaching:
 
 class AdminClient(_Reaching, KafkaAdminClient):  # type: ignore[misc]  # the library has no types
     """`KafkaAdminClient` over a connection; `more` are other arguments of it, or instead."""
+
+
+class ProducerClient(_Reaching, KafkaProducer):  # type: ignore[misc]  # the library has no types
+    """`KafkaProducer` over a connection, whose user waits for each record; `more` are other
+    arguments of it.
+
+    kafka-python (3.0.12) raises as it is closed where records can't be delivered, and stays open.
+    Here it is closed, and they are given up.
+    """
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Called by `close`, within its time."""
+        with suppress(KafkaTimeoutError):
+            super().flush(timeout)
 
 
 class ConsumerClient(_Reaching, KafkaConsumer):  # type: ignore[misc]  # the library has no types

@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterable, Sequence
 from threading import Lock
 
-from kafka import KafkaProducer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaTimeoutError
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Consumer, EventLog, Message, Partition, Record
-from benanza_backbone.kafka.clients import ConsumerClient
+from benanza_backbone.kafka.clients import ConsumerClient, ProducerClient
 from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
 from benanza_backbone.kafka.consumer import (
     FETCH_BYTES,
@@ -46,8 +46,8 @@ class KafkaEventLog(EventLog):
         self._reading = Lock()
         self._read_to: tuple[Partition, int] | None = None
         with kafka_errors_mended(connection):
-            self._producer = KafkaProducer(
-                **connection.kafka_python(),
+            self._producer = ProducerClient(
+                connection,
                 acks="all",
                 enable_idempotence=True,
                 max_request_size=MAX_RECORD_BYTES,

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from kafka import TopicPartition
@@ -10,10 +11,11 @@ from kafka.errors import KafkaError, KafkaTimeoutError
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka import clients
-from benanza_backbone.kafka.clients import AdminClient, ConsumerClient
+from benanza_backbone.kafka.clients import AdminClient, ConsumerClient, ProducerClient
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.topics import create_topics
 from benanza_schemas.topics import GRAPHS, RESULTS
+from tests.kafka_broker import KafkaBroker
 
 NOWHERE = KafkaConnection(bootstrap=("127.0.0.1:1",))
 
@@ -22,7 +24,7 @@ def clients_threads() -> set[threading.Thread]:
     return {each for each in threading.enumerate() if each.name.startswith("kafka-io")}
 
 
-@pytest.mark.parametrize("client", [AdminClient, ConsumerClient])
+@pytest.mark.parametrize("client", [AdminClient, ConsumerClient, ProducerClient])
 def test_one_that_finds_no_broker_leaves_no_thread_behind(client: Callable[..., object]) -> None:
     before = clients_threads()
     for _ in range(3):
@@ -37,6 +39,27 @@ def test_arguments_that_are_wrong_are_told_as_ever(client: Callable[..., object]
         client(NOWHERE, bootstrap_patience_ms=200)
     with pytest.raises(BenanzaError, match="BENANZA_KAFKA_SECURITY_CA_FILE"):
         client(KafkaConnection(bootstrap=("x:1",), security_protocol="SSL", ca_file="/nowhere"))
+
+
+@pytest.mark.usefixtures("broker_can_start")
+def test_a_producer_can_be_closed_although_its_record_can_not_be_delivered(tmp_path: Path) -> None:
+    broker = KafkaBroker(tmp_path)
+    broker.start()
+    before = set(threading.enumerate())
+    try:
+        connection = KafkaConnection(bootstrap=(broker.bootstrap,))
+        create_topics(connection)
+        producer = ProducerClient(connection)
+        producer.send(RESULTS, b"one", b"one").get(timeout=20)
+        broker.kill()
+        record = producer.send(RESULTS, b"two", b"two")
+        producer.close(timeout=0.5)
+        assert not record.succeeded()
+        for thread in set(threading.enumerate()) - before:
+            thread.join(10)
+            assert not thread.is_alive(), thread
+    finally:
+        broker.kill()
 
 
 @pytest.mark.parametrize("question", ["end_offsets", "beginning_offsets"])

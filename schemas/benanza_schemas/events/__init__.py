@@ -1,0 +1,133 @@
+"""The events, as typed structures. `codec` turns them into bytes and back.
+
+Every event has a `schema_version`, and an `event_id` that is a hash of its causes, so that any step
+may be repeated: the same cause gives the same id. Times are in microseconds and named `…_us`; time
+stamps are in UTC.
+"""
+
+from benanza_schemas.events.bounds import (
+    BoundUpdated,
+    ImageLayout,
+    Missing,
+)
+from benanza_schemas.events.dead_letters import (
+    DeadLetter,
+    DeadLetterSettled,
+)
+from benanza_schemas.events.event import (
+    MAX_NAME_LENGTH,
+    MAX_REASON_LENGTH,
+    SCHEMA_VERSION,
+    Count,
+    Event,
+    Hash,
+    Microseconds,
+    Name,
+    Positive,
+    Ratio,
+    Reason,
+    Sha256,
+    Time,
+    event_id,
+)
+from benanza_schemas.events.layers import (
+    BenchmarkRequested,
+    LayerKnown,
+    LayerSeen,
+)
+from benanza_schemas.events.measurements import (
+    NOTHING_TRIED,
+    TIME_FIELDS,
+    Ceiling,
+    CeilingName,
+    LayerMeasured,
+    System,
+    SystemMeasured,
+    Variant,
+    device,
+    identified,
+)
+from benanza_schemas.events.models import (
+    MAX_INLINE_MODEL_BYTES,
+    CheckpointIngested,
+    ContentEncoding,
+    Group,
+    InlineModel,
+    LayerSummary,
+    LayerUse,
+    ModelIngested,
+    ModelPublished,
+)
+from benanza_schemas.events.runs import (
+    FrameworkCall,
+    FrameworkKernel,
+    ModelProfiled,
+    ModelWitnessed,
+    RunTimes,
+)
+
+AnyEvent = (
+    ModelPublished
+    | ModelIngested
+    | CheckpointIngested
+    | LayerSeen
+    | LayerKnown
+    | BenchmarkRequested
+    | SystemMeasured
+    | LayerMeasured
+    | BoundUpdated
+    | ModelWitnessed
+    | ModelProfiled
+    | DeadLetter
+    | DeadLetterSettled
+)
+
+__all__ = [
+    "MAX_INLINE_MODEL_BYTES",
+    "MAX_NAME_LENGTH",
+    "MAX_REASON_LENGTH",
+    "NOTHING_TRIED",
+    "SCHEMA_VERSION",
+    "TIME_FIELDS",
+    "AnyEvent",
+    "BenchmarkRequested",
+    "BoundUpdated",
+    "Ceiling",
+    "CeilingName",
+    "CheckpointIngested",
+    "ContentEncoding",
+    "Count",
+    "DeadLetter",
+    "DeadLetterSettled",
+    "Event",
+    "FrameworkCall",
+    "FrameworkKernel",
+    "Group",
+    "Hash",
+    "ImageLayout",
+    "InlineModel",
+    "LayerKnown",
+    "LayerMeasured",
+    "LayerSeen",
+    "LayerSummary",
+    "LayerUse",
+    "Microseconds",
+    "Missing",
+    "ModelIngested",
+    "ModelProfiled",
+    "ModelPublished",
+    "ModelWitnessed",
+    "Name",
+    "Positive",
+    "Ratio",
+    "Reason",
+    "RunTimes",
+    "Sha256",
+    "System",
+    "SystemMeasured",
+    "Time",
+    "Variant",
+    "device",
+    "event_id",
+    "identified",
+]

@@ -1,0 +1,69 @@
+"""The event of a bound."""
+
+from typing import Literal
+
+import msgspec
+
+from benanza_schemas.events.event import Event, Hash, Microseconds, Positive, Reason, Time
+from benanza_schemas.layer import Accounting, Precision, Whole
+
+
+class Missing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Layers of the model, by position, that the bound lacks for this reason."""
+
+    reason: Reason
+    layers: tuple[Whole, ...]
+
+
+ImageLayout = Literal["", "NCHW", "NHWC", "NCHWc"]
+"""The order of the axes of feature maps: whichever, channels first, channels last, or channels in
+blocks, those of a block last.
+"""
+
+
+class BoundUpdated(Event, frozen=True, kw_only=True):
+    """A new version of the bound of an architecture's models. Topic `bounds`, key architecture,
+    system, batch, precision, accounting, fusion.
+
+    `cause` is the id of the event that moved it: a measurement, or a model's ingestion.
+    `measured`, `free`, `not_counted` and `missing` are positions of layers and together hold
+    every layer once. Where `missing` isn't empty the bound is partial: it counts only the measured
+    layers, and grows with each further layer, unless a group that is measured later is faster than
+    its layers. `cover` lists the fingerprints that the sequential bound adds up,
+    in topological order. `critical_path` holds positions of layers. `layout` is the one that most
+    calls keep their feature maps in, empty where that makes no difference.
+    `roofline_us` and `attainable_us` are null where they can't be computed. The sequential and the
+    parallel bound and their spreads are null where layers are missing and none is measured; zeros
+    that an older version wrote there are read as null.
+    """
+
+    architecture_id: Hash
+    system_id: Hash
+    batch: Positive
+    precision: Precision
+    accounting: Accounting
+    fusion: bool
+    cause: Hash
+    computed_at: Time
+    sequential_us: Microseconds | None
+    sequential_spread_us: Microseconds | None
+    parallel_us: Microseconds | None
+    parallel_spread_us: Microseconds | None
+    roofline_us: Microseconds | None
+    attainable_us: Microseconds | None
+    measured: tuple[Whole, ...]
+    free: tuple[Whole, ...]
+    not_counted: tuple[Whole, ...]
+    missing: tuple[Missing, ...]
+    cover: tuple[Hash, ...]
+    critical_path: tuple[Whole, ...]
+    layout: ImageLayout = ""
+
+    def __post_init__(self) -> None:
+        if self.missing and not self.measured:
+            for name in _FIGURES:
+                if getattr(self, name) == 0:
+                    msgspec.structs.force_setattr(self, name, None)
+
+
+_FIGURES = ("sequential_us", "sequential_spread_us", "parallel_us", "parallel_spread_us")

@@ -1,0 +1,127 @@
+"""Events of models: published by a zoo, and taken apart by ingest."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from benanza_schemas.events.event import Count, Event, Hash, Name, Positive, Reason, Sha256
+from benanza_schemas.layer import Kind, Whole
+
+MAX_INLINE_MODEL_BYTES = 1_000_000
+"""The most bytes of a model's file in an event, as they are there: compressed, if they are."""
+
+InlineModel = Annotated[
+    bytes,
+    msgspec.Meta(
+        max_length=MAX_INLINE_MODEL_BYTES, description=f"at most {MAX_INLINE_MODEL_BYTES:,} bytes"
+    ),
+]
+
+
+ContentEncoding = Literal["", "xz"]
+"""How content is compressed: not at all, or as an .xz file (https://tukaani.org/xz/format.html)."""
+
+
+class ModelPublished(Event, frozen=True, kw_only=True):
+    """A model was published. Topic `models`, key `sha256`.
+
+    The ONNX file is at `uri`, or, if it is small, in `content`, compressed as `content_encoding`
+    says. `sha256` is that of the file itself. Without `batch_sizes` the model's own counts, and 1
+    where it leaves that open. `dims` binds named dimensions. With a `granularity` the model's
+    sequences of at most so many layers are benchmarked too, each as a network.
+    """
+
+    name: Name
+    sha256: Sha256
+    zoo: Name = ""
+    uri: Name = ""
+    content: InlineModel | None = None
+    content_encoding: ContentEncoding = ""
+    batch_sizes: tuple[Positive, ...] = ()
+    dims: dict[Name, Positive] = msgspec.field(default_factory=dict)
+    granularity: Positive | None = None
+
+
+class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of the unique layers of a model, without its graph.
+
+    `fingerprint` is empty for a skipped layer; its `reason` says why it was skipped and how to mend
+    that. `flops` counts a multiply-add as two. `bytes` counts each input and each output once.
+    `parameters` counts the elements of constant inputs.
+    """
+
+    op: Name
+    domain: Name
+    kind: Kind
+    fingerprint: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{32})?$", max_length=32)] = ""
+    flops: Count = 0
+    bytes: Count = 0
+    parameters: Count = 0
+    reason: Reason = ""
+
+
+class LayerUse(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A layer of a model: the position of its summary in `summaries`, and its own name."""
+
+    summary: Count
+    name: Name
+
+
+class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Layers of a model, by position, that a library may run as one call.
+
+    A group is convex: no path leaves it and comes back. It may be unconnected, have several
+    results, and overlap with other groups. `flops` and `bytes` are those of the group as one call:
+    values that are read only inside are not moved.
+    """
+
+    fingerprint: Hash
+    rule: Name
+    layers: tuple[Whole, ...]
+    flops: Count
+    bytes: Count
+
+
+class ModelIngested(Event, frozen=True, kw_only=True):
+    """A model's layers at one batch size. Topic `graphs`, key `architecture_id`.
+
+    It is published for the first model of an architecture that an ingest process sees;
+    `CheckpointIngested` is for each. `model_id` is a hash of the file's sha256, the batch size and
+    the dimensions bound, `architecture_id` that of `architecture.architecture_id`. `layers` are in
+    topological order; `edges` go from the earlier position to the later one, each pair once.
+
+    What was written before version 10 counts as of an architecture of its own, whose id is the
+    model's (`upcasting`), and has no `CheckpointIngested`.
+    """
+
+    model_id: Hash
+    architecture_id: Hash
+    name: Name
+    zoo: Name
+    sha256: Sha256
+    opset: Whole
+    batch: Positive
+    dims: dict[Name, Positive]
+    summaries: tuple[LayerSummary, ...]
+    layers: tuple[LayerUse, ...]
+    edges: tuple[tuple[Whole, Whole], ...]
+    groups: tuple[Group, ...]
+
+
+class CheckpointIngested(Event, frozen=True, kw_only=True):
+    """A model at one batch size: names and weights for an architecture. Topic `checkpoints`, key
+    `model_id`.
+
+    The fields are those of `ModelIngested`; `layer_names` are the names of the architecture's
+    layers in this model, in their order.
+    """
+
+    model_id: Hash
+    architecture_id: Hash
+    name: Name
+    zoo: Name
+    sha256: Sha256
+    opset: Whole
+    batch: Positive
+    dims: dict[Name, Positive]
+    layer_names: tuple[Name, ...]

@@ -98,6 +98,8 @@ def test_a_wrong_checksum(tmp_path: Path) -> None:
     ("model", "complaint"),
     [
         ("no/such/model.onnx", "there is no file no/such/model.onnx; `benanza zoo` lists"),
+        ("alexnet", "there is no file alexnet; say zoo:alexnet"),
+        ("timm:levit_192", "there is no file timm:levit_192; say zoo:timm:levit_192"),
         ("", "is a folder; name the .onnx file in it"),
         ("/", "/ is a folder"),
         ("x" * 500, "can't be read: File name too long"),

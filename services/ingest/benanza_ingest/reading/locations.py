@@ -12,7 +12,7 @@ from benanza_ingest.reading.allowed import Allowed
 from benanza_ingest.reading.download import Read, downloaded
 from benanza_ingest.reading.object_address import object_address
 from benanza_ingest.reading.object_store import opened_object
-from benanza_ingest.reading.zoo import PREFIX, zoo_path
+from benanza_ingest.reading.zoo import PREFIX, exported_models, zoo_names, zoo_path
 
 
 class Location(NamedTuple):
@@ -99,8 +99,8 @@ def _file(path: Path) -> Iterator[Read]:
         with path.open("rb") as file:
             yield file.read
     except FileNotFoundError:
-        raise UnfetchedError(
-            f"there is no file {path}", "`benanza zoo` lists models to try"
-        ) from None
+        known = str(path) in (*zoo_names(), *exported_models())
+        mend = f"say {PREFIX}{path}" if known else "`benanza zoo` lists models to try"
+        raise UnfetchedError(f"there is no file {path}", mend) from None
     except OSError as error:
         raise ModelError(f"{path} can't be read: {error.strerror or error}") from error

@@ -51,7 +51,7 @@ def main() -> None:
             assert program is not None, "a recording lacks no layer of its models"
             prepared = runtime.prepared(program, precision, parallel=False)
             without_us = runtime.timed(prepared.run).median_us
-            bound_us = recorded.bounds[model.model_id, precision].sequential_us
+            bound_us = recorded.bounds[model.architecture_id, precision].sequential_us
             print(f"{model.name} {precision}: bound {bound_us:.1f}, run {without_us:.1f}")
             for first in (PREFETCHING, PERSISTING):
                 tries = Tries(runtime, prepared)

@@ -1,25 +1,12 @@
 """A whole model as its bound says computes what the model computes."""
 
-from collections import defaultdict
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
-from benanza.looking.bound_program import program_of
-from benanza_analyzer.core import Analyzer
-from benanza_ingest.core import ingest
-from benanza_ingest.limits import Limits
-from benanza_runner.core import Runner
 from benanza_runner.runtime import Runtime
-from benanza_schemas.events import (
-    BenchmarkRequested,
-    LayerMeasured,
-    LayerSeen,
-    ModelIngested,
-    ModelPublished,
-)
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program
 from tests.attending_model import attending_model
@@ -28,32 +15,10 @@ from tests.choosing_model import choosing_model
 from tests.dense_model import dense_model
 from tests.ingest.onnx_text import content
 from tests.joining_model import joining_model
-from tests.schemas.samples import NOON
+from tests.runner.cuda.whole_model.measured_program import measured_program
 from tests.viewing_model import viewing_model
 
 WAYS = ["in order", "weights prefetched", "weights persistent", "parallel"]
-
-
-def measured_program(
-    runtime: Runtime, content: bytes, precision: Precision, left_out: tuple[str, ...] = ()
-) -> Program:
-    """All layers measured but those of these titles, and the model as its bound says."""
-    published = ModelPublished(event_id="0" * 32, name="m", sha256="0" * 64)
-    events = ingest(published, content, Limits())
-    (model,) = (event for event in events if isinstance(event, ModelIngested))
-    analyzer, runner = Analyzer(), Runner(runtime, [precision], lambda: NOON)
-    analyzer.handle(model, NOON)
-    measured: dict[str, list[LayerMeasured]] = defaultdict(list)
-    for event in events:
-        if isinstance(event, LayerSeen) and event.layer.title() not in left_out:
-            job = BenchmarkRequested(
-                event_id=event.event_id, fingerprint=event.fingerprint, layer=event.layer
-            )
-            (result,) = runner.handle(job)
-            measured[result.fingerprint].append(result)
-            analyzer.handle(result, NOON)
-    covered = analyzer.covered(model.model_id, runtime.system().system_id, precision, fusion=True)
-    return program_of(model, content, covered, measured, Limits())
 
 
 @pytest.mark.gpu

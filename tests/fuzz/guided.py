@@ -6,7 +6,7 @@
 Atheris (libFuzzer) sees which lines of ingest and of the schemas a model reaches, not what onnx
 and protobuf do in their own code. Events are decoded in such code, so they are left to `campaign`.
 FOLDER keeps the models, from which the next campaign goes on, and below `wrong` those that went
-wrong, named by their ends.
+wrong, named by their ends. Atheris makes all slower: try slow ones again with `outcome`.
 """
 
 import argparse

@@ -24,9 +24,9 @@ class OwnersTable(faust.Table[bytes, bytes]):
     until none is left to publish: under load that takes seconds.
 
     `on_failure` is called where Faust would drop the error: what others have written to the
-    changelog can't be stored, or not how far it is. From then on none of it is stored. A later
-    record on disk would say that those before it are there too; and RocksDB refuses all writes
-    after the first that failed, until it is opened again.
+    changelog can't be stored, or not how far it is. From then on none of it is stored, since a
+    later record on disk would say that those before it are there too: RocksDB takes writes again
+    some seconds after the disk has space.
     """
 
     on_failure: Callable[[OwnersTableError], None]

@@ -28,7 +28,8 @@ class Contradictions:
         """Raises `ModelError` with the first of these nodes at which a dimension is lost."""
         for node in live:
             lost = ""
-            if node.op_type == "Reshape" and not node.domain:
+            # Without a version of the standard domain no node's inputs were counted.
+            if node.op_type == "Reshape" and not node.domain and node.inputs:
                 lost = self._wrong_reshape(node)
             if not lost and self._binding.batch > 1:
                 lost = self._without_batch(node)

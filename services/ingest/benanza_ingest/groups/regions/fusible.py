@@ -182,6 +182,8 @@ def _is_resized_by_neighbours(layer: Layer, operator: Operator) -> bool:
         floats = "float" in layer.tensors[operator.inputs[0]].dtype
         return floats and coordinates != "tf_crop_and_resize"
     sizes = layer.tensors[operator.inputs[0]].shape, layer.tensors[operator.outputs[0]].shape
+    if len(sizes[0]) != len(sizes[1]):
+        return False
     whole = all(size and wanted % size == 0 for size, wanted in zip(*sizes, strict=True))
     if mode != "nearest" or not whole or not (old or (coordinates, rounding) in _REPEATING):
         return False

@@ -55,7 +55,7 @@ def test_the_reference_has_the_api_and_the_events(site: Path) -> None:
     api = (site / "reference" / "api.html").read_text("utf-8")
     assert 'id="benanza.api.lower_bound"' in api
     events = (site / "reference" / "schemas.html").read_text("utf-8")
-    assert 'id="benanza_schemas.events.LayerMeasured"' in events
+    assert 'id="benanza_schemas.events.measurements.LayerMeasured"' in events
 
 
 @pytest.mark.slow

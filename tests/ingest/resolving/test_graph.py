@@ -7,6 +7,7 @@ from onnx import ModelProto
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
+from benanza_ingest.resolving.graph import in_topological_order
 from tests.ingest.onnx_text import by_name, content, edges_by_name, extracted, kinds, proto
 from tests.ingest.real_models import content as file_of
 from tests.ingest.real_models import extracted as real
@@ -16,6 +17,14 @@ def test_nodes_may_be_listed_in_any_order() -> None:
     model = extracted("g (float[2] x) => (y) { y = Tanh(b) b = Relu(a) a = Sigmoid(x) }")
     assert [layer.op for layer in model.layers] == ["Sigmoid", "Relu", "Tanh"]
     assert model.edges == ((0, 1), (1, 2))
+
+
+def test_what_is_changed_in_a_sorted_node_is_changed_in_the_graph() -> None:
+    """What asks onnx for too much is hidden so."""
+    model = proto("g (float[2] x) => (y) { y = Tanh(a) a = Relu(x) }")
+    first, _ = in_topological_order(model.graph)
+    first.proto.op_type = "Sigmoid"
+    assert [node.op_type for node in model.graph.node] == ["Sigmoid", "Tanh"]
 
 
 @pytest.mark.parametrize("name", ["inception_v1", "transformers-llama-raw"])

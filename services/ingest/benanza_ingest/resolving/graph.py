@@ -121,6 +121,8 @@ def in_topological_order(graph: GraphProto) -> list[Node]:
         nodes = _sorted(nodes, given)
         del graph.node[:]
         graph.node.extend([node.proto for node in nodes])
+        for node, proto in zip(nodes, graph.node, strict=True):
+            node.proto = proto  # The graph has copies now; what is changed is to be changed there.
     return nodes
 
 

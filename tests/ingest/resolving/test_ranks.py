@@ -1,6 +1,7 @@
 """Nodes that may have too many axes are hidden from onnx's inference, and are there afterwards."""
 
 from onnx import ModelProto
+from onnx.helper import make_function, make_node
 
 from benanza_ingest.resolving.graph import in_topological_order
 from benanza_ingest.resolving.ranks import without_outgrown
@@ -58,3 +59,20 @@ def test_two_gathers_of_few_axes_hide_nothing() -> None:
 def test_an_operator_of_another_domain_may_have_no_inputs() -> None:
     model = proto("g (float[2] x) => (float[2] y) { y = Relu (x) z = ConstantOfShape () }")
     assert hidden(model) == []
+
+
+def test_of_a_list_in_any_order_the_same_is_hidden() -> None:
+    model = proto("g (float[2,3] x, int64[N] s) => (float[M] y) { y = Relu(e) e = Expand(x, s) }")
+    nodes = in_topological_order(model.graph)
+    with without_outgrown(model.graph, nodes):
+        assert [node.op_type for node in model.graph.node] == ["", "Relu"]
+
+
+def test_in_a_function_that_is_not_inlined_all_that_may_add_axes_is_hidden() -> None:
+    body = [make_node("Expand", ["x", "s"], ["e"]), make_node("Relu", ["e"], ["y"])]
+    function = make_function("d", "F", ["x", "s"], ["y"], body, [])
+    model = proto("g (float[2] x) => (float[2] y) { y = Relu(x) }")
+    nodes = in_topological_order(model.graph)
+    with without_outgrown(model.graph, nodes, [function]):
+        assert [node.op_type for node in function.node] == ["", "Relu"]
+    assert [node.op_type for node in function.node] == ["Expand", "Relu"]

@@ -4,11 +4,11 @@ That writes every axis of every value. A model of a hundred bytes can ask it for
 Expand to a shape vector of 2^31 entries, or Gathers each of which doubles the axes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 
-from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import MAX_AXES, subgraphs
@@ -25,19 +25,33 @@ _NONE = AxesBound(0)
 
 
 @contextmanager
-def without_outgrown(graph: GraphProto, nodes: Sequence[Node]) -> Iterator[None]:
+def without_outgrown(
+    graph: GraphProto, nodes: Sequence[Node], functions: Iterable[FunctionProto] = ()
+) -> Iterator[None]:
     """Hides the nodes whose results may have too many axes, for the length of a `with` block.
 
     `nodes` are those of the graph, in topological order. What is hidden is inferred node by node
-    later, when more is known. Raises `ModelError` if the graph declares a value with too many axes.
+    later, when more is known. In `functions`, which are those that can't be inlined, all nodes that
+    may add axes are hidden. Raises `ModelError` if the graph declares a value with too many axes.
     """
     hidden: list[tuple[NodeProto, str]] = []
     try:
         _Ranks(hidden).hide(graph, nodes)
+        for function in functions:
+            _hide_growing(function.node, hidden)
         yield
     finally:
         for node, op_type in hidden:
             node.op_type = op_type
+
+
+def _hide_growing(protos: Iterable[NodeProto], hidden: list[tuple[NodeProto, str]]) -> None:
+    for proto in protos:
+        for body in subgraphs(proto):
+            _hide_growing(body.node, hidden)
+        if proto.op_type in GROWING:
+            hidden.append((proto, proto.op_type))
+            proto.op_type = ""
 
 
 class _Ranks:

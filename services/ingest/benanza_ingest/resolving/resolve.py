@@ -68,7 +68,7 @@ def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
 def _inferred(model: ModelProto, nodes: list[Node]) -> ModelProto:
     # Without onnx's data propagation, which takes a hundred bytes for each element of a vector of
     # any size: `Constants` does its work.
-    with without_outgrown(model.graph, nodes):
+    with without_outgrown(model.graph, nodes, model.functions):
         try:
             return shape_inference.infer_shapes(model)
         except Exception:  # noqa: BLE001  contradicting types: infer node by node

@@ -113,12 +113,15 @@ class Owners(MutableMapping[str, str]):
 
 @contextmanager
 def _typed() -> Iterator[None]:
-    """Raises RocksDB's errors, which have no type of their own, as `OwnersTableError`."""
+    """Raises all errors of the table but a lacking key as `OwnersTableError`.
+
+    RocksDB's have no type of their own, and none is the fault of the event in work.
+    """
     try:
         yield
+    except KeyError:
+        raise
     except Exception as error:
-        if type(error) is not Exception:
-            raise
         raise OwnersTableError(
             f"dedupe's table can't be used ({error}); see whether the disk with the data folder "
             "has space, then start dedupe again: it goes on with the same event"

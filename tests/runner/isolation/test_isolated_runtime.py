@@ -87,6 +87,29 @@ def test_it_counts_gpus_as_the_driver_does() -> None:
         assert runtime.system().accelerator == "PCI_BUS_ID"
 
 
+def test_the_worker_knows_no_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENANZA_CLICKHOUSE", "secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    with IsolatedRuntime(f"{HERE}:FakeRuntime") as runtime:
+        environment = psutil.Process(still_works(runtime)).environ()
+    assert "secret" not in environment.values()
+    assert environment["CUDA_VISIBLE_DEVICES"] == "1"
+
+
+def test_no_client_of_a_log_or_a_store_is_imported() -> None:
+    """A runner on a bare GPU machine has none."""
+    code = (
+        "import sys, benanza_runner.isolation.worker, benanza_runner.isolation.worker_pool; "
+        "print(*sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+    clients = {"kafka", "clickhouse_connect", "chdb", "faust", "filelock", "prometheus_client"}
+    assert clients & set(found) == set()
+
+
 def test_one_worker_measures_many_layers(isolated: IsolatedRuntime) -> None:
     assert still_works(isolated) == still_works(isolated)
 

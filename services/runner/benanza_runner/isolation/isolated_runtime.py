@@ -1,13 +1,16 @@
 """A runtime in a process of its own, which may crash, hang or run out of memory."""
 
+import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Self, TypeVar
 
 import msgspec
 
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.worker.process import WorkerError, WorkerProcess
 from benanza_runner.isolation.memory import PROCESS_BYTES, SHARE, free_bytes, needed_bytes
 from benanza_runner.isolation.messages import (
+    MOST_REPLY_BYTES,
     CeilingsMeasured,
     Described,
     Failed,
@@ -19,12 +22,15 @@ from benanza_runner.isolation.messages import (
     Request,
     RunModel,
     Start,
+    encoder,
+    replies,
 )
-from benanza_runner.isolation.worker_process import WorkerError, WorkerProcess
 from benanza_runner.measuring.busy import OVERHEAD
+from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.one_line import one_line as harmless
 from benanza_schemas.program import Program
 
 GIGABYTE = 1e9
@@ -33,6 +39,11 @@ MOST_SLOW = 3
 
 TRIED_EVERY = 20
 """From then on a new worker is only tried at one in so many slow answers."""
+
+WORKER_MODULE = "benanza_runner.isolation.worker"
+
+SECRET = ("BENANZA_", "AWS_")
+"""How variables of the environment begin that may hold passwords, and that no runtime reads."""
 
 ATTEMPTS = "attempts"
 """Where an outcome's environment says how many workers were tried: several, if some were lost."""
@@ -149,7 +160,7 @@ class IsolatedRuntime(Runtime):
             try:
                 reply = self._ask(Measure(layer, precision), self._limits.layer_seconds)
             except WorkerError as error:
-                failures.append(str(error))
+                failures.append(_said(error))
                 continue
             if not isinstance(reply, Measured):
                 return Outcome(failure=_unexpected(reply))
@@ -166,10 +177,12 @@ class IsolatedRuntime(Runtime):
         try:
             reply = self._ask(MeasureCeilings(precision), self._limits.ceilings_seconds)
         except WorkerError as error:
-            raise RuntimeStartError(f"the system's ceilings can't be measured: {error}") from error
+            raise RuntimeStartError(
+                f"the system's ceilings can't be measured: {_said(error)}"
+            ) from error
         if isinstance(reply, CeilingsMeasured):
             return reply.ceilings
-        raise RuntimeStartError(f"the system's ceilings can't be measured: {_unexpected(reply)}")
+        raise _without_ceilings(_unexpected(reply))
 
     def witness(self, program: Program, precision: Precision) -> Testimony:
         """What the runtime says of the model, or how the worker ended.
@@ -182,7 +195,7 @@ class IsolatedRuntime(Runtime):
         try:
             reply = self._ask(RunModel(program, precision), self._limits.witness_seconds)
         except WorkerError as error:
-            return Testimony(failure=str(error))
+            return Testimony(failure=_said(error))
         if isinstance(reply, ModelRun):
             return reply.testimony
         return Testimony(failure=_unexpected(reply))
@@ -199,7 +212,7 @@ class IsolatedRuntime(Runtime):
     def _ask(self, request: Request, seconds: float) -> Reply:
         worker = self._started()
         try:
-            return worker.ask(request, seconds)
+            return _answer(worker, request, seconds)
         except WorkerError:
             self._worker = None
             self._unless_stopped()
@@ -212,15 +225,15 @@ class IsolatedRuntime(Runtime):
     def _started(self) -> WorkerProcess:
         self._unless_stopped()
         if self._worker is None:
-            worker = self._worker = WorkerProcess()
+            worker = self._worker = WorkerProcess(WORKER_MODULE, _environment())
             if self._stopped:  # Meanwhile, so that this one wasn't ended.
                 worker.kill()
             try:
-                reply = worker.ask(self._start_message, self._limits.start_seconds)
+                reply = _answer(worker, self._start_message, self._limits.start_seconds)
             except WorkerError as error:
                 self._worker = None
                 self._unless_stopped()
-                raise RuntimeStartError(f"{self._start_message.runtime}: {error}") from error
+                raise RuntimeStartError(f"{self._start_message.runtime}: {_said(error)}") from error
             if not isinstance(reply, Described):
                 self.close()
                 raise RuntimeStartError(f"{self._start_message.runtime}: {_unexpected(reply)}")
@@ -228,8 +241,30 @@ class IsolatedRuntime(Runtime):
         return self._worker
 
 
+def _environment() -> dict[str, str]:
+    """What a worker's libraries may have been told."""
+    told = {name: value for name, value in os.environ.items() if not name.startswith(SECRET)}
+    # As the driver's library counts GPUs, which says what they are called.
+    return told | {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+
+
+def _answer(worker: WorkerProcess, request: Request, seconds: float) -> Reply:
+    return worker.ask(encoder.encode(request), replies, seconds, MOST_REPLY_BYTES)
+
+
+def _said(error: WorkerError) -> str:
+    """What became of a worker, with its last words."""
+    return f"{error}: {one_line(error.words)}" if error.words else str(error)
+
+
+def _without_ceilings(why: str) -> RuntimeStartError:
+    return RuntimeStartError(f"the system's ceilings can't be measured: {why}")
+
+
 def _unexpected(reply: Reply) -> str:
-    return reply.reason if isinstance(reply, Failed) else f"answered with a {type(reply).__name__}"
+    if isinstance(reply, Failed):
+        return harmless(one_line(reply.reason))
+    return f"answered with a {type(reply).__name__}"
 
 
 def _said_slow(outcome: Outcome) -> Outcome:

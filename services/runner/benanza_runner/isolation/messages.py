@@ -3,6 +3,7 @@
 import msgspec
 
 from benanza_runner.runtime import Outcome, Testimony
+from benanza_schemas.codec import MAX_EVENT_BYTES
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
@@ -72,8 +73,11 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 Request = Start | Measure | MeasureCeilings | RunModel
 Reply = Described | Measured | CeilingsMeasured | ModelRun | Failed
 
-MAX_MESSAGE_BYTES = 64_000_000
+MOST_REQUEST_BYTES = 64_000_000
 
-requests = msgspec.msgpack.Decoder(Request)
-replies = msgspec.msgpack.Decoder(Reply)
+MOST_REPLY_BYTES = MAX_EVENT_BYTES
+"""What came of a layer or a model is published as an event."""
+
+requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
 encoder = msgspec.msgpack.Encoder()

@@ -5,15 +5,13 @@ socket to the runner. Standard input is a pipe that closes when the runner ends,
 """
 
 import importlib
-import os
-import resource
 import signal
 import sys
-import threading
-from multiprocessing.connection import Connection
 
+from benanza_backbone.worker import frames
+from benanza_backbone.worker.inside import end_with_the_parent, limit_memory
 from benanza_runner.isolation.messages import (
-    MAX_MESSAGE_BYTES,
+    MOST_REQUEST_BYTES,
     CeilingsMeasured,
     Described,
     Failed,
@@ -32,43 +30,34 @@ from benanza_runner.reasons import one_line
 from benanza_runner.runtime import Runtime
 
 
-def main(file_descriptor: int) -> None:
-    """Answers requests until the other side closes."""
+def main(runner: int) -> None:
+    """Answers requests over this file descriptor until the other side closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the runner to act on.
-    threading.Thread(target=_die_with_the_runner, daemon=True).start()
-    with Connection(file_descriptor) as connection:
-        start = requests.decode(connection.recv_bytes(MAX_MESSAGE_BYTES))
-        if not isinstance(start, Start):
-            raise TypeError(f"the first message is a {type(start).__name__}, not a Start")
-        _limit_memory(start.memory_bytes)
+    end_with_the_parent()
+    start = _request(runner)
+    if not isinstance(start, Start):
+        raise TypeError(f"the first message is a {type(start).__name__}, not a Start")
+    limit_memory(start.memory_bytes)
+    try:
+        runtime = _make(start)
+        _reply(runner, Described(runtime.system(), runtime.cache_bytes()))
+    except Exception as error:  # noqa: BLE001  # whatever it is, the runner has to hear of it
+        _reply(runner, Failed(_reason(error)))
+        return
+    while True:
         try:
-            runtime = _make(start)
-            connection.send_bytes(
-                encoder.encode(Described(runtime.system(), runtime.cache_bytes()))
-            )
-        except Exception as error:  # noqa: BLE001  # whatever it is, the runner has to hear of it
-            connection.send_bytes(encoder.encode(Failed(_reason(error))))
+            request = _request(runner)
+        except EOFError:
             return
-        while True:
-            try:
-                request = requests.decode(connection.recv_bytes(MAX_MESSAGE_BYTES))
-            except EOFError:
-                return
-            connection.send_bytes(encoder.encode(_answer(runtime, request)))
+        _reply(runner, _answer(runtime, request))
 
 
-def _die_with_the_runner() -> None:
-    while os.read(0, 1):
-        pass
-    os._exit(1)
+def _request(runner: int) -> Request:
+    return requests.decode(frames.receive(runner, MOST_REQUEST_BYTES))
 
 
-def _limit_memory(memory_bytes: int) -> None:
-    """Makes allocations fail before the system has to kill a process to free memory."""
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def _reply(runner: int, reply: Reply) -> None:
+    frames.send(runner, encoder.encode(reply))
 
 
 def _make(start: Start) -> Runtime:

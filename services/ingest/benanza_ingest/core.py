@@ -1,5 +1,7 @@
 """The core of ingest: takes a published model and returns its graph and layers as events."""
 
+from collections.abc import Iterable, Iterator
+
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
@@ -20,7 +22,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "18"
+INGEST_VERSION = "19"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
 MAX_BATCH_SIZES = 64
@@ -32,26 +34,46 @@ Ingested = ModelIngested | CheckpointIngested | LayerSeen
 
 @no_garbage_search()
 def ingest(published: ModelPublished, content: bytes, limits: Limits) -> list[Ingested]:
-    """For each batch size a `ModelIngested` and a `CheckpointIngested`, and a `LayerSeen` for each
-    distinct layer and group that can be benchmarked, and for each network of the granularity.
+    """The events of a published model, with the bytes of its ONNX file.
 
-    `content` are the bytes of the model's ONNX file. Raises `ModelError` as `extract` does, and for
-    more than `MAX_BATCH_SIZES`.
+    Raises `ModelError` as `extract` does, and for more than `MAX_BATCH_SIZES`.
     """
-    if (sizes := len(published.batch_sizes)) > MAX_BATCH_SIZES:
-        raise ModelError(
-            f"the event asks for {sizes} batch sizes, more than {MAX_BATCH_SIZES}; publish the "
-            "model several times, with some of them each"
-        )
-    events: list[Ingested] = []
-    for batch in published.batch_sizes or (None,):
-        model = extract(
+    return events_of(published, extracted(published, content, limits))
+
+
+def extracted(
+    published: ModelPublished, content: bytes, limits: Limits
+) -> Iterator[ExtractedModel]:
+    """The model at each batch size that its publisher asks for. Raises `ModelError` as `ingest`."""
+    for batch in batch_sizes(published):
+        yield extract(
             content,
             batch=batch,
             dims=published.dims,
             limits=limits,
             granularity=published.granularity,
         )
+
+
+def batch_sizes(published: ModelPublished) -> tuple[int | None, ...]:
+    """The batch sizes that are asked for; None is the model's own.
+
+    Raises `ModelError` for more than `MAX_BATCH_SIZES`.
+    """
+    if (sizes := len(published.batch_sizes)) > MAX_BATCH_SIZES:
+        raise ModelError(
+            f"the event asks for {sizes} batch sizes, more than {MAX_BATCH_SIZES}; publish the "
+            "model several times, with some of them each"
+        )
+    return published.batch_sizes or (None,)
+
+
+def events_of(published: ModelPublished, models: Iterable[ExtractedModel]) -> list[Ingested]:
+    """For each batch size a `ModelIngested` and a `CheckpointIngested`, and a `LayerSeen` for each
+    distinct layer and group that can be benchmarked, and for each network of the granularity.
+    """
+    events: list[Ingested] = []
+    for model in models:
         ingested = _ingested(published, model)
         events += [ingested, _checkpoint(ingested)]
         events.extend(_seen(ingested, model))

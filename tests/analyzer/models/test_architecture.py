@@ -61,3 +61,11 @@ def test_a_skipped_layer_keeps_its_reason() -> None:
 def test_bad_models_are_refused() -> None:
     with pytest.raises(InvalidModelError):
         compile_architecture(model([summary("Conv"), summary("Relu")], [(1, 0)]), Catalogue())
+
+
+def test_a_view_does_not_say_what_its_layer_costs_elsewhere() -> None:
+    catalogue = Catalogue()
+    moved = summary("Concat", "a", bytes_moved=7)
+    compile_architecture(model([moved]), catalogue)
+    compile_architecture(model([summary("Reshape", "a")]), catalogue)
+    assert catalogue.bytes[catalogue.number(moved.fingerprint)] == 7

@@ -173,3 +173,10 @@ def test_what_was_measured_is_still_proposed() -> None:
     }
     assert len(measured) > 2_000
     assert measured <= proposed
+
+
+def test_what_a_group_costs_follows_from_its_layer_alone() -> None:
+    """Here too, where a layer of the model is a view, and none in a model where it sums more."""
+    text = "g (float[4,8] x) => (y) { a = Relu(x) b = Sum(a) y = Sigmoid(b) }"
+    (group,) = (each for each in extracted(text).groups if each.layers == (0, 1, 2))
+    assert group.flops == costs.flops(group.layer) == 3 * 32

@@ -117,7 +117,9 @@ def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architec
 
 
 def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
-    layers: list[LayerSummary | Group] = [*event.summaries, *event.groups]
+    # In another model the same layer may be no view: its constants decide that, too.
+    summaries = [each for each in event.summaries if each.kind != "view"]
+    layers: list[LayerSummary | Group] = [*summaries, *event.groups]
     for layer in layers:
         if layer.fingerprint:
             number = catalogue.number(layer.fingerprint)

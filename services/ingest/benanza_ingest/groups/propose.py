@@ -47,6 +47,7 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
         (regions.RULE, regions.propose(wiring, epilogues, (attended, alone))),
     )
     joiner = Joiner(wiring)
+    flops: dict[str, int] = {}
     groups: dict[tuple[int, ...], ExtractedGroup] = {}
     for rule, found in proposed:
         for positions in found:
@@ -56,12 +57,15 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
                 joined = forms[positions].joined() if positions in forms else joiner.join(positions)
             except LayerError:  # too many results look the same
                 continue
-            if positions in forms:
-                flops = costs.flops(joined.layer)
-            else:
-                flops = sum([wiring.layers[position].flops for position in positions])
+            if joined.fingerprint not in flops:
+                flops[joined.fingerprint] = costs.flops(joined.layer)
             groups[positions] = ExtractedGroup(
-                rule, positions, joined.layer, joined.fingerprint, flops, joined.bytes
+                rule,
+                positions,
+                joined.layer,
+                joined.fingerprint,
+                flops[joined.fingerprint],
+                joined.bytes,
             )
     groups.update([(group.layers, group) for group in _attentions(attentions)])
     return tuple(groups.values())

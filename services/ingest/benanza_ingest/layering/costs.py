@@ -11,7 +11,7 @@ from math import prod
 from benanza_ingest.errors import ModelError
 from benanza_ingest.resolving.operators import MOVEMENT
 from benanza_schemas.element_types import size_bytes
-from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
+from benanza_schemas.layer import OMITTED, Layer, Operator
 
 _PER_OUTPUT_ELEMENT = {
     "BatchNormalization": 2,  # a scale and a shift, both known before
@@ -71,10 +71,8 @@ def moved_bytes(layer: Layer) -> int:
     if len(layer.operators) > 1:
         written = {index for operator in layer.operators for index in operator.outputs}
         moved -= sum([sizes[index] for index in written.difference(layer.outputs, (OMITTED,))])
-    data = {each.inputs[0] for each in layer.operators if each.op_type in _READS_WHAT_IT_WRITES}
-    for index in data:
-        moved -= _left_unread(layer, index)
-    return moved
+    readers = [each for each in layer.operators if each.op_type in _READS_WHAT_IT_WRITES]
+    return moved - _left_unread(layer, sizes, readers) if readers else moved
 
 
 def parameters(layer: Layer) -> int:
@@ -82,22 +80,17 @@ def parameters(layer: Layer) -> int:
     return sum([prod(t.shape) for t in layer.tensors if t.constant and t.value is None])
 
 
-def _size(tensor: Tensor) -> int:
-    return size_bytes(tensor.dtype, prod(tensor.shape))
-
-
-def _left_unread(layer: Layer, data: int) -> int:
-    """The bytes of an input that nothing reads, if all that read it read what they write."""
-    readers = [operator for operator in layer.operators if data in operator.inputs]
-    reads = [operator.inputs.count(data) for operator in readers]
-    alike = all(
-        operator.op_type in _READS_WHAT_IT_WRITES and operator.inputs[0] == data
-        for operator in readers
-    )
-    if data not in layer.inputs() or not alike or max(reads) > 1:
-        return 0
-    read = sum([_size(layer.tensors[operator.outputs[0]]) for operator in readers])
-    return max(0, _size(layer.tensors[data]) - read)
+def _left_unread(layer: Layer, sizes: list[int], readers: list[Operator]) -> int:
+    """The bytes of those inputs of which all that read them read only what they write."""
+    others = {OMITTED}
+    for operator in layer.operators:
+        others.update(operator.inputs[operator.op_type in _READS_WHAT_IT_WRITES :])
+        others.update(operator.outputs)
+    read: dict[int, int] = {}
+    for operator in readers:
+        data = operator.inputs[0]
+        read[data] = read.get(data, 0) + sizes[operator.outputs[0]]
+    return sum([max(0, sizes[i] - size) for i, size in read.items() if i not in others])
 
 
 def _operator_flops(layer: Layer, operator: Operator) -> int:

@@ -29,7 +29,7 @@ from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.kafka.topics import create_topics
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.service.step import Step
-from benanza_ingest.isolated_ingest import IsolatedIngest
+from benanza_ingest.isolation.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import ingest_published
 from benanza_ingest.reading.zoo import zoo_names

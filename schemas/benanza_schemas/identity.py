@@ -55,7 +55,7 @@ def canonical(layer: Layer) -> Layer:
     one writes, if the layer has no output, if no output depends on an operator, or if more than
     `MAX_OUTPUT_ORDERS` orders of outputs that look the same would have to be tried.
     """
-    _check(layer)
+    check(layer)
     operators = tuple([_in_one_form(operator) for operator in layer.operators])
     layer = Layer(layer.tensors, operators, layer.outputs, layer.execution)
     if len(layer.operators) == 1 and len(layer.outputs) == 1:
@@ -65,7 +65,10 @@ def canonical(layer: Layer) -> Layer:
     return next(candidates) if len(orders) == 1 else min(candidates, key=_encode)
 
 
-def _check(layer: Layer) -> None:
+def check(layer: Layer) -> None:
+    """Raises `LayerError` if an operator reads or writes what it can't, or if the layer has no
+    output.
+    """
     written: set[int] = set()
     for operator in layer.operators:
         for index in operator.inputs:

@@ -22,8 +22,3 @@ class UnfetchedError(ModelError):
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}; {remedy}")
         self.problem = problem
-        self._remedy = remedy
-
-    def __reduce__(self) -> tuple[type["UnfetchedError"], tuple[str, str]]:
-        # Another process raises it, and an error is made again there from its one text.
-        return UnfetchedError, (self.problem, self._remedy)

@@ -8,7 +8,7 @@ from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.service.process import Service, Started
 from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings, kafka_of
-from benanza_ingest.isolated_ingest import LONGEST_S, TRIES, IsolatedIngest
+from benanza_ingest.isolation.isolated_ingest import LONGEST_S, TRIES, IsolatedIngest
 from benanza_ingest.limits import limits_of
 from benanza_ingest.reading.allowed import allowed_of
 from benanza_ingest.step import ingest_step

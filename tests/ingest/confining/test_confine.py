@@ -2,20 +2,30 @@
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from benanza_ingest.confining import landlock
-from benanza_ingest.confining.confine import Confinement
+from benanza_ingest.confining.confine import PRINTED_BYTES, Confinement
 
 pytestmark = pytest.mark.integration
 
 
-def told(code: str, network: bool = False) -> str:
+def told(code: str, network: bool = False, child: bool = False) -> str:
     """What a process prints after it confined itself."""
-    begin = "from benanza_ingest.confining.confine import confine, in_force\n"
-    command = [sys.executable, "-c", f"{begin}confine(network={network})\n{code}"]
+    lines = (
+        "import os",
+        "from pathlib import Path",
+        "from benanza_ingest.confining import readable",
+        "from benanza_ingest.confining.confine import confine, confine_child",
+        "paths = [*readable.of_program()]",
+        f"found = confine(paths + [Path('/')] if {network} else paths, {network})",
+        f"if {child}: confine_child(os.getppid(), {network})",
+        code,
+    )
+    command = [sys.executable, "-c", "\n".join(lines)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -67,12 +77,29 @@ except PermissionError:
     assert told(code, network=True).split() == ["some", "80", "refused"]
 
 
-def test_modules_are_still_found() -> None:
+@pytest.mark.parametrize("child", [False, True])
+def test_modules_are_still_found_and_threads_started(child: bool) -> None:
     code = """
-import benanza_ingest.extract, onnx.reference, numpy.linalg, encodings.idna
-print(in_force() is not None)
+import faulthandler, gc, lzma, threading, time
+faulthandler.enable()
+import benanza_ingest.extract, onnx.reference.ops, numpy.linalg, numpy.random, encodings.idna
+thread = threading.Thread(target=lambda: lzma.decompress(lzma.compress(bytes(1 << 20))))
+thread.start()
+thread.join()
+time.sleep(0.001)
+many = [bytes(100) for _ in range(1_000_000)]
+del many
+gc.collect()
+print(numpy.random.default_rng().random() < 1)
 """
-    assert told(code) == "True"
+    assert told(code, child=child) == "True"
+
+
+def test_a_child_ends_with_its_parent_only_if_that_is_there() -> None:
+    code = "confine_child(1 << 22, False)\nprint('lives')"
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        told(code)
+    assert (caught.value.returncode, caught.value.stdout) == (1, "")
 
 
 def test_memory_is_limited() -> None:
@@ -83,3 +110,16 @@ except MemoryError:
     print("refused")
 """
     assert told(code) == "refused"
+
+
+def test_what_is_printed_is_limited() -> None:
+    code = (
+        "import os; from benanza_ingest.confining.confine import confine; confine([], False); "
+        "os.write(1, bytes(1 << 20)); os.write(1, b'x')"
+    )
+    with tempfile.TemporaryFile() as file:
+        ended = subprocess.run(
+            [sys.executable, "-c", code], check=False, stdout=file, stderr=subprocess.PIPE
+        )
+        assert b"File too large" in ended.stderr
+        assert file.seek(0, 2) == PRINTED_BYTES

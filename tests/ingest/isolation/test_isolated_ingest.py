@@ -1,42 +1,51 @@
-"""Ingest in a process of its own: what a model does to it is told, and costs no other model."""
+"""Ingest in processes of its own: what a model does to one is told, and costs no other model."""
 
+import lzma
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import psutil
 import pytest
-from pebble import ProcessPool
+from onnx import TensorProto, helper, numpy_helper
 
 from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.model_sources import parse_sources
-from benanza_ingest import isolated_ingest
+from benanza_backbone.worker.process import WorkerError
 from benanza_ingest.confining import landlock
 from benanza_ingest.confining.confine import Confinement
 from benanza_ingest.errors import ModelError
-from benanza_ingest.isolated_ingest import IsolatedIngest
+from benanza_ingest.isolation.forking_worker import ForkingWorker, environment
+from benanza_ingest.isolation.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import content_of, ingest_published
 from benanza_ingest.reading.allowed import Allowed
-from benanza_schemas.events import ModelPublished
-from tests.ingest.misbehaving_ingest import break_out, misbehave, process_id
+from benanza_schemas.codec import encode
+from benanza_schemas.events import ModelIngested, ModelPublished
+from tests.ingest.isolation import misbehaving
 from tests.ingest.reading.model_server import model_server
+from tests.ingest.real_models import content
 
 pytestmark = pytest.mark.integration
 
 LIMITS = Limits()
+MISBEHAVING = misbehaving.__name__
 
 
 @pytest.fixture(scope="module")
 def ingest() -> Iterator[IsolatedIngest]:
-    with IsolatedIngest(longest_s=5, work=misbehave) as ingest:
+    with IsolatedIngest(longest_s=5, module=MISBEHAVING) as ingest:
         yield ingest
 
 
@@ -50,24 +59,43 @@ def named(model: ModelPublished, name: str) -> ModelPublished:
     return msgspec.structs.replace(model, name=name)
 
 
-def pid_of(ingest: IsolatedIngest, model: ModelPublished) -> int:
-    """The process that does the work, which has to be `process_id`."""
-    with pytest.raises(ValueError, match=r"^[0-9]+$") as caught:
-        ingest(model, LIMITS)
-    return int(str(caught.value))
+def told(ingest: IsolatedIngest, model: ModelPublished, name: str) -> str:
+    """What a model of this name makes its process say."""
+    with pytest.raises(ModelError) as caught:
+        ingest(named(model, name), LIMITS)
+    return str(caught.value)
 
 
-def kill_idle(ingest: IsolatedIngest, pid: int) -> None:
-    """Kills its process, and returns when the pool has noticed."""
-    os.kill(pid, signal.SIGKILL)
-    while ingest._worker._pool.active:
-        time.sleep(0.01)
+@contextmanager
+def started(longest_s: float = 600) -> Iterator[tuple[IsolatedIngest, psutil.Process]]:
+    """Ingest, and the process that starts a child for each model."""
+    others = set(psutil.Process().children())
+    with IsolatedIngest(longest_s=longest_s, module=MISBEHAVING) as ingest:
+        (process,) = set(psutil.Process().children()) - others
+        yield ingest, process
 
 
 def test_it_says_what_ingest_says_in_this_process(
     ingest: IsolatedIngest, model: ModelPublished
 ) -> None:
     assert ingest(model, LIMITS) == ingest_published(model, LIMITS)
+
+
+@pytest.mark.parametrize("name", ["transformers-gpt2", "timm-vit_tiny_patch16_224"])
+def test_at_all_batch_sizes_with_networks(ingest: IsolatedIngest, name: str) -> None:
+    file = content(name)
+    published = ModelPublished(
+        event_id="0" * 32,
+        name=name,
+        sha256=sha256(file).hexdigest(),
+        content=lzma.compress(file),
+        content_encoding="xz",
+        batch_sizes=(1, 2),
+        granularity=3,
+    )
+    found = ingest_published(published, LIMITS)
+    assert {event.batch for event in found if isinstance(event, ModelIngested)} == {1, 2}
+    assert ingest(published, LIMITS) == found
 
 
 def test_a_model_that_is_none_is_told_as_ever(
@@ -81,32 +109,54 @@ def test_a_model_that_is_none_is_told_as_ever(
     unreachable = msgspec.structs.replace(model, content=None, uri="http://127.0.0.1:9/m.onnx")
     with pytest.raises(ModelError, match="can't be fetched"):
         ingest(unreachable, LIMITS)
+    with pytest.raises(ModelError, match="asks for 65 batch sizes"):
+        ingest(msgspec.structs.replace(model, batch_sizes=tuple(range(1, 66))), LIMITS)
 
 
-def test_a_model_that_crashes_its_process_is_named(
-    ingest: IsolatedIngest, model: ModelPublished
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("crash", "the process was ended by SIGSEGV"),
+        ("exit", "the process ended with status 7"),
+        ("print", r"the process ended with status 7: ERROR forged\\x1b\[0m"),
+        ("print much", "the process ended with status 7: x{200}…x{40}"),
+    ],
+)
+def test_a_model_that_ends_its_process_is_named(
+    ingest: IsolatedIngest, model: ModelPublished, name: str, end: str
 ) -> None:
-    with pytest.raises(ModelError, match=r"crash ends the process .* status -11, each of 2 times"):
-        ingest(named(model, "crash"), LIMITS)
+    said = told(ingest, model, name)
+    assert re.match(f"{name} was not ingested: {end}, each of 2 times; ", said)
+    assert "\n" not in said
     assert ingest(model, LIMITS)
 
 
+def test_a_defect_of_ingest_is_told_with_its_place(
+    ingest: IsolatedIngest, model: ModelPublished
+) -> None:
+    said = told(ingest, model, "a defect")
+    assert said.startswith(
+        'a defect shows a defect of ingest (KeyError: "what isn\'t\\nthere", in misbehaving.py:'
+    )
+
+
 def test_a_process_that_was_killed_once_is_no_fault_of_the_model(model: ModelPublished) -> None:
-    with IsolatedIngest(work=misbehave) as ingest, ThreadPoolExecutor() as threads:
-        (worker,) = ingest._worker._pool._pool_manager.worker_manager.workers.values()
+    with started() as (ingest, process), ThreadPoolExecutor() as threads:
         found = threads.submit(ingest, named(model, "slow"), LIMITS)
         time.sleep(1)
-        assert worker.pid
-        os.kill(worker.pid, signal.SIGKILL)
+        (child,) = process.children()
+        child.kill()
         assert found.result()
 
 
 @pytest.mark.parametrize("name", ["hang", "hang in native code"])
 def test_a_model_that_hangs_is_given_up(model: ModelPublished, name: str) -> None:
     began = time.monotonic()
-    with IsolatedIngest(longest_s=1, work=misbehave) as ingest:
+    with started(longest_s=1) as (ingest, process):
         with pytest.raises(ModelError, match="was not ingested within 1 s"):
             ingest(named(model, name), LIMITS)
+        assert not process.is_running()
+    with started(longest_s=30) as (ingest, _):
         assert ingest(model, LIMITS)
     assert time.monotonic() - began < 30
 
@@ -114,23 +164,20 @@ def test_a_model_that_hangs_is_given_up(model: ModelPublished, name: str) -> Non
 def test_a_model_that_takes_too_much_memory_is_given_up(
     ingest: IsolatedIngest, model: ModelPublished
 ) -> None:
-    with pytest.raises(ModelError, match=r"takes more than 4,294,967,296 bytes of memory"):
-        ingest(named(model, "take all memory"), LIMITS)
+    said = told(ingest, model, "take all memory")
+    assert "take all memory takes more than 4,294,967,296 bytes of memory" in said
     assert ingest(model, LIMITS)
 
 
 @pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
-def test_what_takes_the_process_over_gets_nowhere(model: ModelPublished, tmp_path: Path) -> None:
+def test_what_takes_the_process_over_gets_nowhere(
+    ingest: IsolatedIngest, model: ModelPublished, tmp_path: Path
+) -> None:
     (tmp_path / "secret").write_text("secret")
     tmp_path.chmod(0o777)
-    with IsolatedIngest(work=break_out) as ingest:
-        assert ingest.confinement == Confinement(files=True, calls=True)
-        with pytest.raises(ValueError, match="read: ") as caught:
-            ingest(named(model, str(tmp_path)), LIMITS)
-    said = str(caught.value)
-    if landlock.version() < 6:
-        said = said.replace("signal: DONE", "")  # Older kernels let it pass.
-    assert "DONE" not in said
+    assert ingest.confinement == Confinement(files=True, calls=True)
+    said = told(ingest, model, f"break out of {tmp_path}")
+    assert said.count(": PermissionError") == said.count(": ") == 19
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
@@ -138,8 +185,8 @@ def test_what_is_not_in_force_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = Confinement(files=False, calls=False)
-    monkeypatch.setattr(isolated_ingest._Worker, "confinement", nothing, raising=False)
-    monkeypatch.setattr(isolated_ingest._Worker, "_renew", lambda worker: None)
+    monkeypatch.setattr(ForkingWorker, "__init__", lambda worker, *_: None)
+    monkeypatch.setattr(ForkingWorker, "confinement", nothing, raising=False)
     IsolatedIngest()
     (record,) = caplog.records
     assert record.message == (
@@ -162,48 +209,138 @@ def test_a_model_is_fetched_by_a_process_that_has_the_network(model: ModelPublis
         assert len(paths) == 1
 
 
-def test_the_process_is_kept_for_the_next_model(model: ModelPublished) -> None:
-    with IsolatedIngest(work=process_id) as ingest:
-        (pid,) = {pid_of(ingest, model) for _ in range(3)}
-    assert not psutil.pid_exists(pid)
+def test_what_is_fetched_may_be_large(model: ModelPublished, tmp_path: Path) -> None:
+    """Its weights are left out, and are no part of the checksum that the events have."""
+    file = tmp_path / "large.onnx"
+    file.write_bytes(large_model())
+    published = msgspec.structs.replace(
+        model, content=None, uri=file.as_uri(), sha256=sha256(file.read_bytes()).hexdigest()
+    )
+    with IsolatedIngest(Allowed(parse_sources(tmp_path.as_uri()))) as ingest:
+        assert ingest(published, LIMITS) == ingest_published(published, LIMITS)
+
+
+@pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
+def test_who_fetches_reads_only_the_folders_of_models(
+    model: ModelPublished, tmp_path: Path
+) -> None:
+    for folder in ("models", "secrets"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.onnx").write_bytes(content_of(model, LIMITS))
+    allowed = Allowed(parse_sources((tmp_path / "models").as_uri()))
+    with IsolatedIngest(allowed, module=MISBEHAVING) as ingest:
+        inside, outside = (
+            msgspec.structs.replace(
+                model, content=None, uri=(tmp_path / folder / "m.onnx").as_uri()
+            )
+            for folder in ("models", "secrets")
+        )
+        assert ingest(inside, LIMITS)
+        with pytest.raises(ModelError, match="can't be read: Permission denied"):
+            ingest(outside, LIMITS)
+
+
+def test_processes_know_no_passwords(
+    model: ModelPublished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENANZA_KAFKA_SECURITY_PASSWORD", "secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    with started() as (ingest, process):
+        assert "secret" not in process.environ().values()
+        names = told(ingest, model, "environment").split()
+    assert "OPENBLAS_NUM_THREADS" in names
+    assert not [name for name in names if name.startswith(("BENANZA", "AWS"))]
+
+
+def test_only_who_fetches_has_the_credentials_of_the_object_store() -> None:
+    given = {"AWS_ACCESS_KEY_ID": "k", "BENANZA_CLICKHOUSE": "c", "LANG": "C", "HOME": "/h"}
+    assert environment(given, network=False).keys() & given.keys() == {"LANG"}
+    assert environment(given, network=True).keys() & given.keys() == {
+        "AWS_ACCESS_KEY_ID",
+        "LANG",
+        "HOME",
+    }
+
+
+def test_each_model_has_a_process_for_itself(model: ModelPublished) -> None:
+    with started() as (ingest, process):
+        children = {told(ingest, model, "process id") for _ in range(3)}
+        assert len(children) == 3
+        assert process.is_running()
+        assert not any(psutil.pid_exists(int(pid)) for pid in children - {str(max(children))})
+        assert not process.threads()[1:]
+    assert not process.is_running()
 
 
 def test_a_process_that_was_killed_while_idle_is_no_fault_of_the_next_model(
     model: ModelPublished,
 ) -> None:
-    with IsolatedIngest(work=process_id) as ingest:
-        former = pid_of(ingest, model)
-        kill_idle(ingest, former)
-        assert pid_of(ingest, model) != former
+    with started() as (ingest, process):
+        process.kill()
+        assert ingest(model, LIMITS)
 
 
 def test_a_process_that_can_not_be_had_is_tried_again_with_the_next_model(
     model: ModelPublished, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(**_: object) -> ProcessPool:
+    def refused(*_: object, **__: object) -> None:
         raise OSError("the system has no room for a process")
 
-    with IsolatedIngest(work=process_id) as ingest:
-        kill_idle(ingest, pid_of(ingest, model))
+    with started() as (ingest, process):
+        process.kill()
         with monkeypatch.context() as patch:
-            patch.setattr(isolated_ingest, "ProcessPool", refused)
+            patch.setattr(subprocess, "Popen", refused)
             with pytest.raises(OSError, match="no room"):
                 ingest(model, LIMITS)
-        assert pid_of(ingest, model)
+        assert ingest(model, LIMITS)
 
 
-def test_the_process_ends_with_the_one_that_started_it() -> None:
-    code = (
-        "from benanza_ingest.isolated_ingest import *; i = IsolatedIngest(); "
-        "print('up', flush=True); input()"
-    )
+def test_a_process_that_does_not_start_says_why() -> None:
+    with pytest.raises(WorkerError, match="the process ended with status 1") as caught:
+        IsolatedIngest(module="tests.ingest.isolation.nothing")
+    assert "No module named" in caught.value.words
+
+
+@pytest.mark.parametrize("name", ["alexnet", "hang"])
+def test_processes_end_with_the_one_that_started_them(model: ModelPublished, name: str) -> None:
+    """However that ends: here by SIGKILL, while they are idle, and while one hangs."""
+    code = f"""
+import sys
+from benanza_ingest.isolation.isolated_ingest import IsolatedIngest
+from benanza_ingest.limits import Limits
+from benanza_schemas.codec import decode
+ingest = IsolatedIngest(module="{MISBEHAVING}")
+print("up", flush=True)
+ingest(decode(bytes.fromhex(sys.argv[1])), Limits())
+input()
+"""
+    event = encode(named(model, name)).hex()
     with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, event],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == "up\n"
+        time.sleep(1)
         children = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGKILL)
     assert children
     _, alive = psutil.wait_procs(children, timeout=10)
     assert alive == []
+
+
+def large_model() -> bytes:
+    """A convolution with 8 MB of weights inside."""
+    weights = numpy_helper.from_array(np.ones((512, 512, 2, 4), np.float32), "w")
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"])],
+        "large",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 512, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [weights],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+    return model.SerializeToString()

@@ -1,14 +1,22 @@
-"""Takes from this process what it needs no more: network, writing, other programs, much memory."""
+"""Takes from this process what it needs no more: network, files, other programs, much memory."""
 
+import os
 import resource
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benanza_backbone.worker.inside import limit_memory
 from benanza_ingest.confining import landlock, seccomp
+from benanza_ingest.confining.calls import rules_of_child, rules_of_parent
+from benanza_ingest.confining.system_calls import end_with_parent
 
 MEMORY_BYTES = 4 << 30
 """What a process may take for data. Ingest takes less than one of these for 200,000 nodes."""
+
+PRINTED_BYTES = 1 << 16
+"""How long a file may become: a process writes none but what it prints."""
 
 
 @dataclass(frozen=True)
@@ -30,36 +38,20 @@ class Confinement:
         return tuple(lacks)
 
 
-_in_force: Confinement | None = None
-
-
-def confine(network: bool) -> None:
-    """Confines this process for good, and all that it starts. Call it before there are threads.
-
-    Without `network` it can read nothing but the program and its libraries. With it, it can read
-    all that its user can: names are resolved, and certificates checked, by files of the system.
+def confine(readable: Iterable[Path], network: bool) -> Confinement:
+    """Confines this process for good, and all that it starts: to reading what is below these
+    paths, without network unless it is asked for. Call it before there are threads.
     """
-    global _in_force
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = MEMORY_BYTES if most == resource.RLIM_INFINITY else min(MEMORY_BYTES, most)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    limit_memory(MEMORY_BYTES)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED_BYTES, PRINTED_BYTES))
     if sys.platform != "linux":
-        _in_force = Confinement(files=False, calls=False)
-        return
-    readable = [Path("/")] if network else _program_folders()
+        return Confinement(files=False, calls=False)
     files = landlock.restrict(readable, network)
-    _in_force = Confinement(files, seccomp.deny(network))
+    return Confinement(files, seccomp.restrict(rules_of_parent(network)))
 
 
-def in_force() -> Confinement | None:
-    """What `confine` did to this process; None if it wasn't called."""
-    return _in_force
-
-
-def _program_folders() -> list[Path]:
-    """Where Python finds modules, and the system libraries and numbers of the processor."""
-    folders = [Path(each) for each in (*sys.path, sys.prefix, sys.base_prefix) if each]
-    system = map(Path, ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"))
-    hardware = map(Path, ("/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo"))
-    return [each for each in (*folders, *system, *hardware) if each != Path("/")]
+def confine_child(parent: int, network: bool) -> None:
+    """Takes from a child of a confined process what only that needs, and lets it end with that."""
+    if sys.platform == "linux":
+        end_with_parent(parent)
+        seccomp.restrict(rules_of_child(network, os.getpid()))

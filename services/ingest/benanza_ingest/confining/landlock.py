@@ -34,8 +34,8 @@ def version() -> int:
 
 def restrict(readable: Iterable[Path], network: bool) -> bool:
     """Leaves this thread, and what it starts, nothing of the file system but reading below these
-    paths; without `network`, also no TCP, no abstract sockets and no signals to other processes, as
-    far as the kernel knows these.
+    paths, no abstract sockets and no signals to others than it starts; without `network`, also no
+    TCP; as far as the kernel knows these.
 
     Returns False, and changes nothing, where the kernel has no Landlock. Files that are open stay
     open. Raises `OSError` if it should work and doesn't.
@@ -48,7 +48,7 @@ def restrict(readable: Iterable[Path], network: bool) -> bool:
     if known >= _NET_SINCE:
         attributes += struct.pack("=Q", 0 if network else _CONNECT_AND_BIND)
     if known >= _SCOPES_SINCE:
-        attributes += struct.pack("=Q", 0 if network else _SOCKETS_AND_SIGNALS)
+        attributes += struct.pack("=Q", _SOCKETS_AND_SIGNALS)
     rules = _checked(system_call(_CREATE_RULESET, attributes, len(attributes), 0))
     try:
         for path in readable:

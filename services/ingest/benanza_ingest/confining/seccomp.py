@@ -1,7 +1,13 @@
 """Seccomp: which system calls this process may still make, by a filter in the Linux kernel.
 
-A filter is a program of classic BPF over <linux/seccomp.h>'s seccomp_data. What it denies fails
-with EPERM. https://docs.kernel.org/userspace-api/seccomp_filter.html
+A filter is a program of classic BPF over <linux/seccomp.h>'s seccomp_data. What isn't allowed fails
+with EPERM, so that a library goes on without it; calls that came with Linux 5.1 and later fail with
+ENOSYS, as in an older kernel, since the C library has another way only then (clone3, whose flags
+can't be checked, is such a call). https://docs.kernel.org/userspace-api/seccomp_filter.html
+
+libseccomp would write the same program. But its binding for Python, pyseccomp, doesn't bring it,
+and images without it would be without a filter. A program of comparisons is short enough to be
+written, and to be run in a test (`tests/ingest/confining/bpf.py`), here.
 """
 
 import ctypes
@@ -9,93 +15,91 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Sequence
 
+from benanza_ingest.confining.calls import NUMBERS, ArgumentCheck, Rules
 from benanza_ingest.confining.system_calls import no_new_privileges, system_call
 
-_ALLOW, _DENY = 0x7FFF0000, 0x00050000 | errno.EPERM
-_LOAD_WORD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_NUMBER_AT, _ARCHITECTURE_AT = 0, 4
+ALLOW, DENY, LACK = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+"""What a filter returns: allowed, or with which error the call fails."""
+
+_LOAD_WORD, _AND, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
+_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT, _ARGUMENT_BYTES = 0, 4, 16, 8
 _SET_MODE_FILTER, _ALL_THREADS = 1, 1
+
+NEW_FROM = 424
+"""From here on, calls have one number on all architectures: they came with Linux 5.1 and later."""
+
 _X32_FROM = 0x40000000
 """From here on, x86-64 has the same calls once more for programs with short pointers."""
 
-_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_SECCOMP = {"x86_64": 317, "aarch64": 277}
+AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""How the kernel calls an architecture."""
 
-_EVERYWHERE = {
-    "pidfd_send_signal": 424, "io_uring_setup": 425, "io_uring_enter": 426,
-    "io_uring_register": 427, "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsmount": 432,
-    "pidfd_open": 434, "pidfd_getfd": 438, "mount_setattr": 442, "fchmodat2": 452,
-    "setxattrat": 463,
-}  # fmt: skip
-"""New system calls, which have one number on all architectures."""
+_COLUMN = {"x86_64": 0, "aarch64": 1}
 
-_NUMBERS = {
-    "x86_64": _EVERYWHERE | {
-        "execve": 59, "execveat": 322, "ptrace": 101, "process_vm_readv": 310,
-        "process_vm_writev": 311, "unshare": 272, "setns": 308, "mount": 165, "umount2": 166,
-        "pivot_root": 155, "chroot": 161, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323,
-        "add_key": 248, "request_key": 249, "keyctl": 250, "open_by_handle_at": 304,
-        "chmod": 90, "fchmod": 91, "fchmodat": 268, "chown": 92, "fchown": 93, "lchown": 94,
-        "fchownat": 260, "utime": 132, "utimes": 235, "futimesat": 261, "utimensat": 280,
-        "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197,
-        "lremovexattr": 198, "fremovexattr": 199,
-        "socket": 41, "socketpair": 53, "connect": 42, "bind": 49, "listen": 50, "accept": 43,
-        "accept4": 288, "sendto": 44, "sendmsg": 46, "sendmmsg": 307,
-    },
-    "aarch64": _EVERYWHERE | {
-        "execve": 221, "execveat": 281, "ptrace": 117, "process_vm_readv": 270,
-        "process_vm_writev": 271, "unshare": 97, "setns": 268, "mount": 40, "umount2": 39,
-        "pivot_root": 41, "chroot": 51, "bpf": 280, "perf_event_open": 241, "userfaultfd": 282,
-        "add_key": 217, "request_key": 218, "keyctl": 219, "open_by_handle_at": 265,
-        "fchmod": 52, "fchmodat": 53, "fchown": 55, "fchownat": 54, "utimensat": 88,
-        "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15,
-        "fremovexattr": 16,
-        "socket": 198, "socketpair": 199, "connect": 203, "bind": 200, "listen": 201,
-        "accept": 202, "accept4": 242, "sendto": 206, "sendmsg": 211, "sendmmsg": 269,
-    },
-}  # fmt: skip
-
-NETWORK = frozenset(
-    "socket socketpair connect bind listen accept accept4 sendto sendmsg sendmmsg".split()
-)
+_Step = tuple[int, int, int, int]
+"""An instruction: what to do, how many to skip if true, and if not, and a number."""
 
 
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
-def deny(network: bool) -> bool:
-    """Denies all threads of this process what ingest never does: to start programs, to reach into
-    other processes, to change who owns a file and who may read it; without `network`, sockets too.
+def restrict(rules: Rules) -> bool:
+    """Leaves all threads of this process, and what it starts, these system calls. What a former
+    call didn't leave stays denied.
 
     Returns False, and changes nothing, where the kernel or the architecture isn't supported.
     """
     machine = platform.machine()
-    if machine not in _NUMBERS:
+    if machine not in AUDIT:
         return False
-    denied = [n for name, n in _NUMBERS[machine].items() if not (network and name in NETWORK)]
     no_new_privileges()
-    code = _filter(_AUDIT[machine], sorted(denied))
+    code = program(machine, rules)
     instructions = ctypes.create_string_buffer(code, len(code))
-    program = _Program(len(code) // 8, ctypes.cast(instructions, ctypes.c_void_p))
-    result = system_call(_SECCOMP[machine], _SET_MODE_FILTER, _ALL_THREADS, bytes(program))
+    described = _Program(len(code) // 8, ctypes.cast(instructions, ctypes.c_void_p))
+    number = NUMBERS["seccomp"][_COLUMN[machine]]
+    assert number is not None, "all architectures have it"
+    result = system_call(number, _SET_MODE_FILTER, _ALL_THREADS, bytes(described))
     if result < 0 and ctypes.get_errno() not in (errno.ENOSYS, errno.EINVAL, errno.EPERM):
         raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
     return result == 0
 
 
-def _filter(audit: int, denied: Sequence[int]) -> bytes:
-    """Denies these calls, and all calls by other numbers than this architecture's."""
-    left = len(denied)
+def program(machine: str, rules: Rules) -> bytes:
+    """The filter that allows these calls on `x86_64` or `aarch64`, and none by the numbers of
+    another architecture.
+    """
     steps = [
         (_LOAD_WORD, 0, 0, _ARCHITECTURE_AT),
-        (_JUMP_IF_EQUAL, 0, left + 3, audit),
+        (_JUMP_IF_EQUAL, 1, 0, AUDIT[machine]),
+        (_RETURN, 0, 0, DENY),
         (_LOAD_WORD, 0, 0, _NUMBER_AT),
-        (_JUMP_IF_AT_LEAST, left + 1, 0, _X32_FROM),
-        *((_JUMP_IF_EQUAL, left - at, 0, number) for at, number in enumerate(denied)),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, _DENY),
+        (_JUMP_IF_AT_LEAST, 0, 1, _X32_FROM),
+        (_RETURN, 0, 0, DENY),
+    ]
+    for name, checks in rules.items():
+        number = NUMBERS[name][_COLUMN[machine]]
+        if number is not None:
+            decision = [*(step for check in checks for step in _checked(check)), _ALLOWED]
+            steps += [(_JUMP_IF_EQUAL, 0, len(decision), number), *decision]
+    steps += [
+        (_JUMP_IF_AT_LEAST, 0, 1, NEW_FROM),
+        (_RETURN, 0, 0, LACK),
+        (_RETURN, 0, 0, DENY),
     ]
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+_ALLOWED: _Step = (_RETURN, 0, 0, ALLOW)
+
+
+def _checked(check: ArgumentCheck) -> list[_Step]:
+    """Denies the call unless the check holds."""
+    left = len(check.values)
+    return [
+        (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + _ARGUMENT_BYTES * check.argument),
+        (_AND, 0, 0, check.mask),
+        *((_JUMP_IF_EQUAL, left - at, 0, value) for at, value in enumerate(check.values)),
+        (_RETURN, 0, 0, DENY),
+    ]

@@ -2,8 +2,9 @@
 
 import ctypes
 import os
+import signal
 
-_PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -16,6 +17,19 @@ def system_call(number: int, *arguments: int | bytes | None) -> int:
 
 def no_new_privileges() -> None:
     """No program that this process starts has more rights. Raises `OSError` if that can't be."""
-    if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+    _checked(_LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
+
+
+def end_with_parent(parent: int) -> None:
+    """Ends this process when the one with this id ends that started it, even if it has ended since.
+    Raises `OSError` if that can't be.
+    """
+    _checked(_LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "end with the parent")
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _checked(result: int, what: str) -> None:
+    if result != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"no new privileges: {os.strerror(number)}")
+        raise OSError(number, f"{what}: {os.strerror(number)}")

@@ -1,0 +1,1 @@
+"""Models fetched and taken apart in processes that they may crash, hang or take over."""

@@ -1,0 +1,92 @@
+"""A process that starts a child for each request, as its parent sees it."""
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from benanza_backbone.closing import Closing
+from benanza_backbone.worker.process import WorkerProcess
+from benanza_ingest.confining.confine import Confinement
+from benanza_ingest.isolation.forking import BEGIN, END, SHARE
+from benanza_ingest.isolation.messages import Reach, confinements, encoder
+
+START_SECONDS = 120.0
+"""How long it may take to import all that models need, on a busy machine."""
+
+_CONFINEMENT_BYTES = 1_000
+
+_ALL = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONUTF8")
+
+_NETWORK = (
+    "HOME", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+)  # fmt: skip
+_NETWORK_BEGINS = ("AWS_",)
+
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""A process with threads can't be forked safely."""
+
+
+class Child(NamedTuple):
+    """A child that is asked: the file descriptor of its socket, and the time of `monotonic` by
+    which it has to be done.
+    """
+
+    socket: int
+    deadline: float
+
+
+class ForkingWorker(Closing):
+    """A confined process that runs this module, and starts a child for each request.
+
+    Raises `WorkerError` if it can't be started.
+    """
+
+    def __init__(self, module: str, reach: Reach) -> None:
+        self._process = WorkerProcess(module, environment(os.environ, network=reach.network))
+        self.confinement: Confinement = self._process.ask(
+            encoder.encode(reach), confinements, START_SECONDS, _CONFINEMENT_BYTES
+        )
+
+    def is_alive(self) -> bool:
+        """Whether it hasn't ended by itself, and wasn't closed."""
+        return self._process.is_alive()
+
+    def close(self) -> None:
+        """Ends the process and its child, even if that is busy. May be called again."""
+        self._process.close()
+
+    @contextmanager
+    def child(self, seconds: float) -> Iterator[Child]:
+        """A child, for the length of a block, in which it may take so many seconds.
+
+        Raises `WorkerError` as `WorkerProcess.answering` does. After that the worker is closed: it
+        has memory in common with a child that did what no child does.
+        """
+        with self._process.answering(seconds) as deadline:
+            ours, theirs = socket.socketpair()
+            with ours:
+                ours.setblocking(False)
+                with theirs:
+                    socket.send_fds(self._process.socket, [BEGIN], [theirs.fileno()])
+                order = END
+                try:
+                    yield Child(ours.fileno(), deadline)
+                except (EOFError, ConnectionError):
+                    order = SHARE
+                    raise
+                finally:
+                    self._process.socket.send(order)
+
+
+def environment(variables: Mapping[str, str], *, network: bool) -> dict[str, str]:
+    """Those variables that a process needs: no password, but those for models at addresses, if it
+    has the network.
+    """
+    needed = (*_ALL, *_NETWORK) if network else _ALL
+    told = {name: value for name, value in variables.items() if name in needed}
+    if network:
+        told |= {n: value for n, value in variables.items() if n.startswith(_NETWORK_BEGINS)}
+    return told | _ONE_THREAD

@@ -140,6 +140,19 @@ def test_a_new_layer_becomes_a_job_and_has_an_owner(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+def test_what_is_read_is_never_unpickled(tmp_path: Path) -> None:
+    """Faust can do so, by codecs that are named for an app, a topic or a table."""
+
+    async def test(dedupe: Harness) -> None:
+        (table,) = dedupe.app.tables.values()
+        for each in (table, table.changelog_topic):
+            assert (each.key_serializer, each.value_serializer) == ("raw", "raw")
+        conf = dedupe.app.conf
+        assert (conf.key_serializer, conf.value_serializer) == ("raw", "json")
+
+    run(tmp_path, test)
+
+
 def test_the_same_event_again_gives_the_same_job_again(tmp_path: Path) -> None:
     async def test(dedupe: Harness) -> None:
         for _ in range(2):

@@ -220,26 +220,6 @@ def test_what_is_fetched_may_be_large(model: ModelPublished, tmp_path: Path) -> 
         assert ingest(published, LIMITS) == ingest_published(published, LIMITS)
 
 
-@pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
-def test_who_fetches_reads_only_the_folders_of_models(
-    model: ModelPublished, tmp_path: Path
-) -> None:
-    for folder in ("models", "secrets"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "m.onnx").write_bytes(content_of(model, LIMITS))
-    allowed = Allowed(parse_sources((tmp_path / "models").as_uri()))
-    with IsolatedIngest(allowed, module=MISBEHAVING) as ingest:
-        inside, outside = (
-            msgspec.structs.replace(
-                model, content=None, uri=(tmp_path / folder / "m.onnx").as_uri()
-            )
-            for folder in ("models", "secrets")
-        )
-        assert ingest(inside, LIMITS)
-        with pytest.raises(ModelError, match="can't be read: Permission denied"):
-            ingest(outside, LIMITS)
-
-
 def test_processes_know_no_passwords(
     model: ModelPublished, monkeypatch: pytest.MonkeyPatch
 ) -> None:

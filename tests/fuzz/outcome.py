@@ -5,10 +5,15 @@ import resource
 import time
 from typing import NamedTuple
 
+from benanza_backbone.worker.process import decoded
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
+from benanza_ingest.extracted import ExtractedModel
+from benanza_ingest.isolation.answers import packed, unless_refused, unpacked
+from benanza_ingest.isolation.messages import answers, encoder
 from benanza_ingest.limits import Limits
 from benanza_schemas.codec import DecodeError, decode, encode
+from benanza_schemas.events import ModelPublished
 from tests.fuzz.cases import Case
 
 MOST_SECONDS = 1.0
@@ -54,7 +59,7 @@ def outcome(case: Case) -> Outcome:
 def _end(case: Case) -> tuple[str, str]:
     try:
         if case.kind.startswith("model"):
-            extract(case.content, batch=case.batch, limits=LIMITS)
+            _check_told(extract(case.content, batch=case.batch, limits=LIMITS), case.batch)
         else:
             event = decode(case.content)
             again = decode(encode(event))
@@ -69,3 +74,11 @@ def _end(case: Case) -> tuple[str, str]:
     except Exception as error:  # noqa: BLE001  what is looked for
         return "exception", f"{type(error).__name__}: {error}"
     return "accepted", ""
+
+
+def _check_told(model: ExtractedModel, batch: int | None) -> None:
+    """Raises `AssertionError` unless the service takes it as its process found it."""
+    message = encoder.encode(packed(model))
+    asked = ModelPublished(event_id="0" * 32, name="", sha256="0" * 64)
+    taken = unpacked(unless_refused(decoded(message, answers)), asked, batch, LIMITS)
+    assert encoder.encode(packed(taken)) == message, "the service is told another model"

@@ -84,7 +84,7 @@ def break_out(folder: Path) -> None:
         "outlive": lambda: _checked(libc.prctl(1, 0, 0, 0, 0)),
         "lower limits": lambda: _checked(libc.prlimit(parent, 7, bytes(16), None)),
         "filter": lambda: _checked(libc.prctl(22, 2, None, 0, 0)),
-        "execute": lambda: _checked(libc.mprotect(ctypes.addressof(_PAGE) & ~4095, 4096, 7)),
+        "execute": lambda: _checked(libc.mprotect(_page(), 4096, 7)),
         "own signals": lambda: _checked(libc.fcntl(1, 8, parent)),
         "leave its group": os.setsid,
     }
@@ -99,7 +99,12 @@ def break_out(folder: Path) -> None:
     raise ModelError(", ".join(came))
 
 
-_PAGE = ctypes.create_string_buffer(8192)
+_MEMORY = ctypes.create_string_buffer(8192)
+
+
+def _page() -> ctypes.c_void_p:
+    """A page of the memory."""
+    return ctypes.c_void_p((ctypes.addressof(_MEMORY) + 4095) & ~4095)
 
 
 def _checked(result: int) -> None:

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TypeVar
 
 from benanza_backbone.closing import Closing
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.worker import frames
 from benanza_backbone.worker.process import LateWorkerError, WorkerError, decoded
 from benanza_ingest.confining.confine import Confinement
@@ -48,8 +49,8 @@ class IsolatedIngest(Closing):
     """Ingests models in processes of their own, which a model may crash, hang or take over.
 
     Use it in one thread only. `allowed` is from where models may be fetched, and `longest_s` the
-    longest time for a model in seconds. `module` is what the processes run. Raises `WorkerError` if
-    that can't be started.
+    longest time for a model in seconds. `module` is what the processes run. Raises `BenanzaError`
+    if that can't be started.
     """
 
     def __init__(
@@ -60,8 +61,14 @@ class IsolatedIngest(Closing):
         self._taking_apart = _Renewed(module, Reach(network=False, sources=""))
         # Most models need none: they come in their events.
         self._fetching = _Renewed(module, Reach(network=True, sources=sources))
-        self.confinement: Confinement = self._taking_apart.worker().confinement
-        """What the process that takes models apart can't do."""
+        try:
+            self.confinement: Confinement = self._taking_apart.worker().confinement
+            """What the process that takes models apart can't do."""
+        except WorkerError as error:
+            raise BenanzaError(
+                f"the process that ingests models can't be started: {_said(error)}; install "
+                "benanza again"
+            ) from None
         if missing := self.confinement.missing():
             log.warning("models are ingested by a process that keeps %s", " and ".join(missing))
 
@@ -120,7 +127,7 @@ class IsolatedIngest(Closing):
                     "smaller model, or from a faster place"
                 ) from None
             except WorkerError as error:
-                ended.append(f"{error}: {error.words}" if error.words else str(error))
+                ended.append(_said(error))
         raise ModelError(
             f"{published.name} was not ingested: {ended[-1]}, each of {TRIES} times; check it with "
             "onnx.checker, and export it again"
@@ -147,3 +154,8 @@ class _Renewed:
         if self._worker is not None:
             self._worker.close()
             self._worker = None
+
+
+def _said(error: WorkerError) -> str:
+    """What became of a process, with its last words."""
+    return f"{error}: {error.words}" if error.words else str(error)

@@ -119,4 +119,4 @@ def anywhere(allowed: Allowed, path: Path) -> Path:
 
 if __name__ == "__main__":
     Allowed.file = anywhere  # type: ignore[assignment, method-assign]
-    worker.main(int(sys.argv[1]), partial(worker.answer, extract=misbehave))
+    worker.main(int(sys.argv[1]), partial(worker.answer, taking_apart=misbehave))

@@ -2,7 +2,6 @@
 
 import re
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
@@ -17,8 +16,7 @@ from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.worker.frames import FrameError
 from benanza_ingest.errors import ModelError
-from benanza_ingest.isolation.answers import models
-from benanza_ingest.isolation.forking_worker import Child
+from benanza_ingest.isolation.answers import models, taken_apart
 from benanza_ingest.isolation.isolated_ingest import IsolatedIngest
 from benanza_ingest.limits import Limits
 from benanza_ingest.published import ingest_published
@@ -97,15 +95,13 @@ def test_what_it_says_is_one_line(ingest: IsolatedIngest, model: ModelPublished)
 @pytest.mark.integration
 def test_a_second_answer_is_nobodys(ingest: IsolatedIngest, model: ModelPublished) -> None:
     """Neither does the process live on that gave it."""
+    children = {each for starter in psutil.Process().children() for each in starter.children()}
     twice = msgspec.structs.replace(model, name="answers twice")
     assert ingest(twice, LIMITS) == ingest_published(twice, LIMITS)
     assert ingest(model, LIMITS) == ingest_published(model, LIMITS)
-    starters = psutil.Process().children()
-    for _ in range(100):
-        if not any(each.children() for each in starters):
-            return
-        time.sleep(0.1)
-    pytest.fail("a child lives on")
+    assert children
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert alive == []
 
 
 def answered(message: bytes, model: ModelPublished) -> None:
@@ -115,8 +111,8 @@ def answered(message: bytes, model: ModelPublished) -> None:
         ours.setblocking(False)
         theirs.sendall(message)
         theirs.shutdown(socket.SHUT_WR)
-        for _ in models(Child(ours.fileno(), monotonic() + 10), model, LIMITS):
-            pass
+        found = taken_apart(ours.fileno(), model, monotonic() + 10)
+        assert list(models(found, model, LIMITS))
 
 
 @given(message=st.binary(max_size=300))

@@ -15,7 +15,6 @@ from benanza_backbone.worker.process import decoded
 from benanza_ingest.core import batch_sizes
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer, ExtractedModel, LayerSequence
-from benanza_ingest.isolation.forking_worker import Child
 from benanza_ingest.isolation.messages import (
     MOST_ANSWERS_BYTES,
     PackedGroup,
@@ -71,16 +70,26 @@ def packed(model: ExtractedModel) -> TakenApart:
     )
 
 
-def models(child: Child, published: ModelPublished, limits: Limits) -> Iterator[ExtractedModel]:
-    """The model at each batch size, as a child answers that was asked to take it apart.
+def taken_apart(child: int, published: ModelPublished, deadline: float) -> list[TakenApart]:
+    """What a child answers over this file descriptor that was asked to take a model apart, for each
+    batch size.
 
-    Raises `ModelError` if the child refuses it, and as `frames.receive` and `unpacked` do.
+    Raises `ModelError` if the child refuses it, and as `frames.receive` and `decoded` do.
     """
+    found = []
     left = MOST_ANSWERS_BYTES
-    for batch in batch_sizes(published):
-        message = frames.receive(child.socket, left, child.deadline)
+    for _ in batch_sizes(published):
+        message = frames.receive(child, left, deadline)
         left -= len(message)
-        answer = unless_refused(decoded(message, answers))
+        found.append(unless_refused(decoded(message, answers)))
+    return found
+
+
+def models(
+    answered: Iterable[TakenApart], published: ModelPublished, limits: Limits
+) -> Iterator[ExtractedModel]:
+    """The model at each batch size. Raises `FrameError` as `unpacked` does."""
+    for answer, batch in zip(answered, batch_sizes(published), strict=True):
         yield unpacked(answer, published, batch, limits)
 
 
@@ -157,14 +166,14 @@ def _model(answer: TakenApart, granularity: int, limits: Limits) -> ExtractedMod
 
 
 def _known(graph: Layer) -> _Known:
-    if any(len(tensor.shape) > MAX_AXES for tensor in graph.tensors):
+    if max([len(tensor.shape) for tensor in graph.tensors], default=0) > MAX_AXES:
         raise ValueError(f"a tensor of over {MAX_AXES} axes")
     check(graph)
     fingerprint = fingerprint_of_canonical(graph)
     if graph.execution == "network":  # Nobody asks what it costs.
         return _Known(graph, fingerprint, 0, 0, 0)
     figures = costs.flops(graph), costs.moved_bytes(graph), costs.parameters(graph)
-    if not all(0 <= figure <= _MOST for figure in figures):
+    if min(figures) < 0 or max(figures) > _MOST:
         raise ValueError("a layer of no size")
     return _Known(graph, fingerprint, *figures)
 

@@ -3,8 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import NamedTuple
+from contextlib import AbstractContextManager, contextmanager
 
 from benanza_backbone.closing import Closing
 from benanza_backbone.worker.process import WorkerProcess
@@ -29,17 +28,9 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THR
 """A process with threads can't be forked safely."""
 
 
-class Child(NamedTuple):
-    """A child that is asked: the file descriptor of its socket, and the time of `monotonic` by
-    which it has to be done.
-    """
-
-    socket: int
-    deadline: float
-
-
 class ForkingWorker(Closing):
-    """A confined process that runs this module, and starts a child for each request.
+    """A confined process that runs this module, and starts a child for each request: the next one
+    in advance, while its parent has other things to do.
 
     Raises `WorkerError` if it can't be started.
     """
@@ -49,6 +40,7 @@ class ForkingWorker(Closing):
         self.confinement: Confinement = self._process.ask(
             encoder.encode(reach), confinements, START_SECONDS, _CONFINEMENT_BYTES
         )
+        self._next = self._begin()
 
     def is_alive(self) -> bool:
         """Whether it hasn't ended by itself, and wasn't closed."""
@@ -56,29 +48,39 @@ class ForkingWorker(Closing):
 
     def close(self) -> None:
         """Ends the process and its child, even if that is busy. May be called again."""
+        self._next.close()
         self._process.close()
 
-    @contextmanager
-    def child(self, seconds: float) -> Iterator[Child]:
-        """A child, for the length of a block, in which it may take so many seconds.
-
-        Raises `WorkerError` as `WorkerProcess.answering` does. After that the worker is closed: it
-        has memory in common with a child that did what no child does.
+    def answering(self, seconds: float) -> AbstractContextManager[float]:
+        """As that of `WorkerProcess`: where a block fails, the worker is closed. It has memory in
+        common with a child that did what no child does.
         """
-        with self._process.answering(seconds) as deadline:
-            ours, theirs = socket.socketpair()
-            with ours:
-                ours.setblocking(False)
-                with theirs:
-                    socket.send_fds(self._process.socket, [BEGIN], [theirs.fileno()])
-                order = END
-                try:
-                    yield Child(ours.fileno(), deadline)
-                except (EOFError, ConnectionError):
-                    order = SHARE
-                    raise
-                finally:
-                    self._process.socket.send(order)
+        return self._process.answering(seconds)
+
+    @contextmanager
+    def child(self) -> Iterator[int]:
+        """The file descriptor of the socket to a child, which ends at the latest with the block.
+
+        To be used `answering`. Raises `ConnectionError` if the process has ended.
+        """
+        with self._next as child:
+            order = END
+            try:
+                yield child.fileno()
+            except (EOFError, ConnectionError):
+                order = SHARE
+                raise
+            finally:
+                self._process.socket.send(order)
+                if order == END:
+                    self._next = self._begin()
+
+    def _begin(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with theirs:
+            socket.send_fds(self._process.socket, [BEGIN], [theirs.fileno()])
+        return ours
 
 
 def environment(variables: Mapping[str, str], *, network: bool) -> dict[str, str]:

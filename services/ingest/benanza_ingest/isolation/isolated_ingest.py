@@ -18,7 +18,7 @@ from benanza_ingest.confining.confine import Confinement
 from benanza_ingest.core import Ingested, batch_sizes, events_of
 from benanza_ingest.errors import ModelError
 from benanza_ingest.garbage import no_garbage_search
-from benanza_ingest.isolation.answers import models, unless_refused
+from benanza_ingest.isolation.answers import models, taken_apart, unless_refused
 from benanza_ingest.isolation.forking_worker import ForkingWorker
 from benanza_ingest.isolation.messages import (
     MOST_REFUSAL_BYTES,
@@ -93,12 +93,13 @@ class IsolatedIngest(Closing):
 
     def _fetched(self, published: ModelPublished, limits: Limits, seconds: float) -> bytearray:
         request = encoder.encode(FetchModel(published, limits))
+        worker = self._fetching.worker()
         try:
-            with self._fetching.worker().child(seconds) as child:
-                frames.send(child.socket, request, child.deadline)
-                answer = frames.receive(child.socket, MOST_REFUSAL_BYTES, child.deadline)
+            with worker.answering(seconds) as deadline, worker.child() as child:
+                frames.send(child, request, deadline)
+                answer = frames.receive(child, MOST_REFUSAL_BYTES, deadline)
                 unless_refused(decoded(answer, fetched))
-                return frames.receive(child.socket, limits.model_bytes, child.deadline)
+                return frames.receive(child, limits.model_bytes, deadline)
         except ModelError:
             # Where files of the system were replaced since, only another one can read them.
             self._fetching.close()
@@ -108,11 +109,14 @@ class IsolatedIngest(Closing):
         self, published: ModelPublished, content: bytearray, limits: Limits, seconds: float
     ) -> list[Ingested]:
         request = encoder.encode(TakeApart(published, limits))
-        with self._taking_apart.worker().child(seconds) as child:
-            frames.send(child.socket, request, child.deadline)
-            if published.content is None:
-                frames.send(child.socket, content, child.deadline)
-            return events_of(published, models(child, published, limits))
+        worker = self._taking_apart.worker()
+        with worker.answering(seconds) as deadline:
+            with worker.child() as child:
+                frames.send(child, request, deadline)
+                if published.content is None:
+                    frames.send(child, content, deadline)
+                found = taken_apart(child, published, deadline)
+            return events_of(published, models(found, published, limits))
 
     def _tried(self, published: ModelPublished, deadline: float, work: Callable[[float], T]) -> T:
         ended: list[str] = []

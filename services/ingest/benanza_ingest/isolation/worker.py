@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 
 # What some models need: imported here, once, and not in each child.
-import onnx.reference.ops  # noqa: F401
+import onnx.parser
+import onnx.reference.ops
 
 from benanza_backbone.model_sources import FolderSource, parse_sources
 from benanza_backbone.worker import frames
@@ -23,6 +24,7 @@ from benanza_ingest import core
 from benanza_ingest.confining import readable
 from benanza_ingest.confining.confine import MEMORY_BYTES, confine, confine_child
 from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.isolation.answers import packed
 from benanza_ingest.isolation.forking import answer_in_children
@@ -48,12 +50,24 @@ Extract = Callable[[ModelPublished, bytes, Limits], Iterable[ExtractedModel]]
 """What `core.extracted` does."""
 
 
-def answer(parent: int, allowed: Allowed, extract: Extract = core.extracted) -> None:
+_SMALL = onnx.parser.parse_model("""
+<ir_version: 9, opset_import: ["": 20]>
+small (float[1,3,8,8] x, float[4,3,3,3] w, float[36,5] v) => (float[1,5] y) {
+    a = Conv (x, w)
+    b = Relu (a)
+    c = MaxPool <kernel_shape = [2, 2]> (b)
+    d = Flatten (c)
+    y = Gemm (d, v)
+}
+""").SerializeToString()
+
+
+def answer(parent: int, allowed: Allowed, taking_apart: Extract = core.extracted) -> None:
     """Reads one request from this file descriptor, and answers it."""
     request = requests.decode(frames.receive(parent, MOST_REQUEST_BYTES))
     name = request.published.name
     try:
-        for message in _messages(parent, request, allowed, extract):
+        for message in _messages(parent, request, allowed, taking_apart):
             frames.send(parent, message)
     except ModelError as error:
         refusal = str(error)
@@ -83,15 +97,24 @@ def main(parent: int, answer: Callable[[int, Allowed], None] = answer) -> None:
 
         def confined_answer(asking: int) -> None:
             confine_child(this, reach.network)
+            warm_up()
             answer(asking, allowed)
 
         gc.disable()  # A child ends before there is much to find, and would copy all it looks at.
+        warm_up()
         frames.send(parent, encoder.encode(confinement))
         answer_in_children(ingest, confined_answer)
 
 
+def warm_up() -> None:
+    """Does once what each model makes this process do once: to look operators up, and in a child to
+    get pages of its own. Children do so while they wait for a model.
+    """
+    encoder.encode(packed(extract(_SMALL)))
+
+
 def _messages(
-    parent: int, request: Request, allowed: Allowed, extract: Extract
+    parent: int, request: Request, allowed: Allowed, taking_apart: Extract
 ) -> Iterator[bytes | bytearray]:
     published, limits = request.published, request.limits
     if isinstance(request, FetchModel):
@@ -104,7 +127,7 @@ def _messages(
     else:
         content = bytes(frames.receive(parent, limits.model_bytes))
     left = MOST_ANSWERS_BYTES
-    for model in extract(published, content, limits):
+    for model in taking_apart(published, content, limits):
         message = encoder.encode(packed(model))
         left -= len(message)
         if left < 0:

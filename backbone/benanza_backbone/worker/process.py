@@ -48,10 +48,12 @@ class WorkerProcess(Closing):
     The module is run with one argument, the file descriptor of a socket to this process. Its
     standard input is a pipe that closes when this process ends, however it ends. It finds modules
     as this process does, and has no other variables of the environment than these. Its output goes
-    to a file, of which the last line can be part of an error.
+    to a file, of which the last line can be part of an error. Closed, it has `patience` seconds to
+    end by itself, before it is ended.
     """
 
-    def __init__(self, module: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, module: str, environment: Mapping[str, str], patience: float = 0.0) -> None:
+        self._patience = patience
         self.socket, theirs = socket.socketpair()
         self.socket.setblocking(False)
         self._printed = tempfile.TemporaryFile("a+b")  # noqa: SIM115  # closed with the process
@@ -111,12 +113,15 @@ class WorkerProcess(Closing):
         self._process.kill()
 
     def close(self) -> None:
-        """Ends the process at once, even if it is busy. It may be called again."""
+        """Ends the process, even if it is busy. It may be called again."""
         self.socket.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
-        self._process.kill()
-        self._process.wait()
+        try:
+            self._process.wait(self._patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._printed.close()
 
     def _ended(self) -> WorkerError:

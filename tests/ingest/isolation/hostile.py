@@ -88,10 +88,9 @@ def taken_over(parent: int) -> None:
             with socket.socket(fileno=os.dup(parent)) as ours:
                 socket.send_fds(ours, [pack("!I", 1)], [writer] * 100)
             os.close(writer)
-            os.write(parent, b"x")
-            os.read(reader, 1)  # ends once nobody has the other end
+            os.read(reader, 1)  # It ends once nobody has the other end any more.
             Path(published.zoo + ".dropped").touch()
-            os.write(parent, b"x" * 100)
+            os.write(parent, b"x")
         case _:
             from benanza_ingest.core import extracted
             from benanza_ingest.isolation.answers import packed

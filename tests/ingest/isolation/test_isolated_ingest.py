@@ -45,7 +45,7 @@ MISBEHAVING = misbehaving.__name__
 
 @pytest.fixture(scope="module")
 def ingest() -> Iterator[IsolatedIngest]:
-    with IsolatedIngest(longest_s=5, module=MISBEHAVING) as ingest:
+    with IsolatedIngest(module=MISBEHAVING) as ingest:
         yield ingest
 
 
@@ -151,14 +151,12 @@ def test_a_process_that_was_killed_once_is_no_fault_of_the_model(model: ModelPub
 
 @pytest.mark.parametrize("name", ["hang", "hang in native code"])
 def test_a_model_that_hangs_is_given_up(model: ModelPublished, name: str) -> None:
-    began = time.monotonic()
     with started(longest_s=1) as (ingest, process):
         with pytest.raises(ModelError, match="was not ingested within 1 s"):
             ingest(named(model, name), LIMITS)
         assert not process.is_running()
-    with started(longest_s=30) as (ingest, _):
+    with started() as (ingest, _):
         assert ingest(model, LIMITS)
-    assert time.monotonic() - began < 30
 
 
 def test_a_model_that_takes_too_much_memory_is_given_up(

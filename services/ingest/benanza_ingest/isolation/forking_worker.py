@@ -14,6 +14,9 @@ from benanza_ingest.isolation.messages import Reach, confinements, encoder
 START_SECONDS = 120.0
 """How long it may take to import all that models need, on a busy machine."""
 
+PATIENCE_S = 1.0
+"""In which it ends its child, and waits for that: who is left behind has nobody to do so."""
+
 _CONFINEMENT_BYTES = 1_000
 
 _ALL = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONUTF8")
@@ -36,7 +39,9 @@ class ForkingWorker(Closing):
     """
 
     def __init__(self, module: str, reach: Reach) -> None:
-        self._process = WorkerProcess(module, environment(os.environ, network=reach.network))
+        self._process = WorkerProcess(
+            module, environment(os.environ, network=reach.network), PATIENCE_S
+        )
         self.confinement: Confinement = self._process.ask(
             encoder.encode(reach), confinements, START_SECONDS, _CONFINEMENT_BYTES
         )

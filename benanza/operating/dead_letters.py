@@ -29,6 +29,7 @@ from benanza_backbone.settings import Settings
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import is_of
 from benanza_schemas.events import DeadLetter, DeadLetterSettled, event_id
+from benanza_schemas.limits import LAST_TIME
 from benanza_schemas.topics import DEAD_LETTERS, TOPICS
 
 AT_ONCE = 10
@@ -223,6 +224,7 @@ def _settlement(letter: DeadLetter, action: Action) -> DeadLetterSettled:
         event_id=event_id("DeadLetterSettled", letter.event_id, failed_at, action),
         dead_letter_id=letter.event_id,
         action=action,
-        # Another machine's clock may be behind that of the service, and the store goes by time.
-        settled_at=max(now(), letter.failed_at + timedelta(microseconds=1)),
+        # Another machine's clock may be behind that of the service, and the store goes by time; of
+        # equal times it takes what settles.
+        settled_at=min(max(now(), letter.failed_at + timedelta(microseconds=1)), LAST_TIME),
     )

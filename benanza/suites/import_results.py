@@ -27,7 +27,7 @@ from benanza_schemas.events import (
     event_id,
     identified,
 )
-from benanza_schemas.layer import MAX_WHOLE
+from benanza_schemas.limits import MAX_WHOLE
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 METHOD = f"networks of a suite, format {FORMAT}"

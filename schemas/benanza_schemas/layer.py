@@ -8,15 +8,20 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from benanza_schemas.limits import (
+    MOST_ITEMS,
+    MOST_NAMED,
+    Axes,
+    Name,
+    Places,
+    Positions,
+    Size,
+    Text,
+    Whole,
+)
+
 OMITTED = -1
 """Stands in an operator's inputs or outputs for an optional one that is left out."""
-
-MAX_WHOLE = 2**32 - 1
-Whole = Annotated[int, msgspec.Meta(ge=0, le=MAX_WHOLE)]
-"""A version, a position or a count of calls, at most what the store's columns hold."""
-
-Size = Annotated[int, msgspec.Meta(le=2**63 - 1)]
-"""The size of a tensor along an axis, at most what the store's columns hold."""
 
 
 class TensorValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,8 +31,8 @@ class TensorValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     elements in row-major order, little-endian, as `TensorProto.raw_data` does.
     """
 
-    dtype: str
-    shape: tuple[int, ...]
+    dtype: Name
+    shape: Axes
     data: bytes
 
 
@@ -39,20 +44,22 @@ class Tensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     a Reshape. Of other constants only shape and type are known.
     """
 
-    dtype: str
-    shape: tuple[Size, ...]
+    dtype: Name
+    shape: Axes
     constant: bool = False
     value: bytes | None = None
 
 
-AttributeValue = int | float | str | tuple[int | float | str, ...] | TensorValue
+AttributeItem = Size | float | Text
+AttributeItems = Annotated[tuple[AttributeItem, ...], msgspec.Meta(max_length=MOST_ITEMS)]
+AttributeValue = AttributeItem | AttributeItems | TensorValue
 """The value of an attribute. Text that is not UTF-8 is a tensor of type `string`."""
 
 
 class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An operator's attribute. An attribute that the model leaves out has its default here."""
 
-    name: str
+    name: Name
     value: AttributeValue
 
 
@@ -63,12 +70,12 @@ class Operator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sorted by name.
     """
 
-    op_type: str
-    domain: str
+    op_type: Name
+    domain: Name
     version: Whole
-    attributes: tuple[Attribute, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
+    attributes: Annotated[tuple[Attribute, ...], msgspec.Meta(max_length=MOST_NAMED)]
+    inputs: Places
+    outputs: Places
 
 
 Execution = Literal["call", "network"]
@@ -85,11 +92,15 @@ class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     returns the same form for all layers that differ in names and order only.
     """
 
-    tensors: tuple[Tensor, ...]
-    operators: tuple[Operator, ...]
-    outputs: tuple[int, ...]
+    tensors: Annotated[tuple[Tensor, ...], msgspec.Meta(max_length=MOST_ITEMS)]
+    operators: Annotated[tuple[Operator, ...], msgspec.Meta(max_length=MOST_ITEMS)]
+    outputs: Positions
     execution: Execution = "call"
     """Not encoded where it is `call`: layers from before there were networks keep their bytes."""
+
+    def __post_init__(self) -> None:
+        if self.outputs and max(self.outputs) >= len(self.tensors):
+            raise ValueError(f"the output {max(self.outputs)} isn't among the layer's tensors")
 
     def inputs(self) -> tuple[int, ...]:
         """The positions of the layer's inputs, weights among them, ascending."""

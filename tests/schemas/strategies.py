@@ -1,13 +1,23 @@
 """Events of any content, made from the types of their fields as msgspec sees them."""
 
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from benanza_schemas.events import SCHEMA_VERSION, TIME_FIELDS, AnyEvent, Event, Variant
+from benanza_schemas.events import (
+    SCHEMA_VERSION,
+    TIME_FIELDS,
+    AnyEvent,
+    Event,
+    LayerUse,
+    ModelIngested,
+    Variant,
+)
+from benanza_schemas.layer import Layer
+from benanza_schemas.limits import FIRST_TIME, LAST_TIME
 
 SMALL = 4
 """Most items that a list or a map gets."""
@@ -26,6 +36,9 @@ def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
             return _of(info.type)
         case inspect.StructType() if info.cls is Variant:
             return _variants(info)
+        case inspect.StructType() if info.cls in _FITTED:
+            fields = {field.name: _of(field.type) for field in info.fields}
+            return st.fixed_dictionaries(fields).map(_FITTED[info.cls])
         case inspect.StructType():
             fields = {field.name: _of(field.type) for field in info.fields}
             return st.builds(info.cls, **fields)
@@ -50,7 +63,8 @@ def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.EnumType():
             return st.sampled_from(list(info.cls))
         case inspect.DateTimeType():
-            return st.datetimes(datetime(1970, 1, 1), timezones=st.just(UTC))
+            first, last = (time.replace(tzinfo=None) for time in (FIRST_TIME, LAST_TIME))
+            return st.datetimes(first, last, timezones=st.just(UTC))
         case inspect.VarTupleType():
             return st.lists(_of(info.item_type), max_size=SMALL).map(tuple)
         case inspect.TupleType():
@@ -60,6 +74,24 @@ def _of(info: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.UnionType():
             return st.one_of(*map(_of, info.types))
     raise TypeError(f"no strategy for {info}")
+
+
+def _layer(fields: dict[str, Any]) -> Layer:
+    """A layer of these fields, whose outputs are among its tensors."""
+    there = len(fields["tensors"])
+    outputs = tuple(output % there for output in fields["outputs"] if there)
+    return Layer(**fields | {"outputs": outputs})
+
+
+def _graph(fields: dict[str, Any]) -> ModelIngested:
+    """A graph of these fields, each of whose layers has one of its summaries."""
+    there = len(fields["summaries"])
+    uses = tuple(LayerUse(use.summary % there, use.name) for use in fields["layers"] if there)
+    return ModelIngested(**fields | {"layers": uses})
+
+
+_FITTED = {Layer: _layer, ModelIngested: _graph}
+"""How an event is made of fields that have to fit each other."""
 
 
 def _variants(info: inspect.StructType) -> st.SearchStrategy[Variant]:

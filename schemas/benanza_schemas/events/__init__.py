@@ -15,19 +15,9 @@ from benanza_schemas.events.dead_letters import (
     DeadLetterSettled,
 )
 from benanza_schemas.events.event import (
-    MAX_NAME_LENGTH,
-    MAX_REASON_LENGTH,
     SCHEMA_VERSION,
-    Count,
     Event,
-    Hash,
-    Microseconds,
-    Name,
-    Positive,
-    Ratio,
-    Reason,
-    Sha256,
-    Time,
+    TimedEvent,
     event_id,
 )
 from benanza_schemas.events.layers import (
@@ -64,6 +54,19 @@ from benanza_schemas.events.runs import (
     ModelProfiled,
     ModelWitnessed,
     RunTimes,
+)
+from benanza_schemas.limits import (
+    MAX_NAME_LENGTH,
+    MAX_REASON_LENGTH,
+    Count,
+    Hash,
+    Microseconds,
+    Name,
+    Positive,
+    Ratio,
+    Reason,
+    Sha256,
+    Time,
 )
 
 AnyEvent = (
@@ -126,6 +129,7 @@ __all__ = [
     "System",
     "SystemMeasured",
     "Time",
+    "TimedEvent",
     "Variant",
     "device",
     "event_id",

@@ -1,18 +1,28 @@
 """The event of a bound."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-from benanza_schemas.events.event import Event, Hash, Microseconds, Positive, Reason, Time
-from benanza_schemas.layer import Accounting, Precision, Whole
+from benanza_schemas.events.event import TimedEvent
+from benanza_schemas.layer import Accounting, Precision
+from benanza_schemas.limits import (
+    MOST_ITEMS,
+    Hash,
+    Hashes,
+    Positions,
+    Positive,
+    Reason,
+    Time,
+    TotalMicroseconds,
+)
 
 
 class Missing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Layers of the model, by position, that the bound lacks for this reason."""
 
     reason: Reason
-    layers: tuple[Whole, ...]
+    layers: Positions
 
 
 ImageLayout = Literal["", "NCHW", "NHWC", "NCHWc"]
@@ -21,7 +31,7 @@ blocks, those of a block last.
 """
 
 
-class BoundUpdated(Event, frozen=True, kw_only=True):
+class BoundUpdated(TimedEvent, frozen=True, kw_only=True):
     """A new version of the bound of an architecture's models. Topic `bounds`, key architecture,
     system, batch, precision, accounting, fusion.
 
@@ -45,21 +55,22 @@ class BoundUpdated(Event, frozen=True, kw_only=True):
     fusion: bool
     cause: Hash
     computed_at: Time
-    sequential_us: Microseconds | None
-    sequential_spread_us: Microseconds | None
-    parallel_us: Microseconds | None
-    parallel_spread_us: Microseconds | None
-    roofline_us: Microseconds | None
-    attainable_us: Microseconds | None
-    measured: tuple[Whole, ...]
-    free: tuple[Whole, ...]
-    not_counted: tuple[Whole, ...]
-    missing: tuple[Missing, ...]
-    cover: tuple[Hash, ...]
-    critical_path: tuple[Whole, ...]
+    sequential_us: TotalMicroseconds | None
+    sequential_spread_us: TotalMicroseconds | None
+    parallel_us: TotalMicroseconds | None
+    parallel_spread_us: TotalMicroseconds | None
+    roofline_us: TotalMicroseconds | None
+    attainable_us: TotalMicroseconds | None
+    measured: Positions
+    free: Positions
+    not_counted: Positions
+    missing: Annotated[tuple[Missing, ...], msgspec.Meta(max_length=MOST_ITEMS)]
+    cover: Hashes
+    critical_path: Positions
     layout: ImageLayout = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.missing and not self.measured:
             for name in _FIGURES:
                 if getattr(self, name) == 0:

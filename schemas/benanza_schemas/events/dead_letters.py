@@ -1,11 +1,14 @@
 """Events of what a service could not process."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from benanza_schemas.events.event import Count, Event, Hash, Name, Reason, Time
+import msgspec
+
+from benanza_schemas.events.event import TimedEvent
+from benanza_schemas.limits import MAX_KEY_BYTES, Count, Hash, Name, Reason, Time
 
 
-class DeadLetter(Event, frozen=True, kw_only=True):
+class DeadLetter(TimedEvent, frozen=True, kw_only=True):
     """An event that a service could not process. Topic `dead-letters`, key that of the original.
 
     `topic`, `partition`, `offset`, `key` and `value` are those of the original record; `service` is
@@ -15,14 +18,14 @@ class DeadLetter(Event, frozen=True, kw_only=True):
     topic: Name
     partition: Count
     offset: Count
-    key: bytes
+    key: Annotated[bytes, msgspec.Meta(max_length=MAX_KEY_BYTES)]
     value: bytes
     service: Name
     reason: Reason
     failed_at: Time
 
 
-class DeadLetterSettled(Event, frozen=True, kw_only=True):
+class DeadLetterSettled(TimedEvent, frozen=True, kw_only=True):
     """An operator settled a dead letter. Topic `dead-letters`, key `dead_letter_id`.
 
     `replayed` means that the original bytes were appended to their topic again, `dropped` that

@@ -1,4 +1,4 @@
-"""What all events have in common: their version, their ids, and the types of their fields."""
+"""What all events have in common: their version, their ids, and that their times are in UTC."""
 
 from datetime import datetime
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 
 from benanza_schemas.identity import digest
+from benanza_schemas.limits import MAX_WHOLE, Hash, in_utc
 
 SCHEMA_VERSION = 12
 """Version 11 had no compressed content. Version 10 had no networks. Version 9 had no architectures:
@@ -15,26 +16,6 @@ NCHWc. Version 4 had zero where a bound has no figure. Version 3 had no `after` 
 had no `write_change_us`, `chosen_by_heuristic` and `read_ahead`; version 1 had no
 `layout_change_us`, `cache_bytes` and `layout`, and no ModelWitnessed.
 """
-
-# In Python's patterns `$` also matches before a newline at the end; the length rules that out.
-Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
-"""A 128-bit hash in hexadecimal: fingerprints, event ids, model ids, system ids."""
-
-Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
-Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
-MAX_NAME_LENGTH = 4096
-MAX_REASON_LENGTH = 8192
-Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_LENGTH)]
-Reason = Annotated[str, msgspec.Meta(max_length=MAX_REASON_LENGTH)]
-Microseconds = Annotated[float, msgspec.Meta(ge=0, le=2**53)]
-"""A time in microseconds, always finite."""
-
-Ratio = Annotated[float, msgspec.Meta(ge=0, le=2**53)]
-"""A number without a unit, always finite."""
-
-Time = Annotated[datetime, msgspec.Meta(tz=True)]
-"""A time stamp with its zone, in the form of RFC 3339."""
 
 
 def event_id(kind: str, *causes: str) -> Hash:
@@ -46,4 +27,15 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The fields of all events. In the encoded form, `type` is the class's name."""
 
     event_id: Hash
-    schema_version: Annotated[int, msgspec.Meta(ge=1)] = SCHEMA_VERSION
+    schema_version: Annotated[int, msgspec.Meta(ge=1, le=MAX_WHOLE)] = SCHEMA_VERSION
+
+
+class TimedEvent(Event, frozen=True, kw_only=True):
+    """An event that says when something happened. Its times are in UTC, whatever zone they were
+    given in. Raises `ValueError` for one outside of what the store's columns hold (`in_utc`).
+    """
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if isinstance(value := getattr(self, name), datetime):
+                msgspec.structs.force_setattr(self, name, in_utc(value))

@@ -1,7 +1,8 @@
 """Events of layers: contained in a model, known, to be benchmarked."""
 
-from benanza_schemas.events.event import Event, Hash, Name
+from benanza_schemas.events.event import Event
 from benanza_schemas.layer import Layer
+from benanza_schemas.limits import Hash, Hashes, Name
 
 
 class LayerSeen(Event, frozen=True, kw_only=True):
@@ -35,4 +36,4 @@ class BenchmarkRequested(Event, frozen=True, kw_only=True):
 
     fingerprint: Hash
     layer: Layer
-    after: tuple[Hash, ...] = ()
+    after: Hashes = ()

@@ -4,17 +4,21 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from benanza_schemas.events.event import (
+from benanza_schemas.events.event import TimedEvent, event_id
+from benanza_schemas.layer import Precision
+from benanza_schemas.limits import (
+    MAX_WHOLE,
+    MOST_NAMED,
     Count,
-    Event,
     Hash,
     Microseconds,
     Name,
+    Named,
+    Rate,
     Reason,
+    Samples,
     Time,
-    event_id,
 )
-from benanza_schemas.layer import MAX_WHOLE, Precision
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 CeilingName = Literal["bandwidth", "flops"]
@@ -30,7 +34,7 @@ class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: CeilingName
     precision: Precision
-    value: Annotated[float, msgspec.Meta(gt=0, le=1e30)]
+    value: Rate
     iqr: Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 
 
@@ -50,7 +54,7 @@ class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cublas: Name
     cpu: Name
     threads: Annotated[int, msgspec.Meta(ge=1, le=MAX_WHOLE)]
-    libraries: dict[Name, Name]
+    libraries: Named
     method: Name
 
 
@@ -71,7 +75,7 @@ def device(system: System) -> str:
     return system.accelerator or f"{system.cpu}, threads: {system.threads}"
 
 
-class SystemMeasured(Event, frozen=True, kw_only=True):
+class SystemMeasured(TimedEvent, frozen=True, kw_only=True):
     """The ceilings of a system were measured. Topic `results`, key `system_id`.
 
     `cache_bytes` is the size of the last cache before the memory, zero if it isn't known.
@@ -79,7 +83,7 @@ class SystemMeasured(Event, frozen=True, kw_only=True):
 
     system: System
     measured_at: Time
-    ceilings: tuple[Ceiling, ...]
+    ceilings: Annotated[tuple[Ceiling, ...], msgspec.Meta(max_length=MOST_NAMED)]
     cache_bytes: Count = 0
 
 
@@ -101,7 +105,7 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     algorithm: Name
     layout: Name = ""
     cache: CacheState = CacheState.WARM
-    samples_us: Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)] = ()
+    samples_us: Samples = ()
     minimum_us: Microseconds | None = None
     median_us: Microseconds | None = None
     iqr_us: Microseconds | None = None
@@ -170,7 +174,7 @@ NOTHING_TRIED = "no variant was tried"
 """Stands for the reason where a measurement has neither a variant nor a failure."""
 
 
-class LayerMeasured(Event, frozen=True, kw_only=True):
+class LayerMeasured(TimedEvent, frozen=True, kw_only=True):
     """A layer was benchmarked on a system. Topic `results`, key `fingerprint`.
 
     `failure` says why no variant could be tried; then `variants` is empty. `environment` describes
@@ -185,5 +189,5 @@ class LayerMeasured(Event, frozen=True, kw_only=True):
         tuple[Annotated[Variant, msgspec.Meta(extra_json_schema=_TIME_OR_FAILURE)], ...],
         msgspec.Meta(max_length=2**16),
     ]
-    environment: dict[Name, Name] = msgspec.field(default_factory=dict)
+    environment: Named = msgspec.field(default_factory=dict)
     failure: Reason = ""

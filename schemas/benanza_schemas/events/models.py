@@ -4,8 +4,23 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from benanza_schemas.events.event import Count, Event, Hash, Name, Positive, Reason, Sha256
-from benanza_schemas.layer import Kind, Whole
+from benanza_schemas.events.event import Event
+from benanza_schemas.layer import Kind
+from benanza_schemas.limits import (
+    MOST_ITEMS,
+    MOST_NAMED,
+    Count,
+    Dims,
+    Hash,
+    MaybeHash,
+    Name,
+    Names,
+    Positions,
+    Positive,
+    Reason,
+    Sha256,
+    Whole,
+)
 
 MAX_INLINE_MODEL_BYTES = 1_000_000
 """The most bytes of a model's file in an event, as they are there: compressed, if they are."""
@@ -37,8 +52,8 @@ class ModelPublished(Event, frozen=True, kw_only=True):
     uri: Name = ""
     content: InlineModel | None = None
     content_encoding: ContentEncoding = ""
-    batch_sizes: tuple[Positive, ...] = ()
-    dims: dict[Name, Positive] = msgspec.field(default_factory=dict)
+    batch_sizes: Annotated[tuple[Positive, ...], msgspec.Meta(max_length=MOST_NAMED)] = ()
+    dims: Dims = msgspec.field(default_factory=dict)
     granularity: Positive | None = None
 
 
@@ -53,7 +68,7 @@ class LayerSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     op: Name
     domain: Name
     kind: Kind
-    fingerprint: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{32})?$", max_length=32)] = ""
+    fingerprint: MaybeHash = ""
     flops: Count = 0
     bytes: Count = 0
     parameters: Count = 0
@@ -77,7 +92,7 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     fingerprint: Hash
     rule: Name
-    layers: tuple[Whole, ...]
+    layers: Positions
     flops: Count
     bytes: Count
 
@@ -101,11 +116,16 @@ class ModelIngested(Event, frozen=True, kw_only=True):
     sha256: Sha256
     opset: Whole
     batch: Positive
-    dims: dict[Name, Positive]
-    summaries: tuple[LayerSummary, ...]
-    layers: tuple[LayerUse, ...]
-    edges: tuple[tuple[Whole, Whole], ...]
-    groups: tuple[Group, ...]
+    dims: Dims
+    summaries: Annotated[tuple[LayerSummary, ...], msgspec.Meta(max_length=MOST_ITEMS)]
+    layers: Annotated[tuple[LayerUse, ...], msgspec.Meta(max_length=MOST_ITEMS)]
+    edges: Annotated[tuple[tuple[Whole, Whole], ...], msgspec.Meta(max_length=MOST_ITEMS)]
+    groups: Annotated[tuple[Group, ...], msgspec.Meta(max_length=MOST_ITEMS)]
+
+    def __post_init__(self) -> None:
+        for position, use in enumerate(self.layers):
+            if use.summary >= len(self.summaries):
+                raise ValueError(f"layer {position} has summary {use.summary}, which isn't there")
 
 
 class CheckpointIngested(Event, frozen=True, kw_only=True):
@@ -123,5 +143,5 @@ class CheckpointIngested(Event, frozen=True, kw_only=True):
     sha256: Sha256
     opset: Whole
     batch: Positive
-    dims: dict[Name, Positive]
-    layer_names: tuple[Name, ...]
+    dims: Dims
+    layer_names: Names

@@ -4,18 +4,24 @@ from typing import Annotated
 
 import msgspec
 
-from benanza_schemas.events.event import (
-    Event,
+from benanza_schemas.events.event import TimedEvent
+from benanza_schemas.events.measurements import System
+from benanza_schemas.layer import Precision
+from benanza_schemas.limits import (
+    MOST_ITEMS,
     Hash,
     Microseconds,
     Name,
+    Named,
+    Positions,
     Positive,
     Ratio,
     Reason,
+    Samples,
     Time,
+    TotalMicroseconds,
+    Whole,
 )
-from benanza_schemas.events.measurements import System
-from benanza_schemas.layer import Precision, Whole
 
 
 class RunTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,10 +29,10 @@ class RunTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     median_us: Microseconds
     iqr_us: Microseconds
-    samples_us: Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)]
+    samples_us: Samples
 
 
-class ModelWitnessed(Event, frozen=True, kw_only=True):
+class ModelWitnessed(TimedEvent, frozen=True, kw_only=True):
     """A model was run as its bound says, or as the bound would say under another policy. Topic
     `profiles`, key `model_id`. What is found counts for all models of its architecture.
 
@@ -59,7 +65,7 @@ class ModelWitnessed(Event, frozen=True, kw_only=True):
     unchecked: Reason = ""
     failure: Reason = ""
     policy: Name = ""
-    predicted_us: Microseconds | None = None
+    predicted_us: TotalMicroseconds | None = None
 
 
 class FrameworkKernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,14 +90,14 @@ class FrameworkCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Name
     op: Name
-    layers: tuple[Whole, ...]
+    layers: Positions
     start_us: Microseconds
     median_us: Microseconds
     iqr_us: Microseconds
-    kernels: tuple[FrameworkKernel, ...] = ()
+    kernels: Annotated[tuple[FrameworkKernel, ...], msgspec.Meta(max_length=MOST_ITEMS)] = ()
 
 
-class ModelProfiled(Event, frozen=True, kw_only=True):
+class ModelProfiled(TimedEvent, frozen=True, kw_only=True):
     """A framework ran a model. Topic `profiles`, key `model_id`. What is found counts for all
     models of its architecture.
 
@@ -106,12 +112,12 @@ class ModelProfiled(Event, frozen=True, kw_only=True):
     model_id: Hash
     system: System
     configuration: Name
-    options: dict[Name, Name]
+    options: Named
     precision: Precision
     batch: Positive
     profiled_at: Time
     times: RunTimes | None = None
     times_looked_at: RunTimes | None = None
-    calls: tuple[FrameworkCall, ...] = ()
-    environment: dict[Name, Name] = msgspec.field(default_factory=dict)
+    calls: Annotated[tuple[FrameworkCall, ...], msgspec.Meta(max_length=MOST_ITEMS)] = ()
+    environment: Named = msgspec.field(default_factory=dict)
     failure: Reason = ""

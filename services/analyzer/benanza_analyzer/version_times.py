@@ -13,6 +13,7 @@ import msgspec
 from benanza_backbone.clock import Clock
 from benanza_schemas.events import BoundUpdated
 from benanza_schemas.layer import Accounting, Precision
+from benanza_schemas.limits import LAST_TIME, Time, in_utc
 
 LEAST = timedelta(microseconds=1)
 """What the stored times resolve."""
@@ -26,7 +27,7 @@ class _Version(msgspec.Struct, frozen=True):
     precision: Precision
     accounting: Accounting
     fusion: bool
-    computed_at: datetime
+    computed_at: Time
 
 
 _VERSIONS = msgspec.msgpack.Decoder(_Version)
@@ -56,11 +57,12 @@ class VersionTimes:
         for encoded in former:
             try:
                 version = _VERSIONS.decode(encoded)
+                computed_at = in_utc(version.computed_at)
             except ValueError:
                 continue
             key = _key(version)
-            if version.computed_at > self._ahead.get(key, self._last):
-                self._ahead[key] = version.computed_at
+            if computed_at > self._ahead.get(key, self._last):
+                self._ahead[key] = computed_at
 
     def after_former(self, updates: Sequence[BoundUpdated]) -> list[BoundUpdated]:
         """The new versions, each with a time behind its bound's former one."""
@@ -71,8 +73,9 @@ class VersionTimes:
         former = self._ahead.pop(key, None)
         if former is None or update.computed_at > former:
             return update
-        self._ahead[key] = former + LEAST
-        return msgspec.structs.replace(update, computed_at=former + LEAST)
+        # At the end of what can be stored, versions have the same time, and their ids decide.
+        self._ahead[key] = later = min(former + LEAST, LAST_TIME)
+        return msgspec.structs.replace(update, computed_at=later)
 
 
 def _key(version: _Version | BoundUpdated) -> _Key:

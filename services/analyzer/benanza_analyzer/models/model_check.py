@@ -20,9 +20,6 @@ def check(event: ModelIngested) -> None:
     other's results, so that a cover can't have both.
     """
     count = len(event.layers)
-    for position, use in enumerate(event.layers):
-        if use.summary >= len(event.summaries):
-            raise _invalid(event, f"layer {position} has summary {use.summary}, which isn't there")
     for summary in event.summaries:
         if summary.kind in ("compute", "movement") and not summary.fingerprint:
             raise _invalid(event, f"a layer of type {summary.op} has no fingerprint")

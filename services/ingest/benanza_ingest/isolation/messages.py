@@ -11,7 +11,8 @@ import msgspec
 from benanza_ingest.confining.confine import Confinement
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import LayerUse, ModelPublished, Name, Positive, Reason
-from benanza_schemas.layer import Kind, Layer, Whole
+from benanza_schemas.layer import Kind, Layer
+from benanza_schemas.limits import Whole
 
 MOST_REQUEST_BYTES = 16_000_000
 """A request has an event in it."""

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import get_args
 
+import msgspec
 import pytest
 
 from benanza.installation.embedded import drain
@@ -22,10 +23,18 @@ from benanza_ingest.limits import Limits
 from benanza_ingest.step import ingest_step
 from benanza_runner.step import runner_step
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
-from benanza_schemas.events import DeadLetter, DeadLetterSettled, event_id
+from benanza_schemas.events import AnyEvent, DeadLetter, DeadLetterSettled, event_id, identified
 from benanza_schemas.layer import Precision
-from benanza_schemas.topics import DEAD_LETTERS, MODELS
-from tests.backbone.sample_events import MODEL, WITNESSED, bound
+from benanza_schemas.topics import DEAD_LETTERS, MODELS, RESULTS
+from tests.backbone.sample_events import (
+    BOUNDS,
+    MODEL,
+    REQUESTED,
+    SYSTEM,
+    SYSTEM_MEASURED,
+    WITNESSED,
+    bound,
+)
 from tests.runner.fake_runtime import FakeRuntime
 from tests.steps import clock, ingested, written
 
@@ -123,6 +132,32 @@ def test_a_store_that_fails_before_its_offsets_are_stored_is_told_again(
         fill(log, store)
         assert contents(store) == expected
     assert written(log, DEAD_LETTERS) == []
+
+
+def test_what_the_store_cannot_hold_becomes_a_dead_letter_and_the_rest_is_stored(
+    log: EventLog, tmp_path: Path
+) -> None:
+    large = msgspec.structs.replace(
+        SYSTEM_MEASURED,
+        event_id=event_id("large"),
+        system=identified(msgspec.structs.replace(SYSTEM, threads=99)),
+    )
+    events: list[AnyEvent] = [SYSTEM_MEASURED, large, *REQUESTED, MODEL, *BOUNDS]
+    log.append([as_message(event) for event in events])
+    with Store.open(f"chdb://{tmp_path}/store") as store:
+        # The engine itself refuses the event: no limit of the schemas does.
+        store.query("ALTER TABLE systems ADD CONSTRAINT few CHECK threads < 99")
+        fill(log, store)
+        assert [row["threads"] for row in store.query("SELECT threads FROM systems")] == [2]
+        assert len(store.layers_with_jobs()) == len(REQUESTED)
+        assert len(store.history(MODEL.name)) == len(BOUNDS)
+        assert store.open_dead_letters() == {("store", RESULTS): 1}
+    (letter,) = written(log, DEAD_LETTERS)
+    assert isinstance(letter, DeadLetter)
+    message = as_message(large)
+    assert (letter.key, letter.value, letter.service) == (message.key, message.value, "store")
+    assert "the store can't hold it" in letter.reason
+    assert "few" in letter.reason
 
 
 def stop(*arguments: object) -> None:

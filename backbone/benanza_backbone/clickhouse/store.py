@@ -26,6 +26,7 @@ from benanza_backbone.clickhouse.queries import (
     OFFSETS,
     OPEN_DEAD_LETTERS,
 )
+from benanza_backbone.clickhouse.refused_data import unfit_refused
 from benanza_backbone.clickhouse.rows import (
     PARTS_OF_ARCHITECTURES,
     TABLES,
@@ -96,22 +97,25 @@ class Store(Closing):
 
         Repeated events do no harm: each counts once. A model that is ingested again replaces the
         former one. If this raises, some of the events may be stored: insert all of them again.
+        Raises `RefusedDataError` if there is one among them that can't be stored: then the others
+        can be, without it.
         """
         own = [event for event in events if isinstance(event, ModelIngested) and has_its_own(event)]
         last = {event.model_id: event for event in own}
         batches: dict[str, list[Row]] = {table: [] for table in TABLES}
-        for event in events:
-            known = last.get(event.model_id) if isinstance(event, ModelIngested) else None
-            for table, new in rows(event).items():
-                if table not in PARTS_OF_ARCHITECTURES or known in (None, event):
-                    batches[table] += new
+        with unfit_refused():
+            for event in events:
+                known = last.get(event.model_id) if isinstance(event, ModelIngested) else None
+                for table, new in rows(event).items():
+                    if table not in PARTS_OF_ARCHITECTURES or known in (None, event):
+                        batches[table] += new
         filled = {table: batch for table, batch in batches.items() if batch}
         if not filled:
             return
         began = time.perf_counter()
         # Before new parts are written: after a crash in between, the former ones are found again.
         self._drop_former_parts(own)
-        with errors_mended(self._address):
+        with errors_mended(self._address), unfit_refused():
             for table, batch in filled.items():
                 columns = list(zip(*(row.values() for row in batch), strict=True))
                 self._insert(table, list(batch[0]), columns)

@@ -5,6 +5,7 @@ from datetime import datetime
 from benanza_backbone.event_log.event_log import Record
 from benanza_schemas.codec import MAX_EVENT_BYTES
 from benanza_schemas.events import MAX_REASON_LENGTH, DeadLetter, event_id
+from benanza_schemas.one_line import one_line
 
 MAX_KEPT_BYTES = MAX_EVENT_BYTES - 1_000_000
 MAX_KEPT_KEY_BYTES = 100_000
@@ -24,6 +25,6 @@ def dead_letter(record: Record, service: str, error: Exception, now: datetime) -
         key=record.key[:MAX_KEPT_KEY_BYTES],
         value=record.value[:MAX_KEPT_BYTES],
         service=service,
-        reason=(str(error) or type(error).__name__)[:MAX_REASON_LENGTH],
+        reason=one_line(str(error) or type(error).__name__)[:MAX_REASON_LENGTH],
         failed_at=now,
     )

@@ -1,7 +1,7 @@
 """From a record to the messages that follow from it: the part of a shell that every service has."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,9 @@ from benanza_schemas.events import AnyEvent, Event
 from benanza_schemas.topics import EVENTS, topic_and_key
 
 log = logging.getLogger(__name__)
+
+Refused = Mapping[int, Exception]
+"""Why events could not be made durable, by their places among those that were handled."""
 
 
 class Processor:
@@ -43,10 +46,16 @@ class Processor:
         self._clock = clock
         self._stops_on = stops_on
         self._breaker = CircuitBreaker(group)
+        self._flushed = CircuitBreaker(group)
         self._duration = PROCESS_DURATION.labels(service_of(group))
 
-    def process(self, record: Record) -> list[Message]:
-        """What is to be appended before the record counts as processed."""
+    def process(
+        self, record: Record, handled: list[tuple[Record, AnyEvent]] | None = None
+    ) -> list[Message]:
+        """What is to be appended before the record counts as processed.
+
+        Is put into `handled`, with its event, where that could be processed.
+        """
         event: AnyEvent | None = None
         try:
             with self._duration.time():
@@ -57,19 +66,31 @@ class Processor:
         except self._stops_on:
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, the stream goes on
-            self._log_failure(record, event, error)
             self._breaker.count(failed=True)
-            DEAD_LETTERS.labels(record.partition.topic, type(error).__name__).inc()
-            letter = dead_letter(record, self._group, error, self._clock())
-            self._remember(record, event, letter.event_id, letter.reason)
-            return [as_message(letter)]
+            return [self._failed(record, event, error)]
         self._breaker.count(failed=False)
         self._remember(record, event)
+        if handled is not None:
+            handled.append((record, event))
         return following
+
+    def flushed(
+        self, handled: Sequence[tuple[Record, AnyEvent]], refused: Refused
+    ) -> list[Message]:
+        """The dead letters of those records that were handled and then refused when that was to be
+        made durable; to be appended before any of them counts as processed.
+        """
+        letters = []
+        for place, (record, event) in enumerate(handled):
+            error = refused.get(place)
+            self._flushed.count(failed=error is not None)
+            if error is not None:
+                letters.append(self._failed(record, event, error))
+        return letters
 
     def is_open(self) -> bool:
         """Whether so many records failed that no more should be processed."""
-        return self._breaker.reached()
+        return self._breaker.reached() or self._flushed.reached()
 
     def check(self) -> None:
         """Raises `CircuitOpenError` if so many records failed that the fault is hardly theirs.
@@ -77,6 +98,15 @@ class Processor:
         To be called once their dead letters are appended.
         """
         self._breaker.check()
+        self._flushed.check()
+
+    def _failed(self, record: Record, event: AnyEvent | None, error: Exception) -> Message:
+        """The record's dead letter."""
+        self._log_failure(record, event, error)
+        DEAD_LETTERS.labels(record.partition.topic, type(error).__name__).inc()
+        letter = dead_letter(record, self._group, error, self._clock())
+        self._remember(record, event, letter.event_id, letter.reason)
+        return as_message(letter)
 
     def _remember(
         self, record: Record, event: AnyEvent | None, letter_id: str = "", failure: str = ""

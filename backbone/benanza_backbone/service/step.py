@@ -14,7 +14,7 @@ import prometheus_client
 from benanza_backbone.closing import Closing
 from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
 from benanza_backbone.service.lag_report import LagReport
-from benanza_backbone.service.processor import Processor
+from benanza_backbone.service.processor import Processor, Refused
 from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED
 from benanza_schemas.consumer_groups import ConsumerGroup
 from benanza_schemas.events import AnyEvent, Event
@@ -36,8 +36,9 @@ class Step(Closing):
     that what `handle` remembers can be brought in line with them. It returns the offsets from
     which to go on instead, for those partitions where that is to be elsewhere. `flush`, if
     given, is called before each commit, with the offsets that are to be committed: what
-    `handle` has only taken in has to be durable when it returns. `probe`, if given, is called
-    by `check`. Errors of these three stop the step.
+    `handle` has only taken in has to be durable when it returns. It returns which of the events
+    that `handle` has taken in since the last flush can't be made so, whatever is done: they become
+    dead letters. `probe`, if given, is called by `check`. Errors of these three stop the step.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Step(Closing):
         *,
         ahead: Callable[[Sequence[Record]], None] | None = None,
         recover: Callable[[Offsets], Offsets] | None = None,
-        flush: Callable[[Offsets], None] | None = None,
+        flush: Callable[[Offsets], Refused] | None = None,
         probe: Callable[[], None] | None = None,
         stops_on: tuple[type[Exception], ...] = (),
     ) -> None:
@@ -81,8 +82,9 @@ class Step(Closing):
         if self._ahead:
             self._ahead(records)
         following: list[Message] = []
+        handled: list[tuple[Record, AnyEvent]] = []
         for number, record in enumerate(records, 1):
-            following += self._processor.process(record)
+            following += self._processor.process(record, handled)
             if self._processor.is_open():
                 self._leave(records[number:])
                 records = records[:number]
@@ -90,7 +92,10 @@ class Step(Closing):
         if following:
             self._log.append(following)
         if self._flush:
-            self._flush(self._consumer.position())
+            refused = self._flush(self._consumer.position())
+            if letters := self._processor.flushed(handled, refused):
+                self._log.append(letters)
+                following += letters
         self._consumer.commit()
         _count(RECORDS_CONSUMED, (record.partition.topic for record in records))
         _count(RECORDS_PRODUCED, (message.topic for message in following))

@@ -2,12 +2,15 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from benanza_backbone.clickhouse.refused_data import RefusedDataError
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_backbone.service.halving import refused
+from benanza_backbone.service.processor import Refused
 from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import BOUNDS_BEATEN, DEAD_LETTERS_OPEN
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK, service_of
@@ -36,9 +39,11 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
 
     The store remembers up to which offsets it was filled. So a store that is new, or was restored
     from a copy, gets what it lacks; and one that is ahead of the group's committed offsets gets
-    some events again, which does no harm. `check` asks the store which dead letters are open and
-    which bounds are wrong, for the metrics: the latter where the last batch may have changed it, or
-    others may have for `BEATEN_S` seconds.
+    some events again, which does no harm. What the store refuses for what it holds becomes a dead
+    letter; where the store is away, the step stops.
+
+    `check` asks the store which dead letters are open and which bounds are wrong, for the metrics:
+    the latter where the last batch may have changed it, or others may have for `BEATEN_S` seconds.
     """
     group = CONSUMER_GROUPS[SINK]
     batch: list[AnyEvent] = []
@@ -54,15 +59,19 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
         batch.append(event)
         return []
 
-    def flush(offsets: Offsets) -> None:
+    def insert(part: Sequence[tuple[int, AnyEvent]]) -> None:
+        store.insert([event for _, event in part])
+
+    def flush(offsets: Offsets) -> Refused:
         nonlocal beaten_by_s
-        store.insert(batch)
+        left_out = refused(list(enumerate(batch)), insert, RefusedDataError)
         if any(isinstance(event, (BoundUpdated, ModelWitnessed, ModelProfiled)) for event in batch):
             beaten_by_s = 0.0
         batch.clear()
         further = {p: offset for p, offset in offsets.items() if offset != stored.get(p)}
         store.set_offsets(group.name, further)
         stored.update(further)
+        return {place: error for (place, _), error in left_out}
 
     def probe() -> None:
         nonlocal beaten_by_s

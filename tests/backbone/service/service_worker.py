@@ -22,6 +22,7 @@ from benanza_backbone import log, settings
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.process import CLOSING_S, Service
+from benanza_backbone.service.processor import Refused
 from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.service.watchdog import Watchdog
 from benanza_schemas.consumer_groups import ConsumerGroup
@@ -45,10 +46,11 @@ def main(folder: Path) -> int:
             )
         ]
 
-    def flush(offsets: Offsets) -> None:
+    def flush(offsets: Offsets) -> Refused:
         probe()
         if (folder / "defect").exists():
             raise AssertionError("this can't be")
+        return {}
 
     def probe() -> None:
         if (folder / "away").exists():

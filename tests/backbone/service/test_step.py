@@ -10,10 +10,11 @@ import pytest
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Message, Partition
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.service.processor import as_message
+from benanza_backbone.service.circuit_breaker import MAX_IN_A_ROW, CircuitOpenError
+from benanza_backbone.service.processor import Refused, as_message
 from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import REGISTRY
-from benanza_schemas.codec import decode
+from benanza_schemas.codec import decode, encode
 from benanza_schemas.consumer_groups import ConsumerGroup
 from benanza_schemas.events import (
     SCHEMA_VERSION,
@@ -200,7 +201,7 @@ def test_what_was_taken_in_is_flushed_before_it_is_committed(log: EventLog) -> N
         taken.append(event)
         return []
 
-    def stopped(offsets: Offsets) -> None:
+    def stopped(offsets: Offsets) -> Refused:
         raise KeyboardInterrupt
 
     with (
@@ -212,14 +213,86 @@ def test_what_was_taken_in_is_flushed_before_it_is_committed(log: EventLog) -> N
         store.turn(limit=10)
     taken.clear()
 
-    def flush(offsets: Offsets) -> None:
+    def flush(offsets: Offsets) -> Refused:
         flushed.append((list(taken), offsets))
+        return {}
 
     with Step(log, ConsumerGroup("store", (LAYERS,)), LayerSeen, take, clock, flush=flush) as store:
         store.turn(limit=10)
         assert flushed == [([relu(1), relu(2)], log.end_offsets(LAYERS))]
         store.turn(limit=10)
     assert len(flushed) == 1
+
+
+def test_what_cannot_be_made_durable_becomes_a_dead_letter(log: EventLog) -> None:
+    log.append([Message(LAYERS, b"key", b"no event")])
+    publish(log, [relu(1), relu(2), relu(3)])
+
+    def take(event: LayerSeen) -> list[AnyEvent]:
+        return []
+
+    def flush(offsets: Offsets) -> Refused:
+        assert written(log, DEAD_LETTERS) != [], "what can't be read has its letter before"
+        return {1: BenanzaError("no column\nholds \udc80")}
+
+    group = ConsumerGroup("store", (LAYERS,))
+    with Step(log, group, LayerSeen, take, clock, flush=flush) as store:
+        assert store.turn(limit=10) == 4
+        assert store.waiting() == 0
+    unreadable, letter = written(log, DEAD_LETTERS)
+    assert isinstance(unreadable, DeadLetter)
+    assert isinstance(letter, DeadLetter)
+    first, _, third, _ = log.read(Partition(LAYERS, 0), 0, 10)
+    assert (unreadable.offset, letter.offset) == (first.offset, third.offset)
+    assert (letter.service, letter.value) == ("store", encode(relu(2)))
+    assert letter.key == relu(2).fingerprint.encode()
+    assert letter.reason == r"no column\nholds \udc80"
+
+
+def test_letters_are_written_before_offsets_are_committed(log: EventLog) -> None:
+    publish(log, [relu(1)])
+
+    def take(event: LayerSeen) -> list[AnyEvent]:
+        return []
+
+    def flush(offsets: Offsets) -> Refused:
+        return {0: BenanzaError("no column holds it")}
+
+    group = ConsumerGroup("store", (LAYERS,))
+    with (
+        Step(log, group, LayerSeen, take, clock, flush=flush) as store,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(log, "append", _stop)
+        with pytest.raises(KeyboardInterrupt):
+            store.turn(limit=10)
+    with Step(log, group, LayerSeen, take, clock, flush=flush) as store:
+        assert store.turn(limit=10) == 1
+    assert len(written(log, DEAD_LETTERS)) == 1
+
+
+def _stop(*arguments: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_store_that_refuses_everything_stops_the_service(log: EventLog) -> None:
+    publish(log, [relu(size) for size in range(1, MAX_IN_A_ROW + 2)])
+    taken: list[LayerSeen] = []
+
+    def take(event: LayerSeen) -> list[AnyEvent]:
+        taken.append(event)
+        return []
+
+    def flush(offsets: Offsets) -> Refused:
+        everything = dict.fromkeys(range(len(taken)), BenanzaError("no column holds it"))
+        taken.clear()
+        return everything
+
+    group = ConsumerGroup("store", (LAYERS,))
+    with Step(log, group, LayerSeen, take, clock, flush=flush) as store:
+        assert [store.turn(limit=10) for _ in range(MAX_IN_A_ROW // 10)] == [10] * 10
+        with pytest.raises(CircuitOpenError, match="store stops"):
+            store.turn(limit=10)
 
 
 def test_who_is_given_partitions_recovers_before_anything_is_processed(log: EventLog) -> None:

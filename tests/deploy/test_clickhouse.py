@@ -124,6 +124,47 @@ def test_what_is_kept_for_less_long_moves_no_bound(server: Server) -> None:
         assert sorted(row["sequential_us"] for row in left) == [1.0, 2.0, 8.0]
 
 
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Server]:
+    """The engine, whose user has the limits of `reader`."""
+    profile = ET.parse(ROOT / "deploy/clickhouse/reader.xml").find("profiles/reader")
+    assert profile is not None
+    profile.tag = "default"
+    users = f"""<clickhouse><profiles>{ET.tostring(profile, "unicode")}</profiles>
+        <users><default><password/><profile>default</profile><quota>default</quota></default></users>
+        <quotas><default/></quotas></clickhouse>"""
+    (tmp_path / "users.xml").write_text(users)
+    (tmp_path / "config.xml").write_text(
+        f"<clickhouse><users_config>{tmp_path}/users.xml</users_config></clickhouse>"
+    )
+    folder = f"{tmp_path}/clickhouse?config-file={tmp_path}/config.xml"
+    command = [sys.executable, "-m", "tests.backbone.clickhouse.clickhouse_server"]
+    with Process([*command, folder, USER, PASSWORD], dict(os.environ), tmp_path) as process:
+        yield Server(process)
+
+
+@pytest.mark.integration
+def test_who_only_reads_has_limits_and_cannot_raise_them(reader: Server) -> None:
+    for limit, allowed in (
+        ("max_execution_time", 65),
+        ("max_memory_usage", 10**8),
+        ("max_result_rows", 10),
+        ("max_result_bytes", 1000),
+    ):
+        reader.say(f"SELECT 1 SETTINGS {limit} = {allowed}")
+        for refused in (0, 10**10):
+            with pytest.raises(AssertionError, match=f"Setting {limit} shouldn't be"):
+                reader.say(f"SELECT 1 SETTINGS {limit} = {refused}")
+    with pytest.raises(AssertionError, match="Cannot modify 'readonly' setting in readonly mode"):
+        reader.say("SET readonly = 0")
+    with pytest.raises(AssertionError, match="in readonly mode"):
+        reader.say("CREATE TABLE t (n UInt8) ENGINE = Memory")
+    with pytest.raises(AssertionError, match="Limit for result exceeded"):
+        reader.say("SELECT * FROM numbers(1000001)")
+    with pytest.raises(AssertionError, match="MEMORY_LIMIT_EXCEEDED"):
+        reader.say("SELECT length(groupArray(number)) FROM numbers(1000000000)")
+
+
 def test_what_clickhouse_is_told_is_mounted_and_keeps_to_its_own_folder() -> None:
     files = sorted((ROOT / "deploy" / "clickhouse").glob("*.xml"))
     mounted = " ".join(SERVICES["clickhouse"]["volumes"])

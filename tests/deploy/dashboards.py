@@ -51,15 +51,26 @@ def sql() -> Iterator[PanelQuery]:
 def filled_in(text: str, store: Store) -> str:
     """The SQL with what Grafana fills in: all values of the variables, and all of time."""
     for variable in DASHBOARDS["models"]["templating"]["list"]:
-        (column, *_), *_ = found = [
-            list(row.values()) for row in store.query(variable["definition"])
-        ]
-        assert column, variable["name"]
-        values = ", ".join(f"'{value}'" for (value,) in found)
-        chosen = values if variable["multi"] else f"'{variable['current']['value']}'"
+        values = [value for value, _ in choices(variable, store)]
+        assert values, variable["name"]
+        if not variable["multi"]:
+            values = [variable["current"]["value"]]
+        # What stands for all is filled in as it is, without quotes.
+        chosen = variable.get("allValue") or sqlstring(values)
         text = text.replace(f"${{{variable['name']}:sqlstring}}", chosen)
     for column in ("computed_at", "measured_at"):
         since, until = f"{column} >= toDateTime(0)", f"{column} <= toDateTime(4102444800)"
         text = text.replace(f"$__timeFilter({column})", f"({since} AND {until})")
     assert "$" not in text
     return text
+
+
+def choices(variable: dict[str, Any], store: Store) -> list[tuple[str, str]]:
+    """Value and text of each choice. Of two columns, the data source takes the first as value."""
+    rows = [list(row.values()) for row in store.query(variable["definition"])]
+    return [(row[0], row[-1]) for row in rows]
+
+
+def sqlstring(values: list[str]) -> str:
+    """As Grafana's format of this name: it doubles `'`, and leaves a backslash as it is."""
+    return ", ".join("'" + value.replace("'", "''") + "'" for value in values)

@@ -1,5 +1,6 @@
 """The dashboards: every query is asked of the real thing, and finds something."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from benanza_runner.monitoring.gpu_collector import GpuCollector
 from benanza_schemas.events import identified
 from tests.backbone.sample_events import (
     BOUNDS,
+    CHECKPOINT,
     CONV_MEASURED,
     EVERY_KIND,
     MODEL,
@@ -23,7 +25,16 @@ from tests.backbone.sample_events import (
     elsewhere,
 )
 from tests.deploy.compose import ROOT, SERVICES
-from tests.deploy.dashboards import ALL_PANELS, DASHBOARDS, FOLDER, filled_in, promql, sql
+from tests.deploy.dashboards import (
+    ALL_PANELS,
+    DASHBOARDS,
+    FOLDER,
+    choices,
+    filled_in,
+    promql,
+    sql,
+    sqlstring,
+)
 from tests.deploy.metrics import named, unknown
 
 SOURCES = yaml.safe_load((FOLDER / "provisioning/datasources/datasources.yml").read_text("utf-8"))
@@ -114,6 +125,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
+VARIABLES = {each["name"]: each for each in DASHBOARDS["models"]["templating"]["list"]}
 SQL = [pytest.param(ALL_PANELS[query.name], query.text, id=query.name) for query in sql()]
 
 
@@ -156,15 +168,52 @@ def test_a_models_layers_come_to_its_bound(store: Store) -> None:
 
 
 def test_systems_are_told_apart_by_what_is_installed(store: Store) -> None:
-    (variable,) = (
-        each for each in DASHBOARDS["models"]["templating"]["list"] if each["name"] == "system"
-    )
-    assert [row["system"] for row in store.query(variable["definition"])] == [
+    assert [text for _, text in choices(VARIABLES["system"], store)] == [
         SYSTEM.cpu,
         "Some GPU, driver 580, cuDNN 9.18",
         "Some GPU, driver 580, cuDNN 9.19",
         "Some GPU, driver 590, cuDNN 9.19",
     ]
+
+
+SPITEFUL = (") OR 1 = 1 -- \\", "it's", "two\\' words")
+
+
+@pytest.fixture
+def spiteful(tmp_path: Path) -> Iterator[Store]:
+    """A store whose models and systems have names that would end a string of SQL."""
+    with Store.open(f"chdb://{tmp_path}/store") as store:
+        store.insert(EVERY_KIND)
+        for i, name in enumerate(SPITEFUL):
+            model_id = f"{i}" * len(MODEL.model_id)
+            store.insert([msgspec.structs.replace(CHECKPOINT, model_id=model_id, name=name)])
+            system = identified(msgspec.structs.replace(SYSTEM, accelerator=name))
+            store.insert([msgspec.structs.replace(SYSTEM_MEASURED, system=system)])
+        yield store
+
+
+def test_no_name_gets_into_a_query(spiteful: Store) -> None:
+    """Names are what is shown; a query has hexadecimal digits, or a word of the schema."""
+    for variable in VARIABLES.values():
+        for value, _ in choices(variable, spiteful):
+            assert re.fullmatch("[0-9a-fA-F]+|paper|full|fp32|tf32|fp16|bf16", value)
+    texts = {text for name in ("model", "system") for _, text in choices(VARIABLES[name], spiteful)}
+    assert texts >= set(SPITEFUL)
+    for query in sql():
+        for value, _ in choices(VARIABLES["model"], spiteful):
+            text = query.text.replace("${model:sqlstring}", sqlstring([value]))
+            spiteful.query(filled_in(text, spiteful))
+
+
+def test_models_of_one_name_are_told_apart(spiteful: Store) -> None:
+    twins = [
+        msgspec.structs.replace(CHECKPOINT, model_id=letter * len(MODEL.model_id), name="twin")
+        for letter in "ab"
+    ]
+    spiteful.insert(twins)
+    shown = dict(choices(VARIABLES["model"], spiteful))
+    assert [shown[twin.model_id] for twin in twins] == ["twin (aaaaaaaa)", "twin (bbbbbbbb)"]
+    assert shown[MODEL.model_id] == "Net"
 
 
 @pytest.mark.parametrize(
@@ -204,5 +253,4 @@ def test_grafana_signs_in_as_one_who_only_reads() -> None:
     users = (ROOT / "deploy/clickhouse/reader.xml").read_text("utf-8")
     name = clickhouse["jsonData"]["username"]
     assert f"<{name}>" in users
-    assert "<readonly>2</readonly>" in users
     assert clickhouse["secureJsonData"]["password"].startswith("$__file{/run/secrets/")

@@ -79,7 +79,7 @@ class Store(Closing):
             client = resources.enter_context(connected(address))
             if migrates:
                 # The folder's lock excludes other processes; a server needs a lock of its own.
-                lock = nullcontext() if address.folder else migration_lock(client)
+                lock = nullcontext() if address.folder else migration_lock(client, address)
                 migrate(client, shipped(), lock)
             elif behind := lacking(client, shipped()):
                 raise BenanzaError(

@@ -15,6 +15,7 @@ from benanza.results.profiles import ModelProfile, ProfiledPart
 from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.pasteable import pasteable
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
 from benanza_schemas.layer import Precision
@@ -42,8 +43,10 @@ def known_advice(
         ]
         alike = of_the_same_file(store, bounds)
     if not profiles:
-        named = " ".join(models)
-        raise BenanzaError(f"no framework has run {named} yet; say: benanza profile {named}")
+        raise BenanzaError(
+            f"no framework has run {' '.join(models)} yet; "
+            f"say: {pasteable('benanza', 'profile', *models)}"
+        )
     advised = (
         advice_about(each, profiles, alike.get(each.model_id, ()))
         for each in profiles

@@ -7,6 +7,7 @@ from benanza.prefixes import with_prefix
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.pasteable import pasteable
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
@@ -56,8 +57,8 @@ def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:
             raise BenanzaError(f"nothing is known of {model}, and {error}") from error
     if not found:
         raise BenanzaError(
-            f"nothing is known of {model}; say: benanza run {model}, "
-            f"or benanza publish {model} where its layers are measured already"
+            f"nothing is known of {model}; say: {pasteable('benanza', 'run', model)}, "
+            f"or {pasteable('benanza', 'publish', model)} where its layers are measured already"
         )
     return found
 

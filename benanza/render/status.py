@@ -7,6 +7,7 @@ from benanza.render.systems import ID_SHOWN
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import plural
 from benanza.results.operating import RunnerStatus, ServiceStatus, Status
+from benanza_backbone.pasteable import pasteable
 
 RUNNERS = (
     Column("measured on", "left"),
@@ -99,6 +100,6 @@ def _dead_letters(found: Status) -> list[str]:
     return [
         f"{plural(each.letters, 'dead letter')} of {each.service} from {each.topic} "
         f"{'is' if each.letters == 1 else 'are'} open: "
-        f"benanza dead-letters list --service {each.service}"
+        f"{pasteable('benanza', 'dead-letters', 'list', '--service', each.service)}"
         for each in found.dead_letters
     ]

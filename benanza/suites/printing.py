@@ -8,6 +8,7 @@ from rich.table import Table
 
 from benanza.render.units import plural, time_unit
 from benanza.suites.results import ConstructedLatencies, SuiteImported, SuiteWritten
+from benanza_backbone.pasteable import pasteable
 
 
 def print_written(written: SuiteWritten, file: Path) -> None:
@@ -16,7 +17,9 @@ def print_written(written: SuiteWritten, file: Path) -> None:
     click.echo(f"{file}: {plural(written.networks, 'network')}{dummies}")
     for each in written.left_out:
         click.echo(f"left out: {each.title}: {each.reason}", err=True)
-    click.echo(f"next: benanza suite run {file} RESULTS, here or elsewhere")
+    click.echo(
+        f"next: {pasteable('benanza', 'suite', 'run', str(file))} RESULTS, here or elsewhere"
+    )
 
 
 def print_imported(found: SuiteImported) -> None:

@@ -10,6 +10,7 @@ from platform import node, python_version
 from typing import NamedTuple
 
 from benanza_backbone.clock import now
+from benanza_backbone.pasteable import pasteable
 from benanza_backbone.service.recent import RECENT, Processed
 from benanza_backbone.telemetry import CONSUMER_LAG, DEAD_LETTERS_OPEN, OLDEST_UNPROCESSED
 
@@ -141,8 +142,9 @@ def page(shown: Snapshot) -> bytes:
         "<h2>Dead letters</h2>",
         *(
             f"<p class=bad>{each.letters:,} open of {escape(each.service)} from "
-            f"{escape(each.topic)}: <code>benanza dead-letters list --service "
-            f"{escape(each.service)}</code></p>"
+            f"{escape(each.topic)}: <code>"
+            f"{escape(pasteable('benanza', 'dead-letters', 'list', '--service', each.service))}"
+            "</code></p>"
             for each in shown.open_letters
         ),
         _table(

@@ -42,7 +42,7 @@ def test_a_dimension_that_nobody_named_goes_by_its_place() -> None:
     assert shape_bound(graph_of("?", "?"), 2, {"x[1]": 7}) == (2, 7)
     (layer,) = extracted(graph_of("?", "?")).layers
     assert layer.kind == "skipped"
-    assert layer.reason == "Relu: 'x' has shape [1, x[1]]; give --dim x[1]=N"
+    assert layer.reason == "Relu: 'x' has shape [1, x[1]]; give --dim 'x[1]=N'"
 
 
 def test_named_dimensions_are_bound_wherever_they_stand() -> None:

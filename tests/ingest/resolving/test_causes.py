@@ -1,5 +1,6 @@
 """Why a layer is skipped: what is really the matter, and what would really help."""
 
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -185,6 +186,13 @@ def test_what_depends_on_data_says_so_and_no_dimension_is_asked_for(text: str) -
     last = extracted(text).layers[-1]
     assert last.kind == "skipped"
     assert last.reason.endswith("; it depends on the data")
+
+
+@pytest.mark.parametrize("name", ["past_sequence_length + sequence_length", "batch _size", "a'b=c"])
+def test_what_is_to_be_given_can_be_pasted_into_a_shell(name: str) -> None:
+    open_model = model([node("Relu", ["x"], ["y"])], [tensor("x", [2, name])])
+    (reason,) = reasons(open_model)
+    assert shlex.split(reason.rpartition("; give ")[2]) == ["--dim", f"{name}=N"]
 
 
 def test_only_the_dimensions_that_help_are_asked_for_and_each_once() -> None:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from onnx import NodeProto
 
+from benanza_backbone.pasteable import pasteable
 from benanza_ingest.resolving.bind import Binding
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Node
@@ -39,7 +40,7 @@ class Cause(NamedTuple):
 
     def hint(self) -> str:
         """How to mend it, or why it can't be mended."""
-        return self.why or "give " + " ".join(f"--dim {name}=N" for name in self.dims)
+        return self.why or "give " + " ".join(pasteable("--dim", f"{dim}=N") for dim in self.dims)
 
 
 DEPENDS_ON_DATA = Cause("it depends on the data")

@@ -1,6 +1,7 @@
 """`benanza bounds` and `benanza history`: what was found, as it is and as it was."""
 
 import json
+import shlex
 import subprocess
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -136,6 +137,16 @@ def test_a_model_that_was_never_run(benanza: Benanza, data: Path) -> None:
             "error: nothing is known of zoo:alexnet; say: benanza run zoo:alexnet, "
             "or benanza publish zoo:alexnet where its layers are measured already\n"
         )
+
+
+def test_what_is_said_of_a_file_can_be_pasted_into_a_shell(
+    benanza: Benanza, data: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "it's my net.onnx"
+    file.write_bytes(b"never run")
+    said = benanza("bounds", file, "--data", data).stderr
+    command = said.partition("; say: ")[2].partition(", or ")[0]
+    assert shlex.split(command) == ["benanza", "run", str(file)]
 
 
 def test_a_new_folder_has_no_bounds(benanza: Benanza, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from benanza_schemas.events import SCHEMA_VERSION, AnyEvent, Event
 from benanza_schemas.one_line import one_line
-from benanza_schemas.upcasting import upcast
+from benanza_schemas.upcasting import decode_older
 
 MAX_EVENT_BYTES = 16_000_000
 
@@ -63,22 +63,11 @@ def decode(encoded: bytes) -> AnyEvent:
             # The event may be of a newer version; then that is the better reason.
             version = _version_in(encoded)
             _refuse_newer(version)
-            if version < SCHEMA_VERSION and (older := _decode_older(encoded)):
+            if older := decode_older(encoded, version):
                 return older
             raise DecodeError(str(error)) from error
         raise DecodeError(f"not MessagePack: {error}") from error
     _refuse_newer(event.schema_version)
-    return event
-
-
-def _decode_older(encoded: bytes) -> AnyEvent | None:
-    """The event as one of today's version; `None` if it can't be one either."""
-    try:
-        fields = msgpack.unpackb(encoded)
-        upcast(fields)
-        event: AnyEvent = _EVENTS.decode(msgpack.packb(fields))
-    except (ValueError, RecursionError, msgpack.UnpackException):
-        return None
     return event
 
 

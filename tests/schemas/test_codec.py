@@ -476,6 +476,21 @@ except DecodeError:
             "+ b'\\xdd' + (5_000_000).to_bytes(4, 'big') + b'\\x92\\0\\0' * 5_000_000",
             1000,
         ),
+        # What says that it is of an older version is decoded no other way.
+        *(
+            (
+                f"b'\\x83\\xa4type\\x{160 + len(kind):x}{kind}\\xaeschema_version\\x09\\xa5other'"
+                f"+ b'\\xdd' + (15_000_000).to_bytes(4, 'big') + b'{item}' * 15_000_000",
+                100,
+            )
+            for kind in ("ModelIngested", "BoundUpdated")
+            for item in (r"\x80", r"\x90", r"\x91")
+        ),
+        (
+            "b'\\x83\\xa4type\\xacBoundUpdated\\xaeschema_version\\x09\\xa8measured' + b'\\xdd'"
+            "+ (5_000_000).to_bytes(4, 'big') + b'\\xcd\\xff\\xff' * 5_000_000",
+            500,
+        ),
     ],
 )
 def test_hostile_bytes_take_little_memory(encoded: str, most_megabytes: int) -> None:

@@ -68,10 +68,10 @@ def _lossy(topic: str, found: dict[str, str]) -> Iterator[str]:
     """What of a topic's settings keeps less than is wanted."""
     for name, wanted in topic_settings(topic).items():
         has = found[name]
-        if name in ("cleanup.policy", "message.timestamp.type"):
-            enough = has == wanted
-        else:
+        if name in ("max.message.bytes", "retention.ms"):
             # -1 milliseconds are for ever.
             enough = has == "-1" or (wanted != "-1" and int(has) >= int(wanted))
+        else:
+            enough = has == wanted
         if not enough:
             yield f"{topic} has {name}={has}, and needs {wanted}"

@@ -6,9 +6,12 @@ from benanza.results.result import Result
 
 
 class MadeTopics(Result, frozen=True, kw_only=True):
-    """The topics that were made; those that were there already are left out."""
+    """The topics that were made, and those that were there and whose setting of compression was
+    changed.
+    """
 
     made: tuple[str, ...]
+    altered: tuple[str, ...]
 
 
 class MovedOffset(Result, frozen=True, kw_only=True):

@@ -1,15 +1,25 @@
 """Makes the topics on Kafka, with their partitions, compaction and retention."""
 
+import time
+
+from kafka.admin import ConfigFilterType, ConfigResource, ConfigResourceType
 from kafka.errors import TopicAlreadyExistsError, for_code
 
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.kafka.clients import AdminClient
-from benanza_backbone.kafka.connection import KafkaConnection
+from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
 from benanza_backbone.kafka.errors import kafka_errors_mended
 from benanza_schemas.codec import MAX_EVENT_BYTES
 from benanza_schemas.topics import COMPACTED, KEPT_FOR, PARTITIONS
 
 MAX_RECORD_BYTES = MAX_EVENT_BYTES + 1_000_000
 """An event with its key, and what Kafka adds."""
+
+ASK_AGAIN_S = 0.2
+
+UNCOMPRESSED = {"compression.type": "uncompressed"}
+"""The brokers unpack what comes compressed, and refuse it if it is too large then. Half a megabyte
+may become gigabytes."""
 
 
 def create_topics(connection: KafkaConnection) -> list[str]:
@@ -41,6 +51,38 @@ def create_missing(connection: KafkaConnection, partitions: dict[str, int]) -> l
     return [name.removeprefix(connection.prefix) for name in made]
 
 
+def alter_compressed(connection: KafkaConnection) -> list[str]:
+    """Has those topics that are there store what comes compressed as it was before; the names of
+    those that didn't, without the prefix.
+
+    Raises `BenanzaError` if Kafka can't be reached or refuses.
+    """
+    with kafka_errors_mended(connection), AdminClient(connection) as admin:
+        names = _compressed(connection, admin)
+        wanted = [ConfigResource(ConfigResourceType.TOPIC, name, UNCOMPRESSED) for name in names]
+        answer = admin.alter_configs(wanted)["topic"] if wanted else {}
+        for name, result in answer.items():
+            if result != "OK":
+                raise BenanzaError(
+                    f"Kafka doesn't let this user set compression.type of {name} ({result}); have "
+                    "an administrator set it to uncompressed"
+                )
+        deadline = time.monotonic() + TIMEOUT_MS / 1000
+        while names and _compressed(connection, admin) and time.monotonic() < deadline:
+            # The brokers learn of it one after the other.
+            time.sleep(ASK_AGAIN_S)
+    return [name.removeprefix(connection.prefix) for name in names]
+
+
+def _compressed(connection: KafkaConnection, admin: AdminClient) -> list[str]:
+    """Those topics that are stored compressed if that's how their records come."""
+    ((setting, wanted),) = UNCOMPRESSED.items()
+    names = map(connection.topic, PARTITIONS)
+    asked = [ConfigResource(ConfigResourceType.TOPIC, name, [setting]) for name in names]
+    told = admin.describe_configs(asked, config_filter=ConfigFilterType.ALL)["topic"]
+    return [name for name in told if told[name][setting]["value"] != wanted]
+
+
 def topic_settings(topic: str) -> dict[str, str]:
     """How long a topic is kept, and what fits into it, as Kafka writes it.
 
@@ -51,7 +93,7 @@ def topic_settings(topic: str) -> dict[str, str]:
         # By the brokers' clock: they refuse a record whose sender's clock is an hour ahead, and
         # delete early what seems old.
         "message.timestamp.type": "LogAppendTime",
-    }
+    } | UNCOMPRESSED
     if topic in COMPACTED:
         return settings | {"cleanup.policy": "compact"}
     kept = KEPT_FOR.get(topic)

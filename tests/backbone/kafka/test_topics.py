@@ -1,14 +1,16 @@
 """The topics on a real broker: as many partitions, compacted and kept as the table says."""
 
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from kafka import KafkaAdminClient
+from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import MessageSizeTooLargeError
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.event_log import Message
+from benanza_backbone.event_log.event_log import Message, Partition
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.kafka.topics import create_topics
@@ -69,6 +71,27 @@ def test_a_record_has_the_brokers_time(
         log.append([Message(JOBS, b"key", b"value")])
         (record,) = log.records(JOBS)
     assert abs(record.timestamp - right) < timedelta(hours=1)
+
+
+@pytest.mark.parametrize(("size", "is_taken"), [(10_000_000, True), (50_000_000, False)])
+def test_what_comes_compressed_is_stored_as_it_was_before(
+    made: KafkaConnection, size: int, is_taken: bool
+) -> None:
+    """So the brokers refuse what gets too large, and no reader unpacks anything."""
+    producer = KafkaProducer(
+        **made.kafka_python() | {"compression_type": "gzip", "max_request_size": 2 * size}
+    )
+    with ExitStack() as held:
+        held.callback(producer.close)
+        sent = producer.send(made.topic(JOBS), key=b"key", value=bytes(size))
+        if not is_taken:
+            with pytest.raises(MessageSizeTooLargeError):
+                sent.get(timeout=30)
+            return
+        at = sent.get(timeout=30)
+        reader = held.enter_context(KafkaEventLog(made))
+        (record,) = reader.read(Partition(JOBS, at.partition), at.offset, 1)
+    assert record.value == bytes(size)
 
 
 def test_a_log_makes_its_topics_the_same_way(kafka: KafkaConnection) -> None:

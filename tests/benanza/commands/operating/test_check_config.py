@@ -183,8 +183,12 @@ def test_topics_that_lose_events_are_named(
     assert "results has max.message.bytes=1048588, and needs 17" in detail
     assert "layers has retention" not in detail
     assert "graphs has message.timestamp.type=CreateTime, and needs LogAppendTime" in detail
+    assert "models has compression.type=producer, and needs uncompressed" in detail
     topics = CliRunner().invoke(cli, ["topics"])
     assert topics.exit_code == 1
+    # That it changes itself.
+    assert "compression.type" not in topics.stderr
+    _, detail = answers()["Kafka"]
     assert topics.stderr == f"error: {detail}\n"
 
 

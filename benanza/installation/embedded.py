@@ -39,7 +39,7 @@ def opened_log(settings: Settings) -> Iterator[EventLog]:
     written.
     """
     try:
-        settings.data.mkdir(parents=True, exist_ok=True)
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(settings.data / LOCK_FILE, thread_local=False)
         lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 10)
     except Timeout:

@@ -72,7 +72,7 @@ def _check(name: str, attempt: Callable[[], str], over_kafka: bool) -> ConfigChe
 
 def _data_folder(settings: Settings) -> str:
     try:
-        settings.data.mkdir(parents=True, exist_ok=True)
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=settings.data) as file:
             file.write(b"benanza")
     except OSError as error:

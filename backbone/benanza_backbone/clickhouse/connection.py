@@ -193,7 +193,7 @@ def _folder_locked(folder: Path) -> Iterator[None]:
     path = folder / LOCK_FILE
     lock = FileLock(path, is_singleton=True, thread_local=False)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _ACQUIRING:
             # Who only looks whether it is taken has it for a moment.
             lock.acquire(timeout=LOOK_S, poll_interval=LOOK_S / 10)

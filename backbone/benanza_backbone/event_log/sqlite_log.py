@@ -17,14 +17,16 @@ from heapq import merge
 from itertools import islice
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
+from crc32c import crc32c
 from filelock import FileLock, Timeout
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Consumer, EventLog, Message, Partition, Record
 
 APPLICATION_ID = 0x42454E5A
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = (
     """
     CREATE TABLE events (
@@ -32,7 +34,8 @@ SCHEMA = (
         topic TEXT NOT NULL,
         timestamp_us INTEGER NOT NULL,
         key BLOB NOT NULL,
-        value BLOB NOT NULL
+        value BLOB NOT NULL,
+        checksum INTEGER
     )
     """,
     "CREATE INDEX events_by_topic ON events (topic)",
@@ -45,6 +48,9 @@ SCHEMA = (
     ) WITHOUT ROWID
     """,
 )
+CHECKSUMS = "ALTER TABLE events ADD COLUMN checksum INTEGER"
+"""What brings version 1 up to date. Its records have no checksum."""
+
 BUSY_TIMEOUT_S = 30.0
 POLL_INTERVAL_S = 0.01
 MAX_BATCH_BYTES = 64_000_000
@@ -57,25 +63,30 @@ MICROSECOND = timedelta(microseconds=1)
 class SqliteEventLog(EventLog):
     """The event log in the file at `path`, made with its folder if it isn't there.
 
-    `append` is all or nothing: where it raises, nothing was appended. Raises `BenanzaError`
-    if the file is something else, of another version, or can't be written.
+    `append` is all or nothing: where it raises, nothing was appended. Each record has a checksum,
+    which is compared whenever the record is read. Raises `BenanzaError` if the file is something
+    else, of a newer version, or can't be written, and where a record isn't what was appended.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         with explained(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with FileLock(f"{path}.lock"):
                 _create_or_check(path)
             self._db = connect(path)
         self._lock = Lock()
 
     def append(self, messages: Sequence[Message]) -> None:
-        rows = [(m.topic, time.time_ns() // 1000, m.key, m.value) for m in messages]
-        insert = "INSERT INTO events (topic, timestamp_us, key, value) VALUES (?, ?, ?, ?)"
+        insert = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)"
         with explained(self._path), self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.executemany(insert, rows)
+            first = self._db.execute('SELECT coalesce(max("offset") + 1, 1) FROM events').fetchone()
+            rows = [
+                (offset, m.topic, time.time_ns() // 1000, m.key, m.value)
+                for offset, m in enumerate(messages, first[0])
+            ]
+            self._db.executemany(insert, [(*row, _checksum(*row)) for row in rows])
 
     def read(self, partition: Partition, offset: int, limit: int) -> list[Record]:
         if partition.number != 0:
@@ -84,7 +95,7 @@ class SqliteEventLog(EventLog):
                 "in an embedded log every topic has partition 0 alone"
             )
         with explained(self._path), self._lock:
-            return _fetch(self._db, {partition: offset}, limit)
+            return _fetch(self._db, self._path, {partition: offset}, limit)
 
     def end_offsets(self, topic: str) -> dict[Partition, int]:
         partition = Partition(topic, 0)
@@ -137,7 +148,7 @@ class SqliteConsumer(Consumer):
         while True:
             with explained(self._path):
                 self._join()
-                records = _fetch(self._db, self._positions, limit)
+                records = _fetch(self._db, self._path, self._positions, limit)
             left = deadline - time.monotonic()
             if records or left <= 0:
                 break
@@ -231,6 +242,11 @@ def _create_or_check(path: Path) -> None:
                 db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif application_id != APPLICATION_ID:
             raise BenanzaError(_not_a_log(path))
+        elif version == 1:
+            with db:
+                db.execute("BEGIN IMMEDIATE")
+                db.execute(CHECKSUMS)
+                db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif version != SCHEMA_VERSION:
             raise BenanzaError(
                 f"{path} is an event log of version {version}, and this version of benanza reads "
@@ -238,10 +254,12 @@ def _create_or_check(path: Path) -> None:
             )
 
 
-def _fetch(db: sqlite3.Connection, positions: Mapping[Partition, int], limit: int) -> list[Record]:
+def _fetch(
+    db: sqlite3.Connection, path: Path, positions: Mapping[Partition, int], limit: int
+) -> list[Record]:
     """The next records after these positions, in order of append over all their topics."""
     after = (
-        'SELECT "offset", timestamp_us, key, value, topic FROM events '
+        'SELECT "offset", topic, timestamp_us, key, value, checksum FROM events '
         'WHERE topic = ? AND "offset" >= ? ORDER BY "offset"'
     )
     records: list[Record] = []
@@ -255,13 +273,29 @@ def _fetch(db: sqlite3.Connection, positions: Mapping[Partition, int], limit: in
             cursors.enter_context(closing(db.execute(after, (partition.topic, offset))))
             for partition, offset in positions.items()
         ]
-        for offset, timestamp_us, key, value, topic in islice(merge(*rows), limit):
+        for *row, checksum in islice(merge(*rows), limit):
+            if not _is_intact(row, checksum):
+                raise BenanzaError(damaged(path, f"record {row[0]:,} isn't what was stored"))
+            offset, topic, timestamp_us, key, value = row
             timestamp = EPOCH + timestamp_us * MICROSECOND
             records.append(Record(Partition(topic, 0), offset, timestamp, key, value))
             bytes_left -= len(value)
             if bytes_left <= 0:
                 break
     return records
+
+
+def _checksum(offset: int, topic: str, timestamp_us: int, key: bytes, value: bytes) -> int:
+    """CRC-32C of a whole record."""
+    head = f"{offset} {topic} {timestamp_us} {len(key)} ".encode()
+    return crc32c(value, crc32c(key, crc32c(head)))
+
+
+def _is_intact(row: Sequence[Any], checksum: object) -> bool:
+    """Whether a row is what was appended; one of version 1 has no checksum."""
+    if not (isinstance(row[3], bytes) and isinstance(row[4], bytes)):
+        return False
+    return checksum is None or checksum == _checksum(*row)
 
 
 def _committed(db: sqlite3.Connection, group: str) -> dict[str, int]:
@@ -287,6 +321,14 @@ def _not_a_log(path: Path) -> str:
     return f"{path} is not an event log of benanza: move it away, or name another folder"
 
 
+def damaged(path: Path, what: str) -> str:
+    """What to do about a damaged log: nothing else has its records."""
+    return (
+        f"{path} is damaged ({what}): put back a backup of {path.parent} as a whole, or name "
+        "another folder and publish and import again"
+    )
+
+
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Turns what the disk, the file system and other processes can cause into `BenanzaError`.
@@ -298,7 +340,7 @@ def explained(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         reasons = {
             sqlite3.SQLITE_NOTADB: _not_a_log(path),
-            sqlite3.SQLITE_CORRUPT: f"{path} is damaged: restore it, or move it away to start anew",
+            sqlite3.SQLITE_CORRUPT: damaged(path, str(error)),
             sqlite3.SQLITE_FULL: f"no room for {path}: free some space on its disk, then repeat",
             sqlite3.SQLITE_IOERR: f"the disk failed on {path} ({error}): check disk and quota",
             sqlite3.SQLITE_BUSY: f"another process has kept {path} locked for over "

@@ -9,9 +9,8 @@ from benanza.results.operating import RunnerStatus
 from benanza.running.counting import benchmarked_layers
 from benanza_backbone.clickhouse.rows import has_its_own
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_schemas.codec import DecodeError, decode
+from benanza_backbone.event_log.readable import readable
 from benanza_schemas.events import (
-    AnyEvent,
     BenchmarkRequested,
     CheckpointIngested,
     LayerMeasured,
@@ -73,7 +72,7 @@ def progress_in_log(log: EventLog, model: str = "") -> Progress:
     else:
         layers = {record.key.decode(errors="replace") for record in log.records(JOBS)}
     found: dict[tuple[str, Precision], _Measured] = {}
-    for event in _events(log, RESULTS):
+    for _, event in readable(log, RESULTS):
         if isinstance(event, LayerMeasured):
             key = event.system.system_id, event.precision
             found.setdefault(key, _Measured(event.system, layers)).add(event)
@@ -98,27 +97,19 @@ def progress_in_log(log: EventLog, model: str = "") -> Progress:
 
 def _models(log: EventLog) -> Iterator[ModelIngested | CheckpointIngested]:
     """What says of a model that it is ingested; of one before version 10, its graph does."""
-    for event in _events(log, CHECKPOINTS):
+    for _, event in readable(log, CHECKPOINTS):
         if isinstance(event, CheckpointIngested):
             yield event
     yield from (graph for graph in _graphs(log) if has_its_own(graph))
 
 
 def _graphs(log: EventLog) -> Iterator[ModelIngested]:
-    return (event for event in _events(log, GRAPHS) if isinstance(event, ModelIngested))
+    return (event for _, event in readable(log, GRAPHS) if isinstance(event, ModelIngested))
 
 
 def _titles(log: EventLog, fingerprints: set[str]) -> dict[str, str]:
     keys = {fingerprint.encode() for fingerprint in fingerprints}
-    jobs = (decode(record.value) for record in log.records(JOBS) if record.key in keys)
+    jobs = (job for _, job in readable(log, JOBS, keys))
     return {
         job.fingerprint: job.layer.title() for job in jobs if isinstance(job, BenchmarkRequested)
     }
-
-
-def _events(log: EventLog, topic: str) -> Iterator[AnyEvent]:
-    for record in log.records(topic):
-        try:
-            yield decode(record.value)
-        except DecodeError:
-            continue  # It becomes a dead letter.

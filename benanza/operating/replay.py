@@ -9,8 +9,8 @@ from benanza.results.operating import MovedOffset, Replay
 from benanza.services import SERVICES
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Consumer, EventLog, Partition
+from benanza_backbone.event_log.readable import readable
 from benanza_backbone.settings import Settings
-from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import (
     RUNNER,
     SINK,
@@ -110,11 +110,7 @@ def _seek(consumer: Consumer, origin: Origin) -> None:
 def _runners_group(log: EventLog, group: str | None) -> str:
     """The group named, if a runner under that name has published a result."""
     known = set()
-    for record in log.records(RESULTS):
-        try:
-            event = decode(record.value)
-        except DecodeError:
-            continue  # It is the analyzer's to report.
+    for _, event in readable(log, RESULTS):
         if isinstance(event, LayerMeasured):
             known.add(runner_group(event.system.system_id, event.precision).name)
     if group in known:

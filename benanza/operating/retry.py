@@ -8,10 +8,10 @@ from benanza.results.operating import RetriedLayers
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.readable import readable
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_runner.measured_layers import asked_again
-from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested
 from benanza_schemas.topics import JOBS
 
@@ -58,8 +58,7 @@ def jobs_of(
     keys = {fingerprint.encode() for fingerprint in fingerprints}
     found: dict[str, BenchmarkRequested] = {}
     there: set[str] = set()
-    for record in log.records(JOBS):
-        job = decode(record.value) if record.key in keys else None
+    for _, job in readable(log, JOBS, keys):
         if isinstance(job, BenchmarkRequested):
             found.setdefault(job.fingerprint, job)
             there.add(job.event_id)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.results.bounds import LayerCounts
 from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_backbone.event_log.readable import readable
 from benanza_runner.isolation.isolated_runtime import ATTEMPTS
-from benanza_schemas.codec import decode
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.layer import Precision
 from benanza_schemas.times import is_timed
@@ -42,8 +42,7 @@ def count_layers(
     now: set[tuple[str, Precision]] = set()
     split: set[tuple[str, Precision]] = set()
     failed: set[tuple[str, Precision]] = set()
-    for record in log.records(RESULTS):
-        event = decode(record.value) if record.key in keys else None
+    for record, event in readable(log, RESULTS, keys):
         if not isinstance(event, LayerMeasured) or event.system.system_id != system_id:
             continue
         if event.precision in precisions:

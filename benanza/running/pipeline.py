@@ -24,6 +24,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import EventLog, Record
+from benanza_backbone.event_log.readable import readable
 from benanza_backbone.service.processor import Processor, as_message
 from benanza_backbone.settings import Settings
 from benanza_dedupe.step import dedupe_step
@@ -128,7 +129,7 @@ def _publish(
 def _checkpoints(log: EventLog, asked: Collection[AskedModel]) -> list[CheckpointIngested]:
     """Those of the models asked for that were ingested, in that order."""
     keys = {each.model_id.encode() for each in asked}
-    events = (decode(record.value) for record in log.records(CHECKPOINTS) if record.key in keys)
+    events = (event for _, event in readable(log, CHECKPOINTS, keys))
     found = {event.event_id: event for event in events if isinstance(event, CheckpointIngested)}
     return [found[each.checkpoint_id] for each in asked if each.checkpoint_id in found]
 
@@ -139,12 +140,13 @@ def _ingested(log: EventLog, asked: Collection[AskedModel]) -> list[ModelIngeste
     """
     checkpoints = _checkpoints(log, asked)
     keys = {each.architecture_id.encode() for each in checkpoints}
-    events = (decode(record.value) for record in log.records(GRAPHS) if record.key in keys)
+    events = (event for _, event in readable(log, GRAPHS, keys))
     graphs = {event.architecture_id: event for event in events if isinstance(event, ModelIngested)}
     return [
         _of_checkpoint(graphs[each.architecture_id], each)
         for each in checkpoints
         if each.architecture_id in graphs
+        and len(each.layer_names) == len(graphs[each.architecture_id].layers)
     ]
 
 
@@ -268,8 +270,7 @@ def _without_bounds(
 def _reasons(log: EventLog) -> dict[str, str]:
     """Why events became dead letters, by their ids."""
     reasons = {}
-    for record in log.records(DEAD_LETTERS):
-        letter = decode(record.value)
+    for _, letter in readable(log, DEAD_LETTERS):
         if isinstance(letter, DeadLetter):
             try:
                 reasons[decode(letter.value).event_id] = letter.reason

@@ -17,5 +17,5 @@ def dedupe_step(log: EventLog, clock: Clock) -> Step:
     The jobs in the log say which layers are known: a job that was written before a crash is there,
     and one that wasn't is written when its layer comes again.
     """
-    owners = {record.key.decode(): "" for record in log.records(JOBS)}
+    owners = {record.key.decode(errors="replace"): "" for record in log.records(JOBS)}
     return Step(log, CONSUMER_GROUPS[DEDUPE], TAKES, Dedupe(owners).handle, clock)

@@ -6,10 +6,10 @@ import msgspec
 
 from benanza_backbone.clock import Clock
 from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.readable import readable
 from benanza_backbone.service.processor import as_message
 from benanza_runner.core import Runner, description_id
 from benanza_runner.runtime import Runtime
-from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.events import SystemMeasured
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import RESULTS
@@ -46,11 +46,6 @@ def describe_system(
 
 
 def _descriptions(log: EventLog, system_id: str) -> Iterator[SystemMeasured]:
-    for record in log.records(RESULTS):
-        if record.key == system_id.encode():
-            try:
-                event = decode(record.value)
-            except DecodeError:
-                continue  # The analyzer sends it to the dead letters.
-            if isinstance(event, SystemMeasured):
-                yield event
+    for _, event in readable(log, RESULTS, (system_id.encode(),)):
+        if isinstance(event, SystemMeasured):
+            yield event

@@ -20,6 +20,7 @@ from benanza.results.publish import Published
 from benanza.results.result import Result
 from benanza.results.what_ifs import WhatIfs
 from benanza.settings import load
+from benanza.turns import in_turn
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.layer import Accounting, Precision
 
@@ -29,6 +30,7 @@ ModelSource = str | os.PathLike[str]
 """A path, a `file:`, `http:`, `https:` or `s3:` address, or `zoo:NAME`."""
 
 
+@in_turn
 def inspect(
     model: ModelSource, *, batch: int | None = None, dims: Mapping[str, int] | None = None
 ) -> Inspection:
@@ -50,6 +52,7 @@ def inspect(
     return _shown(found)
 
 
+@in_turn
 def lower_bound(
     model: ModelSource | Sequence[ModelSource],
     *,
@@ -87,6 +90,7 @@ def lower_bound(
     return _shown(found)
 
 
+@in_turn
 def bounds(
     model: ModelSource | Sequence[ModelSource] = (),
     *,
@@ -111,6 +115,7 @@ def bounds(
     return _shown(known_bounds(settings, models, policy, arguments.dimensions("dims", dims), at))
 
 
+@in_turn
 def history(
     model: ModelSource,
     *,
@@ -132,6 +137,7 @@ def history(
     return _shown(known_history(settings, text, policy, arguments.dimensions("dims", dims)))
 
 
+@in_turn
 def layers(
     model: ModelSource | Sequence[ModelSource] = (),
     *,
@@ -152,6 +158,7 @@ def layers(
     return _shown(known_layers(load(arguments.folder("data", data)), models, precisions))
 
 
+@in_turn
 def status(model: ModelSource = "", *, data: ModelSource | None = None) -> Status:
     """What is ingested and measured, of all models or of one, what waits, and who works.
 
@@ -164,6 +171,7 @@ def status(model: ModelSource = "", *, data: ModelSource | None = None) -> Statu
     return _shown(find_status(load(arguments.folder("data", data)), text))
 
 
+@in_turn
 def explain(
     model: ModelSource,
     *,
@@ -195,6 +203,7 @@ def explain(
     return _shown(found)
 
 
+@in_turn
 def what_if(
     model: ModelSource,
     *,
@@ -220,6 +229,7 @@ def what_if(
     return _shown(found)
 
 
+@in_turn
 def profile(
     model: ModelSource | Sequence[ModelSource],
     *,
@@ -258,6 +268,7 @@ def profile(
     return _shown(found)
 
 
+@in_turn
 def advise(
     model: ModelSource,
     *,
@@ -281,6 +292,7 @@ def advise(
     return _shown(found)
 
 
+@in_turn
 def publish(
     models: ModelSource | Sequence[ModelSource],
     *,

@@ -64,7 +64,9 @@ def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:
 
 
 def _ids(store: Store, model: str) -> list[str]:
-    return [row["model_id"] for row in store.query(MODEL_IDS, {"model": model})]
+    # A path need not be Unicode; a name in the store is.
+    name = model.encode(errors="backslashreplace").decode()
+    return [row["model_id"] for row in store.query(MODEL_IDS, {"model": name})]
 
 
 def _with_digits(store: Store, digits: str) -> list[str]:

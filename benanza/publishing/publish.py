@@ -157,7 +157,7 @@ def _checked(event: ModelPublished) -> ModelPublished:
 
 def _text(name: str) -> str:
     """A file's name, which need not be Unicode, as text, which has to."""
-    return name.encode(errors="replace").decode()
+    return name.encode(errors="backslashreplace").decode()
 
 
 def _published(model: str, event: ModelPublished) -> PublishedModel:

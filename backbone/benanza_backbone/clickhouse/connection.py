@@ -64,10 +64,12 @@ def parse_address(dsn: str) -> Address:
     scheme, _, rest = dsn.partition("://")
     if scheme == "chdb":
         folder = Path(rest)
-        if not folder.is_absolute() or "?" in rest:
+        # The engine takes text, and a path need not be Unicode.
+        is_text = rest.isascii() or rest.encode(errors="replace").decode() == rest
+        if not folder.is_absolute() or "?" in rest or not is_text:
             raise BenanzaError(
                 f"{dsn} isn't a folder for ClickHouse's tables; write chdb:// and an absolute "
-                "path without a question mark, such as chdb:///var/lib/benanza"
+                "path in UTF-8 without a question mark, such as chdb:///var/lib/benanza"
             )
         return Address(shown=str(folder), folder=folder)
     # From here on the text may contain a password, so that no message repeats it.

@@ -80,10 +80,11 @@ def publish(
       BENANZA_KAFKA=localhost:9092 benanza publish resnet50.onnx --wait
       benanza publish https://zoo.example/listing.jsonl --zoo example --format json
     """
+    from benanza.arguments import optional_text
     from benanza.publishing.publish import PublishRequest
     from benanza.publishing.publish import publish as publish_models
 
-    request = PublishRequest(zoo, batch_sizes, dict(dims), granularity)
+    request = PublishRequest(optional_text("--zoo", zoo), batch_sizes, dict(dims), granularity)
     settings = settings_of(data)
     found = (_publish_and_wait if wait else publish_models)(models, request, settings)
     if output == "json":

@@ -1,11 +1,12 @@
 """Opens what is named by a path, by an address, or in the zoo, to be read from start to end."""
 
 import lzma
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, unquote_to_bytes, urlsplit
 
 from benanza_ingest.errors import ModelError, UnfetchedError
 from benanza_ingest.reading.allowed import Allowed
@@ -18,7 +19,8 @@ from benanza_ingest.reading.zoo import PREFIX, exported_models, zoo_names, zoo_p
 class Location(NamedTuple):
     """Where something is, its name, and an absolute address from which another process can read it.
 
-    `where` is what people call it.
+    `where` is what people call it. A path need not be Unicode, and has surrogates where it isn't;
+    the name is text, with them escaped.
     """
 
     where: str
@@ -32,6 +34,8 @@ def location_of(asked: str) -> Location:
     """
     if any(ord(character) < ord(" ") for character in asked):
         raise ModelError(f"{asked!r} is no path and no address: it holds control characters")
+    if asked.startswith((PREFIX, "http:", "https:", "s3:")) and not _is_text(asked):
+        raise ModelError(f"{_text(asked)} is no address: it isn't Unicode; percent-encode it")
     if asked.startswith(PREFIX):
         name = asked.removeprefix(PREFIX)
         return Location(str(zoo_path(name)), name, asked)
@@ -71,7 +75,7 @@ def _path(model: str) -> Path:
     address = _split(model)
     if address.netloc not in ("", "localhost"):
         raise ModelError(f"{model} names the host {address.netloc}; write file:///PATH")
-    return Path(unquote(address.path))
+    return Path(os.fsdecode(unquote_to_bytes(address.path)))
 
 
 def _split(address: str) -> SplitResult:
@@ -82,7 +86,15 @@ def _split(address: str) -> SplitResult:
 
 
 def _stem(path: str) -> str:
-    return Path(unquote(path)).name.removesuffix(".onnx") or "model"
+    return _text(Path(unquote(path)).name.removesuffix(".onnx") or "model")
+
+
+def _is_text(name: str) -> bool:
+    return _text(name) == name
+
+
+def _text(name: str) -> str:
+    return name.encode(errors="backslashreplace").decode()
 
 
 @contextmanager

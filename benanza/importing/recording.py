@@ -1,7 +1,8 @@
 """Measurements and profiles in a file, for people who don't have the device.
 
 The file is MessagePack, compressed with xz: how many events there are, and each of them as a
-binary, as its topic holds it.
+binary, as its topic holds it. It may come from anybody, so it has limits, and a system has to be
+called by the digest of its description: else its times would pass for those of another system.
 """
 
 import lzma
@@ -12,9 +13,18 @@ import msgpack
 
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.codec import MAX_EVENT_BYTES, DecodeError, decode, encode
-from benanza_schemas.events import LayerMeasured, ModelProfiled, SystemMeasured
+from benanza_schemas.events import LayerMeasured, ModelProfiled, System, SystemMeasured, identified
 
 Recorded = SystemMeasured | LayerMeasured | ModelProfiled
+
+MAX_FILE_BYTES = 500_000_000
+MAX_UNPACKED_BYTES = 5_000_000_000
+MAX_EVENTS = 1_000_000
+"""Forty times what the nine models of the zoo take on a GPU, or more."""
+
+
+class TooLargeError(ValueError):
+    """The file has more of something than is taken in."""
 
 
 def write_recording(path: Path, events: Sequence[Recorded]) -> None:
@@ -31,14 +41,19 @@ def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
     """The events in a file, one after the other, each with its bytes.
 
     Raises `BenanzaError`, at the place where it finds out, if the file can't be read, is
-    damaged, or holds something else.
+    damaged, is larger than the limits, holds something else, or calls a system by a false id.
     """
     number = 0
+    systems: dict[str, System] = {}
     try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise TooLargeError(f"it has more than {MAX_FILE_BYTES:,} bytes")
         with lzma.open(path) as file:
             # The frame of a binary takes five bytes.
             unpacker = msgpack.Unpacker(
-                file, max_buffer_size=MAX_EVENT_BYTES + 5, max_bin_len=MAX_EVENT_BYTES
+                _Limited(file),
+                max_buffer_size=MAX_EVENT_BYTES + 5,
+                max_bin_len=MAX_EVENT_BYTES,
             )
             count = unpacker.unpack()
             for encoded in unpacker:
@@ -47,6 +62,9 @@ def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
                 event = decode(encoded)
                 if not isinstance(event, Recorded):
                     raise DecodeError(f"a {type(event).__name__} is no measurement")
+                _check_system(event.system, systems)
+                if number == MAX_EVENTS:
+                    raise TooLargeError(f"it holds more than {MAX_EVENTS:,} events")
                 yield encoded, event
                 number += 1
             if number != count:
@@ -55,8 +73,35 @@ def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
         raise BenanzaError(
             f"can't read {path} ({error.strerror or error}); name a file of recorded measurements"
         ) from error
+    except TooLargeError as error:
+        raise BenanzaError(f"{path} is too large: {error}; split it") from error
     except (lzma.LZMAError, EOFError, ValueError, TypeError, msgpack.UnpackException) as error:
         raise BenanzaError(
             f"{path} is no file of recorded measurements, or is damaged behind its event "
             f"{number:,}: {str(error) or 'it ends too soon'}; get it again"
         ) from error
+
+
+class _Limited:
+    """What is read of a file, up to `MAX_UNPACKED_BYTES`. Raises `TooLargeError` behind that."""
+
+    def __init__(self, file: lzma.LZMAFile) -> None:
+        self._file = file
+        self._read_bytes = 0
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes."""
+        read = self._file.read(size)
+        self._read_bytes += len(read)
+        if self._read_bytes > MAX_UNPACKED_BYTES:
+            raise TooLargeError(f"it holds more than {MAX_UNPACKED_BYTES:,} bytes, unpacked")
+        return read
+
+
+def _check_system(system: System, known: dict[str, System]) -> None:
+    """Raises `DecodeError` if its id isn't that of its description. `known` are those checked."""
+    if known.get(system.system_id) == system:
+        return
+    if identified(system) != system:
+        raise DecodeError(f"the id {system.system_id} isn't that of the system it stands for")
+    known[system.system_id] = system

@@ -32,6 +32,8 @@ from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 METHOD = f"networks of a suite, format {FORMAT}"
 LIBRARY = "onnxruntime-cpu"
+MAX_RESULTS_BYTES = 100_000_000
+MAX_NETWORKS = 100_000
 
 
 class NetworkResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,7 +55,7 @@ class SuiteResults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: Annotated[int, msgspec.Meta(ge=1, le=MAX_WHOLE)]
     onnxruntime: Name
     measured_at: Time
-    networks: dict[Hash, NetworkResult]
+    networks: Annotated[dict[Hash, NetworkResult], msgspec.Meta(max_length=MAX_NETWORKS)]
 
 
 def import_results(file: Path, settings: Settings) -> SuiteImported:
@@ -90,7 +92,14 @@ def import_results(file: Path, settings: Settings) -> SuiteImported:
 
 def _read(file: Path) -> SuiteResults:
     try:
-        results = msgspec.json.decode(file.read_bytes(), type=SuiteResults)
+        with file.open("rb") as opened:
+            encoded = opened.read(MAX_RESULTS_BYTES + 1)
+        if len(encoded) > MAX_RESULTS_BYTES:
+            raise BenanzaError(
+                f"{file} holds more than the {MAX_RESULTS_BYTES:,} bytes that results may have; "
+                "export suites of fewer models"
+            )
+        results = msgspec.json.decode(encoded, type=SuiteResults)
     except OSError as error:
         raise BenanzaError(f"can't read {file} ({error.strerror})") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

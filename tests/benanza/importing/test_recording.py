@@ -6,18 +6,38 @@ from pathlib import Path
 
 import msgpack
 import pytest
+from msgspec.structs import replace
 
+from benanza.importing import recording
 from benanza.importing.recording import Recorded, read_recording, write_recording
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.codec import encode
-from benanza_schemas.events import LayerMeasured, LayerSeen, ModelProfiled, SystemMeasured
+from benanza_schemas.events import (
+    LayerMeasured,
+    LayerSeen,
+    ModelProfiled,
+    SystemMeasured,
+    identified,
+)
 from tests.schemas.samples import EVENTS
 
 SHIPPED = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
 
-(SYSTEM_MEASURED,) = (event for event in EVENTS if isinstance(event, SystemMeasured))
-(LAYER_MEASURED,) = (event for event in EVENTS if isinstance(event, LayerMeasured))
-(PROFILED,) = (event for event in EVENTS if isinstance(event, ModelProfiled))
+(SYSTEM_MEASURED,) = (
+    replace(event, system=identified(event.system))
+    for event in EVENTS
+    if isinstance(event, SystemMeasured)
+)
+(LAYER_MEASURED,) = (
+    replace(event, system=identified(event.system))
+    for event in EVENTS
+    if isinstance(event, LayerMeasured)
+)
+(PROFILED,) = (
+    replace(event, system=identified(event.system))
+    for event in EVENTS
+    if isinstance(event, ModelProfiled)
+)
 (LAYER_SEEN,) = (event for event in EVENTS if isinstance(event, LayerSeen))
 
 
@@ -52,6 +72,33 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, content: bytes, complai
         list(read_recording(tmp_path / "r.xz"))
     assert str(tmp_path / "r.xz") in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("event", [SYSTEM_MEASURED, LAYER_MEASURED, PROFILED])
+def test_a_system_under_the_id_of_another_is_refused(tmp_path: Path, event: Recorded) -> None:
+    """Its times would count as those of the system that has this id."""
+    false = replace(event, system=replace(event.system, driver="999"))
+    write_recording(tmp_path / "r.xz", [event, false])
+    with pytest.raises(BenanzaError, match=r"event 1: the id \w+ isn't that of the system"):
+        list(read_recording(tmp_path / "r.xz"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "said"),
+    [
+        ("MAX_FILE_BYTES", 100, "it has more than 100 bytes"),
+        ("MAX_UNPACKED_BYTES", 10_000, "it holds more than 10,000 bytes, unpacked"),
+        ("MAX_EVENTS", 99, "it holds more than 99 events"),
+    ],
+)
+def test_a_file_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, said: str
+) -> None:
+    write_recording(tmp_path / "r.xz", [LAYER_MEASURED] * 100)
+    assert len(list(read_recording(tmp_path / "r.xz"))) == 100
+    monkeypatch.setattr(recording, limit, most)
+    with pytest.raises(BenanzaError, match=f"r.xz is too large: {said}; split it"):
+        list(read_recording(tmp_path / "r.xz"))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -171,6 +171,16 @@ def test_other_files_are_no_results(
         import_results(file, settings)
 
 
+def test_results_that_are_too_large_are_refused(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(" " * 101)
+    monkeypatch.setattr("benanza.suites.import_results.MAX_RESULTS_BYTES", 100)
+    with pytest.raises(BenanzaError, match="holds more than the 100 bytes that results may have"):
+        import_results(file, settings)
+
+
 def test_results_of_another_format_are_refused(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     fields = {

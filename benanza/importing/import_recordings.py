@@ -1,61 +1,94 @@
 """`benanza import`: recorded measurements into the event log."""
 
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
+from datetime import timedelta
+from hashlib import file_digest
 from pathlib import Path
 
-from benanza.importing.recording import read_recording
+from msgspec.structs import replace
+
+from benanza.importing.known import MARK, Known, key_of
+from benanza.importing.recording import Recorded, read_recording
 from benanza.installation.configured import configured_log
 from benanza.results.import_recordings import Imported
+from benanza_backbone.clock import now
+from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.settings import Settings
-from benanza_schemas.events import LayerMeasured, ModelProfiled
+from benanza_schemas.codec import encode
+from benanza_schemas.events import SCHEMA_VERSION, LayerMeasured, ModelProfiled, SystemMeasured
 from benanza_schemas.topics import PROFILES, RESULTS, topic_and_key
 
 AT_ONCE = 1000
+MOST_AHEAD = timedelta(days=1)
+"""How far clocks may differ. The newest ceilings and failures count, so that those of a later year
+would stand for ever."""
 
 
 def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
     """Appends to the topics `results` and `profiles` what they lack of these files. The bounds of
     all known models follow from the measurements.
 
-    Reads every file to its end before it appends anything. Raises `BenanzaError` as
-    `read_recording` does, or if the log can't be reached.
+    Each measurement of a layer and each profile names in its environment the file that it came in.
+    The best time of a layer counts, so nothing is taken in of layers that were measured here on the
+    same system. Reads every file to its end before it appends anything. Raises `BenanzaError` as
+    `read_recording` does, if a time lies ahead, or if the log can't be reached.
     """
     systems: set[str] = set()
-    layers = profiles = new = 0
+    layers = profiles = new = left_out = 0
     with configured_log(settings) as log:
-        known = {
-            _digest(record.value) for topic in (RESULTS, PROFILES) for record in log.records(topic)
-        }
+        topics = (RESULTS, PROFILES)
+        known = Known(record.value for topic in topics for record in log.records(topic))
         lacking: set[bytes] = set()
         for file in files:
-            for encoded, event in read_recording(file):
+            for _, event in read_recording(file):
+                _check_time(file, event)
                 measured = isinstance(event, LayerMeasured)
                 layers += measured
                 if isinstance(event, ModelProfiled):
                     profiles += 1
                 else:
                     systems.add(event.system.system_id)
-                if (digest := _digest(encoded)) not in known and digest not in lacking:
-                    lacking.add(digest)
+                key = key_of(event)
+                if key in known.keys or key in lacking:
+                    continue
+                if known.measured_here(event):
+                    left_out += measured
+                else:
+                    lacking.add(key)
                     new += measured
         for file in files if lacking else ():
             for messages in _batched(_messages(file, lacking)):
                 log.append(messages)
-    return Imported(systems=len(systems), measurements=layers, new=new, profiles=profiles)
+    return Imported(
+        systems=len(systems), measurements=layers, new=new, left_out=left_out, profiles=profiles
+    )
+
+
+def _check_time(file: Path, event: Recorded) -> None:
+    at = event.profiled_at if isinstance(event, ModelProfiled) else event.measured_at
+    if at > now() + MOST_AHEAD:
+        raise BenanzaError(
+            f"{file} has a measurement of {at:%Y-%m-%d %H:%M}, which is yet to come; set this "
+            "machine's clock, or record it again where the clock is right"
+        )
 
 
 def _messages(file: Path, lacking: set[bytes]) -> Iterator[Message]:
     """The events that the log lacks, each once; takes them out of `lacking`."""
+    with file.open("rb") as content:
+        digest = file_digest(content, "sha256").hexdigest()
     for encoded, event in read_recording(file):
-        if (digest := _digest(encoded)) in lacking:
-            lacking.remove(digest)
-            yield Message(*topic_and_key(event), encoded)
+        if (key := key_of(event)) in lacking:
+            lacking.remove(key)
+            yield Message(*topic_and_key(event), _marked(encoded, event, digest))
 
 
-def _digest(value: bytes) -> bytes:
-    return blake2b(value, digest_size=16).digest()
+def _marked(encoded: bytes, event: Recorded, digest: str) -> bytes:
+    if isinstance(event, SystemMeasured):
+        return encoded
+    environment = {**event.environment, MARK: digest}
+    return encode(replace(event, environment=environment, schema_version=SCHEMA_VERSION))
 
 
 def _batched(messages: Iterator[Message]) -> Iterator[list[Message]]:

@@ -4,11 +4,12 @@ from benanza.results.result import Result
 
 
 class Imported(Result, frozen=True, kw_only=True):
-    """How many measurements of how many systems there were, how many of them were new, and how many
-    profiles there were.
+    """How many measurements of how many systems there were, how many of them were new, how many
+    were left out since the layers had been measured here, and how many profiles there were.
     """
 
     systems: int
     measurements: int
     new: int
+    left_out: int
     profiles: int

@@ -19,7 +19,9 @@ def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format
 
     Every published model with these layers then has bounds for that system, too. The measurements
     go to the Kafka that BENANZA_KAFKA names; without it, into the embedded log. Those that are
-    there already are left out. A damaged file is not imported at all.
+    there already are left out, and so are layers that were measured here on the same system. Each
+    measurement names in its environment the file that it came in. A damaged file is not imported
+    at all.
 
     \b
     Examples:
@@ -37,6 +39,7 @@ def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format
         click.echo(
             f"{plural(found.measurements, 'measurement')} of {plural(found.systems, 'system')}, "
             f"{found.new:,} of them new"
+            + (f"; {found.left_out:,} left out, measured here" if found.left_out else "")
             + (f"; {plural(found.profiles, 'profile')}" if found.profiles else "")
         )
         click.echo("bounds follow from them for published models; say: benanza publish MODEL")

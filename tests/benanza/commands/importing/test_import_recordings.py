@@ -1,6 +1,8 @@
 """`benanza import`, into both logs; and the bounds that follow from it."""
 
 import json
+from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -10,20 +12,22 @@ from click.testing import CliRunner, Result
 from benanza.cli import cli
 from benanza.importing.recording import write_recording
 from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.settings import load
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_runner.core import Runner
-from benanza_schemas.codec import decode
+from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import (
     BenchmarkRequested,
     LayerMeasured,
     LayerSeen,
+    ModelProfiled,
     ModelPublished,
     event_id,
 )
-from benanza_schemas.topics import PROFILES, RESULTS
+from benanza_schemas.topics import PROFILES, RESULTS, topic_and_key
 from tests.backbone.sample_events import PROFILED
 from tests.benanza.commands.conftest import Kind, opened_log
 from tests.benanza.hashed_runtime import HashedRuntime
@@ -75,6 +79,7 @@ def test_it_takes_in_what_is_new_and_nothing_twice(installation: Kind, tmp_path:
         "systems": 1,
         "measurements": len(events) + 10,
         "new": len(events) - 10,
+        "left_out": 0,
         "profiles": 0,
     }
     assert in_the_log() == [event.event_id for event in events]
@@ -88,7 +93,10 @@ def test_profiles_come_along(installation: Kind, tmp_path: Path) -> None:
             f"10 measurements of 1 system, {new} of them new; 1 profile\n"
         )
     with opened_log() as log:
-        assert [decode(record.value) for record in log.records(PROFILES)] == [PROFILED]
+        (profile,) = [decode(record.value) for record in log.records(PROFILES)]
+    assert isinstance(profile, ModelProfiled)
+    digest = sha256((tmp_path / "r.xz").read_bytes()).hexdigest()
+    assert profile.environment == {**PROFILED.environment, "imported_from": digest}
 
 
 def test_of_a_damaged_file_and_those_beside_it_nothing_is_taken_in(
@@ -128,7 +136,36 @@ def test_a_model_that_was_published_here_has_bounds_there(tmp_path: Path) -> Non
 def test_measurements_of_two_times_are_both_kept(installation: Kind, tmp_path: Path) -> None:
     """A layer that was measured there again: the newer one counts."""
     (event, *_) = measured()
-    again = msgspec.structs.replace(event, measured_at=NOON.replace(year=2027))
+    again = msgspec.structs.replace(event, measured_at=NOON + timedelta(hours=1))
     write_recording(tmp_path / "r.xz", [event, again])
     assert command("import", str(tmp_path / "r.xz")).exit_code == 0
     assert in_the_log() == [event.event_id] * 2
+
+
+def test_what_was_measured_here_stays(installation: Kind, tmp_path: Path) -> None:
+    own, other, *_ = measured()
+    with opened_log() as log:
+        log.append([Message(*topic_and_key(own), encode(own))])
+    newer = [
+        msgspec.structs.replace(each, measured_at=each.measured_at + timedelta(hours=1))
+        for each in (own, other)
+    ]
+    write_recording(tmp_path / "r.xz", newer)
+    assert command("import", str(tmp_path / "r.xz")).stdout.startswith(
+        "2 measurements of 1 system, 1 of them new; 1 left out, measured here\n"
+    )
+    assert in_the_log() == [own.event_id, other.event_id]
+    # What was imported is no obstacle to a newer recording.
+    newest = msgspec.structs.replace(other, measured_at=NOON + timedelta(hours=2))
+    write_recording(tmp_path / "s.xz", [newest])
+    assert ", 1 of them new\n" in command("import", str(tmp_path / "s.xz")).stdout
+
+
+def test_a_measurement_of_the_future_is_refused(installation: Kind, tmp_path: Path) -> None:
+    """The newest failure counts, so that it would do so for ever."""
+    event = msgspec.structs.replace(measured()[0], measured_at=NOON.replace(year=2299))
+    write_recording(tmp_path / "r.xz", [event])
+    done = command("import", str(tmp_path / "r.xz"))
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert "has a measurement of 2299-" in done.stderr
+    assert in_the_log() == []

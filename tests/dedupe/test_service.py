@@ -11,9 +11,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from kafka import KafkaProducer
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.partitioner.default import murmur2
 
 from benanza_backbone.event_log.event_log import EventLog, Message
+from benanza_backbone.kafka.clients import AdminClient
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.log import KafkaEventLog
 from benanza_backbone.service.circuit_breaker import MAX_IN_A_ROW
@@ -108,6 +111,53 @@ def test_layers_become_jobs_and_the_rest_dead_letters(
     assert (letter.key, letter.value) == (b"some key", b"\xc1 no event")
     with log.consumer("dedupe", [LAYERS]) as consumer:
         assert sum(consumer.lag().values()) == 0, "not committed"
+
+
+@pytest.fixture
+def compressed(kafka: KafkaConnection, log: EventLog) -> Iterator[KafkaProducer]:
+    """A producer whose records the broker keeps compressed, as brokers do that others set up."""
+    log.end_offsets(LAYERS)
+    kept = {"compression.type": "producer"}
+    with AdminClient(kafka) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, kafka.topic(LAYERS), kept)])
+    time.sleep(1)
+    more = {"compression_type": "gzip", "linger_ms": 1000, "max_request_size": 2**30}
+    producer = KafkaProducer(**kafka.kafka_python() | more)
+    yield producer
+    producer.close()
+
+
+def peak_bytes(service: ServiceProcess) -> int:
+    """The most memory that it has held."""
+    status = Path(f"/proc/{service.pid}/status").read_text()
+    return 1000 * next(int(line.split()[1]) for line in status.splitlines() if "VmHWM" in line)
+
+
+def test_what_is_compressed_is_a_dead_letter_whatever_it_would_become(
+    kafka: KafkaConnection, log: EventLog, compressed: KafkaProducer, tmp_path: Path
+) -> None:
+    """Three hundred megabytes of nothing, and three events that would do no harm."""
+    before, *rest = layers(range(10), "a")
+    log.append([before])
+    where = {"topic": kafka.topic(LAYERS), "partition": 5}
+    compressed.send(value=bytes(300_000_000), **where).get(timeout=60)
+    harmless = [compressed.send(value=message.value, **where) for message in rest[:3]]
+    compressed.flush()
+    log.append(rest)
+    with Installation(kafka, tmp_path).start("dedupe") as service:
+        until(lambda: consumed(service) == 12)
+        until(lambda: is_done(service))
+        assert peak_bytes(service) < 300_000_000
+        assert service.stop() == 0, service.errors()
+    assert_each_has_its_job(log, range(10))
+    letters = [decode(value) for value in written(log, DEAD_LETTERS)]
+    assert [(each.key, each.offset) for each in letters if isinstance(each, DeadLetter)] == [
+        (b"", harmless[0].value.offset - 1),
+        (b"", harmless[2].value.offset),
+    ]
+    for letter in letters:
+        assert isinstance(letter, DeadLetter)
+        assert letter.reason.startswith("compressed with gzip: what layers, partition 5, holds")
 
 
 def killed_at_random(

@@ -46,6 +46,21 @@ class Record(msgspec.Struct, frozen=True):
     value: bytes
 
 
+class Unread(bytes):
+    """The value of a record that stands for others which the log doesn't take apart: their
+    bytes as they are there.
+
+    `why` says what they are, as `compressed with gzip`. No event has such a value.
+    """
+
+    why: str
+
+    def __new__(cls, value: bytes | bytearray | memoryview, why: str) -> "Unread":
+        made = super().__new__(cls, value)
+        made.why = why
+        return made
+
+
 class Consumer(Closing):
     """A member of a group that shares out the partitions of some topics.
 

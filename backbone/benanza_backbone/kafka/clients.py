@@ -11,8 +11,10 @@ from contextlib import suppress
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.consumer.fetcher import Fetcher
 from kafka.errors import KafkaTimeoutError
 
+from benanza_backbone.kafka.batches import Batches
 from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
 
 RETRY_S = 0.05
@@ -56,11 +58,22 @@ class ConsumerClient(_Reaching, KafkaConsumer):  # type: ignore[misc]  # the lib
     `KafkaTimeoutError` after `TIMEOUT_MS`.
     """
 
+    def __init__(self, connection: KafkaConnection, **more: Any) -> None:
+        super().__init__(connection, **more)
+        self._fetcher.PartitionRecords = _PartitionRecords
+
     def beginning_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return _asked_until_known(super().beginning_offsets, partitions)
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return _asked_until_known(super().end_offsets, partitions)
+
+
+class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]  # no types
+    """What was fetched of a partition, read as `Batches` does."""
+
+    def _unpack_records(self, tp: Any, records: Any, *deserializers: Any) -> Any:
+        return super()._unpack_records(tp, Batches(records._buffer), *deserializers)
 
 
 def _asked_until_known(

@@ -7,7 +7,7 @@ from typing import Any
 
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.event_log import Message, Record
+from benanza_backbone.event_log.event_log import Message, Record, Unread
 from benanza_backbone.service.circuit_breaker import CircuitBreaker
 from benanza_backbone.service.dead_letter import dead_letter
 from benanza_backbone.service.recent import RECENT, Processed
@@ -140,6 +140,12 @@ def as_message(event: AnyEvent) -> Message:
 
 def _decoded(record: Record) -> AnyEvent:
     """The record's event. Raises `DecodeError` that says which it should have been."""
+    if isinstance(record.value, Unread):
+        at = record.partition
+        raise DecodeError(
+            f"{record.value.why}: what {at.topic}, partition {at.number}, holds up to offset "
+            f"{record.offset} isn't unpacked; say benanza topics, and publish it again"
+        )
     try:
         return decode(record.value)
     except NewerVersionError as error:

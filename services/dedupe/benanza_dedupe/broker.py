@@ -3,17 +3,20 @@ with a broker that goes away while the service starts.
 """
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from time import monotonic
 from typing import Any
 
 import faust
 from aiokafka import AIOKafkaProducer
+from aiokafka.consumer import fetcher
 from faust.transport.drivers import aiokafka
+from faust.types import TP, Message
 from faust.types.auth import CredentialsT
 from mode.threads import WorkerThread
 
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.kafka.batches import Batches
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_dedupe.patience import patiently
 
@@ -64,11 +67,24 @@ class PatientThread(aiokafka.AIOKafkaConsumerThread):
         await patiently(self._consumer.start)
 
 
+# aiokafka finds its reader of batches there alone.
+fetcher.MemoryRecords = Batches
+
+
 class PatientConsumer(aiokafka.Consumer):
-    """A consumer with that thread."""
+    """A consumer with that thread, which commits what comes behind a gap wherever that is."""
 
     def _new_consumer_thread(self) -> PatientThread:
         return PatientThread(self, loop=self.loop, beacon=self.beacon)
+
+    async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:
+        """Called by Faust, which doesn't note a gap behind offset 0: it would wait for what was
+        there, and commit nothing more.
+        """
+        async for tp, message in super().getmany(timeout):
+            if self._read_offset[tp] == 0 and message.offset > 1:
+                await self._add_gap(tp, 1, message.offset)
+            yield tp, message
 
 
 class Transport(aiokafka.Transport):

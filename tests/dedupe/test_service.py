@@ -19,11 +19,12 @@ from benanza_backbone.event_log.event_log import EventLog, Message
 from benanza_backbone.kafka.clients import AdminClient
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.log import KafkaEventLog
+from benanza_backbone.kafka.topics import create_topics
 from benanza_backbone.service.circuit_breaker import MAX_IN_A_ROW
 from benanza_backbone.service.processor import as_message
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BenchmarkRequested, DeadLetter, LayerKnown, event_id
-from benanza_schemas.topics import DEAD_LETTERS, JOBS, LAYERS, PARTITIONS
+from benanza_schemas.topics import DEAD_LETTERS, DEDUPE_OWNERS, JOBS, LAYERS, PARTITIONS
 from tests.benanza.processes import Installation, ServiceProcess, until
 from tests.chaos.machine import Disk, disks_refused
 from tests.dedupe.layer_events import layers, written
@@ -114,12 +115,14 @@ def test_layers_become_jobs_and_the_rest_dead_letters(
 
 
 @pytest.fixture
-def compressed(kafka: KafkaConnection, log: EventLog) -> Iterator[KafkaProducer]:
+def compressed(kafka: KafkaConnection) -> Iterator[KafkaProducer]:
     """A producer whose records the broker keeps compressed, as brokers do that others set up."""
-    log.end_offsets(LAYERS)
+    create_topics(kafka)
     kept = {"compression.type": "producer"}
     with AdminClient(kafka) as admin:
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, kafka.topic(LAYERS), kept)])
+        for topic in (LAYERS, DEDUPE_OWNERS):
+            asked = ConfigResource(ConfigResourceType.TOPIC, kafka.topic(topic), kept)
+            admin.alter_configs([asked])
     time.sleep(1)
     more = {"compression_type": "gzip", "linger_ms": 1000, "max_request_size": 2**30}
     producer = KafkaProducer(**kafka.kafka_python() | more)
@@ -158,6 +161,21 @@ def test_what_is_compressed_is_a_dead_letter_whatever_it_would_become(
     for letter in letters:
         assert isinstance(letter, DeadLetter)
         assert letter.reason.startswith("compressed with gzip: what layers, partition 5, holds")
+
+
+def test_what_others_write_to_its_changelog_does_it_no_harm(
+    kafka: KafkaConnection, log: EventLog, compressed: KafkaProducer, tmp_path: Path
+) -> None:
+    (layer,) = layers(range(1), "a")
+    for key in (layer.key, b"", b"\xff"):
+        log.append([Message(DEDUPE_OWNERS, key, b"\xff no id")])
+        topic = kafka.topic(DEDUPE_OWNERS)
+        compressed.send(topic, key=key, value=bytes(100_000_000)).get(timeout=60)
+    log.append([layer])
+    with Installation(kafka, tmp_path).start("dedupe") as service:
+        until(lambda: consumed(service) == 1)
+        assert service.stop() == 0, service.errors()
+    assert_each_has_its_job(log, range(1))
 
 
 def killed_at_random(

@@ -1,5 +1,6 @@
 """Who owns which layer, in a Faust table: on this machine's disk, and in a changelog topic."""
 
+import re
 from asyncio import Future
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from faust.types import TP, EventT
 from faust.types.tuples import FutureMessage
 
 from benanza_backbone.errors import BenanzaError
+
+_HASH = re.compile(b"[0-9a-f]{32}")
 
 
 class OwnersTableError(BenanzaError):
@@ -54,8 +57,8 @@ class OwnersTable(faust.Table[bytes, bytes]):
         return list(changes)
 
     def apply_changelog_batch(self, batch: Iterable[EventT[Any]]) -> None:
-        """Called by Faust, with what others have written."""
-        self._attempt(partial(super().apply_changelog_batch, batch))
+        """Called by Faust, with what others have written. What no dedupe writes is passed over."""
+        self._attempt(partial(super().apply_changelog_batch, filter(_is_of_owners, batch)))
 
     def _on_changelog_sent(self, change: FutureMessage) -> None:
         self._attempt(partial(super()._on_changelog_sent, change))
@@ -109,6 +112,12 @@ class Owners(MutableMapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._table)
+
+
+def _is_of_owners(event: EventT[Any]) -> bool:
+    """Whether it is a fingerprint with its owner, or with none any more."""
+    key, owner = event.message.key, event.message.value
+    return bool(_HASH.fullmatch(key or b"") and (owner is None or _HASH.fullmatch(owner)))
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgpack
 
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.xz import Read, decompressed
 from benanza_schemas.codec import MAX_EVENT_BYTES, DecodeError, decode, encode
 from benanza_schemas.events import LayerMeasured, ModelProfiled, System, SystemMeasured, identified
 
@@ -48,12 +49,13 @@ def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise TooLargeError(f"it has more than {MAX_FILE_BYTES:,} bytes")
-        with lzma.open(path) as file:
-            # The frame of a binary takes five bytes.
+        with path.open("rb") as file:
+            # The frame of a binary takes five bytes. All else would take many times its size.
             unpacker = msgpack.Unpacker(
-                _Limited(file),
+                _Limited(decompressed(file.read)),
                 max_buffer_size=MAX_EVENT_BYTES + 5,
                 max_bin_len=MAX_EVENT_BYTES,
+                **dict.fromkeys(("max_array_len", "max_map_len", "max_str_len", "max_ext_len"), 0),
             )
             count = unpacker.unpack()
             for encoded in unpacker:
@@ -83,15 +85,15 @@ def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
 
 
 class _Limited:
-    """What is read of a file, up to `MAX_UNPACKED_BYTES`. Raises `TooLargeError` behind that."""
+    """What `read` reads, up to `MAX_UNPACKED_BYTES`. Raises `TooLargeError` behind that."""
 
-    def __init__(self, file: lzma.LZMAFile) -> None:
-        self._file = file
+    def __init__(self, read: Read) -> None:
+        self._read = read
         self._read_bytes = 0
 
     def read(self, size: int) -> bytes:
         """At most `size` bytes."""
-        read = self._file.read(size)
+        read = self._read(size)
         self._read_bytes += len(read)
         if self._read_bytes > MAX_UNPACKED_BYTES:
             raise TooLargeError(f"it holds more than {MAX_UNPACKED_BYTES:,} bytes, unpacked")

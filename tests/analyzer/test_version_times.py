@@ -52,6 +52,7 @@ def test_a_bound_follows_the_clock_again_once_that_has_come_to_it() -> None:
 
 def test_what_is_no_version_is_left_out() -> None:
     times = VersionTimes(lambda: NOW)
-    times.restore([b"", b"no event", b"\x81\xa4type\xa4None"])
+    nested = b"\x81\xa5other" + b"\x91" * 5000
+    times.restore([b"", b"no event", b"\x81\xa4type\xa4None", nested])
     (only,) = times.after_former([moved(0, times.now())])
     assert only.computed_at == NOW

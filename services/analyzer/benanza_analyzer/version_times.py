@@ -58,7 +58,7 @@ class VersionTimes:
             try:
                 version = _VERSIONS.decode(encoded)
                 computed_at = in_utc(version.computed_at)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             key = _key(version)
             if computed_at > self._ahead.get(key, self._last):

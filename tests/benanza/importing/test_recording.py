@@ -58,12 +58,20 @@ def packed(*values: object) -> bytes:
         (packed(encode(LAYER_MEASURED), encode(LAYER_SEEN)), "event 1: a LayerSeen is no meas"),
         (packed(encode(LAYER_MEASURED), b"\xc1"), "behind its event 1: not MessagePack"),
         (packed(encode(LAYER_MEASURED), 7), "behind its event 1: events in it are binaries"),
-        (packed(["a list"]), "behind its event 0: events in it are binaries"),
+        (packed(["a list"]), "behind its event 0: 1 exceeds max_array_len"),
+        (packed({"a": "map"}), "behind its event 0: 1 exceeds max_map_len"),
         (lzma.compress(b""), "behind its event 0"),
         (packed(encode(LAYER_MEASURED))[:-30], "damaged behind its event"),
         (lzma.compress(b"\x01\xc4\xff\xff"), "behind its event 0: it ends too soon"),
         (lzma.compress(b"\x01\xc6\xff\xff\xff\xff"), "behind its event 0"),
         (lzma.compress(bytes(50_000_000)), "behind its event 0"),
+        # Sixteen million of something each, as an event, and as how many there are.
+        (lzma.compress(b"\x01\xdd\x01\0\0\0" + b"\x80" * 2**24), "exceeds max_array_len"),
+        (lzma.compress(b"\xdd\x01\0\0\0" + b"\x80" * 2**24), "exceeds max_array_len"),
+        (
+            lzma.compress(b"\x01", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 2**29}]),
+            "Memory usage limit exceeded",
+        ),
     ],
 )
 def test_what_is_no_recording_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:

@@ -120,7 +120,8 @@ def test_a_graph_that_cannot_be_read_is_not_known() -> None:
     first = events_of("first")
     graph = next(event for event in first if isinstance(event, ModelIngested))
     key = graph.architecture_id.encode()
-    known = KnownArchitectures([(key, b"\xc1"), (b"\xff", encode(graph))])
+    nested = b"\x81\xa5other" + b"\x91" * 5000
+    known = KnownArchitectures([(key, b"\xc1"), (key, nested), (b"\xff", encode(graph))])
     assert known.pass_on(first) == first
 
 

@@ -34,7 +34,7 @@ class KnownArchitectures:
         for architecture, graph in graphs:
             try:
                 self._brought_by[architecture.decode()] = _GRAPHS.decode(graph).event_id
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (ValueError, RecursionError):
                 continue  # The analyzer has made a dead letter of it.
 
     def pass_on(self, events: Sequence[Ingested]) -> list[Ingested]:

@@ -1,0 +1,242 @@
+"""Dedupe as a process of the simulation: its own agent, in a Faust that the simulation plays.
+
+What Faust does, and how it fails, is as `benanza_dedupe` describes it: records are fetched, taken,
+written in the background, acknowledged and committed at some later time; what was fetched may be
+dropped. The table is on the disk of the process, and in the changelog.
+"""
+
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from faust.types import TP, ConsumerMessage
+
+from benanza_backbone.errors import BenanzaError
+from benanza_backbone.event_log.event_log import Message, Partition, Record
+from benanza_backbone.kafka.group import PartitionProgress
+from benanza_dedupe.agent import GROUP, DedupeAgent
+from benanza_dedupe.redelivery import Redelivery
+from benanza_schemas.topics import DEDUPE_OWNERS, LAYERS
+from tests.simulation.log import SimulatedConsumer, SimulatedLog
+from tests.simulation.world import Process, World
+
+MOST_FETCHED = 6
+
+
+class Write:
+    """A record on its way to the brokers: what of a `Future` the agent uses."""
+
+    _asyncio_future_blocking = False
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self._done = False
+        self._then: list[Callable[[Any], object]] = []
+
+    def arrived(self) -> None:
+        """It is durable."""
+        self._done = True
+        for each in self._then:
+            each(self)
+
+    def done(self) -> bool:
+        return self._done
+
+    def cancelled(self) -> bool:
+        return False
+
+    def exception(self) -> None:
+        return None
+
+    def add_done_callback(self, then: Callable[[Any], object]) -> None:
+        self._then.append(then)
+
+
+class Table:
+    """The owners: `data` is on the disk of the process; changes go to the changelog."""
+
+    def __init__(self, data: dict[bytes, bytes], send: Callable[[Message], Write]) -> None:
+        self.data = data
+        self._send = send
+        self._changes: list[Message] = []
+
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        self.data[key] = value
+        self._changes.append(Message(DEDUPE_OWNERS, key, value))
+
+    async def publish(self) -> list[Write]:
+        """See `OwnersTable`."""
+        changes, self._changes = self._changes, []
+        return [self._send(change) for change in changes]
+
+
+class Agent(DedupeAgent):
+    """Reads the log in no other thread, and has the clock of the simulation."""
+
+    def __init__(self, process: "Dedupe", app: Any, log: SimulatedLog) -> None:
+        connection: Any = SimpleNamespace(topic=lambda name: name)
+        group: Any = SimpleNamespace(of=process.progress)
+        super().__init__(app, connection, process.clock, process.failed, group, lambda: log)
+        self._redelivery = Redelivery(
+            self._continuity.next, self._read, self._deliver, process.monotonic_s
+        )
+
+    async def _begins_at(self, partition: int) -> int:
+        asked = Partition(LAYERS, partition)
+        return self._group.of([asked])[asked].following
+
+    async def _read(self, partition: int, offset: int) -> Sequence[Record]:
+        return self._read_log(Partition(LAYERS, partition), offset)
+
+
+class Dedupe(Process):
+    """One process of dedupe."""
+
+    def __init__(self, world: World, name: str) -> None:
+        super().__init__(world, name)
+        self._disk: dict[bytes, bytes] = {}
+
+    def start(self, log: SimulatedLog) -> None:
+        self._consumer: SimulatedConsumer = log.consumer(GROUP, [LAYERS])
+        self._rebalances = 0
+        self._lost = self.world.losses
+        self._events: deque[ConsumerMessage] = deque()
+        self._writes: list[Write] = []
+        self._acked: dict[Partition, int] = {}
+        self._failure: BaseException | None = None
+        self._on_assigned: list[Callable[..., Coroutine[Any, Any, None]]] = []
+        self._held: set[TP] = set()
+        self._agent = Agent(self, self._app(), log)
+
+    def work(self) -> None:
+        fetched = self._consumer.poll(MOST_FETCHED, 0.0)
+        if self._consumer.rebalances() != self._rebalances:
+            self._assigned()
+        if self._lost != self.world.losses:
+            self._lost = self.world.losses
+            self._drop(fetched)
+        else:
+            self._events += map(self._agent._message, fetched)
+        _finish(self._agent.redeliver(self._positions()))
+        for _ in range(self.world.rng.randint(0, len(self._events))):
+            _finish(self._take(self._events.popleft()))
+        if self._failure:
+            raise BenanzaError(str(self._failure)) from self._failure
+        self._write(self.world.rng.randint(0, len(self._writes)))
+        if self._acked and self.world.rng.random() < 0.5:
+            self._commit()
+
+    def waits(self) -> bool:
+        return super().waits() or bool(self._events or self._writes or self._acked)
+
+    def drain(self) -> None:
+        self._write(len(self._writes))
+        self._commit()
+
+    def failed(self, error: BaseException) -> None:
+        """The agent has to stop."""
+        self._failure = error
+
+    def monotonic_s(self) -> float:
+        """Seconds that no jump of a clock reaches."""
+        return self.world.now().timestamp()
+
+    def progress(self, partitions: Iterable[Partition]) -> dict[Partition, PartitionProgress]:
+        """How far the group is."""
+        cluster = self.world.cluster
+        return {
+            at: PartitionProgress(cluster.committed(GROUP, at), cluster.end(at))
+            for at in partitions
+        }
+
+    def _positions(self) -> dict[int, PartitionProgress]:
+        held = self._consumer.position() if self._consumer.joined() else {}
+        return {at.number: each for at, each in self.progress(held).items()}
+
+    def _assigned(self) -> None:
+        """Partitions have changed hands: what was fetched goes, and the table is completed."""
+        self._rebalances = self._consumer.rebalances()
+        self._events.clear()
+        held = self._consumer.position()
+        self._held = {TP(LAYERS, at.number) for at in held}
+        self._acked = {}
+        for record in self.world.cluster.records(DEDUPE_OWNERS):
+            if TP(LAYERS, record.partition.number) in self._held:
+                self._disk[record.key] = record.value
+        for each in self._on_assigned:
+            _finish(each())
+
+    def _drop(self, fetched: Sequence[Record]) -> None:
+        """What was fetched and not taken goes; what the group has committed, comes again."""
+        self._events.clear()
+        for at in self._consumer.position():
+            if committed := self.world.cluster.committed(GROUP, at):
+                self._consumer.seek(at, committed)
+
+    async def _take(self, message: ConsumerMessage) -> None:
+        """As the loop of the agent does it, which ends the service at an error."""
+        event: Any = SimpleNamespace(message=message, ack=lambda: self._acknowledge(message))
+        try:
+            await self._agent._take(event)
+        except Exception as error:  # noqa: BLE001  # as in the agent
+            self._agent._fail(error)
+
+    def _acknowledge(self, message: ConsumerMessage) -> None:
+        at = Partition(LAYERS, message.partition)
+        if message.tp in self._held:
+            # Behind the last event acknowledged, even where one before it is not: `InFlight`.
+            self._acked[at] = max(self._acked.get(at, 0), message.offset + 1)
+
+    def _send(self, message: Message) -> Write:
+        self._writes.append(Write(message))
+        return self._writes[-1]
+
+    def _write(self, count: int) -> None:
+        """Some of the records on their way arrive."""
+        if not count:
+            return
+        arriving = self._writes[:count]
+        assert self.log is not None, "it was started"
+        self.log.append([each.message for each in arriving])
+        del self._writes[:count]
+        for each in arriving:
+            each.arrived()
+
+    def _commit(self) -> None:
+        acked, self._acked = self._acked, {}
+        committed = self.progress(acked)
+        # `Consumer._should_commit` of Faust: what comes again doesn't set the group back.
+        ahead = {at: offset for at, offset in acked.items() if offset > committed[at].following}
+        if ahead:
+            self._consumer.commit_at(ahead)
+
+    def _app(self) -> Any:
+        async def send(topic: str, key: bytes, value: bytes, *_: object) -> Write:
+            return self._send(Message(topic, key, value))
+
+        async def on_message(message: ConsumerMessage) -> None:
+            self._events.append(message)
+
+        def connect(then: Callable[..., Coroutine[Any, Any, None]], weak: bool) -> None:
+            self._on_assigned.append(then)
+
+        return SimpleNamespace(
+            topic=lambda name, **_: name,
+            Table=lambda *_, **__: Table(self._disk, self._send),
+            on_partitions_assigned=SimpleNamespace(connect=connect),
+            agent=lambda *_, **__: lambda function: function,
+            producer=SimpleNamespace(send=send),
+            consumer=SimpleNamespace(assignment=lambda: self._held, ack=self._acknowledge),
+            topics=SimpleNamespace(on_message=on_message),
+            consumer_generation_id=0,
+        )
+
+
+def _finish(work: Coroutine[Any, Any, None]) -> None:
+    """Runs what waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    raise AssertionError("nothing is to be waited for here")

@@ -5,7 +5,7 @@ import sys
 import time
 from multiprocessing import get_context
 
-from tests.simulation.case import Case, case_of, run
+from tests.simulation.case import Case, case_of, run, wrong_with
 from tests.simulation.inputs import publications
 from tests.simulation.shrink import shrunk
 
@@ -26,11 +26,6 @@ def main() -> int:
     if options.shrink is not None:
         return _show(shrunk(case_of(options.shrink), lambda case: bool(run(case).wrong)))
     return _search(range(options.first, options.first + options.seeds), options.processes)
-
-
-def wrong_with(seed: int) -> tuple[int, list[str]]:
-    """A seed with what is wrong in its end."""
-    return seed, list(run(case_of(seed)).wrong)
 
 
 def _search(seeds: range, processes: int) -> int:

@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from random import Random
 from typing import NamedTuple
 
 from benanza_backbone.event_log.event_log import Message
 from benanza_schemas.topics import JOBS
+from tests.simulation.defects import Defect
 from tests.simulation.faust import Dedupe
 from tests.simulation.inputs import POISON, publications
 from tests.simulation.outcome import Outcome, differences, outcome
@@ -51,10 +52,13 @@ def case_of(seed: int) -> Case:
     return Case(seed, tuple(published), tuple(sorted(faults)))
 
 
-def run(case: Case) -> Result:
-    """Runs a case, and compares its end with that of the same publications without faults."""
+def run(case: Case, defect: Defect = nullcontext) -> Result:
+    """Runs a case, and compares its end with that of the same publications without faults, and
+    without this defect.
+    """
     with _unlogged():
         wanted = _undisturbed(tuple(sorted(case.published)))
+    with _unlogged(), defect():
         world, runtime = _world(case.seed, case.published, case.faults, calm=False)
         failure = _failure(world)
     if failure:
@@ -67,6 +71,11 @@ def run(case: Case) -> Result:
         if runtime.measured > jobs + 2 * hurt:
             wrong.append(f"{runtime.measured} benchmarks for {jobs} jobs")
     return Result(wrong, world.trace)
+
+
+def wrong_with(seed: int) -> tuple[int, Sequence[str]]:
+    """A seed with what is wrong at its end."""
+    return seed, run(case_of(seed)).wrong
 
 
 def _failure(world: World) -> str:

@@ -1,5 +1,6 @@
 """What an installation has come to: its log and its tables, in a form to be compared."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -7,7 +8,15 @@ from benanza_backbone.clickhouse.rows import Row
 from benanza_backbone.event_log.event_log import Record
 from benanza_schemas.codec import decode
 from benanza_schemas.events import BoundUpdated, DeadLetter, LayerMeasured
-from benanza_schemas.topics import BOUNDS, CHECKPOINTS, DEAD_LETTERS, GRAPHS, JOBS, RESULTS
+from benanza_schemas.topics import (
+    BOUNDS,
+    CHECKPOINTS,
+    DEAD_LETTERS,
+    DEDUPE_OWNERS,
+    GRAPHS,
+    JOBS,
+    RESULTS,
+)
 from tests.simulation.inputs import POISONOUS
 from tests.simulation.log import Cluster
 from tests.simulation.store import Table
@@ -81,7 +90,7 @@ def outcome(world: World) -> Outcome:
         )
     facts["best measurements"] = _best(tables["measurements"])
     loose = [line for topic in STORED for line in _loose(topic, cluster, tables)]
-    return Outcome(facts, tuple(loose))
+    return Outcome(facts, (*loose, *_double(cluster, tables)))
 
 
 def differences(found: Outcome, wanted: Outcome) -> list[str]:
@@ -135,3 +144,22 @@ def _loose(topic: str, cluster: Cluster, tables: Mapping[str, Table]) -> list[st
         for these, where in ((lacking, "log"), (invented, "store"))
         if these
     ]
+
+
+def _double(cluster: Cluster, tables: Mapping[str, Table]) -> list[str]:
+    """What there may be one of only, however often it was done."""
+    columns = ("service", "topic", "partition", "offset")
+    letters = Counter(tuple(row[c] for c in columns) for row in _letters(tables))
+    owners: dict[bytes, set[bytes]] = {}
+    for record in cluster.history:
+        if record.partition.topic == DEDUPE_OWNERS:
+            owners.setdefault(record.key, set()).add(record.value)
+    return [
+        *(f"{number} dead letters of {of}" for of, number in letters.items() if number > 1),
+        *(f"{len(of)} owners of {key.decode()}" for key, of in owners.items() if len(of) > 1),
+    ]
+
+
+def _letters(tables: Mapping[str, Table]) -> Iterable[Row]:
+    """A row for each dead letter, which may have failed at several times."""
+    return {key[0]: row for key, row in tables["dead_letters"].items()}.values()

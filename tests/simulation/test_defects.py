@@ -1,0 +1,29 @@
+"""Each defect makes one of the seeds that CI runs end otherwise."""
+
+import pytest
+
+from tests.simulation.case import case_of, run
+from tests.simulation.defects import DEFECTS, Defect
+from tests.simulation.shrink import shrunk
+from tests.simulation.test_simulation import SEEDS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
+def test_a_defect_is_found(defect: Defect) -> None:
+    assert any(run(case_of(seed), defect).wrong for seed in range(SEEDS))
+
+
+def test_a_case_is_shrunk_to_what_it_fails_by() -> None:
+    defect = next(d for d in DEFECTS if d.__name__ == "model_that_comes_again_is_known")
+    failing = next(case for case in map(case_of, range(SEEDS)) if run(case, defect).wrong)
+    small = shrunk(failing, lambda case: bool(run(case, defect).wrong))
+    # A graph without its layers takes a single fault.
+    assert [fault.kind for fault in small.faults] in (["crash"], ["refuse"])
+    assert run(small, defect).wrong
+
+
+def test_a_case_that_ends_well_is_not_shrunk() -> None:
+    good = next(case for case in map(case_of, range(SEEDS)) if not run(case).wrong)
+    with pytest.raises(ValueError, match="ends as without faults"):
+        shrunk(good, lambda case: bool(run(case).wrong))

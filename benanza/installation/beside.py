@@ -15,6 +15,7 @@ from benanza_backbone.clickhouse import connection
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.event_log.sqlite_seal import seal
 from benanza_backbone.settings import Settings
 
 
@@ -60,6 +61,7 @@ def store_beside(settings: Settings) -> Iterator[Store]:
             copy_store(folder, Path(name) / "clickhouse")
             with log_beside(settings) as log:
                 log.copy_to(copy.event_log)
+            seal(copy.event_log)
         except OSError as error:
             raise BenanzaError(
                 f"another benanza is at work in {settings.data}, and a copy of it can't be made in "

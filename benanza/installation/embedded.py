@@ -7,16 +7,20 @@ from filelock import FileLock, Timeout
 
 from benanza_analyzer.sink import sink_step
 from benanza_analyzer.step import analyzer_step
+from benanza_backbone.clickhouse.connection import parse_address
+from benanza_backbone.clickhouse.folder_seal import read_seal
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.event_log.sqlite_seal import check_marks, lacking, marks, sealed_log
 from benanza_backbone.service.step import Step
 from benanza_backbone.settings import Settings
 from benanza_dedupe.step import dedupe_step
 from benanza_ingest.limits import limits_of
 from benanza_ingest.step import ingest_step
+from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
 
 LOCK_FILE = "benanza.lock"
 
@@ -32,11 +36,11 @@ class FolderTakenError(BenanzaError):
 
 
 @contextmanager
-def opened_log(settings: Settings) -> Iterator[EventLog]:
+def opened_log(settings: Settings) -> Iterator[SqliteEventLog]:
     """The event log, for this process alone.
 
     Raises `FolderTakenError` if another process has it, and `BenanzaError` if the folder can't be
-    written.
+    written, or if the log is damaged or isn't that of the store.
     """
     try:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,7 +57,10 @@ def opened_log(settings: Settings) -> Iterator[EventLog]:
             "another folder with --data or BENANZA_DATA"
         ) from error
     try:
-        with SqliteEventLog(settings.event_log) as log:
+        with sealed_log(settings.event_log) as log:
+            store = parse_address(settings.clickhouse).folder
+            if store and (seal := read_seal(store)):
+                check_marks(log.path, store, seal.log)
             yield log
     finally:
         lock.release()
@@ -81,10 +88,23 @@ def current_store(settings: Settings) -> Iterator[Store]:
             yield store
 
 
-def fill(store: Store, log: EventLog) -> None:
-    """Inserts into the store what it lacks of the event log."""
+def fill(store: Store, log: SqliteEventLog) -> None:
+    """Inserts into the store what it lacks of the event log.
+
+    Raises `BenanzaError` if the store has more than the log.
+    """
+    group = CONSUMER_GROUPS[SINK]
+    if store.seal and store.seal.doubtful:
+        seen = store.seal.log
+        after = {t: seen[t].offset + 1 if t in seen else 0 for t in group.topics}
+        store.set_offsets(group.name, {Partition(t, 0): offset for t, offset in after.items()})
+    for partition, offset in store.offsets(group.name).items():
+        if offset > log.end_offsets(partition.topic).get(partition, 0):
+            raise BenanzaError(lacking(log.path, f"the store has more of its {partition.topic}"))
     with sink_step(log, store, now) as step:
         drain(step)
+    if store.seal:
+        store.seal.settle(marks(log.path, group.topics))
 
 
 def analyze(analyzer: Step) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import msgspec
 from filelock import FileLock, Timeout
 
+from benanza_backbone.clickhouse.folder_seal import FolderSeal
 from benanza_backbone.errors import BenanzaError
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ _AUTHENTICATION_CODES = {192, 193, 194, 516}
 
 # If two threads acquire the same `FileLock` at the same time, one may get a false timeout.
 _ACQUIRING = threading.Lock()
+
+_SEALS: dict[Path, FolderSeal] = {}
+"""Those of the folders in which this process is at work."""
 
 # The client library logs errors that it also raises. Without a handler Python would print them.
 logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
@@ -103,15 +107,52 @@ def connected(address: Address, timeout_s: float | None = None) -> Iterator["Cli
     Use it in one thread only. `timeout_s` limits the time for connecting to a server and for each
     answer; None leaves the limits to the client library and the address's options. Raises
     `BenanzaError` if another process uses the folder, if the folder can't be written, or if the
-    server doesn't answer or refuses the user.
+    server doesn't answer or refuses the user. A folder that is damaged is set aside, so that its
+    tables are empty.
     """
     with ExitStack() as held:
         if address.folder is not None:
             held.enter_context(_folder_locked(address.folder))
+            _doubts_settled(address, _SEALS[address.folder])
         held.enter_context(errors_mended(address))
         client = held.enter_context(_client(address, timeout_s))
         _use_database(client, address.database)
         yield client
+
+
+def seal_of(address: Address) -> FolderSeal | None:
+    """The seal of a folder that is `connected` in this process; None for a server."""
+    return _SEALS[address.folder] if address.folder else None
+
+
+def _doubts_settled(address: Address, seal: FolderSeal) -> None:
+    """Sets the folder aside if the engine finds something damaged that a process left unsealed."""
+    from clickhouse_connect.driver.exceptions import ClickHouseError
+
+    if not seal.doubtful:
+        return
+    try:
+        with errors_mended(address), _client(address, None) as client:
+            damaged = _damaged_table(client)
+    except BenanzaError as error:
+        if not isinstance(error.__cause__, ClickHouseError) or "another folder open" in str(error):
+            raise
+        damaged = str(error)
+    if damaged:
+        seal.renew(damaged)
+
+
+def _damaged_table(client: "Client") -> str:
+    """A table of which the engine has left something out, or finds something damaged."""
+    asked = f"SELECT table FROM system.detached_parts WHERE database = '{DATABASE}'"
+    detached = [f"{table}: a part is left out" for (table,) in client.query(asked).result_rows]
+    asked = (
+        f"SELECT name FROM system.tables WHERE database = '{DATABASE}' AND engine LIKE '%MergeTree'"
+    )
+    tables = [name for (name,) in client.query(asked).result_rows]
+    check = "CHECK TABLE {} SETTINGS check_query_single_value_result = 1"
+    broken = (name for name in tables if client.command(check.format(f"{DATABASE}.{name}")) != 1)
+    return next(iter(detached), "") or next(broken, "")
 
 
 @contextmanager
@@ -209,10 +250,22 @@ def _folder_locked(folder: Path) -> Iterator[None]:
         raise _unwritable(folder, error) from error
     try:
         _write_holder(path)
+        with _ACQUIRING:
+            if lock.lock_counter == 1:
+                _SEALS[folder] = _unsealed(folder)
         yield
     finally:
         with _ACQUIRING:
+            if lock.lock_counter == 1 and (seal := _SEALS.pop(folder, None)):
+                seal.close()
             lock.release()
+
+
+def _unsealed(folder: Path) -> FolderSeal:
+    try:
+        return FolderSeal.unseal(folder)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
 
 
 def _write_holder(path: Path) -> None:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
-from benanza_backbone.clickhouse.connection import Address, connected, errors_mended, parse_address
+from benanza_backbone.clickhouse.connection import (
+    Address,
+    connected,
+    errors_mended,
+    parse_address,
+    seal_of,
+)
 from benanza_backbone.clickhouse.migration_lock import migration_lock
 from benanza_backbone.clickhouse.migrations import lacking, migrate, shipped
 from benanza_backbone.clickhouse.queries import (
@@ -53,7 +59,7 @@ class Store(Closing):
 
     Use it in one thread only, and don't fork while it is open. Embedded, one process at a time uses
     a folder, and a process opens one folder at a time. Every method blocks on the disk or the
-    network, and raises `BenanzaError` if ClickHouse reports an error.
+    network, and raises `BenanzaError` if ClickHouse reports an error. `seal` is that of the folder.
     """
 
     def __init__(self, address: Address, client: "Client", resources: ExitStack) -> None:
@@ -61,6 +67,7 @@ class Store(Closing):
         self._client = client
         self._resources = resources
         self._column_types: dict[str, Sequence[ClickHouseType]] = {}
+        self.seal = seal_of(address)
 
     @classmethod
     def open(cls, dsn: str, *, migrates: bool = True) -> Self:

@@ -11,13 +11,13 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from heapq import merge
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from crc32c import crc32c
 from filelock import FileLock, Timeout
@@ -56,8 +56,18 @@ POLL_INTERVAL_S = 0.01
 MAX_BATCH_BYTES = 64_000_000
 """A poll or read ends with the record that reaches this, so that large events fit in memory."""
 
+RECORD = '"offset", topic, timestamp_us, key, value, checksum'
+"""The columns of a record."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+
+
+class LogMark(NamedTuple):
+    """A record that somebody has seen, to be found again."""
+
+    offset: int
+    checksum: int
 
 
 class SqliteEventLog(EventLog):
@@ -69,7 +79,7 @@ class SqliteEventLog(EventLog):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         with explained(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with FileLock(f"{path}.lock"):
@@ -79,14 +89,16 @@ class SqliteEventLog(EventLog):
 
     def append(self, messages: Sequence[Message]) -> None:
         insert = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)"
-        with explained(self._path), self._lock, self._db:
+        with explained(self.path), self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
             first = self._db.execute('SELECT coalesce(max("offset") + 1, 1) FROM events').fetchone()
             rows = [
                 (offset, m.topic, time.time_ns() // 1000, m.key, m.value)
                 for offset, m in enumerate(messages, first[0])
             ]
-            self._db.executemany(insert, [(*row, _checksum(*row)) for row in rows])
+            self._db.executemany(insert, [(*row, checksum_of(*row)) for row in rows])
+        if rows:
+            write_end(self.path, rows[-1][0])
 
     def read(self, partition: Partition, offset: int, limit: int) -> list[Record]:
         if partition.number != 0:
@@ -94,22 +106,22 @@ class SqliteEventLog(EventLog):
                 f"{partition.topic} has no partition {partition.number}: "
                 "in an embedded log every topic has partition 0 alone"
             )
-        with explained(self._path), self._lock:
-            return _fetch(self._db, self._path, {partition: offset}, limit)
+        with explained(self.path), self._lock:
+            return _fetch(self._db, self.path, {partition: offset}, limit)
 
     def end_offsets(self, topic: str) -> dict[Partition, int]:
         partition = Partition(topic, 0)
-        with explained(self._path), self._lock:
+        with explained(self.path), self._lock:
             return {partition: _end_offset(self._db, partition)}
 
     def consumer(self, group: str, topics: Sequence[str], whole: Sequence[str] = ()) -> Consumer:
         # One member holds everything.
-        return SqliteConsumer(self._path, group, (*topics, *whole))
+        return SqliteConsumer(self.path, group, (*topics, *whole))
 
     def waiting(
         self, group: str, topics: Sequence[str], whole: Sequence[str] = ()
     ) -> dict[Partition, int]:
-        with explained(self._path), self._lock, self._db:
+        with explained(self.path), self._lock, self._db:
             self._db.execute("BEGIN")
             committed = _committed(self._db, group)
             return {
@@ -258,10 +270,7 @@ def _fetch(
     db: sqlite3.Connection, path: Path, positions: Mapping[Partition, int], limit: int
 ) -> list[Record]:
     """The next records after these positions, in order of append over all their topics."""
-    after = (
-        'SELECT "offset", topic, timestamp_us, key, value, checksum FROM events '
-        'WHERE topic = ? AND "offset" >= ? ORDER BY "offset"'
-    )
+    after = f'SELECT {RECORD} FROM events WHERE topic = ? AND "offset" >= ? ORDER BY "offset"'
     records: list[Record] = []
     bytes_left = MAX_BATCH_BYTES
     # A cursor reads a row at a time; closing it ends its hold on the write-ahead log. The
@@ -274,7 +283,7 @@ def _fetch(
             for partition, offset in positions.items()
         ]
         for *row, checksum in islice(merge(*rows), limit):
-            if not _is_intact(row, checksum):
+            if not is_intact(row, checksum):
                 raise BenanzaError(damaged(path, f"record {row[0]:,} isn't what was stored"))
             offset, topic, timestamp_us, key, value = row
             timestamp = EPOCH + timestamp_us * MICROSECOND
@@ -285,17 +294,29 @@ def _fetch(
     return records
 
 
-def _checksum(offset: int, topic: str, timestamp_us: int, key: bytes, value: bytes) -> int:
+def seal_file(path: Path) -> Path:
+    """The file beside a log of which `sqlite_seal` says more."""
+    return path.with_name(f"{path.name}.seal")
+
+
+def write_end(path: Path, last: int) -> None:
+    """Writes the last offset into the seal, which no longer says what the log's file is."""
+    # What was appended is; it is only less certain that its loss would be seen.
+    with suppress(OSError), seal_file(path).open("wb", buffering=0) as file:
+        file.write(b"%020d\n" % last)
+
+
+def checksum_of(offset: int, topic: str, timestamp_us: int, key: bytes, value: bytes) -> int:
     """CRC-32C of a whole record."""
     head = f"{offset} {topic} {timestamp_us} {len(key)} ".encode()
     return crc32c(value, crc32c(key, crc32c(head)))
 
 
-def _is_intact(row: Sequence[Any], checksum: object) -> bool:
+def is_intact(row: Sequence[Any], checksum: object) -> bool:
     """Whether a row is what was appended; one of version 1 has no checksum."""
     if not (isinstance(row[3], bytes) and isinstance(row[4], bytes)):
         return False
-    return checksum is None or checksum == _checksum(*row)
+    return checksum is None or checksum == checksum_of(*row)
 
 
 def _committed(db: sqlite3.Connection, group: str) -> dict[str, int]:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import settings
 
 from benanza_backbone.kafka.connection import KafkaConnection
-from tests.kafka_broker import KafkaBroker, lacking
+from tests.kafka_broker import KafkaBroker, end_shared_broker, lacking, shared_broker
+from tests.shared import make_shared_folder
 from tests.skipping.programs import need_program, skip_or_fail
 from tests.skipping.summary import skipped_lines
 
@@ -25,14 +26,26 @@ INTEGRATION = {"broker_can_start", "kafka_bootstrap", "store", "benanza"}
 """Fixtures that stand for a broker, the ClickHouse engine or the program as a process."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that use such a fixture, and puts what takes longest first: so workers end
-    at about the same time.
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the folder of what pytest's processes share; at the end of the run it is removed, and
+    the broker ended whose data are there.
     """
-    for item in items:
-        if INTEGRATION.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.integration)
+    make_shared_folder(config)
+    if not hasattr(config, "workerinput"):
+        config.add_cleanup(end_shared_broker)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks a test that uses such a fixture."""
+    if INTEGRATION.intersection(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.integration)
+
+
+@pytest.hookimpl(trylast=True)  # after pytest-randomly has shuffled them
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts what takes longest first, so that workers end at about the same time. What takes as
+    long stays in random order.
+    """
     items.sort(key=_rank)
 
 
@@ -76,18 +89,12 @@ def _logging_as_before() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def kafka_bootstrap(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """The address of a broker: the one in `BENANZA_KAFKA`, or one of the tests' own."""
+def kafka_bootstrap(request: pytest.FixtureRequest) -> str:
+    """The address of a broker: the one in `BENANZA_KAFKA`, or one that all tests share."""
     if BROKER_OF_THE_USER:
-        yield BROKER_OF_THE_USER
-        return
+        return BROKER_OF_THE_USER
     request.getfixturevalue("broker_can_start")
-    broker = KafkaBroker(tmp_path_factory.mktemp("kafka"))
-    broker.start()
-    yield broker.bootstrap
-    broker.kill()  # nobody needs what it holds
+    return shared_broker()
 
 
 @pytest.fixture

@@ -1,16 +1,20 @@
 """A Kafka broker for tests: real, on loopback, started by `deploy/kafka/run`."""
 
 import os
-import random
+import secrets
 import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
 
+from tests.shared import made_once, shared_folder
+
 RUN = Path(__file__).parents[1] / "deploy" / "kafka" / "run"
 PATIENCE_S = 120.0
 """A cold start takes two seconds on an idle machine."""
+
+_SHARED = "kafka"
 
 
 def lacking() -> str:
@@ -19,6 +23,25 @@ def lacking() -> str:
     if installed.returncode == 0:
         return ""
     return f"no Kafka: {installed.stderr.strip()}, or name a broker in BENANZA_KAFKA"
+
+
+def shared_broker() -> str:
+    """The address of a broker that all of pytest's processes share, under names of their own."""
+    return (made_once(_SHARED, _start_shared) / "bootstrap").read_text()
+
+
+def _start_shared(folder: Path) -> None:
+    broker = KafkaBroker(folder)
+    broker.start()
+    (folder / "bootstrap").write_text(broker.bootstrap)
+    (folder / "pid").write_text(str(broker.pid))
+
+
+def end_shared_broker() -> None:
+    """Ends that broker if it was started; nobody needs what it holds."""
+    pid = shared_folder() / _SHARED / "pid"
+    if pid.exists():
+        os.killpg(int(pid.read_text()), signal.SIGKILL)
 
 
 class KafkaBroker:
@@ -37,6 +60,12 @@ class KafkaBroker:
     def controller(self) -> str:
         """Where the broker talks to itself."""
         return f"127.0.0.1:{self._port + 1}"
+
+    @property
+    def pid(self) -> int:
+        """Of its process, which leads a group."""
+        assert self._process
+        return self._process.pid
 
     def start(self) -> None:
         """Returns when the broker answers."""
@@ -89,7 +118,8 @@ def free_port() -> int:
     Below those that the system gives to clients, so that none has it while the broker is away.
     """
     while True:
-        port = random.randrange(20_000, 32_000)
+        # Not by `random`, which pytest-randomly seeds alike in all of its processes.
+        port = 20_000 + secrets.randbelow(12_000)
         with socket.socket() as first, socket.socket() as second:
             try:
                 first.bind(("127.0.0.1", port))

@@ -6,6 +6,7 @@ from typing import Any
 
 import boto3
 import pytest
+import urllib3
 from moto.server import ThreadedMotoServer
 
 BUCKET = "models"
@@ -20,6 +21,8 @@ def object_store_server(environment: pytest.MonkeyPatch) -> Iterator[Any]:
     server.start()
     try:
         host, port = server.get_host_and_port()
+        # What a server holds belongs to the process, so an earlier test's is there.
+        urllib3.request("POST", f"http://{host}:{port}/moto-api/reset")
         # By a name, as in a deployment: buckets are part of the path there as well.
         environment.setenv("AWS_ENDPOINT_URL_S3", f"http://localhost:{port}")
         environment.setenv("AWS_ACCESS_KEY_ID", "id")

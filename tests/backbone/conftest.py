@@ -1,15 +1,26 @@
 """What tests of the backbone share."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benanza_backbone.clickhouse.store import Store
+from tests.shared import made_once
+
+
+def copy_empty_store(folder: Path) -> str:
+    """The address of a new store in the folder. To copy its tables takes a fifth of the time that
+    it takes to make them.
+    """
+    empty = made_once("empty-store", lambda made: Store.open(f"chdb://{made}/store").close())
+    shutil.copytree(empty / "store", folder, symlinks=True)
+    return f"chdb://{folder}"
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """An empty store on the real engine, embedded."""
-    with Store.open(f"chdb://{tmp_path}/store") as store:
+    with Store.open(copy_empty_store(tmp_path / "store")) as store:
         yield store

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
+
+from tests.shared import made_once
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "benanza"
 
@@ -48,20 +49,18 @@ def benanza(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
 
 @pytest.fixture(scope="session")
 def first_run(
-    benanza: Benanza, tmp_path_factory: pytest.TempPathFactory
+    benanza: Benanza,
 ) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
-    """A data folder in which squeezenet was measured, and what the program said.
+    """A data folder in which squeezenet was measured, and what the program said."""
 
-    pytest's processes share it: whichever needs it first measures.
-    """
-    run = tmp_path_factory.getbasetemp()
-    shared = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
-    folder, said = shared / "measured", shared / "measured.json"
-    with FileLock(shared / "measured.lock"):
-        if not said.exists():
-            done = benanza("run", "zoo:squeezenet", "--data", folder, "--format", "json")
-            said.write_text(json.dumps([done.returncode, done.stdout, done.stderr]))
-    return folder, subprocess.CompletedProcess([], *json.loads(said.read_text()))
+    def measure(folder: Path) -> None:
+        done = benanza("run", "zoo:squeezenet", "--data", folder / "data", "--format", "json")
+        said = json.dumps([done.returncode, done.stdout, done.stderr])
+        (folder / "said.json").write_text(said)
+
+    folder = made_once("measured", measure)
+    said = json.loads((folder / "said.json").read_text())
+    return folder / "data", subprocess.CompletedProcess([], *said)
 
 
 @pytest.fixture

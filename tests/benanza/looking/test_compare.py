@@ -9,7 +9,6 @@ from benanza.importing.import_recordings import import_recordings
 from benanza.importing.recording import read_recording, write_recording
 from benanza.looking.bounds import known_bounds
 from benanza.looking.compare import known_comparison
-from benanza.publishing.publish import PublishRequest, publish
 from benanza.request import BoundPolicy, Other
 from benanza.results.bounds import ComparedBound
 from benanza_backbone.clickhouse.store import Store
@@ -19,10 +18,10 @@ from benanza_ingest.extract import extract
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.events import LayerMeasured, System, SystemMeasured, event_id, identified
 from tests.backbone.sample_events import BOUNDS, EVERY_KIND, OTHER_SYSTEM, after
+from tests.benanza.recorded import RECORDING, recorded_models
 
 pytestmark = pytest.mark.integration
 
-RECORDING = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
 FP16 = BoundPolicy(("fp16",))
 
 
@@ -72,9 +71,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         ):
             events.append(slower(event))
     write_recording(folder / "newer.xz", events)
-    settings = load({"BENANZA_DATA": str(folder / "data")})
-    import_recordings([RECORDING, folder / "newer.xz"], settings)
-    publish(["zoo:squeezenet"], PublishRequest(), settings)
+    settings = recorded_models(folder / "data")
+    import_recordings([folder / "newer.xz"], settings)
     return settings
 
 

@@ -1,16 +1,13 @@
 """The six questions of the paper, answered from what the recording of an H200 holds."""
 
 import io
-from pathlib import Path
 
 import pytest
 
-from benanza.importing.import_recordings import import_recordings
 from benanza.installation.embedded import opened_log
 from benanza.looking.bounds import known_bounds
 from benanza.looking.questions import known_answers
 from benanza.looking.what_if import known_what_ifs
-from benanza.publishing.publish import PublishRequest, publish
 from benanza.render.answers.questions import answers_html, print_answers
 from benanza.render.table import console
 from benanza.request import BoundPolicy
@@ -18,21 +15,18 @@ from benanza.results.questions import ModelAnswers
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Precision
+from tests.benanza.recorded import recorded_models
 from tests.benanza.report.test_report import run_of
 
 pytestmark = pytest.mark.integration
 
-RECORDING = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
-
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Where two models have bounds by the recording, and one was run by a framework in fp16."""
-    settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("questions"))})
-    import_recordings([RECORDING], settings)
-    publish(["zoo:squeezenet", "zoo:inception_v1"], PublishRequest(), settings)
+    """Where models have bounds by the recording, and one was run by a framework in fp16."""
+    settings = recorded_models(tmp_path_factory.mktemp("questions") / "data")
     bound = bound_of(settings, "squeezenet", "fp16")
     with opened_log(settings) as log:
         log.append([as_message(run_of(bound.model_id))])

@@ -5,17 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from benanza.importing.import_recordings import import_recordings
 from benanza.looking.bounds import known_bounds
 from benanza.looking.spec import known_spec, read_spec
 from benanza.publishing.publish import PublishRequest, publish
 from benanza.request import BoundPolicy
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_runner.onnx_layers.random_values import SEED
-from tests.benanza.looking.test_what_if import RECORDING
+from tests.benanza.recorded import recorded_models
 
 pytestmark = pytest.mark.integration
 
@@ -26,8 +25,7 @@ FP16 = BoundPolicy(("fp16",))
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Where a model has bounds at two batch sizes by the recording."""
-    settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("spec"))})
-    import_recordings([RECORDING], settings)
+    settings = recorded_models(tmp_path_factory.mktemp("spec") / "data")
     publish([MODEL], PublishRequest(batch_sizes=(1, 32)), settings)
     return settings
 

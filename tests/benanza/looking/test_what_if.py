@@ -4,27 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from benanza.importing.import_recordings import import_recordings
 from benanza.looking.bounds import known_bounds
 from benanza.looking.what_if import known_what_ifs
 from benanza.publishing.publish import PublishRequest, publish
 from benanza.request import BoundPolicy
 from benanza.results.what_ifs import ModelWhatIfs, WhatIf
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
+from tests.benanza.recorded import recorded_models
 
 pytestmark = pytest.mark.integration
-
-RECORDING = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Where two models have bounds by the recording."""
-    settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("what-if"))})
-    import_recordings([RECORDING], settings)
-    publish(["zoo:squeezenet", "zoo:densenet121"], PublishRequest(), settings)
-    return settings
+    """Where models have bounds by the recording."""
+    return recorded_models(tmp_path_factory.mktemp("what-if") / "data")
 
 
 def found(settings: Settings, model: str) -> tuple[ModelWhatIfs, dict[str, WhatIf]]:
@@ -76,11 +71,12 @@ def test_what_lacks_layers_has_no_ratio(recorded: Settings) -> None:
     assert alone.lacking > 0
 
 
-def test_batch_sizes_are_compared_by_sample(recorded: Settings) -> None:
-    publish(["zoo:squeezenet"], PublishRequest(batch_sizes=(32,)), recorded)
-    (found,) = known_what_ifs(recorded, ["squeezenet"], ["fp16"], {}).batch_sizes
+def test_batch_sizes_are_compared_by_sample(tmp_path: Path) -> None:
+    settings = recorded_models(tmp_path / "data")
+    publish(["zoo:squeezenet"], PublishRequest(batch_sizes=(32,)), settings)
+    (found,) = known_what_ifs(settings, ["squeezenet"], ["fp16"], {}).batch_sizes
     assert [each.batch for each in found.sizes] == [1, 32]
-    bounds = known_bounds(recorded, ["squeezenet"], BoundPolicy(("fp16",)), {}, None).bounds
+    bounds = known_bounds(settings, ["squeezenet"], BoundPolicy(("fp16",)), {}, None).bounds
     assert {each.sequential_us for each in found.sizes} == {each.sequential_us for each in bounds}
     assert found.sizes[1].saves is not None
     assert found.sizes[1].saves > 0

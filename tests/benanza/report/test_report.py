@@ -7,16 +7,14 @@ from typing import Any
 
 import pytest
 
-from benanza.importing.import_recordings import import_recordings
 from benanza.installation.embedded import opened_log
 from benanza.looking.bounds import known_bounds
-from benanza.publishing.publish import PublishRequest, publish
 from benanza.report.report import report
 from benanza.request import BoundPolicy
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
-from benanza_backbone.settings import Settings, load
+from benanza_backbone.settings import Settings
 from benanza_schemas.events import (
     FrameworkCall,
     ModelProfiled,
@@ -25,6 +23,7 @@ from benanza_schemas.events import (
     event_id,
     identified,
 )
+from tests.benanza.recorded import recorded_models
 
 pytestmark = pytest.mark.integration
 
@@ -70,10 +69,8 @@ def run_of(model_id: str) -> ModelProfiled:
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Where two models have bounds by the recording, and one was run by a framework."""
-    settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("report"))})
-    import_recordings([RECORDING], settings)
-    publish(["zoo:squeezenet", "zoo:alexnet"], PublishRequest(), settings)
+    """Where models have bounds by the recording, and one was run by a framework."""
+    settings = recorded_models(tmp_path_factory.mktemp("report") / "data")
     (bound,) = known_bounds(settings, ["squeezenet"], BoundPolicy(("fp16",)), {}, None).bounds
     with opened_log(settings) as log:
         log.append([as_message(run_of(bound.model_id))])

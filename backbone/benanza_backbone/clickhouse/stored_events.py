@@ -121,7 +121,8 @@ def stored_model(store: Store, model_id: str) -> ModelIngested:
         name = row.pop("name")
         summary = msgspec.convert(row, LayerSummary)
         summary_at = summaries.setdefault(summary, len(summaries))
-        layers.append(LayerUse(summary_at, names[position] if names else name))
+        # A checkpoint that is not of this architecture names other layers, or fewer.
+        layers.append(LayerUse(summary_at, names[position] if position < len(names) else name))
     (graph,) = store.query(_GRAPH, architecture)
     return ModelIngested(
         **found,

@@ -2,13 +2,16 @@
 
 from datetime import datetime, timedelta
 
+import msgpack
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza_analyzer.version_times import VersionTimes
 from benanza_schemas.codec import encode
 from benanza_schemas.events import BoundUpdated, event_id
+from benanza_schemas.limits import LAST_TIME
 from tests.backbone.sample_events import bound
 from tests.steps import NOW
 
@@ -56,3 +59,19 @@ def test_what_is_no_version_is_left_out() -> None:
     times.restore([b"", b"no event", b"\x81\xa4type\xa4None", nested])
     (only,) = times.after_former([moved(0, times.now())])
     assert only.computed_at == NOW
+
+
+@pytest.mark.parametrize("computed_at", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
+def test_a_former_version_of_no_time_that_can_be_stored_is_left_out(computed_at: str) -> None:
+    former = msgpack.unpackb(encode(BOUNDS[0])) | {"computed_at": computed_at}
+    times = VersionTimes(lambda: NOW)
+    times.restore([msgpack.packb(former)])
+    (only,) = times.after_former([moved(0, times.now())])
+    assert only.computed_at == NOW
+
+
+def test_no_version_is_later_than_what_can_be_stored() -> None:
+    times = VersionTimes(lambda: NOW)
+    times.restore([encode(moved(0, LAST_TIME))])
+    (only,) = times.after_former([moved(0, times.now())])
+    assert only.computed_at == LAST_TIME

@@ -40,6 +40,11 @@ SHIPPED = Path(__file__).parents[3] / "recordings" / "nvidia-h200.xz"
 )
 (LAYER_SEEN,) = (event for event in EVENTS if isinstance(event, LayerSeen))
 
+FAR = msgpack.packb(
+    msgpack.unpackb(encode(LAYER_MEASURED)) | {"measured_at": "9999-12-31T23:59:59-14:00"}
+)
+"""A measurement of a time that UTC and the store don't have."""
+
 
 def test_what_was_written_comes_back(tmp_path: Path) -> None:
     events: list[Recorded] = [SYSTEM_MEASURED, LAYER_MEASURED, LAYER_MEASURED, PROFILED]
@@ -57,6 +62,7 @@ def packed(*values: object) -> bytes:
         (b"no xz", "no file of recorded measurements"),
         (packed(encode(LAYER_MEASURED), encode(LAYER_SEEN)), "event 1: a LayerSeen is no meas"),
         (packed(encode(LAYER_MEASURED), b"\xc1"), "behind its event 1: not MessagePack"),
+        (packed(encode(LAYER_MEASURED), FAR), "behind its event 1: the time 9999-12-31"),
         (packed(encode(LAYER_MEASURED), 7), "behind its event 1: events in it are binaries"),
         (packed(["a list"]), "behind its event 0: 1 exceeds max_array_len"),
         (packed({"a": "map"}), "behind its event 0: 1 exceeds max_map_len"),

@@ -15,6 +15,7 @@ from benanza_backbone.event_log.event_log import Partition, Record
 from benanza_backbone.service.dead_letter import dead_letter
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings, load
+from benanza_schemas.limits import LAST_TIME
 from benanza_schemas.topics import DEAD_LETTERS, MODELS
 from tests.examples import examples
 
@@ -111,3 +112,11 @@ def test_it_is_settled_after_it_failed_whatever_the_clocks_say(tmp_path: Path) -
     (found,) = list_dead_letters(configured, service=None, limit=1, settled=True).dead_letters
     assert found.settled_at is not None
     assert found.settled_at > ahead
+
+
+def test_what_failed_at_the_last_time_can_be_settled(tmp_path: Path) -> None:
+    configured = load({"BENANZA_DATA": str(tmp_path)})
+    identity = fail(configured, 1, LAST_TIME)
+    settle_dead_letters(configured, "dropped", ids=[identity])
+    (found,) = list_dead_letters(configured, service=None, limit=1, settled=True).dead_letters
+    assert (found.state, found.settled_at) == ("dropped", LAST_TIME)

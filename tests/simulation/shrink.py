@@ -4,9 +4,13 @@ from collections.abc import Callable, Iterator
 
 from tests.simulation.case import Case
 
+SCHEDULES = 20
+"""A smaller case goes another way, so that what it fails by may need another schedule."""
+
 
 def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
-    """The case without all that it fails without: a fault or a publication less makes it pass.
+    """The case without all that it fails without: with a fault or a publication less it passes,
+    whichever of some schedules is tried.
 
     Raises `ValueError` if it doesn't fail.
     """
@@ -18,7 +22,10 @@ def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
 
 
 def _smaller(case: Case) -> Iterator[Case]:
-    for place in range(len(case.faults)):
-        yield case._replace(faults=case.faults[:place] + case.faults[place + 1 :])
-    for place in range(len(case.published)):
-        yield case._replace(published=case.published[:place] + case.published[place + 1 :])
+    for seed in range(case.seed, case.seed + SCHEDULES):
+        for place in range(len(case.faults)):
+            faults = case.faults[:place] + case.faults[place + 1 :]
+            yield case._replace(seed=seed, faults=faults)
+        for place in range(len(case.published)):
+            published = case.published[:place] + case.published[place + 1 :]
+            yield case._replace(seed=seed, published=published)

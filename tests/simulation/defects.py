@@ -16,8 +16,6 @@ from benanza_backbone.service.step import Step
 from benanza_dedupe.continuity import Continuity
 from benanza_dedupe.core import Dedupe
 from benanza_dedupe.in_flight import InFlight
-from benanza_ingest.core import Ingested
-from benanza_ingest.known_architectures import KnownArchitectures
 from benanza_runner.step import Benchmarks
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
 from benanza_schemas.events import LayerMeasured, ModelIngested
@@ -56,19 +54,14 @@ def versions_have_the_time_of_the_clock() -> AbstractContextManager[object]:
     return patch.object(VersionTimes, "_after_former", lambda _, update: update)
 
 
-@contextmanager
-def model_that_comes_again_is_known() -> Iterator[None]:
-    """What ingest finds in the graphs counts as done, also where a crash came behind the graph."""
-    pass_on = KnownArchitectures.pass_on
+def graph_is_appended_with_its_layers() -> AbstractContextManager[object]:
+    """A crash may leave a graph in the log whose layers only the same model brings."""
 
-    def known(self: KnownArchitectures, events: Sequence[Ingested]) -> list[Ingested]:
-        graphs = [event for event in events if isinstance(event, ModelIngested)]
-        if graphs and all(graph.architecture_id in self._brought_by for graph in graphs):
-            return [event for event in events if type(event).__name__ == "CheckpointIngested"]
-        return pass_on(self, events)
+    def together(self: Step, messages: Sequence[Message]) -> None:
+        if messages:
+            self._log.append(messages)
 
-    with patch.object(KnownArchitectures, "pass_on", known):
-        yield
+    return patch.object(Step, "_append", together)
 
 
 def repeated_job_is_done_again() -> AbstractContextManager[object]:
@@ -101,11 +94,11 @@ def failure_is_noted_before_its_dead_letter_is_written() -> Iterator[None]:
     noted: set[object] = set()
     process = Processor.process
 
-    def noting(self: Processor, record: Record) -> list[Message]:
+    def noting(self: Processor, record: Record, *rest: Any) -> list[Message]:
         key = self._group, record.partition, record.offset
         if key in noted:
             return []
-        following = process(self, record)
+        following = process(self, record, *rest)
         if any(message.topic == "dead-letters" for message in following):
             noted.add(key)
         return following
@@ -182,7 +175,7 @@ DEFECTS: tuple[Defect, ...] = (
     committed_before_it_is_written,
     id_by_chance,
     versions_have_the_time_of_the_clock,
-    model_that_comes_again_is_known,
+    graph_is_appended_with_its_layers,
     repeated_job_is_done_again,
     owners_are_forgotten,
     failure_is_noted_before_its_dead_letter_is_written,

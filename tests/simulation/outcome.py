@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from benanza_backbone.clickhouse.rows import Row
 from benanza_backbone.event_log.event_log import Record
 from benanza_schemas.codec import decode
-from benanza_schemas.events import BoundUpdated, DeadLetter, LayerMeasured
+from benanza_schemas.events import BoundUpdated, DeadLetter, LayerMeasured, ModelIngested
 from benanza_schemas.topics import (
     BOUNDS,
     CHECKPOINTS,
@@ -15,6 +15,7 @@ from benanza_schemas.topics import (
     DEDUPE_OWNERS,
     GRAPHS,
     JOBS,
+    LAYERS,
     RESULTS,
 )
 from tests.simulation.inputs import POISONOUS
@@ -61,6 +62,9 @@ STORED = {
 }
 """What the log and the tables must have alike."""
 
+BENCHMARKED = ("compute", "movement")
+"""The kinds of layers that ingest brings."""
+
 Facts = frozenset[str]
 
 
@@ -90,7 +94,7 @@ def outcome(world: World) -> Outcome:
         )
     facts["best measurements"] = _best(tables["measurements"])
     loose = [line for topic in STORED for line in _loose(topic, cluster, tables)]
-    return Outcome(facts, (*loose, *_double(cluster, tables)))
+    return Outcome(facts, (*loose, *_double(cluster, tables), *_too_early(cluster)))
 
 
 def differences(found: Outcome, wanted: Outcome) -> list[str]:
@@ -163,3 +167,19 @@ def _double(cluster: Cluster, tables: Mapping[str, Table]) -> list[str]:
 def _letters(tables: Mapping[str, Table]) -> Iterable[Row]:
     """A row for each dead letter, which may have failed at several times."""
     return {key[0]: row for key, row in tables["dead_letters"].items()}.values()
+
+
+def _too_early(cluster: Cluster) -> list[str]:
+    """Graphs that were there before their layers: no other model would have brought those."""
+    seen: set[str] = set()
+    wrong = []
+    for record in cluster.history:
+        if record.partition.topic == LAYERS:
+            seen.add(record.key.decode())
+        elif record.partition.topic == GRAPHS:
+            graph = decode(record.value)
+            assert isinstance(graph, ModelIngested), "no poison is published there"
+            benchmarked = {s.fingerprint for s in graph.summaries if s.kind in BENCHMARKED}
+            if lacking := (benchmarked | {group.fingerprint for group in graph.groups}) - seen:
+                wrong.append(f"the graph of {graph.name} came before {len(lacking)} of its layers")
+    return wrong

@@ -18,6 +18,7 @@ from benanza_backbone.service.processor import Processor, Refused
 from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED
 from benanza_schemas.consumer_groups import ConsumerGroup
 from benanza_schemas.events import AnyEvent, Event
+from benanza_schemas.topics import LAYERS
 
 Offsets = Mapping[Partition, int]
 """For each partition held, the offset from which processing goes on."""
@@ -89,12 +90,11 @@ class Step(Closing):
                 self._leave(records[number:])
                 records = records[:number]
                 break
-        if following:
-            self._log.append(following)
+        self._append(following)
         if self._flush:
             refused = self._flush(self._consumer.position())
             if letters := self._processor.flushed(handled, refused):
-                self._log.append(letters)
+                self._append(letters)
                 following += letters
         self._consumer.commit()
         _count(RECORDS_CONSUMED, (record.partition.topic for record in records))
@@ -124,6 +124,17 @@ class Step(Closing):
         """Leaves the group."""
         self._lag.close()
         self._consumer.close()
+
+    def _append(self, messages: Sequence[Message]) -> None:
+        """Appends layers first, and what else there is once they are durable.
+
+        Where a graph is in the log, other models of its architecture bring no layers any more.
+        """
+        layers = [message for message in messages if message.topic == LAYERS]
+        others = [message for message in messages if message.topic != LAYERS]
+        for together in (layers, others):
+            if together:
+                self._log.append(together)
 
     def _leave(self, records: Sequence[Record]) -> None:
         """Goes on with these the next time, as if they hadn't been read."""

@@ -15,7 +15,7 @@ from benanza.publishing.asked_models import asked_models
 from benanza.request import RunRequest
 from benanza_backbone.closing import Closing
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_backbone.event_log.events_of import events_of
+from benanza_backbone.event_log.readable import readable
 from benanza_backbone.kafka.clients import AdminClient
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.log import KafkaEventLog
@@ -209,14 +209,14 @@ def _over(peaks_bytes: Mapping[str, int]) -> list[str]:
 def _has_bound(log: EventLog, model: ModelPublished) -> bool:
     architectures = {
         event.architecture_id
-        for event in events_of(log.records(GRAPHS))
+        for _, event in readable(log, GRAPHS)
         if isinstance(event, ModelIngested) and event.sha256 == model.sha256
     }
     return any(
         isinstance(event, BoundUpdated)
         and event.architecture_id in architectures
         and event.measured
-        for event in events_of(log.records(BOUNDS))
+        for _, event in readable(log, BOUNDS)
     )
 
 
@@ -224,7 +224,7 @@ def _dead_letters(log: EventLog) -> set[tuple[str, Place]]:
     """Of which service, and of which record."""
     return {
         (name, Place(letter.topic, letter.partition, letter.offset))
-        for letter in events_of(log.records(DEAD_LETTERS))
+        for _, letter in readable(log, DEAD_LETTERS)
         if isinstance(letter, DeadLetter)
         for name in CONSUMER_GROUPS
         if is_of(letter.service, name)

@@ -20,6 +20,7 @@ def main() -> int:
     """Prints the figures; 1 if anything went wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.damage", description=__doc__)
     parser.add_argument("--tries", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=86_400.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first try")
     options = parser.parse_args()
@@ -32,7 +33,7 @@ def main() -> int:
             make_folders(root, MODELS)
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
-        tally = campaign(options.seed, numbers, root)
+        tally = campaign(options.seed, numbers, options.seconds, root)
     print("\n".join(lines(tally)))
     return 1 if tally.wrong else 0
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -54,15 +55,17 @@ class Answer(NamedTuple):
     lines: str
 
 
-def campaign(seed: int, numbers: Iterable[int], root: Path) -> Tally:
-    """Does the tries of these numbers. One can be made again by its seed and number."""
+def campaign(seed: int, numbers: Iterable[int], seconds: float, root: Path) -> Tally:
+    """Does the tries of these numbers, until the seconds are over. One can be made again by its
+    seed and number."""
     import_module("clickhouse_connect")  # Else each child does; chDB can't be forked.
     folders = folders_in(root)
     whole = {base: opened(base, root, lambda _: "")[1] for base in (folders.good, folders.crashed)}
     assert {answer.end for answer in whole.values()} == {"answered"}, whole
-    began = os.times()
+    began, deadline = os.times(), time.monotonic() + seconds
     tries = [
-        attempt(Random(f"{seed} {number}"), number, folders, root, whole) for number in numbers
+        attempt(Random(f"{seed} {n}"), n, folders, root, whole)
+        for n in takewhile(lambda _: time.monotonic() < deadline, numbers)
     ]
     wrong = [found for found in tries if found.end not in FINE]
     cpu_s = sum(os.times()[:4]) - sum(began[:4])

@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
@@ -15,7 +15,7 @@ from benanza_backbone.clickhouse import connection
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
-from benanza_backbone.event_log.sqlite_seal import seal
+from benanza_backbone.event_log.sqlite_seal import check_seal, seal
 from benanza_backbone.settings import Settings
 
 
@@ -23,13 +23,16 @@ from benanza_backbone.settings import Settings
 def log_beside(settings: Settings) -> Iterator[SqliteEventLog]:
     """The event log to read, whoever has the folder: SQLite shows what is committed.
 
-    Raises `BenanzaError` if there is none, or as `SqliteEventLog` does.
+    Raises `BenanzaError` if there is none, as `SqliteEventLog` does, and if nobody is at work and
+    it isn't as it was left.
     """
     if not settings.event_log.exists():
         raise BenanzaError(
             f"nothing is known yet: there is no {settings.event_log}; "
             "name another folder, or say: benanza run MODEL"
         )
+    with suppress(Timeout), FileLock(settings.data / LOCK_FILE, blocking=False, thread_local=False):
+        check_seal(settings.event_log)
     with SqliteEventLog(settings.event_log) as log:
         yield log
 

@@ -7,6 +7,7 @@ checked instead.
 """
 
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,8 @@ from benanza_backbone.event_log.sqlite_log import (
 )
 from benanza_schemas.topics import COMPACTED, KEPT_FOR
 
+SETTLED_NS = 1_000_000_000
+
 
 @contextmanager
 def sealed_log(path: Path) -> Iterator[SqliteEventLog]:
@@ -35,26 +38,37 @@ def sealed_log(path: Path) -> Iterator[SqliteEventLog]:
     Raises `BenanzaError` if the log isn't what was left, if a record is damaged or if it lacks its
     end, or as `SqliteEventLog` does.
     """
-    with explained(path):
-        last, sealed = _read(path)
-        before = _state(path) if sealed else ""
-    if not path.exists() and seal_file(path).exists():
-        raise BenanzaError(lacking(path, "it isn't there"))
-    if sealed != before:
-        raise BenanzaError(
-            f"{path} isn't as benanza left it: put back a backup of {path.parent} as a whole; or, "
-            f"if you put this log there yourself, delete {seal_file(path)}, and all is checked"
-        )
+    last, sealed = check_seal(path)
     with SqliteEventLog(path) as log:
         if not sealed:
             verify(path, last)
         write_end(path, _last_offset(path))
         began = _times(path)
+        # What was written a moment ago may be written again at the same time by the file system.
+        settled = time.time_ns() - began[0] > SETTLED_NS
         try:
             yield log
         finally:
             log.close()
-            seal(path, before if began == _times(path) else "")
+            seal(path, sealed if settled and began == _times(path) else "")
+
+
+def check_seal(path: Path) -> tuple[int, str]:
+    """The last offset, and what the file was left as: nothing if somebody is, or died, at work.
+
+    Raises `BenanzaError` if it isn't as it was left.
+    """
+    with explained(path):
+        last, sealed = _read(path)
+        now = _state(path) if sealed else ""
+    if not path.exists() and seal_file(path).exists():
+        raise BenanzaError(lacking(path, "it isn't there"))
+    if sealed != now:
+        raise BenanzaError(
+            f"{path} isn't as benanza left it: put back a backup of {path.parent} as a whole; or, "
+            f"if you put this log there yourself, delete {seal_file(path)}, and all is checked"
+        )
+    return last, sealed
 
 
 def seal(path: Path, state: str = "") -> None:

@@ -30,6 +30,7 @@ from tests.chaos.machine import Disk, disks_refused
 from tests.dedupe.layer_events import layers, written
 from tests.dedupe.test_core import chain, seen
 from tests.kafka_broker import KafkaBroker
+from tests.poison.memory import limits_bytes
 from tests.secured_broker import secured_broker
 
 pytestmark = pytest.mark.integration
@@ -161,6 +162,21 @@ def test_what_is_compressed_is_a_dead_letter_whatever_it_would_become(
     for letter in letters:
         assert isinstance(letter, DeadLetter)
         assert letter.reason.startswith("compressed with gzip: what layers, partition 5, holds")
+
+
+def test_many_large_records_that_wait_do_not_fill_its_memory(
+    kafka: KafkaConnection, log: EventLog, tmp_path: Path
+) -> None:
+    """Together they are larger than what it may take, and each becomes a dead letter as large."""
+    for number in range(80):
+        log.append([Message(LAYERS, f"key {number}".encode(), b"\xc1" + bytes(15_900_000))])
+    log.append(layers(range(1), "a"))
+    with Installation(kafka, tmp_path).start("dedupe") as service:
+        until(lambda: consumed(service) == 81)
+        until(lambda: is_done(service))
+        assert peak_bytes(service) < limits_bytes(("dedupe",))["dedupe"]
+        assert service.stop() == 0, service.errors()
+    assert_each_has_its_job(log, range(1))
 
 
 def test_what_others_write_to_its_changelog_does_it_no_harm(

@@ -73,6 +73,8 @@ def create_app(connection: KafkaConnection, folder: Path) -> faust.App:
         producer_linger=LINGER_S,
         producer_max_request_size=MAX_REQUEST_BYTES,
         consumer_auto_offset_reset="earliest",
+        # A batch may hold millions of records, of which each is an object once it is taken.
+        broker_max_poll_records=MAX_IN_FLIGHT,
         processing_guarantee="at_least_once",
         datadir=folder,
         store="rocksdb://",

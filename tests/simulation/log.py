@@ -14,10 +14,15 @@ from zlib import crc32
 
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Consumer, EventLog, Message, Partition, Record
-from benanza_schemas.topics import COMPACTED, PARTITIONS
+from benanza_schemas.topics import BOUNDS, COMPACTED, PARTITIONS
 
 MOST_PARTITIONS = 3
 """Of a topic. So that little work meets on few of them, and each is handed on often."""
+
+COMPACTED_EARLY = COMPACTED - {BOUNDS}
+"""Kafka leaves the last segment alone, so the sink has read a bound's versions before only the last
+record is left. That may be an older version, from an analyzer that was taken for dead.
+"""
 
 Offsets = Mapping[Partition, int]
 
@@ -100,9 +105,9 @@ class Cluster:
         return [r for each in self.partitions(topic) for r in self._records.get(each, ())]
 
     def compact(self) -> None:
-        """Of compacted topics leaves the last record of each key, and of each partition."""
+        """Of compacted topics leaves the last record of each key, however new it is."""
         for partition, records in self._records.items():
-            if partition.topic in COMPACTED:
+            if partition.topic in COMPACTED_EARLY:
                 last = {record.key: record for record in records}
                 records[:] = sorted(last.values(), key=lambda record: record.offset)
 

@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
-from benanza_analyzer.version_times import VersionTimes
+from benanza_analyzer.versions.times import VersionTimes
 from benanza_backbone.event_log.event_log import Message, Record
 from benanza_backbone.service import dead_letter
 from benanza_backbone.service.processor import Processor

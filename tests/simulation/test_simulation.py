@@ -7,8 +7,8 @@ from hashlib import sha256
 
 import pytest
 
-from tests.simulation.case import case_of, run
-from tests.simulation.world import KINDS
+from tests.simulation.case import Case, case_of, run
+from tests.simulation.world import KINDS, Fault
 
 SEEDS = 1000
 SHARES = 4
@@ -21,6 +21,21 @@ def test_an_installation_ends_as_without_faults(share: int) -> None:
     assert not wrong, "see `python -m tests.simulation --shrink SEED`"
 
 
+@pytest.mark.parametrize(
+    "found",
+    [
+        # An analyzer whose clock is ahead is taken for dead, and appends its last turn's bounds
+        # once the other one has gone on.
+        Case(0, (6, 0, 4), (Fault(5, "jump", 5), Fault(22, "pause", 24))),
+        Case(0, (6, 0, 4), (Fault(5, "jump", 5), Fault(27, "pause", 24))),
+        Case(7, (2, 6, 0), (Fault(2, "jump", 5), Fault(25, "pause", 24))),
+        Case(35, (5, 2, 10, 9), (Fault(1, "jump", 5), Fault(37, "pause", 24))),
+    ],
+)
+def test_what_was_found_before_ends_well(found: Case) -> None:
+    assert not run(found).wrong
+
+
 def test_every_kind_of_fault_befalls_processes_in_the_first_seeds() -> None:
     traces = [line.split() for seed in range(60) for line in run(case_of(seed)).trace]
     assert set(KINDS) <= {words[1] for words in traces if words[0].endswith(":")}
@@ -29,7 +44,7 @@ def test_every_kind_of_fault_befalls_processes_in_the_first_seeds() -> None:
 def test_a_seed_repeats_exactly_in_another_process() -> None:
     # Another order of hashes must not matter either.
     command = (
-        "from hashlib import sha256; from tests.simulation.case import case_of, run\n"
+        "from hashlib import sha256; from tests.simulation.case import Case, case_of, run\n"
         "print(*(sha256('\\n'.join(run(case_of(s)).trace).encode()).hexdigest() for s in range(9)))"
     )
     environment = os.environ | {"PYTHONHASHSEED": "77"}

@@ -1,10 +1,14 @@
 """Runs the analyzer as a step over an event log: reads graphs and results, and writes bounds."""
 
+from collections.abc import Sequence
+
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.models.model_check import InvalidModelError
-from benanza_analyzer.version_times import VersionTimes
+from benanza_analyzer.versions.late import overtaken
+from benanza_analyzer.versions.times import VersionTimes
 from benanza_backbone.clock import Clock
-from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog, Record
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
 from benanza_schemas.codec import DecodeError, decode
@@ -21,9 +25,21 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
     """
     analyzer = Analyzer()
     times = VersionTimes(clock)
+    of_last_turn: list[BoundUpdated] = []
+    since: Offsets = {}
+
+    def begin(_: Sequence[Record]) -> None:
+        of_last_turn.clear()
 
     def recover(offsets: Offsets) -> Offsets:
-        nonlocal analyzer, times
+        nonlocal analyzer, times, since
+        if of_last_turn:
+            # While it wrote these, this process may have been taken for dead.
+            new = (r for r in log.records(BOUNDS) if r.offset >= since.get(r.partition, 0))
+            if others := overtaken(of_last_turn, new):
+                log.append([as_message(version) for version in others])
+            of_last_turn.clear()
+        since = log.end_offsets(BOUNDS)
         analyzer = Analyzer()
         times = VersionTimes(clock)
         if offsets:
@@ -43,7 +59,8 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
     def handle(event: AnalyzerEvent) -> list[BoundUpdated]:
         moved = times.after_former(analyzer.handle(event, times.now()))
         BOUNDS_RECOMPUTED.inc(len(moved))
+        of_last_turn.extend(moved)
         return moved
 
     takes = (ModelIngested, SystemMeasured, LayerMeasured)
-    return Step(log, CONSUMER_GROUPS[ANALYZER], takes, handle, clock, recover=recover)
+    return Step(log, CONSUMER_GROUPS[ANALYZER], takes, handle, clock, ahead=begin, recover=recover)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_analyzer.version_times import VersionTimes
+from benanza_analyzer.versions.times import LEAST, VersionTimes
 from benanza_schemas.codec import encode
 from benanza_schemas.events import BoundUpdated, event_id
 from benanza_schemas.limits import LAST_TIME
@@ -46,7 +46,7 @@ def test_a_bound_follows_the_clock_again_once_that_has_come_to_it() -> None:
     times = VersionTimes(lambda: next(clock))
     times.restore([encode(moved(0, NOW + timedelta(seconds=10)))])
     (first,) = times.after_former([moved(0, times.now())])
-    assert first.computed_at == NOW + timedelta(seconds=10, microseconds=1)
+    assert first.computed_at == NOW + timedelta(seconds=10) + LEAST
     (other,) = times.after_former([moved(1, NOW + timedelta(seconds=5))])
     assert other.computed_at == NOW + timedelta(seconds=5)
     (second,) = times.after_former([moved(0, times.now())])

@@ -15,8 +15,11 @@ from benanza_schemas.events import BoundUpdated
 from benanza_schemas.layer import Accounting, Precision
 from benanza_schemas.limits import LAST_TIME, Time, in_utc
 
-LEAST = timedelta(microseconds=1)
+RESOLVED = timedelta(microseconds=1)
 """What the stored times resolve."""
+
+LEAST = 2 * RESOLVED
+"""Between two versions: what `late` returns has room between them."""
 
 
 class _Version(msgspec.Struct, frozen=True):

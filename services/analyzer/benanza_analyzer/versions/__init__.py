@@ -1,0 +1,1 @@
+"""Versions of bounds: when they were computed, and which one counts."""

@@ -24,8 +24,11 @@ PATIENCE_S = 120
 
 UNSEEN = "the same"
 REFILLED = "refilled"
+REFILLED_LOUDLY = "refilled, and the engine says more"
+"""After a crash it has to be asked itself, and prints why it can't start."""
+
 REFUSED = "refused"
-FINE = (UNSEEN, REFILLED, REFUSED)
+FINE = (UNSEEN, REFILLED, REFILLED_LOUDLY, REFUSED)
 
 
 class Try(NamedTuple):
@@ -109,7 +112,9 @@ def _judged(same: bool, lines: str) -> str:
         return "OTHER ANSWERS"
     if not lines:
         return UNSEEN
-    return REFILLED if lines.count("\n") == 1 and "made anew" in lines else "SAYS MORE"
+    if lines.count("made anew") != 1 or "Traceback" in lines:
+        return "SAYS MORE"
+    return REFILLED if lines.count("\n") == 1 else REFILLED_LOUDLY
 
 
 def _answer(folder: Path, said: Path, lines: Path) -> None:

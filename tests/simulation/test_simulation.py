@@ -7,6 +7,7 @@ from hashlib import sha256
 
 import pytest
 
+from tests.simulation.__main__ import main
 from tests.simulation.case import Case, case_of, run
 from tests.simulation.world import KINDS, Fault
 
@@ -44,7 +45,7 @@ def test_every_kind_of_fault_befalls_processes_in_the_first_seeds() -> None:
 def test_a_seed_repeats_exactly_in_another_process() -> None:
     # Another order of hashes must not matter either.
     command = (
-        "from hashlib import sha256; from tests.simulation.case import Case, case_of, run\n"
+        "from hashlib import sha256; from tests.simulation.case import case_of, run\n"
         "print(*(sha256('\\n'.join(run(case_of(s)).trace).encode()).hexdigest() for s in range(9)))"
     )
     environment = os.environ | {"PYTHONHASHSEED": "77"}
@@ -53,3 +54,16 @@ def test_a_seed_repeats_exactly_in_another_process() -> None:
     )
     here = [sha256("\n".join(run(case_of(seed)).trace).encode()).hexdigest() for seed in range(9)]
     assert done.stdout.split() == here
+
+
+def test_the_command_shows_a_seed_and_counts_those_that_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["simulation", "--shrink", "3"])
+    assert main() == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "seed 3"
+    assert shown[-1] == "all as without faults"
+    monkeypatch.setattr(sys, "argv", ["simulation", "--seeds", "4", "--processes", "1"])
+    assert main() == 0
+    assert capsys.readouterr().out.startswith("4 seeds from 0 on, 0 of them wrong, in ")

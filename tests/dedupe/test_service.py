@@ -168,11 +168,11 @@ def test_many_large_records_that_wait_do_not_fill_its_memory(
     kafka: KafkaConnection, log: EventLog, tmp_path: Path
 ) -> None:
     """Together they are larger than what it may take, and each becomes a dead letter as large."""
-    for number in range(80):
+    for number in range(100):
         log.append([Message(LAYERS, f"key {number}".encode(), b"\xc1" + bytes(15_900_000))])
     log.append(layers(range(1), "a"))
     with Installation(kafka, tmp_path).start("dedupe") as service:
-        until(lambda: consumed(service) == 81)
+        until(lambda: consumed(service) == 101)
         until(lambda: is_done(service))
         assert peak_bytes(service) < limits_bytes(("dedupe",))["dedupe"]
         assert service.stop() == 0, service.errors()

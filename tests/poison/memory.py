@@ -15,11 +15,14 @@ from benanza_backbone.closing import Closing
 COMPOSE = Path(__file__).parents[2] / "docker-compose.yml"
 EVERY_S = 0.1
 
+UNITS_BYTES = {"m": 2**20, "g": 2**30}
+
 
 def limits_bytes(services: tuple[str, ...]) -> dict[str, int]:
     """The `mem_limit` of each service."""
     there = yaml.safe_load(COMPOSE.read_text())["services"]
-    return {name: int(there[name]["mem_limit"].removesuffix("g")) * 2**30 for name in services}
+    limits = {name: there[name]["mem_limit"] for name in services}
+    return {name: int(text[:-1]) * UNITS_BYTES[text[-1]] for name, text in limits.items()}
 
 
 class MemoryWatch(Closing):

@@ -106,6 +106,6 @@ extern "C" void run({names}) {{
     library = folder / f"region{len(list(folder.glob('*.so')))}.so"
     written = library.with_suffix(".cpp")
     written.write_text(text, encoding="utf-8")
-    command = ["c++", "-std=c++17", "-w", "-shared", "-fPIC", "-o", str(library), str(written)]
+    command = ["c++", "-std=c++14", "-w", "-shared", "-fPIC", "-o", str(library), str(written)]
     subprocess.run(command, check=True, capture_output=True)
     return ctypes.CDLL(str(library))

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from hashlib import file_digest
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from benanza.importing.known import MARK, Known, key_of
-from benanza.importing.recording import Recorded, read_recording
+from benanza.importing.known import Known, key_of
+from benanza.importing.recording import Recorded, digest_of, read_recording
 from benanza.installation.configured import configured_log
 from benanza.results.import_recordings import Imported
 from benanza_backbone.clock import now
@@ -16,8 +15,14 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Message
 from benanza_backbone.settings import Settings
 from benanza_schemas.codec import encode
-from benanza_schemas.events import SCHEMA_VERSION, LayerMeasured, ModelProfiled, SystemMeasured
-from benanza_schemas.topics import PROFILES, RESULTS, topic_and_key
+from benanza_schemas.events import (
+    MARK,
+    SCHEMA_VERSION,
+    LayerMeasured,
+    ModelProfiled,
+    SystemMeasured,
+)
+from benanza_schemas.topics import topic_and_key
 
 AT_ONCE = 1000
 MOST_AHEAD = timedelta(days=1)
@@ -29,16 +34,15 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
     """Appends to the topics `results` and `profiles` what they lack of these files. The bounds of
     all known models follow from the measurements.
 
-    Each measurement of a layer and each profile names in its environment the file that it came in.
-    The best time of a layer counts, so nothing is taken in of layers that were measured here on the
+    Each event says which file it came in, so that `withdraw_recordings` can take it back. What was
+    measured here counts instead, so nothing is taken in of layers that were measured here on the
     same system. Reads every file to its end before it appends anything. Raises `BenanzaError` as
     `read_recording` does, if a time lies ahead, or if the log can't be reached.
     """
     systems: set[str] = set()
     layers = profiles = new = left_out = 0
     with configured_log(settings) as log:
-        topics = (RESULTS, PROFILES)
-        known = Known(record.value for topic in topics for record in log.records(topic))
+        known = Known(log)
         lacking: set[bytes] = set()
         for file in files:
             for _, event in read_recording(file):
@@ -76,19 +80,18 @@ def _check_time(file: Path, event: Recorded) -> None:
 
 def _messages(file: Path, lacking: set[bytes]) -> Iterator[Message]:
     """The events that the log lacks, each once; takes them out of `lacking`."""
-    with file.open("rb") as content:
-        digest = file_digest(content, "sha256").hexdigest()
-    for encoded, event in read_recording(file):
+    digest = digest_of(file)
+    for _, event in read_recording(file):
         if (key := key_of(event)) in lacking:
             lacking.remove(key)
-            yield Message(*topic_and_key(event), _marked(encoded, event, digest))
+            yield Message(*topic_and_key(event), encode(_marked(event, digest)))
 
 
-def _marked(encoded: bytes, event: Recorded, digest: str) -> bytes:
+def _marked(event: Recorded, digest: str) -> Recorded:
+    event = replace(event, schema_version=SCHEMA_VERSION)
     if isinstance(event, SystemMeasured):
-        return encoded
-    environment = {**event.environment, MARK: digest}
-    return encode(replace(event, environment=environment, schema_version=SCHEMA_VERSION))
+        return replace(event, imported_from=digest)
+    return replace(event, environment={**event.environment, MARK: digest})
 
 
 def _batched(messages: Iterator[Message]) -> Iterator[list[Message]]:

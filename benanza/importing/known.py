@@ -1,17 +1,17 @@
-"""What a log has already of what is to be imported, and what of it was measured here."""
+"""What a log has of recordings, and what of it was measured here."""
 
-from collections.abc import Iterable
+from collections import defaultdict
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 
 from benanza.importing.recording import Recorded
-from benanza_schemas.events import LayerMeasured, ModelProfiled, SystemMeasured
-
-MARK = "imported_from"
-"""What an imported event's environment has the SHA-256 of its file under."""
+from benanza_backbone.event_log.event_log import EventLog
+from benanza_schemas.events import MARK, LayerMeasured, ModelProfiled, SystemMeasured
+from benanza_schemas.topics import PROFILES, RESULTS
 
 
 class _System(msgspec.Struct):
@@ -32,35 +32,70 @@ class _Measured(msgspec.Struct, tag_field="type", tag="LayerMeasured"):
 class _Ceilings(msgspec.Struct, tag_field="type", tag="SystemMeasured"):
     event_id: str
     measured_at: datetime
+    imported_from: str = ""
 
 
 class _Profiled(msgspec.Struct, tag_field="type", tag="ModelProfiled"):
     event_id: str
+    model_id: str
     profiled_at: datetime
+    environment: dict[str, str] = {}
 
 
-_DECODER = msgspec.msgpack.Decoder(_Measured | _Ceilings | _Profiled)
+class _Withdrawn(msgspec.Struct, tag_field="type", tag="RecordingWithdrawn"):
+    digest: str
+    model_id: str = ""
+
+
+_DECODER = msgspec.msgpack.Decoder(_Measured | _Ceilings | _Profiled | _Withdrawn)
+
+
+class Taken(NamedTuple):
+    """What stands of a file in one place of the log: `measurements` are those of layers."""
+
+    keys: set[bytes]
+    measurements: set[bytes]
 
 
 class Known:
-    """What records of the log's topics say. `keys` are those of `key_of`.
+    """What a log has. `keys` are those of `key_of`, without those of withdrawn recordings.
 
-    A measurement without a mark was measured here.
+    A measurement without a mark was measured here. `of_recordings` is by digest and then by model
+    for profiles, under an empty text for measurements: as `RecordingWithdrawn` names them. Raises
+    `BenanzaError` if the log can't be reached.
     """
 
-    def __init__(self, records: Iterable[bytes]) -> None:
+    def __init__(self, log: EventLog) -> None:
         self.keys: set[bytes] = set()
+        self.of_recordings: dict[str, dict[str, Taken]] = defaultdict(dict)
         self._layers: set[tuple[str, str, str]] = set()
         self._systems: set[str] = set()
-        for record in records:
-            # Of other kinds, such as ModelWitnessed, nothing is imported.
-            with suppress(msgspec.DecodeError):
-                self._add(_DECODER.decode(record))
+        for topic in (RESULTS, PROFILES):
+            for record in log.records(topic):
+                # Of other kinds, such as ModelWitnessed, nothing is imported.
+                with suppress(msgspec.DecodeError):
+                    self._add(_DECODER.decode(record.value))
 
-    def _add(self, found: _Measured | _Ceilings | _Profiled) -> None:
-        at = found.profiled_at if isinstance(found, _Profiled) else found.measured_at
-        self.keys.add(_key(found.event_id, at))
-        if isinstance(found, _Measured) and MARK not in found.environment:
+    def _add(self, found: _Measured | _Ceilings | _Profiled | _Withdrawn) -> None:
+        if isinstance(found, _Withdrawn):
+            if taken := self.of_recordings[found.digest].pop(found.model_id, None):
+                self.keys -= taken.keys
+            return
+        match found:
+            case _Ceilings():
+                at, mark, place = found.measured_at, found.imported_from, ""
+            case _Measured():
+                at, mark, place = found.measured_at, found.environment.get(MARK, ""), ""
+            case _Profiled():
+                at, mark, place = found.profiled_at, found.environment.get(MARK, ""), found.model_id
+        key = _key(found.event_id, at)
+        self.keys.add(key)
+        if mark:
+            taken = self.of_recordings[mark].setdefault(place, Taken(set(), set()))
+            taken.keys.add(key)
+            if isinstance(found, _Measured):
+                taken.measurements.add(key)
+        elif isinstance(found, _Measured):
             self._layers.add((found.fingerprint, found.system.system_id, found.precision))
             self._systems.add(found.system.system_id)
 

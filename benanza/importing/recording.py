@@ -7,6 +7,7 @@ called by the digest of its description: else its times would pass for those of 
 
 import lzma
 from collections.abc import Iterator, Sequence
+from hashlib import file_digest
 from pathlib import Path
 
 import msgpack
@@ -72,9 +73,7 @@ def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
             if number != count:
                 raise EOFError
     except OSError as error:
-        raise BenanzaError(
-            f"can't read {path} ({error.strerror or error}); name a file of recorded measurements"
-        ) from error
+        raise _unreadable(path, error) from error
     except TooLargeError as error:
         raise BenanzaError(f"{path} is too large: {error}; split it") from error
     except (lzma.LZMAError, EOFError, ValueError, TypeError, msgpack.UnpackException) as error:
@@ -82,6 +81,21 @@ def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
             f"{path} is no file of recorded measurements, or is damaged behind its event "
             f"{number:,}: {str(error) or 'it ends too soon'}; get it again"
         ) from error
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal. Raises `BenanzaError` if it can't be read."""
+    try:
+        with path.open("rb") as content:
+            return file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> BenanzaError:
+    return BenanzaError(
+        f"can't read {path} ({error.strerror or error}); name a file of recorded measurements"
+    )
 
 
 class _Limited:

@@ -1,4 +1,4 @@
-"""What was imported."""
+"""What was imported, and what was taken back."""
 
 from benanza.results.result import Result
 
@@ -12,4 +12,11 @@ class Imported(Result, frozen=True, kw_only=True):
     measurements: int
     new: int
     left_out: int
+    profiles: int
+
+
+class Withdrawn(Result, frozen=True, kw_only=True):
+    """How many measurements of layers and how many profiles were taken back."""
+
+    measurements: int
     profiles: int

@@ -18,6 +18,9 @@ MaybeHash = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{32})?$", max_length=
 
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 
+MaybeSha256 = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$", max_length=64)]
+"""A SHA-256, or empty where there is none."""
+
 MAX_NAME_LENGTH = 4096
 Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_LENGTH)]
 

@@ -17,6 +17,7 @@ from benanza_schemas.events import (
     ModelProfiled,
     ModelPublished,
     ModelWitnessed,
+    RecordingWithdrawn,
     SystemMeasured,
 )
 
@@ -63,8 +64,8 @@ EVENTS: dict[str, tuple[type[Event], ...]] = {
     CHECKPOINTS: (CheckpointIngested,),
     LAYERS: (LayerSeen, LayerKnown),
     JOBS: (BenchmarkRequested,),
-    RESULTS: (LayerMeasured, SystemMeasured),
-    PROFILES: (ModelProfiled, ModelWitnessed),
+    RESULTS: (LayerMeasured, SystemMeasured, RecordingWithdrawn),
+    PROFILES: (ModelProfiled, ModelWitnessed, RecordingWithdrawn),
     BOUNDS: (BoundUpdated,),
     DEAD_LETTERS: (DeadLetter, DeadLetterSettled),
 }
@@ -88,6 +89,10 @@ def topic_and_key(event: AnyEvent) -> tuple[str, bytes]:
             return RESULTS, event.fingerprint.encode()
         case SystemMeasured():
             return RESULTS, event.system.system_id.encode()
+        case RecordingWithdrawn():
+            if event.model_id:
+                return PROFILES, event.model_id.encode()
+            return RESULTS, event.digest.encode()
         case BoundUpdated():
             parts = (event.architecture_id, event.system_id, str(event.batch), event.precision)
             return BOUNDS, "/".join((*parts, event.accounting, str(event.fusion))).encode()

@@ -244,5 +244,5 @@ def test_layouts_matter_from_the_first_layer_on_for_which_they_differ() -> None:
     measurements = Measurements()
     measurements.add(1, everywhere(Best(2.0, 0.5)), NOW)
     assert not measurements.layouts_matter
-    measurements.add(2, [Best(1.0, 0.0), Best(2.0, 0.0), Best(1.0, 0.0)], NOW)
+    measurements.add(2, [Best(1.0, 0.0), Best(2.0, 0.0), Best(1.0, 0.0), Best(1.0, 0.0)], NOW)
     assert measurements.layouts_matter

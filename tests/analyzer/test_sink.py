@@ -146,7 +146,7 @@ def test_what_the_store_cannot_hold_becomes_a_dead_letter_and_the_rest_is_stored
     log.append([as_message(event) for event in events])
     with Store.open(f"chdb://{tmp_path}/store") as store:
         # The engine itself refuses the event: no limit of the schemas does.
-        store.query("ALTER TABLE systems ADD CONSTRAINT few CHECK threads < 99")
+        store.query("ALTER TABLE measured_systems ADD CONSTRAINT few CHECK threads < 99")
         fill(log, store)
         assert [row["threads"] for row in store.query("SELECT threads FROM systems")] == [2]
         assert len(store.layers_with_jobs()) == len(REQUESTED)

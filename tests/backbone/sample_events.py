@@ -27,6 +27,7 @@ from benanza_schemas.events import (
     ModelProfiled,
     ModelPublished,
     ModelWitnessed,
+    RecordingWithdrawn,
     RunTimes,
     System,
     SystemMeasured,
@@ -319,6 +320,11 @@ SETTLED = DeadLetterSettled(
     action="dropped",
     settled_at=after(5),
 )
+WITHDRAWN = RecordingWithdrawn(
+    event_id=event_id("RecordingWithdrawn", "f" * 64), digest="f" * 64, withdrawn_at=NOON
+)
+"""Of a recording from which nothing was imported."""
+
 EVERY_KIND: tuple[AnyEvent, ...] = (
     PUBLISHED,
     MODEL,
@@ -334,6 +340,7 @@ EVERY_KIND: tuple[AnyEvent, ...] = (
     PROFILED,
     DEAD,
     SETTLED,
+    WITHDRAWN,
 )
 
 OTHER_SYSTEM = identified(msgspec.structs.replace(SYSTEM, threads=4))

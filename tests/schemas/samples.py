@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 12 say."""
+"""An event of each kind with every field set: what the golden bytes of version 13 say."""
 
 from datetime import UTC, datetime
 
@@ -25,6 +25,7 @@ from benanza_schemas.events import (
     ModelProfiled,
     ModelPublished,
     ModelWitnessed,
+    RecordingWithdrawn,
     RunTimes,
     System,
     SystemMeasured,
@@ -204,6 +205,7 @@ EVENTS: tuple[AnyEvent, ...] = (
             Ceiling("flops", "bf16", 9.5e14, 0.0),
         ),
         cache_bytes=62_914_560,
+        imported_from=SHA256,
     ),
     LayerMeasured(
         event_id=some_id("6"),
@@ -300,5 +302,11 @@ EVENTS: tuple[AnyEvent, ...] = (
         dead_letter_id=some_id("8"),
         action="replayed",
         settled_at=NOON,
+    ),
+    RecordingWithdrawn(
+        event_id=some_id("2"),
+        digest=SHA256,
+        withdrawn_at=NOON,
+        model_id=some_id("a"),
     ),
 )

@@ -1,8 +1,9 @@
 """Every event has a topic and a key there."""
 
 import pytest
+from msgspec.structs import replace
 
-from benanza_schemas.events import AnyEvent, BoundUpdated
+from benanza_schemas.events import AnyEvent, BoundUpdated, RecordingWithdrawn
 from benanza_schemas.topics import EVENTS, TOPICS, topic_and_key
 from tests.schemas import samples
 
@@ -20,9 +21,13 @@ PLACES = {
     "BoundUpdated": ("bounds", ONE + b"/" + E + b"/8/fp16/full/True"),
     "ModelWitnessed": ("profiles", A),
     "ModelProfiled": ("profiles", A),
+    "RecordingWithdrawn": ("profiles", A),
     "DeadLetter": ("dead-letters", b"\x00\xff"),
     "DeadLetterSettled": ("dead-letters", samples.some_id("8").encode()),
 }
+
+(WITHDRAWN,) = (event for event in samples.EVENTS if isinstance(event, RecordingWithdrawn))
+ALL_OF_A_FILE = replace(WITHDRAWN, model_id="")
 
 
 @pytest.mark.parametrize("event", samples.EVENTS, ids=lambda event: type(event).__name__)
@@ -30,8 +35,13 @@ def test_an_events_topic_and_key(event: AnyEvent) -> None:
     assert topic_and_key(event) == PLACES[type(event).__name__]
 
 
+def test_measurements_are_withdrawn_where_they_stand() -> None:
+    assert topic_and_key(ALL_OF_A_FILE) == ("results", samples.SHA256.encode())
+
+
 def test_the_events_of_each_topic_are_those_that_go_there() -> None:
-    found = {(topic_and_key(event)[0], type(event)) for event in samples.EVENTS}
+    every = (*samples.EVENTS, ALL_OF_A_FILE)
+    found = {(topic_and_key(event)[0], type(event)) for event in every}
     assert found == {(topic, each) for topic, events in EVENTS.items() for each in events}
 
 

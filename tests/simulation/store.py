@@ -20,7 +20,7 @@ KEYS = {
     "architectures": ("architecture_id", "event_id"),
     "models": ("name", "model_id"),
     "layers": ("fingerprint",),
-    "systems": ("system_id",),
+    "measured_systems": ("system_id", "imported_from"),
     "measurements": (
         *("fingerprint", "system_id", "precision", "measured_at", "event_id", "variant"),
     ),
@@ -32,7 +32,7 @@ KEYS = {
 }
 """The columns by which each table is sorted: of the rows that have them alike one stays."""
 
-VERSIONS = {"systems": "measured_at"}
+VERSIONS = {"measured_systems": "measured_at"}
 """The row with the highest value here stays; in other tables, the one that was written last."""
 
 Table = Mapping[tuple[Any, ...], Row]

@@ -106,7 +106,7 @@ class BoundVersion(Document, frozen=True, kw_only=True):
     accounting: Accounting
     fusion: bool
     computed_at: datetime
-    moved_by: Literal["measurement", "system", "model", "unknown"]
+    moved_by: Literal["measurement", "system", "model", "withdrawal", "unknown"]
     layer: str
     op: str
     fingerprint: str

@@ -1,6 +1,20 @@
 """The SQL of the store's own queries."""
 
-BOUNDS = """
+COUNTED = """
+(
+    imported_from = ''
+    OR (fingerprint, system_id, precision) NOT IN
+    (
+        SELECT fingerprint, system_id, precision FROM measurements
+        WHERE imported_from = ''
+          AND fingerprint IN (SELECT fingerprint FROM measurements WHERE imported_from != '')
+    )
+)
+"""
+"""Whether a row of `measurements` counts: it was measured here, or nothing of its layer was."""
+
+BOUNDS = (
+    """
 WITH
     chosen AS
     (
@@ -40,6 +54,9 @@ WITH
                 AS reasons
         FROM measurements
         WHERE cache = 'warm'
+          AND """
+    + COUNTED
+    + """
           AND isNotNull(median_us)
           AND measured_at <= {at:DateTime64(6, 'UTC')}
           AND fingerprint IN (SELECT fingerprint FROM measurements WHERE slowed_by != '')
@@ -126,6 +143,7 @@ ORDER BY
     model, batch, mapKeys(bound.dims), mapValues(bound.dims), bound.model_id,
     system, runtime, precision, accounting, fusion
 """
+)
 """Rows of `ModelBound`: the bounds at the time `at`, of `models` by name or id, or of all."""
 
 BOUND_VERSIONS = """
@@ -224,6 +242,7 @@ SELECT
         version.cause IN (SELECT event_id FROM measurements), 'measurement',
         version.cause IN (SELECT event_id FROM systems), 'system',
         version.cause IN (SELECT event_id FROM architectures), 'model',
+        version.cause IN (SELECT event_id FROM withdrawn_recordings), 'withdrawal',
         'unknown') AS moved_by,
     if(empty(chosen.layer_names) OR measured.fingerprint = '',
         measured.name, chosen.layer_names[measured.position + 1]) AS layer,
@@ -269,13 +288,17 @@ GROUP BY model_id, name
 """
 """For each of the `models` and each of its names, the last event that ingested it."""
 
-FAILED_LAYERS = """
+FAILED_LAYERS = (
+    """
 SELECT fingerprint, arraySort(groupUniqArrayArray(results)) AS results
 FROM
 (
     SELECT fingerprint, groupUniqArray(event_id) AS results
     FROM measurements
     WHERE {system:String} IN ('', system_id)
+      AND """
+    + COUNTED
+    + """
     GROUP BY fingerprint, system_id, precision
     HAVING countIf(isNotNull(median_us)) = 0
         AND maxIf(measured_at, positionCaseInsensitiveUTF8(failure, {reason:String}) > 0)
@@ -284,6 +307,7 @@ FROM
 GROUP BY fingerprint
 ORDER BY fingerprint
 """
+)
 """Layers without a time on a system at a precision, with the ids of the failed measurements: on one
 `system` or on all, and only those whose last failure contains `reason`.
 """
@@ -305,3 +329,40 @@ SELECT topic, partition, next_offset
 FROM sink_offsets FINAL
 WHERE consumer_group = {consumer_group:String}
 """
+
+WITHDRAW_MEASUREMENTS = (
+    "DELETE FROM measurements WHERE imported_from = {digest:String}",
+    # The system stays described: bounds of it, which have no figures now, name it.
+    """
+    INSERT INTO measured_systems
+    (
+        system_id, imported_from, runtime, accelerator, driver, cuda, cudnn, cublas, cpu,
+        threads, libraries, method, event_id
+    )
+    SELECT
+        system_id, imported_from, runtime, accelerator, driver, cuda, cudnn, cublas, cpu,
+        threads, libraries, method, event_id
+    FROM measured_systems FINAL
+    WHERE imported_from = {digest:String}
+    """,
+    """
+    DELETE FROM measured_systems
+    WHERE imported_from = {digest:String} AND measured_at > '1970-01-01 00:00:00'
+    """,
+)
+"""Statements that take back what was imported from the file with this `digest`."""
+
+WITHDRAW_PROFILES = (
+    """
+    DELETE FROM profile_calls WHERE event_id IN
+    (
+        SELECT event_id FROM profiles
+        WHERE model_id = {model:String} AND environment['imported_from'] = {digest:String}
+    )
+    """,
+    """
+    DELETE FROM profiles
+    WHERE model_id = {model:String} AND environment['imported_from'] = {digest:String}
+    """,
+)
+"""Those that take back the profiles of a `model`."""

@@ -21,6 +21,7 @@ from benanza_schemas.events import (
     ModelProfiled,
     ModelPublished,
     ModelWitnessed,
+    RecordingWithdrawn,
     SystemMeasured,
     Variant,
     device,
@@ -36,12 +37,13 @@ TABLES = (
     "architectures",
     "models",
     "layers",
-    "systems",
+    "measured_systems",
     "measurements",
     "architecture_bounds",
     "witnesses",
     "profile_calls",
     "profiles",
+    "withdrawn_recordings",
     "dead_letters",
 )
 """In the order in which they are written: an architecture is in `architectures`, and a model in
@@ -67,7 +69,7 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
         case BenchmarkRequested():
             return {"layers": [_layer(event.fingerprint, event.layer)]}
         case SystemMeasured():
-            return {"systems": [_system(event)]}
+            return {"measured_systems": [_system(event)]}
         case LayerMeasured():
             return {"measurements": _measurements(event)}
         case BoundUpdated():
@@ -76,6 +78,8 @@ def rows(event: AnyEvent) -> dict[str, list[Row]]:
             return {"witnesses": [_witness(event)]}
         case ModelProfiled():
             return {"profile_calls": _profile_calls(event), "profiles": [_profile(event)]}
+        case RecordingWithdrawn():
+            return {"withdrawn_recordings": [_withdrawn(event)]}
         case DeadLetter():
             return {"dead_letters": [_dead_letter(event)]}
         case DeadLetterSettled():
@@ -193,6 +197,7 @@ def _system(event: SystemMeasured) -> Row:
     system = event.system
     return {
         "system_id": system.system_id,
+        "imported_from": event.imported_from,
         "runtime": system.runtime,
         "accelerator": system.accelerator,
         "driver": system.driver,
@@ -354,6 +359,15 @@ def _profile_calls(event: ModelProfiled) -> list[Row]:
         }
         for position, call in enumerate(event.calls)
     ]
+
+
+def _withdrawn(event: RecordingWithdrawn) -> Row:
+    return {
+        "event_id": event.event_id,
+        "digest": event.digest,
+        "model_id": event.model_id,
+        "withdrawn_at": utc(event.withdrawn_at),
+    }
 
 
 def _dead_letter(event: DeadLetter) -> Row:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -31,6 +32,8 @@ from benanza_backbone.clickhouse.queries import (
     MODELS_INGESTED,
     OFFSETS,
     OPEN_DEAD_LETTERS,
+    WITHDRAW_MEASUREMENTS,
+    WITHDRAW_PROFILES,
 )
 from benanza_backbone.clickhouse.refused_data import unfit_refused
 from benanza_backbone.clickhouse.rows import (
@@ -45,7 +48,7 @@ from benanza_backbone.closing import Closing
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.telemetry import STORE_INSERT_DURATION
-from benanza_schemas.events import AnyEvent, ModelIngested
+from benanza_schemas.events import AnyEvent, ModelIngested, RecordingWithdrawn
 
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
@@ -103,10 +106,19 @@ class Store(Closing):
         """Stores events. After the return they survive the death of the process.
 
         Repeated events do no harm: each counts once. A model that is ingested again replaces the
-        former one. If this raises, some of the events may be stored: insert all of them again.
+        former one. A withdrawal takes back what stands before it, not what comes after it. If this
+        raises, some of the events may be stored: insert all of them again.
         Raises `RefusedDataError` if there is one among them that can't be stored: then the others
         can be, without it.
         """
+        for _, group in groupby(events, lambda event: isinstance(event, RecordingWithdrawn)):
+            part = list(group)
+            for event in part:
+                if isinstance(event, RecordingWithdrawn):
+                    self._withdraw(event)
+            self._insert_events(part)
+
+    def _insert_events(self, events: Sequence[AnyEvent]) -> None:
         own = [event for event in events if isinstance(event, ModelIngested) and has_its_own(event)]
         last = {event.model_id: event for event in own}
         batches: dict[str, list[Row]] = {table: [] for table in TABLES}
@@ -156,6 +168,13 @@ class Store(Closing):
             for table in PARTS_OF_ARCHITECTURES:
                 statement = f"DELETE FROM {table} WHERE architecture_id IN {{models:Array(String)}}"
                 self._client.command(statement, parameters={"models": before})
+
+    def _withdraw(self, event: RecordingWithdrawn) -> None:
+        """Deletes what was imported from the file."""
+        parameters = {"digest": event.digest, "model": event.model_id}
+        with errors_mended(self._address):
+            for statement in WITHDRAW_PROFILES if event.model_id else WITHDRAW_MEASUREMENTS:
+                self._client.command(statement, parameters=parameters)
 
     def open_dead_letters(self) -> dict[tuple[str, str], int]:
         """The number of open dead letters, by consumer group and topic."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.events import (
     Ceiling,
@@ -58,16 +59,17 @@ ORDER BY position
 
 _SYSTEM = "SELECT * FROM systems FINAL WHERE system_id = {system:String}"
 
-_MEASUREMENTS = """
+_MEASUREMENTS = f"""
 SELECT * FROM measurements FINAL
-WHERE system_id = {system:String}
-  AND precision = {precision:String}
+WHERE system_id = {{system:String}}
+  AND precision = {{precision:String}}
   AND fingerprint IN
   (
-      SELECT fingerprint FROM architecture_layers WHERE architecture_id = {architecture:String}
+      SELECT fingerprint FROM architecture_layers WHERE architecture_id = {{architecture:String}}
       UNION ALL
-      SELECT fingerprint FROM architecture_groups WHERE architecture_id = {architecture:String}
+      SELECT fingerprint FROM architecture_groups WHERE architecture_id = {{architecture:String}}
   )
+  AND {COUNTED}
 ORDER BY measured_at, event_id, variant
 """
 

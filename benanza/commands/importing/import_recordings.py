@@ -12,26 +12,39 @@ from benanza.commands.startup import settings_of
 @click.argument(
     "files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE..."
 )
+@click.option(
+    "--undo",
+    is_flag=True,
+    help="Take back what was imported from these files. They must be as they were then.",
+)
 @data_option
 @format_option
-def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format) -> None:
+def import_recordings(
+    *, files: tuple[Path, ...], undo: bool, data: Path | None, output: Format
+) -> None:
     """Imports measurements that were recorded on another system.
 
     Every published model with these layers then has bounds for that system, too. The measurements
     go to the Kafka that BENANZA_KAFKA names; without it, into the embedded log. Those that are
-    there already are left out, and so are layers that were measured here on the same system. Each
-    measurement names in its environment the file that it came in. A damaged file is not imported
-    at all.
+    there already are left out, and so are layers that were measured here on the same system. What
+    is measured here later counts instead of them. A damaged file is not imported at all.
+
+    With --undo, the measurements and profiles that came in a file count no more, and bounds are
+    computed without them. Importing the file again makes them count again.
 
     \b
     Examples:
       benanza import recordings/nvidia-h200.xz
       benanza publish zoo:resnet50
       benanza bounds --precision fp32,fp16
+      benanza import --undo recordings/nvidia-h200.xz
     """
     from benanza.importing.import_recordings import import_recordings as take_in
     from benanza.render.units import plural
 
+    if undo:
+        _take_back(files, data, output)
+        return
     found = take_in(files, settings_of(data))
     if output == "json":
         print_json(found)
@@ -43,3 +56,17 @@ def import_recordings(files: tuple[Path, ...], data: Path | None, output: Format
             + (f"; {plural(found.profiles, 'profile')}" if found.profiles else "")
         )
         click.echo("bounds follow from them for published models; say: benanza publish MODEL")
+
+
+def _take_back(files: tuple[Path, ...], data: Path | None, output: Format) -> None:
+    from benanza.importing.withdraw_recordings import withdraw_recordings
+    from benanza.render.units import plural
+
+    found = withdraw_recordings(files, settings_of(data))
+    if output == "json":
+        print_json(found)
+        return
+    click.echo(
+        f"took back {plural(found.measurements, 'measurement')} and "
+        f"{plural(found.profiles, 'profile')}"
+    )

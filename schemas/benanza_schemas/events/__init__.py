@@ -48,6 +48,11 @@ from benanza_schemas.events.models import (
     ModelIngested,
     ModelPublished,
 )
+from benanza_schemas.events.recordings import (
+    MARK,
+    RecordingWithdrawn,
+    recording_of,
+)
 from benanza_schemas.events.runs import (
     FrameworkCall,
     FrameworkKernel,
@@ -81,11 +86,13 @@ AnyEvent = (
     | BoundUpdated
     | ModelWitnessed
     | ModelProfiled
+    | RecordingWithdrawn
     | DeadLetter
     | DeadLetterSettled
 )
 
 __all__ = [
+    "MARK",
     "MAX_INLINE_MODEL_BYTES",
     "MAX_NAME_LENGTH",
     "MAX_REASON_LENGTH",
@@ -124,6 +131,7 @@ __all__ = [
     "Positive",
     "Ratio",
     "Reason",
+    "RecordingWithdrawn",
     "RunTimes",
     "Sha256",
     "System",
@@ -134,4 +142,5 @@ __all__ = [
     "device",
     "event_id",
     "identified",
+    "recording_of",
 ]

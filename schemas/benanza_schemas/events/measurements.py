@@ -11,6 +11,7 @@ from benanza_schemas.limits import (
     MOST_NAMED,
     Count,
     Hash,
+    MaybeSha256,
     Microseconds,
     Name,
     Named,
@@ -79,12 +80,15 @@ class SystemMeasured(TimedEvent, frozen=True, kw_only=True):
     """The ceilings of a system were measured. Topic `results`, key `system_id`.
 
     `cache_bytes` is the size of the last cache before the memory, zero if it isn't known.
+    `imported_from` is the SHA-256 of the file that this was imported from; empty if it was measured
+    here.
     """
 
     system: System
     measured_at: Time
     ceilings: Annotated[tuple[Ceiling, ...], msgspec.Meta(max_length=MOST_NAMED)]
     cache_bytes: Count = 0
+    imported_from: MaybeSha256 = ""
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

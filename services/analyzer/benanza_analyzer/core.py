@@ -20,20 +20,21 @@ from benanza_analyzer.models.architecture import Architecture
 from benanza_analyzer.models.architectures import Architectures
 from benanza_analyzer.models.catalogue import Catalogue
 from benanza_analyzer.plan import CoverPlan, cheapest_plans
-from benanza_analyzer.roofline import PlatformCeilings
+from benanza_analyzer.roofline import SystemCeilings
 from benanza_schemas.events import (
     BoundUpdated,
-    CeilingName,
     LayerMeasured,
     ModelIngested,
+    RecordingWithdrawn,
     SystemMeasured,
     event_id,
+    recording_of,
 )
 from benanza_schemas.layer import Accounting, Precision
 
 log = logging.getLogger(__name__)
 
-AnalyzerEvent = ModelIngested | SystemMeasured | LayerMeasured
+AnalyzerEvent = ModelIngested | SystemMeasured | LayerMeasured | RecordingWithdrawn
 
 Kind = tuple[Accounting, bool]
 
@@ -52,31 +53,20 @@ class Platform:
     `published` holds, by the architecture's id, digests of the bounds that were published last, in
     the order of `KINDS`; `None` for one whose bounds were published before a restart. `gaps_us`
     holds, by the architecture's id and accounting, how much less the cheapest cover may take where
-    that isn't proven. `cache_bytes` is the size of the last cache, zero if it isn't known.
+    that isn't proven. `ceilings` are those of the system.
     """
 
-    def __init__(self, system_id: str, precision: Precision) -> None:
+    def __init__(self, system_id: str, precision: Precision, ceilings: SystemCeilings) -> None:
         self.system_id = system_id
         self.precision: Precision = precision
         self.measurements = Measurements()
         self.published: dict[str, tuple[bytes, ...] | None] = {}
         self.gaps_us: dict[tuple[str, Accounting], float] = {}
-        self.cache_bytes = 0
-        self._ceilings: dict[CeilingName, float] = {}
+        self.ceilings = ceilings
 
-    def ceilings(self) -> PlatformCeilings | None:
-        """The highest rates that were measured; None unless both are known."""
-        try:
-            return PlatformCeilings(self._ceilings["bandwidth"], self._ceilings["flops"])
-        except KeyError:
-            return None
 
-    def raise_ceiling(self, name: CeilingName, value: float) -> bool:
-        """Takes in a measured rate; returns whether it is higher than those before it."""
-        if value <= self._ceilings.get(name, 0.0):
-            return False
-        self._ceilings[name] = value
-        return True
+Moved = list[tuple[Platform, Collection[Architecture]]]
+"""Platforms, and the architectures whose bounds may move there."""
 
 
 class Covered(NamedTuple):
@@ -102,13 +92,16 @@ class Analyzer:
     figure, but says what is missing.
 
     An event that was handled before moves nothing. Architectures, systems and measurements may come
-    in any order: the last version of a bound depends on which events came, not on their order.
+    in any order: the last version of a bound depends on which events came, not on their order. Only
+    a withdrawal depends on it: it takes back what came before, and what is imported again later
+    counts again. What was measured here counts instead of what was imported, whichever came first.
     """
 
     def __init__(self) -> None:
         self._catalogue = Catalogue()
         self._architectures = Architectures(self._catalogue)
         self._platforms: dict[tuple[str, Precision], Platform] = {}
+        self._ceilings: dict[str, SystemCeilings] = {}
 
     def handle(self, event: AnalyzerEvent, now: datetime) -> list[BoundUpdated]:
         """The new versions of the bounds that this event moves, computed at the time `now`.
@@ -165,7 +158,7 @@ class Analyzer:
         plan = self._plans(accounting, platform, architecture)[fusion]
         return cover_of(plan, platform.measurements, self._catalogue)
 
-    def _learn(self, event: AnalyzerEvent) -> list[tuple[Platform, Collection[Architecture]]]:
+    def _learn(self, event: AnalyzerEvent) -> Moved:
         """Takes in the event; returns on which platforms it may move bounds, and which ones."""
         match event:
             case ModelIngested():
@@ -175,43 +168,66 @@ class Analyzer:
                     return []
                 return [(platform, (architecture,)) for platform in self._platforms.values()]
             case SystemMeasured():
-                raised: dict[Platform, None] = {}
-                for ceiling in event.ceilings:
-                    platform = self._platform(event.system.system_id, ceiling.precision)
-                    if platform.raise_ceiling(ceiling.name, ceiling.value):
-                        raised[platform] = None
-                    if event.cache_bytes > platform.cache_bytes:
-                        platform.cache_bytes = event.cache_bytes
-                        raised[platform] = None
-                return [(platform, self._architectures.all()) for platform in raised]
+                platforms = self._platforms_of(event)
+                before = [platform.ceilings.values(platform.precision) for platform in platforms]
+                self._system_ceilings(event.system.system_id).add(event)
+                return [
+                    (platform, self._architectures.all())
+                    for platform, known in zip(platforms, before, strict=True)
+                    if platform.ceilings.values(platform.precision) != known
+                ]
+            case RecordingWithdrawn():
+                taken_back = self._imported_from(event)
+                for ceilings in self._ceilings.values():
+                    ceilings.withdraw(event.digest)
+                for platform, _ in taken_back:
+                    platform.measurements.withdraw(event.digest)
+                return taken_back
             case LayerMeasured():
                 platform = self._platform(event.system.system_id, event.precision)
                 platform.measurements.name_layouts(event)
                 number = self._catalogue.number(event.fingerprint)
-                if not platform.measurements.add(number, bests(event), event.measured_at):
+                of = event.measured_at, recording_of(event)
+                if not platform.measurements.add(number, bests(event), *of):
                     return []
                 return [(platform, self._architectures.with_layer(number))]
 
     def _settle(self, event: AnalyzerEvent) -> None:
         """Computes the former bounds that the event may move, if published before a restart."""
-        architectures: Collection[Architecture]
+        moved: Moved
         match event:
             case ModelIngested():
                 former = self._architectures.get(event.architecture_id)
                 architectures = (former,) if former else ()
-                platforms: Collection[Platform] = self._platforms.values()
+                moved = [(platform, architectures) for platform in self._platforms.values()]
             case SystemMeasured():
-                architectures = self._architectures.all()
                 platforms = self._platforms_of(event)
+                moved = [(platform, self._architectures.all()) for platform in platforms]
+            case RecordingWithdrawn():
+                moved = self._imported_from(event)
             case LayerMeasured():
                 number = self._catalogue.number(event.fingerprint)
-                architectures = self._architectures.with_layer(number)
-                platforms = (self._platform(event.system.system_id, event.precision),)
-        for platform in platforms:
-            for architecture in architectures:
+                platform = self._platform(event.system.system_id, event.precision)
+                moved = [(platform, self._architectures.with_layer(number))]
+        for platform, architectures_there in moved:
+            for architecture in architectures_there:
                 if platform.published.get(architecture.id, ()) is None:
                     bounds = self._bounds(platform, architecture)
                     platform.published[architecture.id] = tuple(map(_digest, bounds.values()))
+
+    def _imported_from(self, event: RecordingWithdrawn) -> Moved:
+        """The platforms with something of the recording, and the architectures whose bounds may
+        depend on that.
+        """
+        found: Moved = []
+        for platform in self._platforms.values():
+            if platform.ceilings.has(event.digest):
+                found.append((platform, self._architectures.all()))
+            elif numbers := platform.measurements.imported_from(event.digest):
+                layers = map(self._architectures.with_layer, numbers)
+                by_id = {each.id: each for of in layers for each in of}
+                found.append((platform, by_id.values()))
+        return found
 
     def _updates(
         self, platform: Platform, architecture: Architecture, event: AnalyzerEvent, now: datetime
@@ -281,9 +297,9 @@ class Analyzer:
                 plan,
                 platform.measurements,
                 self._catalogue,
-                platform.ceilings(),
+                platform.ceilings.of(platform.precision),
                 platform.precision,
-                platform.cache_bytes,
+                platform.ceilings.cache_bytes(platform.precision),
             )
             for plan in (plans[fusion] for fusion in fusions)
         ]
@@ -313,13 +329,18 @@ class Analyzer:
     def _platform(self, system_id: str, precision: Precision) -> Platform:
         key = (system_id, precision)
         if key not in self._platforms:
-            self._platforms[key] = Platform(system_id, precision)
+            self._platforms[key] = Platform(system_id, precision, self._system_ceilings(system_id))
         return self._platforms[key]
 
     def _platforms_of(self, event: SystemMeasured) -> list[Platform]:
-        """The platforms whose ceilings the event has; unknown ones are added."""
-        precisions = dict.fromkeys(ceiling.precision for ceiling in event.ceilings)
-        return [self._platform(event.system.system_id, precision) for precision in precisions]
+        """The platforms of the system, those whose ceilings the event has among them."""
+        system_id = event.system.system_id
+        for ceiling in event.ceilings:
+            self._platform(system_id, ceiling.precision)
+        return [each for each in self._platforms.values() if each.system_id == system_id]
+
+    def _system_ceilings(self, system_id: str) -> SystemCeilings:
+        return self._ceilings.setdefault(system_id, SystemCeilings())
 
 
 def _digest(bound: Bound) -> bytes:

@@ -7,6 +7,7 @@ maps than in the other, or by a generated kernel than by any library's.
 import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -187,11 +188,37 @@ def _joined(known: Best, best: Best) -> Best:
     )
 
 
+class _Outcome(NamedTuple):
+    """What some measurements of a layer say: the best times by selection, empty where there are
+    none; or the newest failure, None where there is none either.
+    """
+
+    bests: tuple[Best, ...] = ()
+    failure: tuple[datetime, str] | None = None
+
+    def joined(self, other: "_Outcome") -> "_Outcome":
+        """What both say together, in whichever order."""
+        if self.bests and other.bests:
+            return _Outcome(tuple(map(_joined, self.bests, other.bests)))
+        if self.bests or other.bests:
+            return _Outcome(self.bests or other.bests)
+        return _Outcome(failure=max(filter(None, (self.failure, other.failure)), default=None))
+
+    def differs(self, other: "_Outcome") -> bool:
+        """Whether a bound may differ: it has no times of failures."""
+        reasons = (each.failure and each.failure[1] for each in (self, other))
+        return self.bests != other.bests or len({*reasons}) > 1
+
+
+_NONE = _Outcome()
+
+
 class Measurements:
     """The outcomes of all measurements on one system at one precision, by the layer's number.
 
     Several measurements of one layer are joined, and their order doesn't matter: the best time
-    counts, or, if there is none, the newest failure.
+    counts, or, if there is none, the newest failure. Once a layer was measured here, what was
+    imported of it doesn't count.
 
     The arrays hold the fields of `Best`: a row for each of `SELECTIONS`, infinite where there is
     no time, and zero at `NOTHING`. They are as long as the catalogue was at the last call of
@@ -206,6 +233,8 @@ class Measurements:
         self.layouts_matter = False
         self.generated_matter = False
         self._failures: dict[int, tuple[datetime, str]] = {}
+        self._imported: dict[int, dict[str, _Outcome]] = {}
+        """By recording, of layers that were not measured here."""
 
     def name_layouts(self, event: LayerMeasured) -> None:
         """Takes the name of the layout with channels last from the variants of a measurement."""
@@ -233,30 +262,50 @@ class Measurements:
             more = np.array(UNTIMED)[:, None].repeat(max(size, 2 * known) - known, axis=1)
             self._bests = np.concatenate((self._bests, [more] * len(SELECTIONS)), axis=2)
 
-    def add(self, number: int, outcome: Sequence[Best] | str, measured_at: datetime) -> bool:
+    def add(
+        self,
+        number: int,
+        outcome: Sequence[Best] | str,
+        measured_at: datetime,
+        recording: str = "",
+    ) -> bool:
         """Adds an outcome as `bests` returns it, and returns whether it changed anything.
 
-        `measured_at` decides which of several failures is the newest.
+        `measured_at` decides which of several failures is the newest. `recording` is the digest of
+        the file that the measurement was imported from, empty if it was made here.
         """
         self.reach(number + 1)
         if isinstance(outcome, str):
-            known = self._failures.get(number)
-            failure = measured_at, outcome
-            measured = math.isfinite(self.median_us[WHICHEVER, number])
-            if measured or (known is not None and known >= failure):
-                return False
-            self._failures[number] = failure
-            return known is None or known[1] != outcome
-        self._failures.pop(number, None)
-        changed = False
-        for selection, best in enumerate(outcome):
-            before = self._best(selection, number)
-            joined = _joined(before, best)
-            changed |= joined != before
-            self._bests[selection, :, number] = joined
-        self.layouts_matter |= self._best(FIRST, number) != self._best(LAST, number)
-        self.generated_matter |= self._best(WHICHEVER, number) != self._best(BY_LIBRARY, number)
-        return changed
+            new = _Outcome(failure=(measured_at, outcome))
+        else:
+            new = _Outcome(tuple(outcome))
+        before = self._outcome(number)
+        imported = self._imported.get(number)
+        if recording and imported is None and before != _NONE:
+            return False
+        if recording:
+            of = self._imported.setdefault(number, {})
+            of[recording] = of.get(recording, _NONE).joined(new)
+        after = (before if recording or imported is None else _NONE).joined(new)
+        if not recording:
+            self._imported.pop(number, None)
+        self._set(number, after)
+        return before.differs(after)
+
+    def imported_from(self, recording: str) -> list[int]:
+        """The layers whose outcome comes from a recording, from others as well perhaps."""
+        return [number for number, of in self._imported.items() if recording in of]
+
+    def withdraw(self, recording: str) -> None:
+        """Forgets what was imported from a recording."""
+        for number in self.imported_from(recording):
+            others = self._imported[number]
+            del others[recording]
+            if not others:
+                del self._imported[number]
+            self._set(number, reduce(_Outcome.joined, others.values(), _NONE))
+        self.layouts_matter = bool((self._bests[FIRST] != self._bests[LAST]).any())
+        self.generated_matter = bool((self._bests[WHICHEVER] != self._bests[BY_LIBRARY]).any())
 
     def alike(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
         """Which of these layers have the same times in both layouts, as an array of booleans."""
@@ -267,6 +316,20 @@ class Measurements:
 
     def _best(self, selection: int, number: int) -> Best:
         return Best(*self._bests[selection, :, number].tolist())
+
+    def _outcome(self, number: int) -> _Outcome:
+        if not math.isfinite(self.median_us[WHICHEVER, number]):
+            return _Outcome(failure=self._failures.get(number))
+        return _Outcome(tuple(self._best(selection, number) for selection in SELECTIONS))
+
+    def _set(self, number: int, outcome: _Outcome) -> None:
+        self._failures.pop(number, None)
+        if outcome.failure:
+            self._failures[number] = outcome.failure
+        bests = outcome.bests or (UNTIMED,) * len(SELECTIONS)
+        self._bests[:, :, number] = bests
+        self.layouts_matter |= bests[FIRST] != bests[LAST]
+        self.generated_matter |= bests[WHICHEVER] != bests[BY_LIBRARY]
 
     def why_missing(self, number: int) -> str:
         """The reason that a layer has no time, or none of a library's."""

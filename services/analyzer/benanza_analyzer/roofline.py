@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_analyzer.models.catalogue import Catalogue
+from benanza_schemas.events import CeilingName, SystemMeasured, recording_of
 from benanza_schemas.layer import Precision
 
 MICROSECONDS = 1e6
@@ -44,3 +45,55 @@ def roofline_us(
     flops = np.frombuffer(catalogue.flops)[numbers]
     seconds = np.maximum(bytes_moved / ceilings.bandwidth, flops / ceilings.flops)
     return math.fsum(seconds.tolist()) * MICROSECONDS
+
+
+_Key = tuple[Precision, CeilingName | None]
+"""What a value is of: a ceiling, or, under `None`, the size of the last cache in bytes."""
+
+
+class SystemCeilings:
+    """The highest rates of a system at each precision, in any order of its events.
+
+    Once they were measured here, imported ones don't count.
+    """
+
+    def __init__(self) -> None:
+        self._by_recording: dict[str, dict[_Key, float]] = {}
+
+    def add(self, event: SystemMeasured) -> None:
+        """Takes in what was measured."""
+        known = self._by_recording.setdefault(recording_of(event), {})
+        for ceiling in event.ceilings:
+            for name, value in ((ceiling.name, ceiling.value), (None, event.cache_bytes)):
+                key = ceiling.precision, name
+                known[key] = max(value, known.get(key, 0))
+
+    def has(self, recording: str) -> bool:
+        """Whether something was imported from the file with this digest."""
+        return recording in self._by_recording
+
+    def withdraw(self, recording: str) -> None:
+        """Forgets what was imported from the file with this digest."""
+        self._by_recording.pop(recording, None)
+
+    def of(self, precision: Precision) -> PlatformCeilings | None:
+        """Those at a precision; None unless both are known."""
+        bandwidth, flops, _ = self.values(precision)
+        return PlatformCeilings(bandwidth, flops) if bandwidth and flops else None
+
+    def cache_bytes(self, precision: Precision) -> int:
+        """The size of the last cache, zero if it isn't known."""
+        return int(self._highest(precision, None))
+
+    def values(self, precision: Precision) -> tuple[float, float, float]:
+        """Bandwidth, operations per second and bytes of the cache, zero for what isn't known."""
+        names: tuple[CeilingName | None, ...] = ("bandwidth", "flops", None)
+        bandwidth, flops, cache_bytes = (self._highest(precision, name) for name in names)
+        return bandwidth, flops, cache_bytes
+
+    def _highest(self, precision: Precision, name: CeilingName | None) -> float:
+        if "" in self._by_recording:
+            return self._by_recording[""].get((precision, name), 0)
+        return max(
+            (each.get((precision, name), 0) for each in self._by_recording.values()), default=0
+        )

@@ -25,6 +25,7 @@ from benanza_schemas.events import (
     ModelIngested,
     ModelProfiled,
     ModelWitnessed,
+    RecordingWithdrawn,
     SystemMeasured,
 )
 from benanza_schemas.layer import Precision
@@ -82,7 +83,8 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
 
     takes = (
         *(ModelIngested, CheckpointIngested, BenchmarkRequested, SystemMeasured, LayerMeasured),
-        *(BoundUpdated, ModelWitnessed, ModelProfiled, DeadLetter, DeadLetterSettled),
+        *(BoundUpdated, ModelWitnessed, ModelProfiled, RecordingWithdrawn),
+        *(DeadLetter, DeadLetterSettled),
     )
     return Step(
         log,

@@ -13,7 +13,13 @@ from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
 from benanza_schemas.codec import DecodeError, decode
 from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS
-from benanza_schemas.events import BoundUpdated, LayerMeasured, ModelIngested, SystemMeasured
+from benanza_schemas.events import (
+    BoundUpdated,
+    LayerMeasured,
+    ModelIngested,
+    RecordingWithdrawn,
+    SystemMeasured,
+)
 from benanza_schemas.topics import BOUNDS, GRAPHS, RESULTS
 
 
@@ -62,5 +68,5 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
         of_last_turn.extend(moved)
         return moved
 
-    takes = (ModelIngested, SystemMeasured, LayerMeasured)
+    takes = (ModelIngested, SystemMeasured, LayerMeasured, RecordingWithdrawn)
     return Step(log, CONSUMER_GROUPS[ANALYZER], takes, handle, clock, ahead=begin, recover=recover)

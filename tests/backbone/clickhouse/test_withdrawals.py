@@ -1,0 +1,159 @@
+"""What the store counts of imports, own measurements and withdrawals, on the real engine."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clickhouse.stored_events import (
+    stored_measurements,
+    stored_profiles,
+    stored_system,
+)
+from benanza_schemas.events import (
+    MARK,
+    AnyEvent,
+    LayerMeasured,
+    RecordingWithdrawn,
+    Variant,
+    event_id,
+)
+from tests.backbone.sample_events import (
+    BOUNDS,
+    CONV_ID,
+    CONV_MEASURED,
+    MODEL,
+    MODEL_ID,
+    PROFILED,
+    RELU_ID,
+    RELU_MEASURED,
+    SYSTEM,
+    SYSTEM_MEASURED,
+    WITHDRAWN,
+    after,
+)
+
+pytestmark = pytest.mark.integration
+
+FILE, OTHER = "a" * 64, "b" * 64
+
+
+@pytest.fixture
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open(f"chdb://{tmp_path_factory.mktemp('store')}") as store:
+        yield store
+
+
+def timed(event: LayerMeasured, us: float, seconds: int, recording: str = "") -> LayerMeasured:
+    """A measurement of this time, so many seconds later, made here or imported."""
+    variant = Variant(
+        library="lib",
+        algorithm=f"{us}",
+        samples_us=(us,),
+        minimum_us=us,
+        median_us=us,
+        iqr_us=0.0,
+    )
+    return replace(
+        event,
+        event_id=event_id("LayerMeasured", event.event_id, str(us), recording),
+        measured_at=after(seconds),
+        variants=(variant,),
+        environment={MARK: recording} if recording else {},
+    )
+
+
+def withdrawn(digest: str, model_id: str = "") -> RecordingWithdrawn:
+    identity = event_id("RecordingWithdrawn", digest, model_id)
+    return replace(WITHDRAWN, event_id=identity, digest=digest, model_id=model_id)
+
+
+def best(store: Store) -> dict[str, float | None]:
+    """The best times by layer; None for one that failed."""
+    found = store.query("SELECT fingerprint, median_us FROM best_measurements")
+    return {row["fingerprint"]: row["median_us"] for row in found}
+
+
+def counted(store: Store) -> list[Any]:
+    """The times that explanations are made of."""
+    found = stored_measurements(store, MODEL_ID, SYSTEM, CONV_MEASURED.precision)
+    return [variant.median_us for event in found for variant in event.variants]
+
+
+def test_what_was_measured_here_counts_whichever_came_first(store: Store) -> None:
+    own, imported = timed(CONV_MEASURED, 5.0, 1), timed(CONV_MEASURED, 1.0, 2, FILE)
+    other = timed(RELU_MEASURED, 2.0, 1, FILE)
+    store.insert([MODEL, imported, other])
+    assert best(store) == {CONV_ID: 1.0, RELU_ID: 2.0}
+    assert sorted(counted(store)) == [1.0, 2.0]
+    store.insert([own])
+    assert best(store) == {CONV_ID: 5.0, RELU_ID: 2.0}
+    assert sorted(counted(store)) == [2.0, 5.0]
+    failed = replace(own, event_id="0" * 32, variants=(), failure="no memory")
+    elsewhere = [replace(each, precision="bf16") for each in (failed, imported)]
+    store.insert(elsewhere)
+    found = store.query("SELECT median_us, failure FROM best_measurements WHERE precision = 'bf16'")
+    assert found == [{"median_us": None, "failure": "no memory"}]
+    assert store.failed_layers() == {CONV_ID: [failed.event_id]}
+
+
+def test_a_withdrawal_takes_back_what_stands_before_it(store: Store) -> None:
+    """Of that file alone; whether it comes in the same batch or not, and also if the sink reads
+    some events again.
+    """
+    own, imported = timed(CONV_MEASURED, 5.0, 1), timed(CONV_MEASURED, 1.0, 2, FILE)
+    relu, relu_too = timed(RELU_MEASURED, 2.0, 1, FILE), timed(RELU_MEASURED, 3.0, 1, OTHER)
+    events: list[AnyEvent] = [imported, relu, relu_too, withdrawn(FILE), own]
+    store.insert(events)
+    for _ in range(2):
+        assert best(store) == {CONV_ID: 5.0, RELU_ID: 3.0}
+        store.insert(events[1:])
+    store.insert([relu])
+    assert best(store) == {CONV_ID: 5.0, RELU_ID: 2.0}
+    store.insert([withdrawn(FILE), withdrawn(OTHER)])
+    assert best(store) == {CONV_ID: 5.0}
+
+
+def test_a_systems_own_ceilings_count_and_imported_ones_are_taken_back(store: Store) -> None:
+    """A system that nothing else describes keeps its name, without ceilings."""
+    imported = replace(
+        SYSTEM_MEASURED,
+        event_id="1" * 32,
+        measured_at=after(60),
+        ceilings=SYSTEM_MEASURED.ceilings[:1],
+        imported_from=FILE,
+    )
+    store.insert([imported])
+    assert stored_system(store, SYSTEM.system_id).ceilings == imported.ceilings
+    store.insert([withdrawn(FILE)])
+    left = stored_system(store, SYSTEM.system_id)
+    assert (left.system, left.ceilings, left.cache_bytes) == (SYSTEM, (), 0)
+    store.insert([imported])
+    assert stored_system(store, SYSTEM.system_id).ceilings == imported.ceilings
+    store.insert([SYSTEM_MEASURED])
+    assert stored_system(store, SYSTEM.system_id) == SYSTEM_MEASURED
+    store.insert([withdrawn(FILE)])
+    assert stored_system(store, SYSTEM.system_id) == SYSTEM_MEASURED
+    assert store.query("SELECT count() AS systems FROM systems FINAL") == [{"systems": 1}]
+
+
+def test_profiles_are_taken_back_model_by_model(store: Store) -> None:
+    imported = replace(PROFILED, environment={MARK: FILE})
+    own = replace(PROFILED, event_id="2" * 32, configuration="own")
+    store.insert([MODEL, imported, own, withdrawn(FILE), withdrawn(FILE, "3" * 32)])
+    assert len(stored_profiles(store, MODEL_ID)) == 2
+    store.insert([withdrawn(FILE, MODEL_ID)])
+    assert stored_profiles(store, MODEL_ID) == [own]
+    calls = "SELECT DISTINCT event_id FROM profile_calls"
+    assert store.query(calls) == [{"event_id": own.event_id}]
+    store.insert([imported])
+    assert len(stored_profiles(store, MODEL_ID)) == 2
+
+
+def test_the_history_says_that_a_withdrawal_moved_a_bound(store: Store) -> None:
+    event = withdrawn(FILE)
+    store.insert([MODEL, SYSTEM_MEASURED, replace(BOUNDS[-1], cause=event.event_id), event])
+    (version,) = store.history(MODEL_ID)
+    assert version.moved_by == "withdrawal"

@@ -11,6 +11,7 @@ from benanza.installation.configured import known_store
 from benanza.looking.on_the_way import ingested_ids
 from benanza.results.inspection import KnownLayer, KnownLayers, LayerTime
 from benanza_analyzer.measurements import MAX_REASON
+from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Precision
@@ -102,6 +103,7 @@ WITH
         FROM measurements
         WHERE fingerprint IN (SELECT fingerprint FROM chosen)
           AND (empty({{precisions:Array(String)}}) OR has({{precisions:Array(String)}}, precision))
+          AND {COUNTED}
         GROUP BY fingerprint, system_id, precision, measured_at, event_id
     ),
     outcomes AS

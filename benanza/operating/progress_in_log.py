@@ -10,6 +10,7 @@ from benanza.running.counting import benchmarked_layers
 from benanza_backbone.clickhouse.rows import has_its_own
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.readable import readable
+from benanza_backbone.event_log.standing import standing_measurements
 from benanza_schemas.events import (
     BenchmarkRequested,
     CheckpointIngested,
@@ -19,7 +20,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Precision
 from benanza_schemas.times import is_timed
-from benanza_schemas.topics import CHECKPOINTS, GRAPHS, JOBS, RESULTS
+from benanza_schemas.topics import CHECKPOINTS, GRAPHS, JOBS
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -72,10 +73,9 @@ def progress_in_log(log: EventLog, model: str = "") -> Progress:
     else:
         layers = {record.key.decode(errors="replace") for record in log.records(JOBS)}
     found: dict[tuple[str, Precision], _Measured] = {}
-    for _, event in readable(log, RESULTS):
-        if isinstance(event, LayerMeasured):
-            key = event.system.system_id, event.precision
-            found.setdefault(key, _Measured(event.system, layers)).add(event)
+    for _, event in standing_measurements(log):
+        key = event.system.system_id, event.precision
+        found.setdefault(key, _Measured(event.system, layers)).add(event)
     titles = _titles(log, {each.last for each in found.values()})
     runners = (
         RunnerStatus(

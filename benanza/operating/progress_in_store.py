@@ -5,6 +5,7 @@ from typing import Any
 
 from benanza.operating.progress_in_log import Progress
 from benanza.results.operating import OpenDeadLetters, RunnerStatus
+from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
 from benanza_schemas.consumer_groups import service_of
 
@@ -42,6 +43,7 @@ WITH
             fingerprint IN asked AS is_asked,
             max(measured_at) AS last_at
         FROM measurements
+        WHERE {COUNTED}
         GROUP BY fingerprint, system_id, precision
     ),
     by_runner AS

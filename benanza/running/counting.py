@@ -4,12 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from benanza.results.bounds import LayerCounts
 from benanza_backbone.event_log.event_log import EventLog, Partition
-from benanza_backbone.event_log.readable import readable
+from benanza_backbone.event_log.standing import standing_measurements
 from benanza_runner.isolation.isolated_runtime import ATTEMPTS
-from benanza_schemas.events import LayerMeasured, ModelIngested
+from benanza_schemas.events import ModelIngested
 from benanza_schemas.layer import Precision
 from benanza_schemas.times import is_timed
-from benanza_schemas.topics import RESULTS
 
 
 def benchmarked_layers(model: ModelIngested) -> list[str]:
@@ -42,8 +41,8 @@ def count_layers(
     now: set[tuple[str, Precision]] = set()
     split: set[tuple[str, Precision]] = set()
     failed: set[tuple[str, Precision]] = set()
-    for record, event in readable(log, RESULTS, keys):
-        if not isinstance(event, LayerMeasured) or event.system.system_id != system_id:
+    for record, event in standing_measurements(log, keys):
+        if event.system.system_id != system_id:
             continue
         if event.precision in precisions:
             old = record.offset < run_began[record.partition]

@@ -7,6 +7,7 @@ from benanza.errors import about
 from benanza.installation.configured import known_store
 from benanza.suites.construct import Times, construct
 from benanza.suites.results import ConstructedLatencies, ConstructedLatency, LackingLayers
+from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
@@ -30,6 +31,7 @@ FROM measurements
 LEFT JOIN (SELECT * FROM systems FINAL) AS systems USING (system_id)
 WHERE fingerprint IN {{fingerprints:Array(String)}} AND precision = 'fp32'
     AND (cache = '{CacheState.INTERLEAVED}' OR failure != '')
+    AND {COUNTED}
 GROUP BY system_id, fingerprint
 ORDER BY system_id
 """

@@ -16,7 +16,15 @@ from benanza_runner.core import Runner
 from benanza_runner.measuring.busy import OTHERS
 from benanza_runner.runtime import Outcome
 from benanza_runner.step import Benchmarks, runner_step
-from benanza_schemas.events import BenchmarkRequested, LayerMeasured, System, identified
+from benanza_schemas.events import (
+    MARK,
+    BenchmarkRequested,
+    LayerMeasured,
+    RecordingWithdrawn,
+    System,
+    event_id,
+    identified,
+)
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.topics import DEAD_LETTERS, JOBS, RESULTS
 from tests.backbone.sample_events import REQUESTED
@@ -57,6 +65,35 @@ def test_a_job_that_comes_twice_is_run_once(log: EventLog) -> None:
         drain(step)
     assert len(runtime.measured) == len(jobs)
     assert len(written(log, RESULTS)) == len(jobs)
+
+
+def withdrawn(digest: str) -> RecordingWithdrawn:
+    return RecordingWithdrawn(
+        event_id=event_id("RecordingWithdrawn", digest), digest=digest, withdrawn_at=clock()
+    )
+
+
+def imported(event: LayerMeasured, digest: str) -> LayerMeasured:
+    return msgspec.structs.replace(event, environment={MARK: digest})
+
+
+def test_what_was_imported_is_done_until_it_is_taken_back(log: EventLog) -> None:
+    """A result of this runner stays done, though it may have the id of an imported one."""
+    runtime = CountingRuntime()
+    job, other, *_ = REQUESTED
+    made = Runner(runtime, ["fp32"], clock)
+    (of_job,), (of_other,) = made.handle(job), made.handle(other)
+    append(log, imported(of_job, "a" * 64), imported(of_other, "b" * 64))
+    benchmarks = Benchmarks(log, runtime, "fp32", clock)
+    assert not benchmarks.wait(job)
+    append(log, withdrawn("a" * 64))
+    assert benchmarks.wait(job)
+    assert not benchmarks.wait(other)
+    append(log, imported(of_job, "a" * 64))
+    assert not benchmarks.wait(job)
+    append(log, of_job, withdrawn("a" * 64), withdrawn("b" * 64))
+    assert not benchmarks.wait(job)
+    assert benchmarks.wait(other)
 
 
 PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32")

@@ -4,16 +4,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from benanza_backbone.event_log.event_log import EventLog
+from benanza_backbone.event_log.event_log import EventLog, Message
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_runner.runtime import Runtime
 from benanza_runner.system_description import describe_system
-from benanza_schemas.codec import decode
+from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import Ceiling, SystemMeasured
 from benanza_schemas.layer import Precision
-from benanza_schemas.topics import RESULTS
+from benanza_schemas.topics import RESULTS, topic_and_key
 from tests.runner.fake_runtime import FakeRuntime
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -64,3 +65,14 @@ def test_other_microbenchmarks_measure_all_that_is_known_again(
     assert {c.precision: c.value for c in last.ceilings} == {"fp32": 3e9, "fp16": 4e9}
     assert described(log, runtime, "fp32", "fp16") == last
     assert len(runtime.asked) == 4
+
+
+def test_ceilings_that_were_imported_are_measured_here(tmp_path: Path, log: EventLog) -> None:
+    """An import may be taken back."""
+    with SqliteEventLog(tmp_path / "elsewhere.sqlite") as elsewhere:
+        measured = described(elsewhere, CountingCeilings(), "fp16")
+    imported = msgspec.structs.replace(measured, imported_from="a" * 64)
+    log.append([Message(*topic_and_key(imported), encode(imported))])
+    runtime = CountingCeilings()
+    assert described(log, runtime, "fp32").imported_from == ""
+    assert runtime.asked == ["fp32"]

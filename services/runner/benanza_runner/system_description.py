@@ -10,7 +10,7 @@ from benanza_backbone.event_log.readable import readable
 from benanza_backbone.service.processor import as_message
 from benanza_runner.core import Runner, description_id
 from benanza_runner.runtime import Runtime
-from benanza_schemas.events import SystemMeasured
+from benanza_schemas.events import SystemMeasured, recording_of
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import RESULTS
 
@@ -46,6 +46,7 @@ def describe_system(
 
 
 def _descriptions(log: EventLog, system_id: str) -> Iterator[SystemMeasured]:
+    """Those that were measured here: imported ones may be taken back, and count only instead."""
     for _, event in readable(log, RESULTS, (system_id.encode(),)):
-        if isinstance(event, SystemMeasured):
+        if isinstance(event, SystemMeasured) and not recording_of(event):
             yield event

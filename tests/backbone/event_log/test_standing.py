@@ -1,0 +1,33 @@
+"""Of imported measurements those stand that no later withdrawal of their file takes back."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from benanza_backbone.event_log.event_log import Message
+from benanza_backbone.event_log.sqlite_log import SqliteEventLog
+from benanza_backbone.event_log.standing import standing_measurements
+from benanza_backbone.service.processor import as_message
+from benanza_schemas.events import MARK
+from benanza_schemas.topics import RESULTS
+from tests.backbone.sample_events import (
+    CONV_ID,
+    CONV_MEASURED,
+    RELU_MEASURED,
+    SYSTEM_MEASURED,
+    WITHDRAWN,
+)
+
+
+def test_a_withdrawal_counts_for_what_stands_before_it(tmp_path: Path) -> None:
+    """A record that can't be read withdraws nothing, whatever its key."""
+    imported, again = (replace(CONV_MEASURED, environment={MARK: WITHDRAWN.digest}) for _ in "12")
+    other = replace(RELU_MEASURED, environment={MARK: "e" * 64})
+    events = (imported, SYSTEM_MEASURED, CONV_MEASURED, other, WITHDRAWN, again)
+    with SqliteEventLog(tmp_path / "events.sqlite") as log:
+        log.append([as_message(event) for event in events])
+        log.append([Message(RESULTS, b"e" * 64, b"no event")])
+        found = [event for _, event in standing_measurements(log)]
+        of_conv = [event for _, event in standing_measurements(log, {CONV_ID.encode()})]
+    assert found == [CONV_MEASURED, other, again]
+    assert of_conv == [CONV_MEASURED, again]

@@ -47,13 +47,14 @@ def _parts(history: History, limit: int | None, *, plain: bool) -> Iterator[Rend
 
 def first_run(versions: Sequence[BoundVersion]) -> int:
     """How many of a bound's versions are of the first run of its model: up to the first one that a
-    layer has moved for the second time, or that came after a pause. They are sorted by time.
+    layer has moved for the second time, that a withdrawal has moved, or that came after a pause.
+    They are sorted by time.
     """
     moved_by: set[str] = set()
     for number, version in enumerate(versions):
         again = version.fingerprint in moved_by
         paused = number and version.computed_at - versions[number - 1].computed_at > PAUSE
-        if again or paused:
+        if again or paused or version.moved_by == "withdrawal":
             return number
         if version.moved_by == "measurement":
             moved_by.add(version.fingerprint)

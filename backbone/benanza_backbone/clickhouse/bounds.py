@@ -88,11 +88,11 @@ class BoundVersion(Document, frozen=True, kw_only=True):
     """A bound from `computed_at` on, beside what it was before, and what moved it.
 
     `dims` is that of `ModelBound`. `moved_by` is `measurement`, `system` (its ceilings were
-    measured), `model` (it was ingested), or `unknown` if that event isn't in the store. A
-    measurement has the `layer` measured (the first of that fingerprint in the model) with its
-    operators, and its fastest variant or a `failure`; otherwise these are empty. Figures are null
-    where nothing was measured yet, and before the first version. `missing` counts the layers that
-    the bound lacks.
+    measured), `model` (it was ingested), `withdrawal` (an import was taken back), or `unknown` if
+    that event isn't in the store. A measurement has the `layer` measured (the first of that
+    fingerprint in the model) with its operators, and its fastest variant or a `failure`; otherwise
+    these are empty. Figures are null where nothing was measured yet, and before the first version.
+    `missing` counts the layers that the bound lacks.
     """
 
     model: str

@@ -1,5 +1,6 @@
 """The unique layers that are known, from what the store holds."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from benanza_analyzer.measurements import Measurements, bests
 from benanza_backbone import settings
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.settings import Settings
-from benanza_schemas.events import AnyEvent, BenchmarkRequested, event_id
+from benanza_schemas.events import MARK, AnyEvent, BenchmarkRequested, event_id, recording_of
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.backbone.sample_events import (
@@ -167,18 +168,20 @@ ODD = (
 
 
 def test_times_and_reasons_are_the_analyzers(installed: Settings) -> None:
-    """Of several measurements, of which some are stored twice."""
+    """Of several measurements, of which some are stored twice, and some were imported."""
     again = replace(GROUP_MEASURED, fingerprint=CONV_ID, measured_at=after(-9))
+    imported = {MARK: "a" * 64}
     stored(installed, MODEL, again)
-    for tried in ODD:
+    for tried, marks in product(ODD, ({}, imported)):
         event = replace(CONV_MEASURED, variants=tried)
+        again = replace(again, environment=marks)
         with Store.open(installed.clickhouse) as store:
             store.query("TRUNCATE TABLE measurements")
             store.insert([again, event])
             store.insert([event])
         known = Measurements()
         for each in (event, again):
-            known.add(1, bests(each), each.measured_at)
+            known.add(1, bests(each), each.measured_at, recording_of(each))
         found = time_of(layers(installed)[CONV_ID])
         if found.us is None:
             assert found.failure == known.why_missing(1)

@@ -99,6 +99,12 @@ def test_what_comes_after_a_pause_is_no_first_run() -> None:
     assert first_run([]) == 0
 
 
+def test_an_import_that_was_taken_back_ends_the_first_run() -> None:
+    one = measured("conv1", 1, None, 1.0)
+    undone = msgspec.structs.replace(one, moved_by="withdrawal", fingerprint="")
+    assert first_run([FIRST, one, undone, one]) == 2
+
+
 def test_each_bound_has_a_table_of_its_own() -> None:
     shown = lines(FIRST, but(precision="fp16"), but(model_id="c" * 32, batch=1))
     assert [line for line in shown if line.startswith("alexnet")] == [

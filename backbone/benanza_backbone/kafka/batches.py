@@ -27,17 +27,17 @@ class Batches(MemoryRecords):  # type: ignore[misc]  # the library has no types
 
     __slots__ = ()
 
-    def next_batch(self, *_: Any) -> "Batch | LegacyBatch | None":
+    def next_batch(self, *_: Any) -> "RecordBatch | LegacyBatch | None":
         """The next one; `None` at the end."""
         encoded = self._next_slice
         if encoded is None:
             return None
         self._cache_next()
         magic = encoded[self.MAGIC_OFFSET]
-        return Batch(encoded) if magic == 2 else LegacyBatch(encoded, magic)
+        return RecordBatch(encoded) if magic == 2 else LegacyBatch(encoded, magic)
 
 
-class Batch(DefaultRecordBatch):  # type: ignore[misc]  # the library has no types
+class RecordBatch(DefaultRecordBatch):  # type: ignore[misc]  # the library has no types
     """A batch of today's format.
 
     Source: https://kafka.apache.org/documentation/#recordbatch

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from benanza_backbone.clickhouse.connection import connected, parse_address
 from benanza_backbone.clickhouse.migrations import Migration, lacking, migrate, shipped, statements
+from benanza_backbone.clickhouse.queries import WITHDRAW_MEASUREMENTS
 from benanza_backbone.errors import BenanzaError
 
 if TYPE_CHECKING:
@@ -317,3 +318,23 @@ def test_what_a_store_without_architectures_has_is_found_by_model(client: "Clien
         ("SELECT fingerprint, models, uses FROM layer_reuse WHERE title = 'Conv'", [("c", 1, 1)]),
     ):
         assert client.query(query).result_rows == wanted, query
+
+
+def test_what_was_imported_before_there_were_withdrawals_can_be_taken_back(
+    client: "Client",
+) -> None:
+    """And the systems that were there are those that were measured here."""
+    migrate(client, shipped()[:9], nullcontext())
+    client.command("INSERT INTO systems (system_id, cpu, threads) VALUES ('s', 'Some CPU', 2)")
+    client.command(
+        "INSERT INTO measurements (fingerprint, environment) VALUES "
+        "('a', {'imported_from': 'digest'}), ('b', {'load': '1'})"
+    )
+    migrate(client, shipped(), nullcontext())
+    for statement in WITHDRAW_MEASUREMENTS:
+        client.command(statement, parameters={"digest": "digest"})
+    assert client.query("SELECT fingerprint FROM measurements").result_rows == [("b",)]
+    found = client.query("SELECT system_id, device FROM systems FINAL").result_rows
+    assert found == [("s", "Some CPU, threads: 2")]
+    own = client.query("SELECT system_id, imported_from FROM measured_systems").result_rows
+    assert own == [("s", "")]

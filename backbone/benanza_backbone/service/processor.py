@@ -15,6 +15,7 @@ from benanza_backbone.telemetry import DEAD_LETTERS, PROCESS_DURATION
 from benanza_schemas.codec import DecodeError, NewerVersionError, decode, encode
 from benanza_schemas.consumer_groups import service_of
 from benanza_schemas.events import AnyEvent, Event
+from benanza_schemas.one_line import one_line
 from benanza_schemas.topics import EVENTS, topic_and_key
 
 log = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Processor:
             logging.WARNING if caused else logging.ERROR,
             "%s could not process an event: %s",
             self._group,
-            error,
+            one_line(str(error)),
             exc_info=None if caused else error,
             extra={
                 "event_id": event.event_id if event else None,

@@ -224,7 +224,9 @@ def test_what_was_taken_in_is_flushed_before_it_is_committed(log: EventLog) -> N
     assert len(flushed) == 1
 
 
-def test_what_cannot_be_made_durable_becomes_a_dead_letter(log: EventLog) -> None:
+def test_what_cannot_be_made_durable_becomes_a_dead_letter(
+    log: EventLog, caplog: pytest.LogCaptureFixture
+) -> None:
     log.append([Message(LAYERS, b"key", b"no event")])
     publish(log, [relu(1), relu(2), relu(3)])
 
@@ -247,6 +249,7 @@ def test_what_cannot_be_made_durable_becomes_a_dead_letter(log: EventLog) -> Non
     assert (letter.service, letter.value) == ("store", encode(relu(2)))
     assert letter.key == relu(2).fingerprint.encode()
     assert letter.reason == r"no column\nholds \udc80"
+    assert caplog.messages[-1].endswith(letter.reason), "in one line that can be written anywhere"
 
 
 def test_letters_are_written_before_offsets_are_committed(log: EventLog) -> None:

@@ -1,30 +1,56 @@
 """A data folder in which models have bounds by the recording of an H200."""
 
 import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from benanza import inspect
 from benanza.importing.import_recordings import import_recordings
+from benanza.importing.recording import read_recording, write_recording
 from benanza.installation.embedded import current_store
 from benanza.publishing.publish import PublishRequest, publish
 from benanza_backbone.settings import Settings, load
+from benanza_schemas.events import LayerMeasured
 from tests.shared import made_once
 
 RECORDING = Path(__file__).parents[2] / "recordings" / "nvidia-h200.xz"
-MODELS = tuple(f"zoo:{name}" for name in ("squeezenet", "alexnet", "inception_v1", "densenet121"))
+MODELS = ("squeezenet", "alexnet", "inception_v1", "densenet121")
 
 
 def recorded_models(folder: Path) -> Settings:
     """A folder for the caller to change, where these models have bounds at batch 1.
 
-    It takes twenty seconds to make, so one is made for all, and copied.
+    It takes many seconds to make, so one is made for all, and copied. It holds what was measured of
+    these models at the batch sizes 1 and 32.
     """
     shutil.copytree(made_once("recorded", _make), folder, symlinks=True)
     return load({"BENANZA_DATA": str(folder)})
 
 
+def import_of(
+    models: Iterable[str], recordings: Sequence[Path], settings: Settings, batches: Iterable[int]
+) -> None:
+    """Imports of the recordings what was measured of these models of the zoo."""
+    of_models = [inspect(f"zoo:{name}", batch=batch) for name in models for batch in batches]
+    wanted = {layer.fingerprint for model in of_models for layer in model.layers}
+    wanted |= {group.fingerprint for model in of_models for group in model.groups}
+    parts = [settings.data.with_name(recording.name) for recording in recordings]
+    for recording, part in zip(recordings, parts, strict=True):
+        events = [event for _, event in read_recording(recording)]
+        of_them = [
+            event
+            for event in events
+            if not isinstance(event, LayerMeasured) or event.fingerprint in wanted
+        ]
+        write_recording(part, of_them)
+    import_recordings(parts, settings)
+    for part in parts:
+        part.unlink()
+
+
 def _make(folder: Path) -> None:
     settings = load({"BENANZA_DATA": str(folder)})
-    import_recordings([RECORDING], settings)
-    publish(MODELS, PublishRequest(), settings)
+    import_of(MODELS, [RECORDING], settings, batches=(1, 32))
+    publish([f"zoo:{name}" for name in MODELS], PublishRequest(), settings)
     with current_store(settings):
         pass

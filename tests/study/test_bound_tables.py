@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from benanza.importing.import_recordings import import_recordings
 from benanza.looking.questions import known_answers
 from benanza.publishing.publish import PublishRequest, publish
 from benanza.results.questions import ModelAnswers
@@ -13,17 +12,20 @@ from benchmarks.pytorch.rows import Timed, TorchAttempt, read
 from study.__main__ import MEASURED, PYTORCH
 from study.bound_tables import bound_tables, speed_ups
 from study.pytorch_times import pytorch_times, without_time
+from tests.benanza.recorded import import_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "study.md"
-MODELS = ["zoo:squeezenet", "zoo:torchvision:resnet18", "zoo:timm:starnet_s1"]
+MODELS = ["squeezenet", "torchvision:resnet18", "timm:starnet_s1"]
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> list[ModelAnswers]:
-    settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("study"))})
-    import_recordings(MEASURED[:2], settings)  # the others are of another type or batch size
-    publish(MODELS, PublishRequest(), settings)
-    return [*known_answers(settings, MODELS, ["fp16"], {}).models]
+    settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("study") / "data")})
+    # The other recordings are of another type or batch size.
+    import_of(MODELS, MEASURED[:2], settings, batches=[1])
+    of_the_zoo = [f"zoo:{name}" for name in MODELS]
+    publish(of_the_zoo, PublishRequest(), settings)
+    return [*known_answers(settings, of_the_zoo, ["fp16"], {}).models]
 
 
 @pytest.fixture(scope="module")

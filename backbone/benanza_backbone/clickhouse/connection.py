@@ -16,11 +16,12 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import msgspec
 from filelock import FileLock, Timeout
 
-from benanza_backbone.clickhouse.folder_seal import FolderSeal
 from benanza_backbone.errors import BenanzaError
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
+
+    from benanza_backbone.clickhouse.folder_seal import FolderSeal
 
 DATABASE = "benanza"
 LOCK_FILE = "benanza.lock"
@@ -34,7 +35,7 @@ _AUTHENTICATION_CODES = {192, 193, 194, 516}
 # If two threads acquire the same `FileLock` at the same time, one may get a false timeout.
 _ACQUIRING = threading.Lock()
 
-_SEALS: dict[Path, FolderSeal] = {}
+_SEALS: dict[Path, "FolderSeal"] = {}
 """Those of the folders in which this process is at work."""
 
 # The client library logs errors that it also raises. Without a handler Python would print them.
@@ -120,12 +121,12 @@ def connected(address: Address, timeout_s: float | None = None) -> Iterator["Cli
         yield client
 
 
-def seal_of(address: Address) -> FolderSeal | None:
+def seal_of(address: Address) -> "FolderSeal | None":
     """The seal of a folder that is `connected` in this process; None for a server."""
     return _SEALS[address.folder] if address.folder else None
 
 
-def _doubts_settled(address: Address, seal: FolderSeal) -> None:
+def _doubts_settled(address: Address, seal: "FolderSeal") -> None:
     """Sets the folder aside if the engine finds something damaged that a process left unsealed."""
     from clickhouse_connect.driver.exceptions import ClickHouseError
 
@@ -261,7 +262,9 @@ def _folder_locked(folder: Path) -> Iterator[None]:
             lock.release()
 
 
-def _unsealed(folder: Path) -> FolderSeal:
+def _unsealed(folder: Path) -> "FolderSeal":
+    from benanza_backbone.clickhouse.folder_seal import FolderSeal
+
     try:
         return FolderSeal.unseal(folder)
     except OSError as error:

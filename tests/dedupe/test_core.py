@@ -135,16 +135,17 @@ def test_a_crash_between_the_owner_and_its_job_loses_no_job(
     assert {job.fingerprint for job in written} == {event.fingerprint for event in events}
 
 
-def test_a_fingerprint_that_is_not_the_layers_is_refused() -> None:
+@pytest.mark.parametrize(("own", "others"), [("Tanh", "Relu"), ("Relu", "Tanh")])
+def test_a_fingerprint_that_is_not_the_layers_is_refused(own: str, others: str) -> None:
     """Or it would keep the layer which it does name from ever being benchmarked."""
-    relu, tanh = seen(chain(("Relu",), 8), "m"), seen(chain(("Tanh",), 8), "m")
+    mine, other = (seen(chain((op_type,), 8), "m") for op_type in (own, others))
     forged = LayerSeen(
         event_id=event_id("LayerSeen", "forged"),
-        fingerprint=relu.fingerprint,
-        layer=tanh.layer,
-        model_id=tanh.model_id,
+        fingerprint=other.fingerprint,
+        layer=mine.layer,
+        model_id=mine.model_id,
     )
     dedupe = Dedupe({})
-    with pytest.raises(LayerError, match=f"Tanh has the fingerprint {tanh.fingerprint}"):
+    with pytest.raises(LayerError, match=f"{own} has the fingerprint {mine.fingerprint}"):
         dedupe.handle(forged)
-    assert [job.layer for job in dedupe.handle(relu)] == [relu.layer]
+    assert [job.layer for job in dedupe.handle(other)] == [other.layer]

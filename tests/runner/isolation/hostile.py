@@ -60,8 +60,10 @@ def answer(runner: int, layer: Layer) -> bool:
             frames.send(runner, encoder.encode(Failed("is\n\x1b[31mno\r\u2028layer" * 1000)))
             return True
         case "Twice":
-            frames.send(runner, measured)
-            frames.send(runner, encoder.encode(Failed("forged")))
+            forged = encoder.encode(Failed("forged"))
+            # At once, or the next question may be on its way between the two.
+            frames_of_both = (pack("!I", len(each)) + each for each in (measured, forged))
+            os.write(runner, b"".join(frames_of_both))
             return True
         case _:
             frames.send(runner, measured)

@@ -201,8 +201,11 @@ def _client(address: Address, timeout_s: float | None) -> "Client":
     import clickhouse_connect
 
     if address.folder is not None:
+        # With a thread for each processor, to plan a query takes longer than to carry it out; and
+        # while one looks, benchmarks run beside it.
+        settings = {"max_threads": 1}
         return clickhouse_connect.get_client(
-            interface="chdb", path=str(address.folder), tz_mode="aware"
+            interface="chdb", path=str(address.folder), tz_mode="aware", settings=settings
         )
     limits: dict[str, Any] = {}
     if timeout_s is not None:

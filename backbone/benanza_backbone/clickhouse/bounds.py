@@ -1,7 +1,8 @@
 """A model's bound, and its history, as the store gives them and people read them.
 
-The queries in `queries` give rows of these shapes; commands print them, and the Python API returns
-them, as they are. Times are microseconds, named `…_us`; a figure that cannot be had is `None`.
+The queries in `bound_queries` and `queries` give rows of these shapes; commands print them, and the
+Python API returns them, as they are. Times are microseconds, named `…_us`; a figure that cannot be
+had is `None`.
 """
 
 from datetime import datetime

@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from benanza_backbone.clickhouse.bound_queries import (
+    ANY_RUNS,
+    ANY_SLOWED_CALLS,
+    BEATEN_BY,
+    BOUNDS,
+    SLOWED_CALLS,
+)
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.clickhouse.connection import (
     Address,
@@ -25,7 +32,6 @@ from benanza_backbone.clickhouse.migrations import lacking, migrate, shipped
 from benanza_backbone.clickhouse.queries import (
     BEATEN_BOUNDS,
     BOUND_VERSIONS,
-    BOUNDS,
     FAILED_LAYERS,
     LAYERS_WITH_JOBS,
     MEASURING_SYSTEMS,
@@ -55,6 +61,7 @@ if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
 _END_OF_TIME = datetime(2299, 12, 31, tzinfo=UTC)
+_NOT_SLOWED = {"calls": 0, "by": (), "layers": ()}
 
 
 class Store(Closing):
@@ -183,7 +190,8 @@ class Store(Closing):
 
     def beaten_bounds(self) -> dict[str, int]:
         """The number of bounds that a run of their model is below, by precision."""
-        return {row["precision"]: row["bounds"] for row in self.query(BEATEN_BOUNDS)}
+        beaten = self.query(BEATEN_BOUNDS) if self.query(ANY_RUNS) else []
+        return {row["precision"]: row["bounds"] for row in beaten}
 
     def offsets(self, group: str) -> dict[Partition, int]:
         """The offsets that `set_offsets` stored last for a consumer group, by partition."""
@@ -219,7 +227,15 @@ class Store(Closing):
         `models` are names or model ids; an empty sequence means all models.
         """
         parameters = {"models": list(models), "at": utc(at) if at else _END_OF_TIME}
-        return msgspec.convert(self.query(BOUNDS, parameters), list[ModelBound])
+        found = self.query(BOUNDS, parameters)
+        slowed = self.query(SLOWED_CALLS, parameters) if self.query(ANY_SLOWED_CALLS) else []
+        beaten = self.query(BEATEN_BY, parameters) if self.query(ANY_RUNS) else []
+        slowed_of = {row["event_id"]: row["slowed"] for row in slowed}
+        runs_of = {row["bound_id"]: row["runs"] for row in beaten}
+        for row in found:
+            row["slowed"] = slowed_of.get(row["event_id"], _NOT_SLOWED)
+            row["beaten_by"] = runs_of.get(row["event_id"], ())
+        return msgspec.convert(found, list[ModelBound])
 
     def history(self, model: str) -> list[BoundVersion]:
         """All versions of the bounds of a model, by name or id, each with what moved it.

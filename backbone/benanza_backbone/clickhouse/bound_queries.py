@@ -1,0 +1,152 @@
+"""The SQL of bounds.
+
+ClickHouse takes a quarter of a second to analyse all of it as one statement, and less than a tenth
+for the bounds alone. So it is three, of which two are asked only if they can find anything.
+"""
+
+from benanza_backbone.clickhouse.queries import COUNTED
+
+_CHOSEN = """
+    chosen AS
+    (
+        SELECT DISTINCT model_id FROM models
+        WHERE empty({models:Array(String)})
+           OR has({models:Array(String)}, name)
+           OR has({models:Array(String)}, model_id)
+    ),
+"""
+
+BOUNDS = (
+    """
+WITH
+"""
+    + _CHOSEN
+    + """    layers_of AS
+    (
+        SELECT
+            named.model_id AS model_id,
+            arraySort(groupArray((
+                node.position,
+                if(empty(named.layer_names), node.name, named.layer_names[node.position + 1]),
+                node.op))) AS nodes,
+            length(nodes) AS layers,
+            uniqExactIf(node.fingerprint, node.fingerprint != '') AS unique_layers
+        FROM
+        (
+            SELECT * FROM model_architectures WHERE model_id IN chosen
+        ) AS named
+        INNER JOIN
+        (
+            SELECT * FROM architecture_layers FINAL
+            WHERE architecture_id IN (SELECT architecture_id FROM models WHERE model_id IN chosen)
+        ) AS node ON node.architecture_id = named.architecture_id
+        GROUP BY model_id
+    )
+SELECT
+    bound.* EXCEPT (measured, free, not_counted, missing, cover) REPLACE
+    (
+        arrayMap(at -> nodes[at + 1].2, critical_path) AS critical_path
+    ),
+    layers_of.layers AS layers,
+    layers_of.unique_layers AS unique_layers,
+    -- In the order of the model's layers.
+    arraySort(arrayFlatten(arrayMap(
+        why -> arrayMap(at -> (at, nodes[at + 1].2, nodes[at + 1].3, why.reason), why.layers),
+        bound.missing))) AS lacking,
+    CAST(
+        (
+            length(bound.measured), length(bound.free), length(bound.not_counted),
+            arrayMap(layer -> (layer.2, layer.3, layer.4), lacking)
+        ),
+        'Tuple(
+            measured UInt64, free UInt64, not_counted UInt64,
+            missing Array(Tuple(name String, op String, reason String)))') AS coverage
+FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
+LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
+WHERE empty({models:Array(String)})
+   OR (
+        bound.model_id IN chosen
+        AND (has({models:Array(String)}, model) OR has({models:Array(String)}, bound.model_id))
+   )
+ORDER BY
+    model, batch, mapKeys(bound.dims), mapValues(bound.dims), bound.model_id,
+    system, runtime, precision, accounting, fusion
+"""
+)
+"""Rows of `ModelBound` without `slowed` and `beaten_by`: the bounds at the time `at`, of `models`
+by name or id, or of all.
+"""
+
+SLOWED_CALLS = (
+    """
+WITH
+"""
+    + _CHOSEN
+    + """    slowed_layers AS
+    (
+        SELECT
+            fingerprint,
+            system_id,
+            precision,
+            argMin(slowed_by, (median_us, ifNull(iqr_us, inf), measured_at, event_id, variant))
+                AS reasons
+        FROM measurements
+        WHERE cache = 'warm'
+          AND """
+    + COUNTED
+    + """
+          AND isNotNull(median_us)
+          AND measured_at <= {at:DateTime64(6, 'UTC')}
+          AND fingerprint IN (SELECT fingerprint FROM measurements WHERE slowed_by != '')
+        GROUP BY fingerprint, system_id, precision
+        -- An undisturbed time that is about the same says that the best was not slowed down.
+        HAVING reasons != ''
+           AND ifNull(minIf(median_us, slowed_by = ''), inf) > 1.02 * min(median_us)
+    )
+SELECT
+    event_id,
+    CAST(
+        (
+            count(),
+            arraySort(groupUniqArrayArray(splitByString(', ', reasons))),
+            arrayFilter(name -> name != '', arraySort(groupUniqArray(title)))
+        ),
+        'Tuple(calls UInt64, by Array(String), layers Array(String))') AS slowed
+FROM
+(
+    SELECT event_id, system_id, precision, arrayJoin(cover) AS fingerprint
+    FROM
+    (
+        -- The models of an architecture share its bound.
+        SELECT DISTINCT event_id, system_id, precision, cover
+        FROM bounds_at(at = {at:DateTime64(6, 'UTC')})
+        WHERE model_id IN chosen
+    )
+) AS used
+INNER JOIN slowed_layers USING (fingerprint, system_id, precision)
+LEFT JOIN (SELECT fingerprint, title FROM layers FINAL) AS layers USING (fingerprint)
+GROUP BY event_id
+"""
+)
+"""What slowed down calls of those bounds of `BOUNDS` that have such calls, by `event_id`."""
+
+ANY_SLOWED_CALLS = "SELECT 1 AS slowed FROM measurements WHERE slowed_by != '' LIMIT 1"
+"""A row if there is anything that `SLOWED_CALLS` could find."""
+
+BEATEN_BY = """
+SELECT
+    bound_id,
+    CAST(
+        arraySort(run -> run.2, groupUniqArray((run_as, run_us))),
+        'Array(Tuple(run_as String, run_us Float64))') AS runs
+FROM beaten_bounds
+WHERE measured_at <= {at:DateTime64(6, 'UTC')}
+GROUP BY bound_id
+"""
+"""The runs below each bound, of those measured until `at`, the fastest first."""
+
+ANY_RUNS = """
+SELECT 1 AS run FROM (SELECT event_id FROM witnesses UNION ALL SELECT event_id FROM profiles)
+LIMIT 1
+"""
+"""A row if there is anything that `BEATEN_BY` could find."""

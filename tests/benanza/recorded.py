@@ -1,15 +1,19 @@
 """A data folder in which models have bounds by the recording of an H200."""
 
+import lzma
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import msgpack
+
 from benanza import inspect
 from benanza.importing.import_recordings import import_recordings
-from benanza.importing.recording import read_recording, write_recording
+from benanza.importing.recording import Recorded, read_recording
 from benanza.installation.embedded import current_store
 from benanza.publishing.publish import PublishRequest, publish
 from benanza_backbone.settings import Settings, load
+from benanza_schemas.codec import encode
 from benanza_schemas.events import LayerMeasured
 from tests.shared import made_once
 
@@ -42,10 +46,17 @@ def import_of(
             for event in events
             if not isinstance(event, LayerMeasured) or event.fingerprint in wanted
         ]
-        write_recording(part, of_them)
+        write_quickly(part, of_them)
     import_recordings(parts, settings)
     for part in parts:
         part.unlink()
+
+
+def write_quickly(path: Path, events: Sequence[Recorded]) -> None:
+    """What `write_recording` writes, in a tenth of the time, and larger."""
+    with lzma.open(path, "wb", preset=0) as file:
+        file.write(msgpack.packb(len(events)))
+        file.writelines(msgpack.packb(encode(event)) for event in events)
 
 
 def _make(folder: Path) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from benanza.importing.import_recordings import import_recordings
-from benanza.importing.recording import read_recording, write_recording
+from benanza.importing.recording import read_recording
 from benanza.looking.bounds import known_bounds
 from benanza.looking.compare import known_comparison
 from benanza.request import BoundPolicy, Other
@@ -18,7 +18,7 @@ from benanza_ingest.extract import extract
 from benanza_ingest.reading.zoo import zoo_path
 from benanza_schemas.events import LayerMeasured, System, SystemMeasured, event_id, identified
 from tests.backbone.sample_events import BOUNDS, EVERY_KIND, OTHER_SYSTEM, after
-from tests.benanza.recorded import RECORDING, recorded_models
+from tests.benanza.recorded import RECORDING, recorded_models, write_quickly
 
 pytestmark = pytest.mark.integration
 
@@ -70,7 +70,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Settings:
             and event.precision == "fp16"
         ):
             events.append(slower(event))
-    write_recording(folder / "newer.xz", events)
+    write_quickly(folder / "newer.xz", events)
     settings = recorded_models(folder / "data")
     import_recordings([folder / "newer.xz"], settings)
     return settings

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benanza.importing.import_recordings import import_recordings
-from benanza.importing.recording import read_recording, write_recording
+from benanza.importing.recording import read_recording
 from benanza.looking.bounds import known_bounds
 from benanza.looking.compare import known_comparison
 from benanza.publishing.publish import PublishRequest, publish
@@ -15,6 +15,7 @@ from benanza_backbone.settings import Settings
 from study.paper2020.page import system_table
 from study.paper2020.resnet50 import resnet50_v1
 from study.paper2020.text import BEGIN, BESIDE_H200, DIFFERENCES, REASONS
+from tests.benanza.recorded import write_quickly
 
 ROOT = Path(__file__).parents[3]
 V100_RECORDING, H200_RECORDING = (
@@ -42,7 +43,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     settings = load(folder / "data")
     of_fp32 = folder / "nvidia-h200-fp32.xz"  # The bounds of all precisions would take long.
     recorded = [event for _, event in read_recording(H200_RECORDING)]
-    write_recording(of_fp32, [e for e in recorded if getattr(e, "precision", "fp32") == "fp32"])
+    write_quickly(of_fp32, [e for e in recorded if getattr(e, "precision", "fp32") == "fp32"])
     import_recordings([V100_RECORDING, of_fp32], settings)
     assert not publish(models, PublishRequest(batch_sizes=(1, 32)), settings).errors
     return settings

@@ -1,17 +1,27 @@
 """A shell in which a reader types what the pages show."""
 
 import os
-import select
+import selectors
 import signal
 import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from benanza_backbone.closing import Closing
 
 PATIENCE_S = 300.0
+
+
+def _ready(pipe: IO[bytes], patience_s: float) -> bool:
+    """Whether there is something to read, or the end. `select.select` can't take pipes above 1,023,
+    which a process of many tests has.
+    """
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        return bool(selector.select(patience_s))
 
 
 class Shell(Closing):
@@ -43,7 +53,7 @@ class Shell(Closing):
         began = time.monotonic()
         self._type(f"source {block} </dev/null >{output} 2>{errors}; echo")
         assert self._bash.stdout
-        answers, _, _ = select.select([self._bash.stdout], [], [], patience_s)
+        answers = _ready(self._bash.stdout, patience_s)
         ended = answers and self._bash.stdout.readline()
         with block.open("a") as file:
             file.write(f"# {time.monotonic() - began:.1f} s\n")

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper
-from onnx.reference import ReferenceEvaluator
 
 from benanza_ingest.groups.wiring import OUTSIDE, Wiring
 from benanza_ingest.resolving.fold import Array
@@ -120,6 +119,8 @@ def _model(nodes: Sequence[NodeProto], opset: int) -> ModelProto:
 
 
 def _computed(model: ModelProto, inputs: dict[str, Any]) -> Array:
+    from onnx.reference import ReferenceEvaluator  # here, since most commands do without it
+
     with np.errstate(all="ignore"):
         (found,) = ReferenceEvaluator(model).run(None, inputs)
     return np.asarray(found)

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from benanza_analyzer import blocks, core
@@ -356,6 +356,33 @@ def test_a_restored_analyzer_goes_on_as_if_it_had_never_stopped(
     # What was handled last may come again: its offset may not have been committed.
     again = history[max(handled - 1, 0) :]
     assert handle_all(restarted, again) == handle_all(steady, again)
+
+
+@given(st.data(), histories())
+def test_what_an_architecture_knew_before_a_restart_moves_the_others_alone(
+    data: st.DataObject, history: Sequence[AnalyzerEvent]
+) -> None:
+    """Each is moved as by an analyzer that was as far as its own was."""
+    graphs = [event for event in history if isinstance(event, ModelIngested)]
+    others = [event for event in history if not isinstance(event, ModelIngested)]
+    near, far = sorted(data.draw(st.integers(0, len(others))) for _ in range(2))
+    ahead, behind = (event.architecture_id for event in graphs)
+    assume(ahead != behind)
+
+    def restored(until: int) -> Analyzer:
+        analyzer = Analyzer()
+        for event in (*graphs, *others[:until]):
+            analyzer.restore(event)
+        return analyzer
+
+    def of(architecture_id: str, updates: Sequence[BoundUpdated]) -> list[BoundUpdated]:
+        return [update for update in updates if update.architecture_id == architecture_id]
+
+    both = restored(near)
+    updates = [u for event in others[near:far] for u in both.handle(event, NOW, {ahead})]
+    updates += handle_all(both, others[far:])
+    assert of(ahead, updates) == of(ahead, handle_all(restored(far), others[far:]))
+    assert of(behind, updates) == of(behind, handle_all(restored(near), others[near:]))
 
 
 @given(histories())

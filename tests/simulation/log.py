@@ -194,6 +194,7 @@ class SimulatedConsumer(Consumer):
         self._rebalances = 0
         self._positions: dict[Partition, int] = {}
         self._whole_at: dict[Partition, int] = {}
+        self._whole_before: dict[Partition, dict[Partition, int]] = {}
         self._group.members.append(self)
         self._group.generation += 1
 
@@ -230,6 +231,9 @@ class SimulatedConsumer(Consumer):
 
     def position(self) -> dict[Partition, int]:
         return self._positions | self._whole_at
+
+    def whole_before(self) -> dict[Partition, dict[Partition, int]]:
+        return self._whole_before
 
     def seek(self, partition: Partition, offset: int) -> None:
         if not 0 <= offset <= self._cluster.end(partition) or partition not in self.position():
@@ -275,9 +279,10 @@ class SimulatedConsumer(Consumer):
             if members[at.number * len(members) // len(found)] is self
         ]
         self._positions = {at: self._cluster.committed(self._name, at) for at in share}
-        read = [c.whole for at in share if (c := self._group.committed.get(at))]
+        committed = {at: self._group.committed.get(at) for at in share}
+        self._whole_before = {at: dict(each.whole) for at, each in committed.items() if each}
         self._whole_at = {
-            at: min((whole.get(at, 0) for whole in read), default=0)
+            at: min((whole.get(at, 0) for whole in self._whole_before.values()), default=0)
             for topic in self.whole
             for at in self._cluster.partitions(topic)
             if share

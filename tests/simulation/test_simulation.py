@@ -31,10 +31,25 @@ def test_an_installation_ends_as_without_faults(share: int) -> None:
         Case(0, (6, 0, 4), (Fault(5, "jump", 5), Fault(27, "pause", 24))),
         Case(7, (2, 6, 0), (Fault(2, "jump", 5), Fault(25, "pause", 24))),
         Case(35, (5, 2, 10, 9), (Fault(1, "jump", 5), Fault(37, "pause", 24))),
+        # The same while it appends what it finds on its return.
+        Case(1070282, (0, 3, 2, 4), (Fault(18, "pause", 264), Fault(68, "pause", 487))),
     ],
 )
 def test_what_was_found_before_ends_well(found: Case) -> None:
     assert not run(found).wrong
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        # An analyzer takes over partitions of which one had more results than the other, and ends
+        # before it has read them all again.
+        *(21200, 1000056, 1016030, 1017999, 1045276, 1048762, 1056518, 1064985),
+        *(1070449, 1083602, 1087180, 1089153, 1089566, 1094963),
+    ],
+)
+def test_a_seed_that_was_found_before_ends_well(seed: int) -> None:
+    assert not run(case_of(seed)).wrong
 
 
 def test_every_kind_of_fault_befalls_processes_in_the_first_seeds() -> None:

@@ -101,6 +101,15 @@ class Consumer(Closing):
     def position(self) -> dict[Partition, int]:
         """For each partition held, the offset from which `poll` goes on."""
 
+    def whole_before(self) -> dict[Partition, dict[Partition, int]]:
+        """For partitions held, how far the topics that are read whole had been read by what was
+        committed with them, when this member was given partitions last.
+
+        `poll` goes on with the least of these, so a partition that is further has had what comes
+        until there. None are named of a log in which all are equally far.
+        """
+        return {}
+
     @abstractmethod
     def seek(self, partition: Partition, offset: int) -> None:
         """Makes `poll` go on with the first record at or after this offset.

@@ -69,6 +69,7 @@ class KafkaLogConsumer(Consumer):
         self._changes = _Changes()
         self._whole: WholeTopics | None = None
         self._followed = 0
+        self._whole_before: dict[TopicPartition, dict[TopicPartition, int]] = {}
         self._whole_first = False
         with kafka_errors_mended(connection):
             self._consumer = ConsumerClient(
@@ -130,12 +131,14 @@ class KafkaLogConsumer(Consumer):
         if self._whole is None or self._followed == self._changes.count:
             return
         self._followed = self._changes.count
-        committed = (self._consumer.committed(at, metadata=True) for at in self._held())
-        # Where nothing was committed, nothing was handled: such a partition has missed nothing.
-        read = [of_metadata(each.metadata) for each in committed if each]
+        committed = {at: self._consumer.committed(at, metadata=True) for at in self._held()}
         # What was committed before there was metadata.
         before = {at: self._consumer.committed(at) or 0 for at in self._whole.partitions}
-        self._whole.go_on([each or before for each in read])
+        # Where nothing was committed, nothing was handled: such a partition has missed nothing.
+        self._whole_before = {
+            at: {**of_metadata(each.metadata)} or before for at, each in committed.items() if each
+        }
+        self._whole.go_on(self._whole_before.values())
 
     def commit(self) -> None:
         with kafka_errors_mended(self._connection):
@@ -157,6 +160,12 @@ class KafkaLogConsumer(Consumer):
         metadata = as_metadata(read)
         shown = {at: OffsetAndMetadata(offset, "", -1) for at, offset in read.items()}
         return {at: OffsetAndMetadata(self._next(at), metadata, -1) for at in held} | shown
+
+    def whole_before(self) -> dict[Partition, dict[Partition, int]]:
+        return {
+            self._partition(at): {self._partition(of): offset for of, offset in read.items()}
+            for at, read in self._whole_before.items()
+        }
 
     def position(self) -> dict[Partition, int]:
         return {self._partition(at): offset for at, offset in self._position().items()}

@@ -33,8 +33,9 @@ class Step(Closing):
     `ahead`, if given, is called with the records of a turn before any of them is processed.
 
     `recover`, if given, is called whenever partitions were given to this step or taken from it,
-    before anything more is processed, with the offsets from which processing would go on: so
-    that what `handle` remembers can be brought in line with them. It returns the offsets from
+    before anything more is processed, with the offsets from which processing would go on, and
+    with the consumer's `whole_before`: so that what `handle` remembers can be brought in line
+    with them. It returns the offsets from
     which to go on instead, for those partitions where that is to be elsewhere. `flush`, if
     given, is called before each commit, with the offsets that are to be committed: what
     `handle` has only taken in has to be durable when it returns. It returns which of the events
@@ -51,7 +52,7 @@ class Step(Closing):
         clock: Callable[[], datetime],
         *,
         ahead: Callable[[Sequence[Record]], None] | None = None,
-        recover: Callable[[Offsets], Offsets] | None = None,
+        recover: Callable[[Offsets, Mapping[Partition, Offsets]], Offsets] | None = None,
         flush: Callable[[Offsets], Refused] | None = None,
         probe: Callable[[], None] | None = None,
         stops_on: tuple[type[Exception], ...] = (),
@@ -154,7 +155,7 @@ class Step(Closing):
             return records
         offsets = self._consumer.position()
         offsets |= {record.partition: record.offset for record in reversed(records)}
-        asked = self._recover(offsets)
+        asked = self._recover(offsets, self._consumer.whole_before())
         elsewhere = {p: offset for p, offset in asked.items() if offset != offsets[p]}
         for partition, offset in elsewhere.items():
             self._consumer.seek(partition, offset)

@@ -103,19 +103,25 @@ class Analyzer:
         self._platforms: dict[tuple[str, Precision], Platform] = {}
         self._ceilings: dict[str, SystemCeilings] = {}
 
-    def handle(self, event: AnalyzerEvent, now: datetime) -> list[BoundUpdated]:
+    def handle(
+        self, event: AnalyzerEvent, now: datetime, known_to: Collection[str] = ()
+    ) -> list[BoundUpdated]:
         """The new versions of the bounds that this event moves, computed at the time `now`.
 
-        A further model of a known architecture moves nothing. Raises `InvalidModelError` for a
-        model whose parts don't fit together; nothing has changed then.
+        `known_to` are the ids of architectures for which the event was handled before a restart,
+        though not for all: of these it is only taken in, as by `restore`. A further model of a
+        known architecture moves nothing. Raises `InvalidModelError` for a model whose parts don't
+        fit together; nothing has changed then.
         """
-        self._settle(event)
-        return [
-            update
-            for platform, architectures in self._learn(event)
-            for architecture in architectures
-            for update in self._updates(platform, architecture, event, now)
-        ]
+        self._settle(event, known_to)
+        updates: list[BoundUpdated] = []
+        for platform, architectures in self._learn(event):
+            for architecture in architectures:
+                if architecture.id in known_to:
+                    platform.published[architecture.id] = None
+                else:
+                    updates += self._updates(platform, architecture, event, now)
+        return updates
 
     def restore(self, event: AnalyzerEvent) -> None:
         """Takes in an event that was handled before a restart, whose bounds were published.
@@ -192,7 +198,7 @@ class Analyzer:
                     return []
                 return [(platform, self._architectures.with_layer(number))]
 
-    def _settle(self, event: AnalyzerEvent) -> None:
+    def _settle(self, event: AnalyzerEvent, known_to: Collection[str]) -> None:
         """Computes the former bounds that the event may move, if published before a restart."""
         moved: Moved
         match event:
@@ -211,6 +217,8 @@ class Analyzer:
                 moved = [(platform, self._architectures.with_layer(number))]
         for platform, architectures_there in moved:
             for architecture in architectures_there:
+                if architecture.id in known_to:
+                    continue
                 if platform.published.get(architecture.id, ()) is None:
                     bounds = self._bounds(platform, architecture)
                     platform.published[architecture.id] = tuple(map(_digest, bounds.values()))

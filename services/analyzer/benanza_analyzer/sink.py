@@ -51,7 +51,7 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
     stored: dict[Partition, int] = {}
     beaten_by_s = 0.0
 
-    def recover(offsets: Offsets) -> Offsets:
+    def recover(offsets: Offsets, _: Mapping[Partition, Offsets]) -> Offsets:
         stored.clear()
         stored.update(store.offsets(group.name))
         return {p: min(offset, stored.get(p, 0)) for p, offset in offsets.items()}

@@ -1,13 +1,14 @@
 """Runs the analyzer as a step over an event log: reads graphs and results, and writes bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benanza_analyzer.core import Analyzer, AnalyzerEvent
 from benanza_analyzer.models.model_check import InvalidModelError
+from benanza_analyzer.results_before import ResultsBefore
 from benanza_analyzer.versions.late import overtaken
 from benanza_analyzer.versions.times import VersionTimes
 from benanza_backbone.clock import Clock
-from benanza_backbone.event_log.event_log import EventLog, Record
+from benanza_backbone.event_log.event_log import EventLog, Partition, Record
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.service.step import Offsets, Step
 from benanza_backbone.telemetry import BOUNDS_RECOMPUTED
@@ -31,23 +32,28 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
     """
     analyzer = Analyzer()
     times = VersionTimes(clock)
+    before = ResultsBefore({})
     of_last_turn: list[BoundUpdated] = []
     since: Offsets = {}
 
-    def begin(_: Sequence[Record]) -> None:
+    def begin(records: Sequence[Record]) -> None:
         of_last_turn.clear()
+        before.begin(records)
 
-    def recover(offsets: Offsets) -> Offsets:
-        nonlocal analyzer, times, since
+    def recover(offsets: Offsets, whole_before: Mapping[Partition, Offsets]) -> Offsets:
+        nonlocal analyzer, times, before, since
+        # First, since another one may take over as soon as this one waits for anything.
+        end = log.end_offsets(BOUNDS)
         if of_last_turn:
             # While it wrote these, this process may have been taken for dead.
             new = (r for r in log.records(BOUNDS) if r.offset >= since.get(r.partition, 0))
             if others := overtaken(of_last_turn, new):
                 log.append([as_message(version) for version in others])
             of_last_turn.clear()
-        since = log.end_offsets(BOUNDS)
+        since = end
         analyzer = Analyzer()
         times = VersionTimes(clock)
+        before = ResultsBefore(whole_before)
         if offsets:
             times.restore(record.value for record in log.records(BOUNDS))
         # Graphs first: so their layers' results are restored for them.
@@ -57,13 +63,16 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
                     event = decode(record.value)
                     if isinstance(event, AnalyzerEvent):
                         analyzer.restore(event)
+                    if isinstance(event, ModelIngested):
+                        before.add(event.architecture_id, record.partition)
                 except (DecodeError, InvalidModelError):
                     # It went to the dead letters when it was handled.
                     continue
         return {}
 
     def handle(event: AnalyzerEvent) -> list[BoundUpdated]:
-        moved = times.after_former(analyzer.handle(event, times.now()))
+        known_to = before.known_to(event.event_id)
+        moved = times.after_former(analyzer.handle(event, times.now(), known_to))
         BOUNDS_RECOMPUTED.inc(len(moved))
         of_last_turn.extend(moved)
         return moved

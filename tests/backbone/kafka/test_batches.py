@@ -106,6 +106,17 @@ def test_several_records_of_a_batch_from_the_middle_on(read: Reader) -> None:
     assert read(encoded, 41) == ([(41, b"k", b"b"), (42, b"k", b"c"), (43, b"k", b"d")], 44)
 
 
+def test_each_record_has_its_own_time_and_offset() -> None:
+    builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 2**20)
+    for number in range(5):
+        builder.append(number, 1_000 + 300 * number, b"k", b"v", [])
+    made = bytearray(builder.build())
+    struct.pack_into(">q", made, 0, 43)
+    read = Batches(bytes(made)).next_batch()
+    assert read is not None
+    assert [(r.offset, r.timestamp) for r in read] == [(43 + n, 1_000 + 300 * n) for n in range(5)]
+
+
 @pytest.mark.parametrize("codec", [GZIP, LZ4])
 @pytest.mark.parametrize("magic", [1, 2])
 @pytest.mark.parametrize("asked_for", [40, 41, 42])

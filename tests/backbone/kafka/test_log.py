@@ -97,6 +97,9 @@ def test_members_share_out_graphs_and_each_reads_all_results(kafka: KafkaConnect
             assert time.monotonic() < deadline, (shares(), read)
             work(0)
         assert values(read[0]) == [b"3"]
+        before = members[0].whole_before()
+        assert set(before) == of_each
+        assert {each[results] for each in before.values()} == {3, 4}
         members[0].close()
 
 

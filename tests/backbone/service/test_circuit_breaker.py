@@ -37,6 +37,13 @@ def test_too_many_dead_letters_in_a_row_stop_the_service(log: EventLog) -> None:
         assert dedupe.waiting() == 0
 
 
+def test_as_many_dead_letters_in_a_row_as_may_be_stop_nothing(log: EventLog) -> None:
+    log.append([Message(LAYERS, b"", b"no event")] * MAX_IN_A_ROW)
+    publish(log, [relu(1)])
+    with step(log) as dedupe:
+        assert dedupe.turn(limit=MAX_IN_A_ROW + 1) == MAX_IN_A_ROW + 1
+
+
 def test_what_was_read_with_too_many_dead_letters_is_left(log: EventLog) -> None:
     count = MAX_IN_A_ROW + 1
     log.append([Message(LAYERS, b"", b"no event")] * (count + 20))

@@ -1,6 +1,6 @@
 """The shell of a service: it loses nothing, repeats under the same ids, and is not stopped."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -311,7 +311,7 @@ def test_who_is_given_partitions_recovers_before_anything_is_processed(log: Even
         handled.append(event)
         return []
 
-    def recover(offsets: Offsets) -> Offsets:
+    def recover(offsets: Offsets, _: Mapping[Partition, Offsets]) -> Offsets:
         told.append(offsets)
         return {}
 
@@ -339,7 +339,7 @@ def test_recovery_says_where_to_go_on(log: EventLog, first: int) -> None:
         handled.append(event)
         return []
 
-    def recover(offsets: Offsets) -> Offsets:
+    def recover(offsets: Offsets, _: Mapping[Partition, Offsets]) -> Offsets:
         return {records[first].partition: records[first].offset}
 
     with Step(
@@ -355,7 +355,7 @@ def test_recovery_says_where_to_go_on(log: EventLog, first: int) -> None:
 def test_an_error_of_recovery_stops_the_step_before_anything_is_lost(log: EventLog) -> None:
     publish(log, [relu(1)])
 
-    def recover(offsets: Offsets) -> Offsets:
+    def recover(offsets: Offsets, _: Mapping[Partition, Offsets]) -> Offsets:
         raise BenanzaError("the store is away")
 
     with (

@@ -98,6 +98,27 @@ def test_who_never_stops_does_not_get_more_time(pair: Pair) -> None:
     thread.join()
 
 
+def test_who_takes_long_is_waited_for_until_the_deadline_and_not_for_longer(pair: Pair) -> None:
+    ours, theirs = pair
+
+    def later() -> None:
+        time.sleep(0.3)
+        theirs.sendall(pack("!I", 1) + b"x")
+
+    thread = Thread(target=later)
+    thread.start()
+    assert frames.receive(ours.fileno(), 10, monotonic() + 60) == b"x"
+    thread.join()
+    began = monotonic()
+    with pytest.raises(TimeoutError):
+        frames.receive(ours.fileno(), 10, monotonic() + 0.2)
+    assert 0.2 <= monotonic() - began < 30
+
+
+def test_a_message_may_be_as_large_as_its_length_can_say() -> None:
+    assert pack("!I", frames.MOST_BYTES) == b"\xff" * 4
+
+
 def test_who_reads_nothing_does_not_stop_the_writer(pair: Pair) -> None:
     ours, _ = pair
     with pytest.raises(TimeoutError):

@@ -149,6 +149,7 @@ def test_who_looks_whether_a_folder_is_taken_keeps_nobody_out(
             pass
 
 
+@pytest.mark.timeout(600)
 def test_bounds_history_and_sql_answer_while_a_run_is_at_work(
     benanza: Benanza, data: Path, tmp_path: Path
 ) -> None:
@@ -186,7 +187,7 @@ def test_bounds_history_and_sql_answer_while_a_run_is_at_work(
     assert rows[0]["layers"] > first
     assert run.poll() is None, "it should have been at work all the while"
     run.send_signal(signal.SIGINT)
-    output, errors = run.communicate(timeout=120)
+    output, errors = run.communicate(timeout=480)
     assert (run.returncode, output) == (1, "")
     interrupted = "error: interrupted; the same command again goes on from here\n"
     assert without_progress(errors) == interrupted

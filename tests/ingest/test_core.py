@@ -4,8 +4,9 @@ import hashlib
 
 import pytest
 
-from benanza_ingest.core import INGEST_VERSION, ingest, model_id
+from benanza_ingest.core import INGEST_VERSION, MAX_BATCH_SIZES, batch_sizes, ingest, model_id
 from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import extract
 from benanza_ingest.limits import Limits
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import (
@@ -197,3 +198,21 @@ def test_names_longer_than_an_event_allows_are_cut() -> None:
     (ingested,), _ = events_of(model.SerializeToString())
     assert decode(encode(ingested)) == ingested
     assert [len(use.name) for use in ingested.layers] == [MAX_NAME_LENGTH] * 2
+
+
+def test_the_networks_of_a_granularity_are_seen_too() -> None:
+    encoded = content(TEXT)
+    _, plain = events_of(encoded)
+    (model,), seen = events_of(encoded, granularity=2)
+    networks = {each.fingerprint for each in extract(encoded, granularity=2).sequences}
+    assert networks
+    assert {each.fingerprint for each in seen} == {each.fingerprint for each in plain} | networks
+    assert {each.layer.execution for each in seen if each.fingerprint in networks} == {"network"}
+    assert all(each.model_id == model.model_id for each in seen)
+
+
+def test_so_many_batch_sizes_and_no_more() -> None:
+    most = published(b"", batch_sizes=tuple(range(1, MAX_BATCH_SIZES + 1)))
+    assert batch_sizes(most) == most.batch_sizes
+    with pytest.raises(ModelError, match=f"{MAX_BATCH_SIZES + 1} batch sizes, more than"):
+        batch_sizes(published(b"", batch_sizes=tuple(range(1, MAX_BATCH_SIZES + 2))))

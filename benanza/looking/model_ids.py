@@ -10,7 +10,6 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.pasteable import pasteable
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
-from benanza_ingest.reading.source import fetch
 
 MODEL_IDS = """
 SELECT DISTINCT model_id FROM models
@@ -51,6 +50,9 @@ def of_the_same_file(store: Store, bounds: Sequence[ModelBound]) -> dict[str, li
 def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:
     found = _ids(store, model) or _with_digits(store, model)
     if not found:
+        # Here, since most models are known, and what reads others takes a while to import.
+        from benanza_ingest.reading.source import fetch
+
         try:
             found = _ids(store, fetch(model, limits).sha256)
         except ModelError as error:

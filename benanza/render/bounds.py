@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benanza.render.systems import ID_SHOWN, SystemNames
-from benanza.render.table import Column, html, printable, table
+from benanza.render.table import Column, html, names, printable, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
 from benanza.results.bounds import Bounds, KnownBounds, LayerCounts, LowerBounds, ModelOnTheWay
 from benanza_backbone.clickhouse.bounds import BoundVersion, MissingLayer, ModelBound
@@ -158,7 +158,7 @@ def counted(found: ModelBound | BoundVersion) -> str:
 def _table(bounds: Sequence[ModelBound], unit: TimeUnit, *, with_dims: bool, plain: bool) -> Table:
     estimated = any(bound.attainable_us is not None for bound in bounds)
     columns = (
-        Column("model", "left"),
+        names("model"),
         Column("batch"),
         *([Column("dims", "left")] if with_dims else []),
         Column("layers"),

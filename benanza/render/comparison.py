@@ -9,7 +9,7 @@ from rich.text import Text
 from benanza.render.answers.explanations import operators
 from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, printable, table
+from benanza.render.table import Column, html, names, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
 from benanza.results.bounds import ComparedBound, Comparison
 from benanza.results.what_ifs import WhatIfLayers
@@ -48,7 +48,7 @@ def _parts(found: Comparison, *, plain: bool) -> list[RenderableType]:
 def _table(rows: Sequence[ComparedBound], *, plain: bool) -> Table:
     unit = time_unit(each.bound.sequential_us for each in rows)
     columns = (
-        Column("model", "left"),
+        names("model"),
         Column(f"sequential {unit.name}"),
         Column(f"other {unit.name}"),
         Column("other / this"),

@@ -1,15 +1,17 @@
 """The layers of a model, for people."""
 
+from collections.abc import Sequence
+
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from benanza.render.table import Column, html, printable, table
+from benanza.render.table import Column, html, names, printable, shortened, table
 from benanza.render.units import amount, dimensions, plural
-from benanza.results.inspection import Inspection
+from benanza.results.inspection import Inspection, SkippedLayer
 
 COLUMNS = (
     Column("#"),
-    Column("layer", "left"),
+    names("layer"),
     Column("operator", "left"),
     Column("kind", "left"),
     Column("output", "left"),
@@ -49,11 +51,25 @@ def _parts(inspection: Inspection, *, plain: bool) -> list[RenderableType]:
     return [
         table(COLUMNS, rows, plain=plain),
         Text(_totals(inspection)),
-        *(
-            Text(printable(f"skipped: {layer.name} ({layer.op}): {layer.reason}"))
-            for layer in inspection.skipped
-        ),
+        *map(Text, _skipped(inspection)),
     ]
+
+
+def _skipped(inspection: Inspection) -> list[str]:
+    """A line for each cause, with the reason of the first layer that it stops. Reasons end with
+    it, behind what they say of the layer: `… has shape [1, length]; give --dim length=N`.
+    """
+    by_cause: dict[str, list[SkippedLayer]] = {}
+    for layer in inspection.skipped:
+        by_cause.setdefault(layer.reason.rpartition("; ")[2], []).append(layer)
+    return [_line(layers) for layers in by_cause.values()]
+
+
+def _line(layers: Sequence[SkippedLayer]) -> str:
+    first = layers[0]
+    others = f" and {plural(len(layers) - 1, 'other layer')}" if len(layers) > 1 else ""
+    said = f"({first.op}){others}: {first.reason}"
+    return f"skipped: {shortened(first.name)} {printable(said)}"
 
 
 def _totals(inspection: Inspection) -> str:

@@ -3,11 +3,11 @@
 from rich.console import Console
 from rich.table import Table
 
-from benanza.render.table import Column, html, table
+from benanza.render.table import Column, html, names, table
 from benanza.results.publish import Published, PublishedModel
 
 COLUMNS = (
-    Column("model", "left"),
+    names("model"),
     Column("zoo", "left"),
     Column("batch", "left"),
     Column("sha256", "left"),

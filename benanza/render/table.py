@@ -15,13 +15,24 @@ PIPE_WIDTH = 100_000
 
 NOTEBOOK_WIDTH = 160
 
+NAME_WIDTH = 60
+"""Exporters write the way to a layer into its name, in hundreds of characters."""
+
 
 @dataclass(frozen=True)
 class Column:
-    """A column's title, and the side that its cells keep to."""
+    """A column's title, the side that its cells keep to, and whether they are names, which are
+    shortened.
+    """
 
     title: str
     justify: Literal["left", "right"] = "right"
+    is_name: bool = False
+
+
+def names(title: str) -> Column:
+    """A column of names."""
+    return Column(title, "left", is_name=True)
 
 
 def console(file: IO[str]) -> Console:
@@ -46,8 +57,23 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, plain: bo
     for column in columns:
         built.add_column(Text(column.title), justify=column.justify, overflow="fold")
     for row in rows:
-        built.add_row(*(Text(printable(cell)) for cell in row))
+        cells = (
+            shortened(cell) if column.is_name else printable(cell)
+            for column, cell in zip(columns, row, strict=True)
+        )
+        built.add_row(*map(Text, cells))
     return built
+
+
+def shortened(name: str) -> str:
+    """A printable name of at most `NAME_WIDTH` characters: of a longer one the begin and the end.
+    A document has all of it.
+    """
+    shown = printable(name)
+    if len(shown) <= NAME_WIDTH:
+        return shown
+    begin = NAME_WIDTH // 3
+    return f"{shown[:begin]}…{shown[begin + 1 - NAME_WIDTH :]}"
 
 
 def printable(text: str) -> str:

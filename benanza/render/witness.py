@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, printable, table
+from benanza.render.table import Column, names, printable, table
 from benanza.render.units import time_unit
 from benanza.results.witness import ModelWitness, Witnesses
 
@@ -49,7 +49,7 @@ def _doubt(witness: ModelWitness) -> str:
 def _table(witnesses: Sequence[ModelWitness], *, plain: bool) -> Table:
     unit = time_unit(witness.sequential_bound_us for witness in witnesses)
     columns = (
-        Column("model", "left"),
+        names("model"),
         Column("batch"),
         Column(f"bound {unit.name}"),
         Column(f"attainable {unit.name}"),
@@ -95,7 +95,7 @@ def _what_ifs(
     base = {(each.model_id, each.batch): each for each in as_bound}
     unit = time_unit(each.predicted_us for each in witnesses)
     columns = (
-        Column("model", "left"),
+        names("model"),
         Column("batch"),
         Column("what if", "left"),
         Column(f"predicted {unit.name}"),

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, printable, table
+from benanza.render.table import Column, html, names, printable, table
 from benanza.render.units import TimeUnit, amount, plural, time_unit
 from benanza.results.explanations import ExplainedCall, Explanation, Explanations
 from benanza.results.inspection import LayerTime
@@ -82,7 +82,7 @@ def _table(kinds: Sequence[Alike], unit: TimeUnit, *, plain: bool) -> Table:
     aside = not all(call.critical for calls in kinds for call in calls)
     columns = (
         Column("operators", "left"),
-        Column("first layer", "left"),
+        names("first layer"),
         Column("calls"),
         *([Column("critical")] if aside else []),
         Column(f"each {unit.name}"),

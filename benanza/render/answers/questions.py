@@ -8,7 +8,7 @@ from rich.text import Text
 
 from benanza.render.answers.explanations import NONE_SUCH
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, printable, table
+from benanza.render.table import Column, html, names, printable, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results.questions import Answers, ModelAnswers
 
@@ -49,7 +49,7 @@ def _parts(found: Answers, *, plain: bool) -> list[RenderableType]:
 def _table(rows: list[ModelAnswers], *, plain: bool) -> Table:
     unit = time_unit(each.bound.sequential_us for each in rows)
     columns = (
-        Column("model", "left"),
+        names("model"),
         Column("batch"),
         Column(f"bound {unit.name}"),
         Column("Q1"),

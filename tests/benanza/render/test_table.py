@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza.render.table import Column, console, html, printable, table
+from benanza.render.table import (
+    NAME_WIDTH,
+    Column,
+    console,
+    html,
+    names,
+    printable,
+    shortened,
+    table,
+)
 
 COLUMNS = (Column("model", "left"), Column("µs"))
 
@@ -66,3 +75,22 @@ def test_a_notebook_gets_html_with_names_escaped() -> None:
     page = html([table(COLUMNS, [("<script>", "1")], plain=False)])
     assert "&lt;script&gt;" in page
     assert "<script>" not in page
+
+
+def test_names_are_shortened_and_nothing_else_is() -> None:
+    long = "/".join(f"part{number}" for number in range(40))
+    stream = io.StringIO()
+    columns = (names("layer"), Column("note", "left"))
+    console(stream).print(table(columns, [(long, long)], plain=True))
+    name, note = stream.getvalue().splitlines()[1].split()
+    assert len(name) == NAME_WIDTH
+    assert (name[:10], name[-10:]) == (long[:10], long[-10:])
+    assert note == long
+
+
+@given(st.text(max_size=100))
+def test_a_shortened_name_is_printable_and_no_longer_than_it_may_be(name: str) -> None:
+    found = shortened(name)
+    assert len(found) <= NAME_WIDTH
+    assert found.isprintable()
+    assert found == printable(name) or "…" in found

@@ -1,6 +1,7 @@
 """`benanza inspect`: one document on standard output, or a table; errors in one line."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +184,14 @@ def test_a_setting_limits_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     result = CliRunner().invoke(cli, ["inspect", "zoo:alexnet"])
     assert result.exit_code == 1
     assert "BENANZA_MAX_MODEL_BYTES" in result.stderr
+
+
+def test_layers_that_are_skipped_for_one_reason_are_one_line(tmp_path: Path) -> None:
+    names = ["x", *(f"z{at}" for at in range(30)), "y"]
+    nodes = [helper.make_node("Abs", [a], [b]) for a, b in pairwise(names)]
+    path = save(tmp_path / "m.onnx", nodes, ["batch", "length"])
+    assert len(inspect(path)["skipped"]) == 31
+    text = CliRunner().invoke(cli, ["inspect", str(path)]).stdout
+    (said,) = (line for line in text.splitlines() if line.startswith("skipped: "))
+    assert said.startswith("skipped: z0 (Abs) and 30 other layers: ")
+    assert "--dim length=N" in said

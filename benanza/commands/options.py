@@ -181,7 +181,8 @@ def known_model_argument(command: Command) -> Command:
 
 def dim_option(command: Command) -> Command:
     """--dim NAME=N, any number of times."""
-    return _dims("Binds a named dimension of the model.")(command)
+    what = "Binds a dimension of the model: one with a name, or any open one as INPUT[AXIS]."
+    return _dims(what)(command)
 
 
 def dim_filter_option(command: Command) -> Command:

@@ -192,3 +192,18 @@ def test_a_fixed_model_at_batch_8_takes_8_times_the_operations(name: str) -> Non
 def test_binding_the_batch_that_a_model_has_changes_nothing(batch: int) -> None:
     encoded = content(graph_of(batch, 4))
     assert extract(encoded, batch=batch) == extract(encoded)
+
+
+def test_axes_of_one_name_can_be_told_apart() -> None:
+    model = content("g (float[N,3,S,S] x) => (float[N,3,S,S] y) { y = Relu(x) }")
+
+    def bound(dims: dict[str, int], batch: int = 1) -> tuple[int, ...]:
+        (layer,) = extract(model, batch=batch, dims=dims).layers
+        return shapes(layer)[-1]
+
+    assert bound({"S": 5}) == (1, 3, 5, 5)
+    assert bound({"x[2]": 48, "x[3]": 192}, batch=2) == (2, 3, 48, 192)
+    assert bound({"x[2]": 48, "S": 192}) == (1, 3, 48, 192)
+    assert extract(model, dims={"x[2]": 48, "x[3]": 192}).dims == {"x[2]": 48, "x[3]": 192}
+    with pytest.raises(ModelError, match="no open dimension 'x"):
+        extract(model, dims={"x[1]": 48})

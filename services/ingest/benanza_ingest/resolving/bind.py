@@ -48,11 +48,13 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
 
     The batch is the dimension with a name such as `batch_size`, else the first dimension of the
     first input. If `batch` is None, the model's own number stays, or 1 replaces an open dimension.
-    A dimension without a name gets the name `INPUT[AXIS]`. Raises `ModelError` for a number below
+    A dimension without a name gets the name `INPUT[AXIS]`, and so does one that `dims` calls so,
+    which is then apart from others of its former name. Raises `ModelError` for a number below
     1 and for a name that the model doesn't have.
     """
     inputs = _inputs(model)
     _name_unnamed(inputs)
+    _name_apart(model, inputs, dims)
     names = _open_names(inputs)
     check_text(names)
     _check(names, batch, dims)
@@ -111,6 +113,21 @@ def _name_unnamed(inputs: list[ValueInfoProto]) -> None:
             known = dim.HasField("dim_value") and dim.dim_value >= 0
             if not known and not dim.dim_param:
                 dim.dim_param = f"{value.name}[{axis}]"
+
+
+def _name_apart(model: ModelProto, inputs: list[ValueInfoProto], dims: Mapping[str, int]) -> None:
+    """Some exporters give one name to axes that differ. Elsewhere it says nothing then."""
+    former: set[str] = set()
+    for value in inputs:
+        for axis, dim in enumerate(_dims(value)):
+            name = f"{value.name}[{axis}]"
+            if name in dims and dim.dim_param not in ("", name):
+                former.add(dim.dim_param)
+                dim.dim_param = name
+    for value in (*model.graph.output, *model.graph.value_info):
+        for dim in _dims(value):
+            if dim.dim_param in former:
+                dim.Clear()
 
 
 def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None:

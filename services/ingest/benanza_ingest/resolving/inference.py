@@ -10,8 +10,9 @@ from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, sh
 
 from benanza_ingest.reading.parse import MAX_AXES, opset_imports, subgraphs
 from benanza_ingest.resolving.axes import GROWING, AxesBound, axes_of
+from benanza_ingest.resolving.function_bodies import has_only_a_body, infer_by_body
 from benanza_ingest.resolving.operators import schema
-from benanza_ingest.resolving.types import TensorType, Types, from_proto
+from benanza_ingest.resolving.types import TensorType, Types, from_proto, tensor_type
 
 _MAX_COMPLAINT = 200
 _TAGS = re.compile(r"\[\w+Error\] |\(op_type:.*?\): ")
@@ -70,9 +71,12 @@ class Inference:
                 self._complain(node, f"its result would have more than {MAX_AXES} axes")
                 return
         try:
-            found = shape_inference.infer_node_outputs(
-                definition, renamed, types, data, None, self._opsets, self._ir_version
-            )
+            if has_only_a_body(definition):
+                found = infer_by_body(definition, renamed, types, self._opsets)
+            else:
+                found = shape_inference.infer_node_outputs(
+                    definition, renamed, types, data, None, self._opsets, self._ir_version
+                )
         except Exception as error:  # noqa: BLE001  onnx raises many types, with a message that says what is wrong
             self._complain(node, str(error))
             return
@@ -81,8 +85,17 @@ class Inference:
             if min(sizes, default=0) < 0:
                 self._complain(node, f"its result would have the sizes {sizes}")
             known = from_proto(inferred)
+            if node.op_type == "GatherND" and self._gathers_scalar(renamed):
+                known = tensor_type(known.dtype, ()) if known else None
             if known is not None and _says_more(known, self._types.get(name)):
                 self._types[name] = known
+
+    def _gathers_scalar(self, node: NodeProto) -> bool:
+        """Whether a GatherND's result has no axes: onnx (1.23) infers no shape then."""
+        data, indices = (self._types.get(name) for name in node.input[:2])
+        if data is None or indices is None or not data.shape or not indices.shape:
+            return False
+        return len(indices.shape) == 1 and indices.shape[0] == len(data.shape)
 
     def _bound(self, name: str, value: npt.NDArray[Any] | None) -> AxesBound:
         known = self._types.get(name)

@@ -9,6 +9,7 @@ from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import check_text
+from benanza_ingest.resolving.derived_sizes import derived_size
 
 _BATCH_NAMES = ("batch", "batch_size", "batchsize", "n", "bs", "unk_batch")
 
@@ -49,7 +50,8 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     The batch is the dimension with a name such as `batch_size`, else the first dimension of the
     first input. If `batch` is None, the model's own number stays, or 1 replaces an open dimension.
     A dimension without a name gets the name `INPUT[AXIS]`, and so does one that `dims` calls so,
-    which is then apart from others of its former name. Raises `ModelError` for a number below
+    which is then apart from others of its former name. One that is named by others, such as
+    `past + length`, follows from them. Raises `ModelError` for a number below
     1 and for a name that the model doesn't have.
     """
     inputs = _inputs(model)
@@ -82,6 +84,7 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
             for value in inputs:
                 if _dims(value) and _dims(value)[0].dim_value == present:
                     _dims(value)[0].dim_value = chosen
+    numbers |= _derived(names, numbers)
     if numbers:
         _substitute(model, numbers)
     if chosen > MAX_DIMENSION:
@@ -140,6 +143,26 @@ def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None
             hint = f"did you mean {close[0]!r}? " if close else ""
             has = ", ".join(map(repr, names)) or "none: all are fixed"
             raise ModelError(f"the model has no open dimension {name!r}; {hint}it has {has}")
+
+
+def _derived(names: list[str], numbers: Mapping[str, int]) -> dict[str, int]:
+    """The sizes of the dimensions whose names are expressions of those with these numbers.
+
+    Raises `ModelError` for one that can't be, and if another number was given for it.
+    """
+    found = {}
+    for name in names:
+        size = derived_size(name, numbers)
+        if size is None:
+            continue
+        if not 1 <= size <= MAX_DIMENSION or numbers.get(name, size) != size:
+            given = f", not {numbers[name]}" if name in numbers else ""
+            raise ModelError(
+                f"dimension {name!r} is {size} by those that it is named after{given}; give other "
+                "numbers for these"
+            )
+        found[name] = size
+    return found
 
 
 def _batch_name(inputs: list[ValueInfoProto], names: list[str]) -> str | None:

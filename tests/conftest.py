@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -28,8 +29,11 @@ INTEGRATION = {"broker_can_start", "kafka_bootstrap", "store", "benanza"}
 
 def pytest_configure(config: pytest.Config) -> None:
     """Makes the folder of what pytest's processes share; at the end of the run it is removed, and
-    the broker ended whose data are there.
+    the broker ended whose data are there. Lets Ctrl-C end what tests start.
     """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # So a shell starts what is to run in the background, and so would all be that tests start.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     make_shared_folder(config)
     if not hasattr(config, "workerinput"):
         config.add_cleanup(end_shared_broker)

@@ -163,6 +163,7 @@ def test_what_is_compressed_is_a_dead_letter_whatever_it_would_become(
         assert letter.reason.startswith("compressed with gzip: what layers, partition 5, holds")
 
 
+@pytest.mark.timeout(700)
 def test_many_large_records_that_wait_do_not_fill_its_memory(
     kafka: KafkaConnection, log: EventLog, tmp_path: Path
 ) -> None:
@@ -173,7 +174,7 @@ def test_many_large_records_that_wait_do_not_fill_its_memory(
         log.append([Message(LAYERS, f"key {number}".encode(), b"\xc1" + bytes(15_900_000))])
     log.append(layers(range(1), "a"))
     with Installation(kafka, tmp_path).start("dedupe") as service:
-        until(lambda: consumed(service) == 91)
+        until(lambda: consumed(service) == 91, patience_s=500)
         until(lambda: is_done(service))
         assert peak_bytes(service) < 900 * 2**20
         assert service.stop() == 0, service.errors()

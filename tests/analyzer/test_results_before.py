@@ -56,7 +56,7 @@ def test_nothing_is_known_where_all_were_equally_far(
     assert [known(before, at) for at in range(4)] == [set()] * 4
 
 
-def test_a_partition_of_which_nothing_was_committed_has_missed_nothing() -> None:
+def test_a_partition_that_had_read_nothing_knows_nothing() -> None:
     before = of({FIRST: {}, SECOND: {OF: 2}})
     before.begin(records(OF, 0, 1, 2))
     assert [known(before, at) for at in range(3)] == [{"1"}, {"1"}, set()]

@@ -217,9 +217,8 @@ class Analyzer:
                 moved = [(platform, self._architectures.with_layer(number))]
         for platform, architectures_there in moved:
             for architecture in architectures_there:
-                if architecture.id in known_to:
-                    continue
-                if platform.published.get(architecture.id, ()) is None:
+                published = platform.published.get(architecture.id, ())
+                if published is None and architecture.id not in known_to:
                     bounds = self._bounds(platform, architecture)
                     platform.published[architecture.id] = tuple(map(_digest, bounds.values()))
 

@@ -19,10 +19,8 @@ class ResultsBefore:
     def __init__(self, whole_before: Mapping[Partition, Offsets]) -> None:
         read = list(whole_before.values())
         topics = {at for each in read for at in each}
-        self._furthest = {at: max(each.get(at, 0) for each in read) for at in topics}
-        for at in topics:
-            if all(each.get(at, 0) == self._furthest[at] for each in read):
-                del self._furthest[at]
+        reached = {at: {each.get(at, 0) for each in read} for at in topics}
+        self._furthest = {at: max(offsets) for at, offsets in reached.items() if len(offsets) > 1}
         self._whole_before = whole_before
         self._architectures: dict[Partition, set[str]] = {}
         self._places: dict[str, tuple[Partition, int]] = {}

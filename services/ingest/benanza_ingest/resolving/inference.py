@@ -92,7 +92,7 @@ class Inference:
 
     def _gathers_scalar(self, node: NodeProto) -> bool:
         """Whether a GatherND's result has no axes: onnx (1.23) infers no shape then."""
-        data, indices = (self._types.get(name) for name in node.input[:2])
+        data, indices = map(self._types.get, node.input)
         if data is None or indices is None or not data.shape or not indices.shape:
             return False
         return len(indices.shape) == 1 and indices.shape[0] == len(data.shape)

@@ -12,7 +12,7 @@ from benanza_ingest.following.mend import STATES, Mender
 from benanza_ingest.following.places import BatchPlace, scaled_axis, seen_as
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import Graph, Node
-from benanza_ingest.resolving.inference import Inference
+from benanza_ingest.resolving.inferring.inference import Inference
 
 _FIT_TOGETHER = BROADCASTING | frozenset(
     "Concat Gather Gemm MatMul MatMulInteger QLinearMatMul".split()

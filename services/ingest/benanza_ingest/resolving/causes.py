@@ -8,7 +8,7 @@ from benanza_backbone.pasteable import pasteable
 from benanza_ingest.resolving.bind import Binding
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Node
-from benanza_ingest.resolving.inference import Inference
+from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.operators import DECIDING_INPUTS, since_version
 from benanza_ingest.resolving.types import Types
 

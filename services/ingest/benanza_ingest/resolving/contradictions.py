@@ -9,7 +9,7 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.resolving.bind import Binding
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import Node
-from benanza_ingest.resolving.inference import Inference
+from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.types import Types
 
 

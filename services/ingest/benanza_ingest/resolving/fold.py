@@ -14,7 +14,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from benanza_ingest.reading.parse import MAX_AXES
 from benanza_ingest.resolving.evaluate import FEW_ELEMENTS, Evaluator
-from benanza_ingest.resolving.inference import Inference
+from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.types import TensorType, Types, of_tensor
 from benanza_schemas.element_types import TO_ONNX
 

@@ -29,8 +29,8 @@ from benanza_ingest.resolving.graph import (
     make_node,
     without_dead,
 )
-from benanza_ingest.resolving.inference import Inference
-from benanza_ingest.resolving.ranks import without_outgrown
+from benanza_ingest.resolving.inferring.inference import Inference
+from benanza_ingest.resolving.inferring.ranks import without_outgrown
 from benanza_ingest.resolving.sequences import Sequences
 from benanza_ingest.resolving.types import TensorType, Types, tensor_type
 from benanza_ingest.resolving.wellformed import check_nodes

@@ -12,8 +12,8 @@ from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoPro
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import MAX_AXES, subgraphs
-from benanza_ingest.resolving.axes import FEW_AXES, GROWING, AxesBound, axes_of, ints
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Node, inner_node
+from benanza_ingest.resolving.inferring.axes import FEW_AXES, GROWING, AxesBound, axes_of, ints
 
 _ELEMENTWISE = frozenset("Identity Cast Add Sub Mul Div Mod Max Min Neg Abs Equal Where".split())
 _PARTS = frozenset(("Slice", "Squeeze", "Unsqueeze"))

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, shape_inference
 
 from benanza_ingest.reading.parse import MAX_AXES, opset_imports, subgraphs
-from benanza_ingest.resolving.axes import GROWING, AxesBound, axes_of
-from benanza_ingest.resolving.function_bodies import has_only_a_body, infer_by_body
+from benanza_ingest.resolving.inferring.axes import GROWING, AxesBound, axes_of
+from benanza_ingest.resolving.inferring.function_bodies import has_only_a_body, infer_by_body
 from benanza_ingest.resolving.operators import schema
 from benanza_ingest.resolving.types import TensorType, Types, from_proto, tensor_type
 

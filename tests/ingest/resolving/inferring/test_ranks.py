@@ -4,7 +4,7 @@ from onnx import ModelProto
 from onnx.helper import make_function, make_node
 
 from benanza_ingest.resolving.graph import in_topological_order
-from benanza_ingest.resolving.ranks import without_outgrown
+from benanza_ingest.resolving.inferring.ranks import without_outgrown
 from tests.ingest.onnx_text import proto
 
 

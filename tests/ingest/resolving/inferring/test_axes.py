@@ -8,7 +8,7 @@ import pytest
 from onnx import NodeProto, TensorProto, TypeProto, helper, shape_inference
 from onnx.defs import OpSchema
 
-from benanza_ingest.resolving.axes import FEW_AXES, GROWING, AxesBound, axes_of
+from benanza_ingest.resolving.inferring.axes import FEW_AXES, GROWING, AxesBound, axes_of
 
 SHAPES: tuple[list[int], ...] = ([], [40], [2] * 3, [2] * 5, [2] * 9)
 

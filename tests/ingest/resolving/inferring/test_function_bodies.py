@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import defs
 
-from benanza_ingest.resolving.function_bodies import has_only_a_body
+from benanza_ingest.resolving.inferring.function_bodies import has_only_a_body
 from tests.ingest.onnx_text import content, extracted, shapes
 
 

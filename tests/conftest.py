@@ -23,7 +23,7 @@ settings.load_profile("benanza")
 
 BROKER_OF_THE_USER = os.environ.get("BENANZA_KAFKA", "")
 
-INTEGRATION = {"broker_can_start", "kafka_bootstrap", "store", "benanza"}
+INTEGRATION = {"broker_can_start", "kafka_bootstrap", "store", "benanza", "program"}
 """Fixtures that stand for a broker, the ClickHouse engine or the program as a process."""
 
 

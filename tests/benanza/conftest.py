@@ -10,12 +10,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from benanza.cli import cli
+from benanza.onnxruntime import framework
+from benanza_runner.measuring.stopping import Rule
 from tests.shared import made_once
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "benanza"
 
 Benanza = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+SHORT = Rule(warm_up_us=50_000, least_us=300_000, cap_us=600_000)
+"""So long a framework's run is timed where seconds of it would tell a test nothing more."""
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -31,6 +39,26 @@ def without_progress(errors: str) -> str:
 
 @pytest.fixture(scope="session")
 def benanza(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
+    """Runs the program in this process, as the program does in one of its own a second later."""
+    home = tmp_path_factory.mktemp("home")
+
+    def run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+        with pytest.MonkeyPatch.context() as patch:
+            for name in os.environ.keys() - environment(home).keys():
+                patch.delenv(name)
+            for name, text in environment(home).items():
+                patch.setenv(name, text)
+            patch.chdir(home)
+            done = CliRunner().invoke(cli, [str(each) for each in arguments])
+        if done.exception and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
     """Runs the program in a process of its own: its exit status, output and errors."""
     home = tmp_path_factory.mktemp("home")
 
@@ -47,14 +75,20 @@ def benanza(tmp_path_factory: pytest.TempPathFactory) -> Benanza:
     return run
 
 
+@pytest.fixture
+def short_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets ONNX Runtime run as long as `SHORT` says."""
+    monkeypatch.setattr(framework, "RULE", SHORT)
+
+
 @pytest.fixture(scope="session")
 def first_run(
-    benanza: Benanza,
+    program: Benanza,
 ) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
     """A data folder in which squeezenet was measured, and what the program said."""
 
     def measure(folder: Path) -> None:
-        done = benanza("run", "zoo:squeezenet", "--data", folder / "data", "--format", "json")
+        done = program("run", "zoo:squeezenet", "--data", folder / "data", "--format", "json")
         said = json.dumps([done.returncode, done.stdout, done.stderr])
         (folder / "said.json").write_text(said)
 

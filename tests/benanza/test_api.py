@@ -114,6 +114,7 @@ def test_what_if_is_the_command(benanza: Benanza, data: Path) -> None:
     assert "without fusion" in found._repr_html_()
 
 
+@pytest.mark.usefixtures("short_profiles")
 def test_profile_finds_what_the_command_finds(benanza: Benanza, data: Path) -> None:
     import benanza as api
 

@@ -133,8 +133,8 @@ def test_a_defect_is_not_dressed_up_as_the_users_error(monkeypatch: pytest.Monke
     assert isinstance(CliRunner().invoke(cli, ["failing"]).exception, ZeroDivisionError)
 
 
-def test_the_program_is_installed_and_says_its_version(benanza: Benanza) -> None:
-    done = benanza("--version")
+def test_the_program_is_installed_and_says_its_version(program: Benanza) -> None:
+    done = program("--version")
     assert done.returncode == 0
     assert re.fullmatch(
         r"benanza, version \d+\.\d+\.\d+( \([0-9a-f]{12}(-dirty)?\))?\n", done.stdout

@@ -179,14 +179,14 @@ def test_a_real_model_has_a_full_bound(
 
 
 def test_the_same_again_benchmarks_nothing_and_is_quick(
-    benanza: Benanza,
+    program: Benanza,
     first_run: tuple[Path, "subprocess.CompletedProcess[str]"],
     data: Path,
 ) -> None:
     first = document(first_run[1])
     before = {topic: len(events(data, topic)) for topic in ("models", "jobs", "results", "bounds")}
     began = time.monotonic()
-    again = document(benanza("run", "zoo:squeezenet", "--data", data, "--format", "json"))
+    again = document(program("run", "zoo:squeezenet", "--data", data, "--format", "json"))
     assert time.monotonic() - began < 10
     assert again["bounds"] == first["bounds"]
     assert again["layers"]["benchmarked"] == 0
@@ -196,7 +196,7 @@ def test_the_same_again_benchmarks_nothing_and_is_quick(
 
 
 def test_a_sibling_benchmarks_its_new_layers_alone(
-    benanza: Benanza, data: Path, tmp_path: Path
+    program: Benanza, data: Path, tmp_path: Path
 ) -> None:
     model = onnx.load(zoo_path("squeezenet"))
     output = model.graph.output[0]
@@ -204,7 +204,7 @@ def test_a_sibling_benchmarks_its_new_layers_alone(
     output.name = "sibling"
     onnx.save(model, tmp_path / "sibling.onnx")
     before = measured(data)
-    done = benanza("run", tmp_path / "sibling.onnx", "--data", data, "--format", "json")
+    done = program("run", tmp_path / "sibling.onnx", "--data", data, "--format", "json")
     layers = document(done)["layers"]
     jobs = {job.fingerprint: job.layer.title() for job in events(data, "jobs")}
     new = sorted(jobs[fingerprint] for fingerprint in measured(data) - before)
@@ -214,11 +214,11 @@ def test_a_sibling_benchmarks_its_new_layers_alone(
 
 
 def test_of_other_models_in_the_folder_nothing_is_benchmarked(
-    benanza: Benanza, data: Path, tmp_path: Path
+    program: Benanza, data: Path, tmp_path: Path
 ) -> None:
     """They were never measured at this precision."""
     model = chain(tmp_path / "chain.onnx", [48, 24])
-    done = benanza("run", model, "--precision", "fp16", "--data", data, "--format", "json")
+    done = program("run", model, "--precision", "fp16", "--data", data, "--format", "json")
     layers = json.loads(done.stdout)["layers"]
     now = [event for event in results(data) if event.precision == "fp16"]
     done_with = layers["benchmarked"] + layers["split"] + layers["failed"]
@@ -226,7 +226,7 @@ def test_of_other_models_in_the_folder_nothing_is_benchmarked(
 
 
 def test_what_can_be_measured_is_printed_beside_what_cannot(
-    benanza: Benanza, data: Path, tmp_path: Path
+    program: Benanza, data: Path, tmp_path: Path
 ) -> None:
     """A model that isn't there, one that is none, and a layer that the runtime doesn't have."""
     (tmp_path / "random.onnx").write_bytes(b"no model at all")
@@ -242,7 +242,7 @@ def test_what_can_be_measured_is_printed_beside_what_cannot(
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("custom", 1)]
     onnx.save(helper.make_model(sparse, opset_imports=opsets), tmp_path / "custom.onnx")
     models = [tmp_path / name for name in ("custom.onnx", "missing.onnx", "random.onnx")]
-    done = benanza("run", *models, "--data", data, "--format", "json")
+    done = program("run", *models, "--data", data, "--format", "json")
     found = document(done, status=1)
     (bound,) = found["bounds"]
     assert bound["partial"] is True
@@ -254,14 +254,14 @@ def test_what_can_be_measured_is_printed_beside_what_cannot(
     lines = without_progress(done.stderr).splitlines()
     assert len(lines) == 2
     assert all(line.startswith("error: ") for line in lines)
-    partial = benanza("run", models[0], "--data", data)
+    partial = program("run", models[0], "--data", data)
     assert partial.returncode == 3
     assert "unheard (Unheard): custom::Unheard" in partial.stdout
     assert without_progress(partial.stderr) == ""
 
 
-def test_models_that_cannot_be_had_cost_no_benchmark(benanza: Benanza, tmp_path: Path) -> None:
-    done = benanza("run", "missing.onnx", "--data", tmp_path / "new")
+def test_models_that_cannot_be_had_cost_no_benchmark(program: Benanza, tmp_path: Path) -> None:
+    done = program("run", "missing.onnx", "--data", tmp_path / "new")
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("error: there is no file missing.onnx")
@@ -269,39 +269,39 @@ def test_models_that_cannot_be_had_cost_no_benchmark(benanza: Benanza, tmp_path:
 
 
 def test_the_same_file_under_another_name_is_another_model_with_known_layers(
-    benanza: Benanza, data: Path, tmp_path: Path
+    program: Benanza, data: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "copy.onnx").write_bytes(zoo_path("squeezenet").read_bytes())
-    found = document(benanza("run", tmp_path / "copy.onnx", "--data", data, "--format", "json"))
+    found = document(program("run", tmp_path / "copy.onnx", "--data", data, "--format", "json"))
     assert [bound["model"] for bound in found["bounds"]] == ["copy"]
     assert found["layers"]["benchmarked"] == 0
 
 
 def test_each_batch_size_has_a_bound_of_its_own(
-    benanza: Benanza, data: Path, tmp_path: Path
+    program: Benanza, data: Path, tmp_path: Path
 ) -> None:
     model = chain(tmp_path / "chain.onnx", [64, 32])
     options = ("--data", data, "--format", "json")
-    found = document(benanza("run", model, "--batch", "1,4", *options))
+    found = document(program("run", model, "--batch", "1,4", *options))
     assert [bound["batch"] for bound in found["bounds"]] == [1, 4]
-    again = document(benanza("run", model, "--batch", "4,2", *options))
+    again = document(program("run", model, "--batch", "4,2", *options))
     assert [bound["batch"] for bound in again["bounds"]] == [4, 2]
     assert again["layers"]["known"] > 0
 
 
-def test_the_policy_asked_for_is_the_policy_answered(benanza: Benanza, data: Path) -> None:
+def test_the_policy_asked_for_is_the_policy_answered(program: Benanza, data: Path) -> None:
     options = ("run", "zoo:squeezenet", "--data", data, "--format", "json")
-    (bound,) = document(benanza(*options, "--accounting", "paper", "--fusion", "off"))["bounds"]
+    (bound,) = document(program(*options, "--accounting", "paper", "--fusion", "off"))["bounds"]
     assert bound["accounting"] == "paper"
     assert bound["fusion"] is False
     assert bound["coverage"]["not_counted"] == 9  # the Concats, and the global pooling
-    (fused,) = document(benanza(*options))["bounds"]
+    (fused,) = document(program(*options))["bounds"]
     assert fused["sequential_us"] != bound["sequential_us"]
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_was_stopped_goes_on_where_it_was(
-    benanza: Benanza, data: Path, tmp_path: Path, stop: signal.Signals
+    program: Benanza, data: Path, tmp_path: Path, stop: signal.Signals
 ) -> None:
     model = chain(tmp_path / "chain.onnx", list(range(100, 170, 10)))
     known = measured(data)
@@ -328,12 +328,12 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(
         assert process.returncode == 1
         said = "error: interrupted; the same command again goes on from here\n"
         assert without_progress(errors) == said
-        so_far = benanza("bounds", model, "--data", data, "--format", "json")
+        so_far = program("bounds", model, "--data", data, "--format", "json")
         assert so_far.returncode == 3
         (bound,) = json.loads(so_far.stdout)["bounds"]
         assert bound["sequential_us"] > 0
         assert bound["coverage"]["missing"]
-    found = document(benanza("run", model, "--data", data, "--format", "json"))
+    found = document(program("run", model, "--data", data, "--format", "json"))
     assert found["bounds"][0]["partial"] is False
     # What was written when the process died, and not committed, comes again; nothing else does.
     repeated = sum(count - 1 for count in (measured(data) - known).values())
@@ -342,18 +342,18 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(
     assert found["layers"]["known"] >= len(done) - 1
 
 
-def test_a_second_process_on_the_folder_is_told_so(benanza: Benanza, data: Path) -> None:
+def test_a_second_process_on_the_folder_is_told_so(program: Benanza, data: Path) -> None:
     with FileLock(data / LOCK_FILE):
-        done = benanza("run", "zoo:squeezenet", "--data", data)
+        done = program("run", "zoo:squeezenet", "--data", data)
     assert done.returncode == 1
     assert done.stdout == ""
     assert f"another benanza is at work in {data}" in done.stderr
 
 
 def test_the_cuda_runtime_is_refused_before_anything_is_done(
-    benanza: Benanza, tmp_path: Path
+    program: Benanza, tmp_path: Path
 ) -> None:
-    done = benanza("run", "zoo:squeezenet", "--runtime", "cuda", "--data", tmp_path / "new")
+    done = program("run", "zoo:squeezenet", "--runtime", "cuda", "--data", tmp_path / "new")
     assert done.returncode == 1
     assert done.stderr.startswith("error: the runtime cuda needs ")
     assert not (tmp_path / "new").exists()

@@ -106,18 +106,22 @@ class Image:
 
     def __init__(self, dockerfile: Dockerfile, context: Path, root: Path) -> None:
         self._root = root
+        self._dockerfile = dockerfile
         self._context = context
         self._ignored = _ignored(context)
         self._stands_in = root / "stand-ins"
+        self.environment = self._variables(dockerfile.environment, {})
+
+    def build(self) -> None:
+        """Makes it, in an empty folder."""
         for path in (*(self._below(path) for path in IMAGE_PATHS), self._stands_in):
             path.mkdir(parents=True)
         for program in SKIPPED:
             (self._stands_in / program).symlink_to(shutil.which("true") or "")
         # The image's own Python is that of the tests.
         (self._stands_in / "python").symlink_to(sys.executable)
-        for steps in dockerfile.made():
+        for steps in self._dockerfile.made():
             self._build(steps)
-        self.environment = self._variables(dockerfile.environment, {})
 
     def run(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
         """A process in the image."""

@@ -2,20 +2,20 @@
 
 import json
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from tests.deploy.compose import ROOT
 from tests.deploy.image import Dockerfile, Image
+from tests.shared import made_once
 
 SERVICES = ("ingest", "analyzer", "dedupe", "runner")
 
@@ -81,25 +81,13 @@ def service(request: pytest.FixtureRequest) -> str:
     return name
 
 
-@pytest.fixture(scope="module")
-def image_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Dockerfile], Image]]:
-    """Makes images, each once: those of ingest and analyzer differ only in what they run."""
-    folder = tmp_path_factory.mktemp("images")
-    images: dict[str, Image] = {}
-
-    def made(dockerfile: Dockerfile) -> Image:
-        key = repr(dockerfile.made())
-        if key not in images:
-            images[key] = Image(dockerfile, ROOT, folder / str(len(images)))
-        return images[key]
-
-    yield made
-    shutil.rmtree(folder)  # hundreds of megabytes, which pytest would keep
-
-
 @pytest.fixture
-def image(service: str, image_of: Callable[[Dockerfile], Image]) -> Image:
-    return image_of(_dockerfile(service))
+def image(service: str) -> Image:
+    """Those of ingest and analyzer differ only in what they run: they are made once."""
+    dockerfile = _dockerfile(service)
+    name = f"image-{sha256(repr(dockerfile.made()).encode()).hexdigest()[:16]}"
+    folder = made_once(name, lambda folder: Image(dockerfile, ROOT, folder).build())
+    return Image(dockerfile, ROOT, folder)
 
 
 @pytest.mark.integration

@@ -23,20 +23,20 @@ def odd(tmp_path: Path) -> Path:
 
 
 def test_it_is_inspected_published_measured_and_found(
-    benanza: Benanza, odd: Path, tmp_path: Path
+    program: Benanza, odd: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
     for command in ("inspect", "publish", "run", "bounds", "spec"):
         where = () if command == "inspect" else ("--data", data)
         as_json = () if command == "spec" else ("--format", "json")
-        done = benanza(command, odd, *as_json, *where)
+        done = program(command, odd, *as_json, *where)
         assert done.returncode == 0, done.stderr
         assert "udcff" in json.dumps(json.loads(done.stdout))
-    assert "odd\\udcff" in benanza("bounds", "--data", data).stdout
+    assert "odd\\udcff" in program("bounds", "--data", data).stdout
     address = f"file://{tmp_path}/odd%FF.onnx"
-    assert "odd\\udcff" in benanza("bounds", address, "--data", data).stdout
+    assert "odd\\udcff" in program("bounds", address, "--data", data).stdout
     out = tmp_path / os.fsdecode(b"out\xfe.html")
-    assert benanza("report", odd, "-o", out, "--data", data).returncode == 0
+    assert program("report", odd, "-o", out, "--data", data).returncode == 0
     assert out.stat().st_size > 0
 
 
@@ -54,11 +54,11 @@ def test_it_is_inspected_published_measured_and_found(
     ],
 )
 def test_what_is_not_there_or_not_text_is_refused_in_a_line(
-    benanza: Benanza, tmp_path: Path, arguments: tuple[str | bytes, ...]
+    program: Benanza, tmp_path: Path, arguments: tuple[str | bytes, ...]
 ) -> None:
     words = [os.fsdecode(each) for each in arguments]
     data = () if "--data" in words or words[0] == "inspect" else ("--data", tmp_path / "data")
-    done = benanza(*words, *data)
+    done = program(*words, *data)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines() or [done.stdout]
     assert "\\udcff" in line

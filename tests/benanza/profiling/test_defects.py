@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 import benanza
+from benanza.onnxruntime import framework
 from benanza.results.profiles import ModelProfile
+from tests.benanza.conftest import SHORT
 from tests.ingest.onnx_text import content
 from tests.runner.onnxruntime.needs_blocks import needs_blocks
 
@@ -57,7 +59,9 @@ def profiles_of(model: str, folder: Path) -> dict[str, ModelProfile]:
     path = folder / "model.onnx"
     path.write_bytes(content(model))
     benanza.lower_bound(path, data=folder / "data")
-    found = benanza.profile(path, all_configurations=True, data=folder / "data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(framework, "RULE", SHORT)
+        found = benanza.profile(path, all_configurations=True, data=folder / "data")
     return {each.configuration: each for each in found.profiles}
 
 

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.benanza.conftest import Benanza
 
 
+@pytest.mark.usefixtures("short_profiles")
 def test_it_ranks_remedies_for_what_was_profiled(benanza: Benanza, data: Path) -> None:
     run = benanza("profile", "zoo:squeezenet", "--all-configurations", "--data", data)
     assert run.returncode == 0

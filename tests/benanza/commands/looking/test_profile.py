@@ -8,6 +8,7 @@ import pytest
 from tests.benanza.conftest import Benanza, without_progress
 
 
+@pytest.mark.usefixtures("short_profiles")
 def test_its_document_adds_up_to_the_run_and_to_the_bound(benanza: Benanza, data: Path) -> None:
     done = benanza("profile", "zoo:squeezenet", "--data", data, "--format", "json")
     assert (done.returncode, without_progress(done.stderr)) == (0, "")
@@ -27,6 +28,7 @@ def test_its_document_adds_up_to_the_run_and_to_the_bound(benanza: Benanza, data
     assert found["bound_us"] == pytest.approx(bound["bound"]["sequential_us"])
 
 
+@pytest.mark.usefixtures("short_profiles")
 def test_it_prints_where_the_bound_saves_time(benanza: Benanza, data: Path) -> None:
     trace = data / "trace.json"
     options = ("--top", "3", "--all-configurations", "--trace", trace)
@@ -41,6 +43,7 @@ def test_it_prints_where_the_bound_saves_time(benanza: Benanza, data: Path) -> N
     assert len({each["pid"] for each in slices}) == 4
 
 
+@pytest.mark.usefixtures("short_profiles")
 def test_without_a_bound_there_is_still_a_time(benanza: Benanza, tmp_path: Path) -> None:
     done = benanza("profile", "zoo:squeezenet", "--data", tmp_path / "new")
     assert done.returncode == 0

@@ -20,6 +20,11 @@ def make_shared_folder(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(_FOLDER, folder)))
 
 
+def is_shared() -> bool:
+    """Whether this process is one of pytest's, which have such a folder."""
+    return _FOLDER in os.environ
+
+
 def shared_folder() -> Path:
     """The folder of this run."""
     return Path(os.environ[_FOLDER])

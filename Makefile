@@ -23,7 +23,7 @@ demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a re
 
 test: $(STAMP)  ## all tests that need no GPU
 	-deploy/kafka/run --install
-	$(BIN)/python -m pytest -m 'not alone' --numprocesses 3 --dist worksteal
+	$(BIN)/python -m pytest -m 'not alone' --numprocesses 4 --dist worksteal
 	# These compare times: a second look tells a busy machine from a defect, which fails again.
 	$(ALONE) || $(ALONE) --last-failed
 

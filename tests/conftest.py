@@ -35,8 +35,19 @@ def pytest_configure(config: pytest.Config) -> None:
         # So a shell starts what is to run in the background, and so would all be that tests start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     make_shared_folder(config)
-    if not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        _stay_on_one_core(int(config.workerinput["workerid"].removeprefix("gw")))
+    else:
         config.add_cleanup(end_shared_broker)
+
+
+def _stay_on_one_core(worker: int) -> None:
+    """So does what this process starts. ONNX Runtime and the ClickHouse engine have a thread for
+    each core, and these spend as much time waiting for each other where all cores are busy.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[worker % len(cores)]})
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

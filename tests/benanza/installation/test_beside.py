@@ -151,7 +151,7 @@ def test_who_looks_whether_a_folder_is_taken_keeps_nobody_out(
 
 @pytest.mark.timeout(600)
 def test_bounds_history_and_sql_answer_while_a_run_is_at_work(
-    program: Benanza, data: Path, tmp_path: Path
+    benanza: Benanza, data: Path, tmp_path: Path
 ) -> None:
     """And the run takes no notice."""
     model = "zoo:densenet121"
@@ -164,7 +164,7 @@ def test_bounds_history_and_sql_answer_while_a_run_is_at_work(
     )
 
     def said(*command: str) -> dict[str, Any]:
-        done = program(*command, "--data", data, "--format", "json")
+        done = benanza(*command, "--data", data, "--format", "json")
         assert done.returncode in (0, 3), done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found

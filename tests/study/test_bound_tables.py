@@ -22,7 +22,7 @@ MODELS = ["squeezenet", "torchvision:resnet18", "timm:starnet_s1"]
 def answers(tmp_path_factory: pytest.TempPathFactory) -> list[ModelAnswers]:
     settings = load({"BENANZA_DATA": str(tmp_path_factory.mktemp("study") / "data")})
     # The other recordings are of another type or batch size.
-    import_of(MODELS, MEASURED[:2], settings, batches=[1])
+    import_of([(name, 1) for name in MODELS], MEASURED[:2], settings)
     of_the_zoo = [f"zoo:{name}" for name in MODELS]
     publish(of_the_zoo, PublishRequest(), settings)
     return [*known_answers(settings, of_the_zoo, ["fp16"], {}).models]

@@ -13,6 +13,7 @@ from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.topics import create_topics
 from benanza_backbone.settings import load
+from tests.backbone.conftest import copy_empty_store
 
 Kind = Literal["embedded", "kafka"]
 
@@ -30,6 +31,7 @@ def installation(
 ) -> Kind:
     """An installation of its own, for the commands as for `opened_log`."""
     monkeypatch.setenv("BENANZA_DATA", str(tmp_path / "data"))
+    copy_empty_store(tmp_path / "data" / "clickhouse")
     if request.param == "embedded":
         monkeypatch.delenv("BENANZA_KAFKA", raising=False)
         return "embedded"
@@ -44,4 +46,5 @@ def installation(
 def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation of its own, with the embedded log."""
     monkeypatch.setenv("BENANZA_DATA", str(tmp_path / "data"))
+    copy_empty_store(tmp_path / "data" / "clickhouse")
     monkeypatch.delenv("BENANZA_KAFKA", raising=False)

@@ -21,6 +21,7 @@ from benanza_schemas.events import (
     identified,
 )
 from benanza_schemas.layer import Precision
+from tests.backbone.conftest import copy_empty_store
 from tests.backbone.sample_events import (
     CONV_ID,
     CONV_RELU_ID,
@@ -80,6 +81,7 @@ JOINED = profiled(
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
+    copy_empty_store(tmp_path / "clickhouse")
     return load({"BENANZA_DATA": str(tmp_path)})
 
 

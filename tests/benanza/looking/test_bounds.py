@@ -14,6 +14,7 @@ from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Precision
+from tests.backbone.conftest import copy_empty_store
 from tests.backbone.sample_events import BOUNDS, EVERY_KIND, MODEL, MODEL_ID, after, bound
 
 pytestmark = pytest.mark.integration
@@ -28,8 +29,7 @@ def over_kafka(tmp_path: Path) -> Settings:
     that it could lie in.
     """
     (tmp_path / "file").write_text("")
-    dsn = f"chdb://{tmp_path}/clickhouse"
-    Store.open(dsn).close()
+    dsn = copy_empty_store(tmp_path / "clickhouse")
     return settings.load(
         {
             "BENANZA_KAFKA": "127.0.0.1:9",

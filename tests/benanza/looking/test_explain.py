@@ -16,6 +16,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_schemas.events import Ceiling, event_id
 from benanza_schemas.layer import Accounting
+from tests.backbone.conftest import copy_empty_store
 from tests.backbone.sample_events import CONV_MEASURED, EVERY_KIND, MODEL, SYSTEM_MEASURED, after
 from tests.benanza.embedded_run import run_embedded
 
@@ -80,7 +81,7 @@ def with_ceilings(tmp_path: Path) -> Settings:
     """A model of which only a convolution is measured, on a system with both ceilings."""
     from benanza_backbone import settings
 
-    dsn = f"chdb://{tmp_path}/clickhouse"
+    dsn = copy_empty_store(tmp_path / "clickhouse")
     ceilings = (
         Ceiling("bandwidth", "fp32", 1e9, 0.0),
         Ceiling("flops", "fp32", 1e12, 0.0),

@@ -17,6 +17,7 @@ from benanza_backbone.settings import Settings
 from benanza_schemas.events import MARK, AnyEvent, BenchmarkRequested, event_id, recording_of
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.vocabulary import CacheState, StoppedBy
+from tests.backbone.conftest import copy_empty_store
 from tests.backbone.sample_events import (
     CHECKPOINT,
     CONV_ID,
@@ -67,7 +68,7 @@ NETWORK_REQUESTED = BenchmarkRequested(
 @pytest.fixture
 def installed(tmp_path: Path) -> Settings:
     """Over Kafka, where the store is all that is asked."""
-    dsn = f"chdb://{tmp_path}/clickhouse"
+    dsn = copy_empty_store(tmp_path / "clickhouse")
     return settings.load({"BENANZA_KAFKA": "127.0.0.1:9", "BENANZA_CLICKHOUSE": dsn})
 
 

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 import benanza
 from benanza.cli import cli
 from benanza_backbone.clickhouse.store import Store
+from tests.backbone.conftest import copy_empty_store
 from tests.backbone.sample_events import CONV_ID, CONV_RELU_ID, EVERY_KIND, RELU_ID
 
 pytestmark = pytest.mark.integration
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that services keep."""
-    dsn = f"chdb://{tmp_path}/clickhouse"
+    dsn = copy_empty_store(tmp_path / "clickhouse")
     monkeypatch.setenv("BENANZA_KAFKA", "127.0.0.1:9")
     monkeypatch.setenv("BENANZA_CLICKHOUSE", dsn)
     with Store.open(dsn) as store:

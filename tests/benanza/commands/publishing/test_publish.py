@@ -176,9 +176,11 @@ def test_a_file_whose_name_is_no_unicode(tmp_path: Path) -> None:
     assert (event.name, event.uri) == (r"\udcff", f"{folder.as_uri()}/%FF.onnx")
 
 
-@pytest.mark.usefixtures("embedded", "data")
-def test_the_next_run_takes_up_what_was_published(tmp_path: Path) -> None:
+def test_the_next_run_takes_up_what_was_published(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a folder in which squeezenet was measured, and the machine's ceilings with it."""
+    monkeypatch.setenv("BENANZA_DATA", str(data))
     small, smaller = product(tmp_path / "small.onnx", 16), product(tmp_path / "smaller.onnx", 8)
     for command, model in (("publish", small), ("run", smaller)):
         result = CliRunner().invoke(cli, [command, str(model), "--dim", "length=5"])

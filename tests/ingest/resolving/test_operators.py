@@ -5,6 +5,7 @@ import pytest
 
 from benanza_ingest.resolving.operators import DECIDING_INPUTS, MOVEMENT, schema
 from benanza_schemas.layer import TensorValue
+from benanza_schemas.operators.onnxruntime import own_schemas
 from tests.ingest.onnx_text import only_layer
 
 NEWEST = onnx.defs.onnx_opset_version()
@@ -169,15 +170,12 @@ def test_attributes_of_each_type(text: str, expected: dict[str, object]) -> None
 
 
 def test_the_tables_name_operators_that_exist_and_inputs_that_they_have() -> None:
-    known = {s.name for s in onnx.defs.get_all_schemas_with_history() if s.domain == ""}
-    assert set(MOVEMENT) <= known
-    assert set(DECIDING_INPUTS) <= known
+    standard = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain == ""]
+    known = [*standard, *own_schemas().values()]
+    assert set(MOVEMENT) <= {s.name for s in standard}
+    assert set(DECIDING_INPUTS) <= {s.name for s in known}
     for op_type, positions in DECIDING_INPUTS.items():
-        versions = [
-            s.max_input
-            for s in onnx.defs.get_all_schemas_with_history()
-            if s.name == op_type and s.domain == ""
-        ]
+        versions = [s.max_input for s in known if s.name == op_type]
         assert max(positions) < max(versions), op_type
 
 

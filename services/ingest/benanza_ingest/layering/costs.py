@@ -9,9 +9,11 @@ their definition in ONNX's documentation of operators.
 from math import prod
 
 from benanza_ingest.errors import ModelError
+from benanza_ingest.layering.onnxruntime_flops import own_flops
 from benanza_ingest.resolving.operators import MOVEMENT
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.operators.onnxruntime import is_own_operator
 
 _PER_OUTPUT_ELEMENT = {
     "BatchNormalization": 2,  # a scale and a shift, both known before
@@ -99,6 +101,9 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
     written = [i for i in operator.outputs if i != OMITTED]
     output = tensors[written[0]].shape if written else ()
     elements = prod(output)
+    if is_own_operator(operator.op_type, operator.domain):
+        results = [() if i == OMITTED else tensors[i].shape for i in operator.outputs]
+        return own_flops(operator, shapes, results)
     match operator.op_type:
         case name if name in _PER_OUTPUT_ELEMENT:
             return elements * _PER_OUTPUT_ELEMENT[name]

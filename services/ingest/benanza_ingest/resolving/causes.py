@@ -227,7 +227,8 @@ class Causes:
         mend = "export the model again"
         if self._binding.dims:
             mend = f"give --dim another number, or {mend}"
-        return Cause(f"onnx says of {_title(node)}: {said}; {mend}")
+        who = "" if node.domain else "onnx says of "
+        return Cause(f"{who}{_title(node)}: {said}; {mend}")
 
 
 def _most_telling(causes: list[Cause]) -> Cause:

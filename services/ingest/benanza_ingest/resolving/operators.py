@@ -9,6 +9,7 @@ from onnx import AttributeProto, TensorProto, numpy_helper
 
 from benanza_schemas.element_types import FROM_ONNX
 from benanza_schemas.layer import Attribute, AttributeValue, Tensor, TensorValue
+from benanza_schemas.operators import onnxruntime
 
 MOVEMENT = frozenset(
     "Cast CastLike CenterCropPad Col2Im Compress Concat ConstantOfShape DepthToSpace Expand "
@@ -24,13 +25,17 @@ DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
     "Clip": (1, 2),
     "Col2Im": (1, 2),
     "ConstantOfShape": (0,),
+    "CropAndResize": (3,),
     "CumProd": (1,),
     "CumSum": (1,),
     "DFT": (1, 2),
     "Dropout": (2,),
     "Expand": (1,),
+    "ExpandDims": (1,),
+    "GroupQueryAttention": (6,),
     "HammingWindow": (0,),
     "HannWindow": (0,),
+    "MatMulFpQ4": (2,),
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "NonMaxSuppression": (2, 3, 4),
@@ -48,6 +53,7 @@ DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
     "ReduceProd": (1,),
     "ReduceSum": (1,),
     "ReduceSumSquare": (1,),
+    "RelativePositionBias": (1, 2),
     "Reshape": (1,),
     "Resize": (1, 2, 3),
     "STFT": (1, 3),
@@ -85,13 +91,15 @@ _WINDOWED = frozenset(
 
 @cache
 def schema(op_type: str, domain: str, opset: int | None) -> onnx.defs.OpSchema | None:
-    """The operator's definition at this opset version; None if onnx doesn't know it."""
+    """The operator's definition at this opset version, by onnx or by ONNX Runtime; None if neither
+    has one.
+    """
     if opset is None or not 0 < opset < 1 << 31:
         return None
     try:
         return onnx.defs.get_schema(op_type, opset, domain)
     except onnx.defs.SchemaError:
-        return None
+        return onnxruntime.schema(op_type, domain, opset)
 
 
 @cache

@@ -1,10 +1,11 @@
-"""What the ONNX standard says of operators and element types."""
+"""What ONNX and ONNX Runtime say of operators and element types."""
 
 from functools import cache
 from typing import Any
 
 import numpy as np
 import onnx
+from benanza_schemas.operators import onnxruntime
 
 from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
 from benanza_schemas.layer import Layer, Operator
@@ -26,7 +27,9 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
 
 
 def schema(operator: Operator) -> onnx.defs.OpSchema | None:
-    """The standard's definition of an operator in its version, or None for a custom one."""
+    """The definition of an operator in its version, or None for one that is neither ONNX's nor
+    ONNX Runtime's.
+    """
     return _schema(operator.op_type, operator.version, operator.domain)
 
 
@@ -35,7 +38,7 @@ def _schema(op_type: str, version: int, domain: str) -> onnx.defs.OpSchema | Non
     try:
         found = onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:
-        return None
+        return onnxruntime.schema(op_type, domain, version)
     return found
 
 

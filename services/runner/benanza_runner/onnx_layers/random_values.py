@@ -3,37 +3,36 @@
 Zeros run faster than the numbers of a real model, and an index out of range doesn't run at all.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from math import gcd, prod, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.draws import (
+    FLOATS,
+    INTEGERS,
+    POSITIVE,
+    ZERO,
+    Draw,
+    Rule,
+    always,
+    attribute,
+    below,
+    input_shape,
+    output_shape,
+)
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
+from benanza_runner.onnx_layers.onnxruntime_values import OWN_RULES
 from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.operators.onnxruntime import is_own_operator
 
 SEED = 20_200_218
 BLOCK = 1 << 16
 """Only so many elements are drawn, and then repeated: drawing 10^8 of them takes a second."""
-
-
-class Draw(NamedTuple):
-    """Uniform between two numbers, both included for integers; `signed` negates half of them."""
-
-    low: float
-    high: float
-    signed: bool = False
-
-
-FLOATS = Draw(0.3, 1.0, signed=True)
-INTEGERS = Draw(1, 100)
-POSITIVE = Draw(0.3, 1.0)
-ZERO = Draw(0, 0)
-
-Rule = Callable[[Layer, Operator], Draw | Array]
 
 
 def random_value(layer: Layer, index: int) -> Array:
@@ -63,13 +62,15 @@ def _ruled(layer: Layer, index: int) -> Iterator[Draw | Array]:
     may be read at the same indices.
     """
     for operator in layer.operators:
-        if operator.domain not in STANDARD:
+        own = is_own_operator(operator.op_type, operator.domain)
+        if operator.domain not in STANDARD and not own:
             continue
-        for slot, rule in RULES.get(operator.op_type, {}).items():
+        rules = OWN_RULES if own else RULES
+        for slot, rule in rules.get(operator.op_type, {}).items():
             if slot < len(operator.inputs) and operator.inputs[slot] == index:
                 yield rule(layer, operator)
         moved = operator.inputs if operator.op_type == "Concat" else operator.inputs[:1]
-        if operator.op_type in MOVING and index in moved:
+        if not own and operator.op_type in MOVING and index in moved:
             for output in operator.outputs:
                 if output != OMITTED:
                     yield from _ruled(layer, output)
@@ -93,32 +94,9 @@ def _block(dtype: np.dtype[Any], draw: Draw) -> Array:
     return numbers.astype(dtype)
 
 
-def _below(size: int) -> Draw:
-    return Draw(0, max(size - 1, 0))
-
-
-def _shape(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...]:
-    return layer.tensors[operator.inputs[slot]].shape
-
-
-def _output_shape(layer: Layer, operator: Operator) -> tuple[int, ...]:
-    return layer.tensors[operator.outputs[0]].shape
-
-
-def _attribute(operator: Operator, name: str, default: int) -> int:
-    for attribute in operator.attributes:
-        if attribute.name == name and isinstance(attribute.value, int):
-            return attribute.value
-    return default
-
-
-def _always(draw: Draw) -> Rule:
-    return lambda layer, operator: draw
-
-
 def _index_on_axis(default: int) -> Rule:
-    return lambda layer, operator: _below(
-        _shape(layer, operator, 0)[_attribute(operator, "axis", default)]
+    return lambda layer, operator: below(
+        input_shape(layer, operator, 0)[attribute(operator, "axis", default)]
     )
 
 
@@ -128,10 +106,10 @@ def _element_index(layer: Layer, operator: Operator) -> Draw | Array:
     The elements of constants are not known here. What reads neighbours takes the least time, and a
     bound from below has to hold for all indices.
     """
-    axis = _attribute(operator, "axis", 0)
-    size = max(_shape(layer, operator, 0)[axis], 1)
+    axis = attribute(operator, "axis", 0)
+    size = max(input_shape(layer, operator, 0)[axis], 1)
     if not layer.tensors[_source(layer, operator.inputs[1])].constant:
-        return _below(size)
+        return below(size)
     return np.arange(size)
 
 
@@ -145,24 +123,24 @@ def _source(layer: Layer, index: int) -> int:
 
 def _index_tuple(layer: Layer, operator: Operator) -> Draw:
     """For GatherND: what is in range on each axis that a tuple names."""
-    batch = _attribute(operator, "batch_dims", 0)
-    named = _shape(layer, operator, 1)[-1]
-    return _below(min(_shape(layer, operator, 0)[batch : batch + named], default=1))
+    batch = attribute(operator, "batch_dims", 0)
+    named = input_shape(layer, operator, 1)[-1]
+    return below(min(input_shape(layer, operator, 0)[batch : batch + named], default=1))
 
 
 def _distinct_on_axis(layer: Layer, operator: Operator) -> Array:
     """Indices of which no two that differ in the axis alone are the same, as scattering wants."""
-    axis = _attribute(operator, "axis", 0)
-    size = max(_shape(layer, operator, 0)[axis], 1)
-    places = np.indices(_shape(layer, operator, 1), sparse=True)[axis]
+    axis = attribute(operator, "axis", 0)
+    size = max(input_shape(layer, operator, 0)[axis], 1)
+    places = np.indices(input_shape(layer, operator, 1), sparse=True)[axis]
     chosen = np.random.default_rng(SEED).permutation(size)[places % size]
-    return np.broadcast_to(chosen, _shape(layer, operator, 1))
+    return np.broadcast_to(chosen, input_shape(layer, operator, 1))
 
 
 def _distinct_tuples(layer: Layer, operator: Operator) -> Array:
     """Tuples of indices of which no two are the same, as long as there are enough."""
-    *rows, named = _shape(layer, operator, 1)
-    sizes = [max(size, 1) for size in _shape(layer, operator, 0)[:named]]
+    *rows, named = input_shape(layer, operator, 1)
+    sizes = [max(size, 1) for size in input_shape(layer, operator, 0)[:named]]
     total = prod(sizes)
     step = next(n for n in range(total // 2 + 1, total + 2) if gcd(n, total) == 1)
     flat = np.arange(prod(rows)) * step % total
@@ -171,29 +149,29 @@ def _distinct_tuples(layer: Layer, operator: Operator) -> Array:
 
 def _size_on_axis(default: int) -> Rule:
     return lambda layer, operator: np.array(
-        _output_shape(layer, operator)[_attribute(operator, "axis", default)]
+        output_shape(layer, operator)[attribute(operator, "axis", default)]
     )
 
 
 def _whole_output(layer: Layer, operator: Operator) -> Array:
-    return np.array(_output_shape(layer, operator), np.int64)
+    return np.array(output_shape(layer, operator), np.int64)
 
 
 def _one_hot_index(layer: Layer, operator: Operator) -> Draw:
-    return _below(_output_shape(layer, operator)[_attribute(operator, "axis", -1)])
+    return below(output_shape(layer, operator)[attribute(operator, "axis", -1)])
 
 
 def _sequence_lengths(layer: Layer, operator: Operator) -> Array:
     """A whole sequence for each item of the batch."""
-    axis = _attribute(operator, "time_axis", 0)
+    axis = attribute(operator, "time_axis", 0)
     if operator.op_type != "ReverseSequence":
-        axis = _attribute(operator, "layout", 0)
-    return np.array(_shape(layer, operator, 0)[axis])
+        axis = attribute(operator, "layout", 0)
+    return np.array(input_shape(layer, operator, 0)[axis])
 
 
 def _key_lengths(layer: Layer, operator: Operator) -> Array:
     """All keys count, for each item of the batch."""
-    return np.array(_shape(layer, operator, 1)[-2])
+    return np.array(input_shape(layer, operator, 1)[-2])
 
 
 def _mixing(slot: int) -> Rule:
@@ -202,32 +180,32 @@ def _mixing(slot: int) -> Rule:
     """
 
     def draw(layer: Layer, operator: Operator) -> Draw:
-        factor = 1 / sqrt(max(_shape(layer, operator, slot)[-1], 1))
+        factor = 1 / sqrt(max(input_shape(layer, operator, slot)[-1], 1))
         return Draw(FLOATS.low * factor, FLOATS.high * factor, FLOATS.signed)
 
     return draw
 
 
 def _flat_output_index(layer: Layer, operator: Operator) -> Draw:
-    return _below(prod(_output_shape(layer, operator)))
+    return below(prod(output_shape(layer, operator)))
 
 
 def _class_index(layer: Layer, operator: Operator) -> Draw:
-    return _below(_shape(layer, operator, 0)[1])
+    return below(input_shape(layer, operator, 0)[1])
 
 
 def _exponent(layer: Layer, operator: Operator) -> Draw | Array:
     """Squares, where there is one exponent: that is what models have."""
-    return Draw(0.5, 2.0) if prod(_shape(layer, operator, 1)) > 1 else np.array(2.0)
+    return Draw(0.5, 2.0) if prod(input_shape(layer, operator, 1)) > 1 else np.array(2.0)
 
 
-_BYTES = {0: _always(Draw(-100, 255)), 1: _always(Draw(-60, 60))}
+_BYTES = {0: always(Draw(-100, 255)), 1: always(Draw(-60, 60))}
 """Bytes of all kinds, now and then zero: what doesn't fit is taken modulo 256. Weights are so small
 that two products fit into 16 bits: on CPUs without VNNI, ONNX Runtime lets larger sums saturate."""
 
-_QUANTIZED = {1: _always(POSITIVE), 2: _always(ZERO)}
-_QLINEAR = {slot: _always(POSITIVE) for slot in (1, 4, 6)} | {
-    slot: _always(ZERO) for slot in (2, 5, 7)
+_QUANTIZED = {1: always(POSITIVE), 2: always(ZERO)}
+_QLINEAR = {slot: always(POSITIVE) for slot in (1, 4, 6)} | {
+    slot: always(ZERO) for slot in (2, 5, 7)
 }
 
 _RECURRENT = {1: _mixing(1), 2: _mixing(2), 4: _sequence_lengths}
@@ -241,17 +219,19 @@ MOVING = frozenset(
 """Operators whose results have the elements of their inputs, now and then with zeros."""
 
 RULES: Mapping[str, Mapping[int, Rule]] = {
-    "Acosh": {0: _always(Draw(1.1, 2.0))},
-    "ArrayFeatureExtractor": {1: lambda layer, operator: _below(_shape(layer, operator, 0)[-1])},
+    "Acosh": {0: always(Draw(1.1, 2.0))},
+    "ArrayFeatureExtractor": {
+        1: lambda layer, operator: below(input_shape(layer, operator, 0)[-1])
+    },
     "Attention": {6: _key_lengths},
-    "Atanh": {0: _always(Draw(0.3, 0.9, signed=True))},
-    "BatchNormalization": {4: _always(POSITIVE)},
-    "Bernoulli": {0: _always(POSITIVE)},
-    "BitShift": {1: _always(Draw(0, 7))},
+    "Atanh": {0: always(Draw(0.3, 0.9, signed=True))},
+    "BatchNormalization": {4: always(POSITIVE)},
+    "Bernoulli": {0: always(POSITIVE)},
+    "BitShift": {1: always(Draw(0, 7))},
     "ConstantOfShape": {0: _whole_output},
-    "ConvInteger": {2: _always(ZERO), 3: _always(ZERO)},
-    "CumProd": {1: _always(ZERO)},
-    "CumSum": {1: _always(ZERO)},
+    "ConvInteger": {2: always(ZERO), 3: always(ZERO)},
+    "CumProd": {1: always(ZERO)},
+    "CumSum": {1: always(ZERO)},
     "DequantizeLinear": _QUANTIZED,
     "Expand": {1: _whole_output},
     "GRU": _RECURRENT,
@@ -259,28 +239,28 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "GatherElements": {1: _element_index},
     "GatherND": {1: _index_tuple},
     "LSTM": _RECURRENT,
-    "Log": {0: _always(POSITIVE)},
-    "MatMulInteger": _BYTES | {2: _always(INTEGERS), 3: _always(INTEGERS)},
+    "Log": {0: always(POSITIVE)},
+    "MatMulInteger": _BYTES | {2: always(INTEGERS), 3: always(INTEGERS)},
     "MaxUnpool": {1: _flat_output_index},
     "NegativeLogLikelihoodLoss": {1: _class_index},
     "OneHot": {0: _one_hot_index, 1: _size_on_axis(-1)},
-    "Pow": {0: _always(POSITIVE), 1: _exponent},
+    "Pow": {0: always(POSITIVE), 1: _exponent},
     "QLinearConv": _QLINEAR,
     "QLinearMatMul": _QLINEAR,
     "QuantizeLinear": _QUANTIZED,
     "RNN": _RECURRENT,
-    "ReduceLogSum": {0: _always(POSITIVE)},
+    "ReduceLogSum": {0: always(POSITIVE)},
     "Reshape": {1: _whole_output},
     "ReverseSequence": {1: _sequence_lengths},
-    "RoiAlign": {2: lambda layer, operator: _below(_shape(layer, operator, 0)[0])},
-    "RotaryEmbedding": {3: lambda layer, operator: _below(_shape(layer, operator, 1)[0])},
+    "RoiAlign": {2: lambda layer, operator: below(input_shape(layer, operator, 0)[0])},
+    "RotaryEmbedding": {3: lambda layer, operator: below(input_shape(layer, operator, 1)[0])},
     "Scatter": {1: _distinct_on_axis},
     "ScatterElements": {1: _distinct_on_axis},
     "ScatterND": {1: _distinct_tuples},
     "SoftmaxCrossEntropyLoss": {1: _class_index},
-    "Sqrt": {0: _always(POSITIVE)},
-    "TensorScatter": {2: _always(ZERO)},
+    "Sqrt": {0: always(POSITIVE)},
+    "TensorScatter": {2: always(ZERO)},
     "TopK": {1: _size_on_axis(-1)},
-    "Trilu": {1: _always(ZERO)},
+    "Trilu": {1: always(ZERO)},
 }
 """What each input may hold, by its place, for operators that don't take every number."""

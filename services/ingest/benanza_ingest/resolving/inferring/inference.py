@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, shape_inference
+from onnx.defs import OpSchema
 
 from benanza_ingest.reading.parse import MAX_AXES, opset_imports, subgraphs
 from benanza_ingest.resolving.inferring.axes import GROWING, AxesBound, axes_of
 from benanza_ingest.resolving.inferring.function_bodies import has_only_a_body, infer_by_body
+from benanza_ingest.resolving.onnxruntime_operators.results import results
 from benanza_ingest.resolving.operators import schema
 from benanza_ingest.resolving.types import TensorType, Types, from_proto, tensor_type
+from benanza_schemas.operators import onnxruntime
 
 _MAX_COMPLAINT = 200
 _TAGS = re.compile(r"\[\w+Error\] |\(op_type:.*?\): ")
@@ -65,6 +68,9 @@ class Inference:
         definition = schema(node.op_type, domain, self._opset.get(domain))
         if definition is None:
             return
+        if onnxruntime.is_own_operator(definition.name, definition.domain):
+            self._infer_own(definition, renamed, values)
+            return
         if node.op_type in GROWING and not domain:
             bounds = [self._bound(name, values.get(name)) for name in inputs]
             if axes_of(node, bounds) > MAX_AXES:
@@ -89,6 +95,28 @@ class Inference:
                 known = tensor_type(known.dtype, ()) if known else None
             if known is not None and _says_more(known, self._types.get(name)):
                 self._types[name] = known
+
+    def _infer_own(
+        self,
+        definition: OpSchema,
+        node: NodeProto,
+        values: Mapping[str, npt.NDArray[Any] | None],
+    ) -> None:
+        """Infers the types of the outputs of an operator of ONNX Runtime's own."""
+        known = [self._types.get(name) for name in node.input]
+        if any(each is not None and not each.resolved for each in known):
+            return
+        try:
+            found = results(definition, node, known, [values.get(name) for name in node.input])
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            self._complain(node, str(error))
+            return
+        for name, inferred in found.items():
+            sizes = inferred.dims()
+            if min(sizes, default=0) < 0 or len(sizes) > MAX_AXES:
+                self._complain(node, f"its result would have the sizes {sizes}")
+            elif _says_more(inferred, self._types.get(name)):
+                self._types[name] = inferred
 
     def _gathers_scalar(self, node: NodeProto) -> bool:
         """Whether a GatherND's result has no axes: onnx (1.23) infers no shape then."""

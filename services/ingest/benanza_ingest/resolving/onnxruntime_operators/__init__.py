@@ -1,0 +1,1 @@
+"""The operators that ONNX Runtime adds to ONNX's own: definitions, and the types of results."""

@@ -1,0 +1,123 @@
+"""Results of convolutions and poolings, in any order of the axes."""
+
+from collections.abc import Sequence
+
+from benanza_ingest.resolving.onnxruntime_operators.own_node import OwnNode, Rule, Shape
+
+BLOCK = 16
+"""Channels in a block where the processor has AVX-512; 8 elsewhere."""
+
+
+def slid(node: OwnNode, sizes: Sequence[int], kernel: Sequence[int]) -> Shape:
+    """How often a window fits along each axis.
+
+    A window that would begin in the padding behind the end doesn't count.
+    """
+    rank = len(sizes)
+    strides = node.list("strides", [1] * rank)
+    dilations = node.list("dilations", [1] * rank)
+    pads = node.list("pads", [0] * (2 * rank))
+    auto = node.attributes.get("auto_pad", b"NOTSET")
+    auto = auto.decode() if isinstance(auto, bytes) else str(auto)
+    found = []
+    for axis, (size, window) in enumerate(zip(sizes, kernel, strict=True)):
+        stride, reach = strides[axis], (window - 1) * dilations[axis] + 1
+        if auto.startswith("SAME"):
+            found.append(-(-size // stride))
+            continue
+        before, after = (0, 0) if auto == "VALID" else (pads[axis], pads[axis + rank])
+        room = size + before + after - reach
+        if room < 0:
+            raise ValueError(f"its window is larger than {size} with its padding")
+        steps = room // stride + 1
+        if node.number("ceil_mode"):
+            steps = -(-room // stride) + 1
+            if (steps - 1) * stride >= size + before:
+                steps -= 1
+        found.append(steps)
+    return tuple(found)
+
+
+def convolution(image: int, weights: int, *, always_last: bool = False) -> Rule:
+    """A convolution of these two inputs. `channels_last` may say where the channels are."""
+
+    def rule(node: OwnNode) -> list[Shape]:
+        x, w = node.shape(image), node.shape(weights)
+        last = always_last or bool(node.number("channels_last"))
+        batch, *sizes = x if not last else (x[0], *x[1:-1])
+        sizes = sizes if last else sizes[1:]
+        kernel = w[2:]
+        if last and w[1] * node.number("group", 1) != x[-1]:
+            kernel = w[1:-1]  # so are the weights
+        found = slid(node, sizes, kernel)
+        return [(batch, *found, w[0]) if last else (batch, w[0], *found)]
+
+    return rule
+
+
+def pooling(*, always_last: bool = False) -> Rule:
+    """A pooling of the first input."""
+
+    def rule(node: OwnNode) -> list[Shape]:
+        x = node.shape(0)
+        kernel = node.list("kernel_shape", [])
+        if always_last or node.number("channels_last"):
+            return [(x[0], *slid(node, x[1:-1], kernel), x[-1])]
+        return [(*x[:2], *slid(node, x[2:], kernel))]
+
+    return rule
+
+
+def over_all(node: OwnNode) -> list[Shape]:
+    """A pooling over all of an image."""
+    x = node.shape(0)
+    if node.number("channels_last"):
+        return [(x[0], *(1,) * (len(x) - 2), x[-1])]
+    return [(*x[:2], *(1,) * (len(x) - 2))]
+
+
+def into_blocks(node: OwnNode) -> list[Shape]:
+    """An image in blocks of channels, the last one filled up."""
+    x = node.shape(0)
+    last = bool(node.number("channels_last"))
+    channels = x[-1] if last else x[1]
+    sizes = x[1:-1] if last else x[2:]
+    return [(x[0], -(-channels // BLOCK) * BLOCK, *sizes)]
+
+
+def out_of_blocks(node: OwnNode) -> list[Shape]:
+    """The inverse."""
+    x, channels = node.shape(0), node.number("channels")
+    if node.number("channels_last"):
+        return [(x[0], *x[2:], channels)]
+    return [(x[0], channels, *x[2:])]
+
+
+def scaled(node: OwnNode) -> list[Shape]:
+    """An image whose sizes are multiplied."""
+    scales = node.list("scales", [])
+    return [tuple(size * scale for size, scale in zip(node.shape(0), scales, strict=True))]
+
+
+RULES: dict[str, Rule] = {
+    "FusedConv": convolution(0, 1),
+    "MaxpoolWithMask": pooling(),
+    "NhwcConv": convolution(0, 1, always_last=True),
+    "NhwcFusedConv": convolution(0, 1, always_last=True),
+    "NhwcMaxPool": pooling(always_last=True),
+    "QLinearAveragePool": pooling(),
+    "QLinearConv": convolution(0, 3),
+    "QLinearGlobalAveragePool": over_all,
+}
+
+IN_BLOCKS: dict[str, Rule] = {
+    "AveragePool": pooling(),
+    "Conv": convolution(0, 1),
+    "GlobalAveragePool": over_all,
+    "GlobalMaxPool": over_all,
+    "MaxPool": pooling(),
+    "ReorderInput": into_blocks,
+    "ReorderOutput": out_of_blocks,
+    "Upsample": scaled,
+}
+"""Those of the domain com.microsoft.nchwc, whose images are in blocks of channels."""

@@ -1,0 +1,51 @@
+"""What inputs of layers may hold, and what says so."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from benanza_runner.arrays import Array
+from benanza_schemas.layer import Layer, Operator
+
+
+class Draw(NamedTuple):
+    """Uniform between two numbers, both included for integers; `signed` negates half of them."""
+
+    low: float
+    high: float
+    signed: bool = False
+
+
+FLOATS = Draw(0.3, 1.0, signed=True)
+INTEGERS = Draw(1, 100)
+POSITIVE = Draw(0.3, 1.0)
+ZERO = Draw(0, 0)
+
+Rule = Callable[[Layer, Operator], Draw | Array]
+
+
+def below(size: int) -> Draw:
+    """Indices into as many things."""
+    return Draw(0, max(size - 1, 0))
+
+
+def input_shape(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...]:
+    """The shape of an input that the operator has."""
+    return layer.tensors[operator.inputs[slot]].shape
+
+
+def output_shape(layer: Layer, operator: Operator, slot: int = 0) -> tuple[int, ...]:
+    """The shape of a result that the operator has."""
+    return layer.tensors[operator.outputs[slot]].shape
+
+
+def attribute(operator: Operator, name: str, default: int) -> int:
+    """An attribute that is a whole number."""
+    for each in operator.attributes:
+        if each.name == name and isinstance(each.value, int):
+            return each.value
+    return default
+
+
+def always(draw: Draw) -> Rule:
+    """The same for each layer."""
+    return lambda layer, operator: draw

@@ -1,0 +1,108 @@
+"""What inputs of ONNX Runtime's own operators may hold."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.draws import (
+    POSITIVE,
+    ZERO,
+    Draw,
+    Rule,
+    always,
+    attribute,
+    below,
+    input_shape,
+    output_shape,
+)
+from benanza_schemas.layer import Layer, Operator
+
+
+def _row_of(table: int) -> Rule:
+    """An index of a row of this input."""
+
+    def rule(layer: Layer, operator: Operator) -> Draw:
+        return below(input_shape(layer, operator, table)[0])
+
+    return rule
+
+
+def _all_keys(layer: Layer, operator: Operator) -> int:
+    """How many keys a GroupQueryAttention has, former ones included."""
+    if len(operator.outputs) > 1 and operator.outputs[1] >= 0:
+        return output_shape(layer, operator, 1)[2]
+    before = 0
+    if len(operator.inputs) > 3 and operator.inputs[3] >= 0:
+        before = input_shape(layer, operator, 3)[2]
+    return before + input_shape(layer, operator, 0)[1]
+
+
+def _last_key(layer: Layer, operator: Operator) -> Array:
+    return np.array(_all_keys(layer, operator) - 1)
+
+
+def _number_of_keys(layer: Layer, operator: Operator) -> Array:
+    return np.array(_all_keys(layer, operator))
+
+
+def _mask(slot: int) -> Rule:
+    """A mask that lets all through: ones, or for each item of the batch how many keys it has."""
+
+    def rule(layer: Layer, operator: Operator) -> Array:
+        lengths = len(input_shape(layer, operator, slot)) == 1
+        return np.array(input_shape(layer, operator, 0)[1] if lengths else 1)
+
+    return rule
+
+
+def _row_on_axis(layer: Layer, operator: Operator) -> Draw:
+    return below(input_shape(layer, operator, 0)[attribute(operator, "gather_axis", 0)])
+
+
+def _block(layer: Layer, operator: Operator) -> Draw:
+    return below(input_shape(layer, operator, 1)[1])
+
+
+def _scaled(*scales: int, zeros: tuple[int, ...]) -> dict[int, Rule]:
+    """Scales are positive, and zero points zero."""
+    return dict.fromkeys(scales, always(POSITIVE)) | dict.fromkeys(zeros, always(ZERO))
+
+
+MOST_JOINED = 300
+"""Of a Concat's inputs, so many are scales and zero points at most. DenseNets join dozens."""
+
+_OF_TWO = _scaled(1, 4, 6, zeros=(2, 5, 7))
+_OF_ONE = _scaled(1, 3, zeros=(2, 4))
+
+OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
+    "Attention": {3: _mask(3)},
+    "CropAndResize": {1: always(Draw(0, 1)), 2: always(ZERO)},
+    "DequantizeLinear": _scaled(1, zeros=(2,)),
+    "DynamicQuantizeLSTM": _scaled(8, 10, zeros=(9, 11)),
+    "DynamicQuantizeMatMul": _scaled(2, zeros=()),
+    "EmbedLayerNormalization": {0: _row_of(2), 1: _row_of(4), 7: _mask(7), 8: _row_of(3)},
+    "GatherBlockQuantized": {1: _row_on_axis, 2: always(POSITIVE)},
+    "GroupQueryAttention": {5: _last_key, 6: _number_of_keys},
+    "MatMulIntegerToFloat": _scaled(2, 3, zeros=()),
+    "MatMulNBits": {2: always(POSITIVE), 4: _block},
+    "MultiHeadAttention": {4: _mask(4)},
+    "NGramRepeatBlock": {0: always(ZERO)},
+    "QAttention": _scaled(3, 4, zeros=()) | {5: _mask(5)},
+    "QGemm": _scaled(1, 4, 7, zeros=(2, 5, 8)),
+    "QLinearAdd": _OF_TWO,
+    "QLinearAveragePool": _OF_ONE,
+    "QLinearConcat": _scaled(0, *range(3, MOST_JOINED, 3), zeros=(1, *range(4, MOST_JOINED, 3))),
+    "QLinearConv": _OF_TWO,
+    "QLinearGlobalAveragePool": _OF_ONE,
+    "QLinearLeakyRelu": _OF_ONE,
+    "QLinearMul": _OF_TWO,
+    "QLinearReduceMean": _OF_ONE,
+    "QLinearSigmoid": _OF_ONE,
+    "QLinearSoftmax": _OF_ONE,
+    "QLinearWhere": _scaled(2, 5, 7, zeros=(3, 6, 8)),
+    "QuantizeLinear": _scaled(1, zeros=(2,)),
+    "RotaryEmbedding": {1: _row_of(2)},
+    "TorchEmbedding": {1: _row_of(0)},
+}
+"""What each input may hold, by its place, for operators that don't take every number."""

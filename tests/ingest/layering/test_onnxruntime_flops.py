@@ -1,0 +1,69 @@
+"""Operations of ONNX Runtime's own operators are those of what they stand for."""
+
+import random
+
+import pytest
+
+from benanza_ingest.extract import extract
+from tests.ingest.onnx_text import content
+from tests.ingest.resolving.onnxruntime_operators.cases import CASES
+from tests.ingest.resolving.onnxruntime_operators.test_results import model_of
+
+
+def flops(graph: str) -> int:
+    return sum(layer.flops for layer in extract(content(graph, 17, {"com.microsoft": 1})).layers)
+
+
+@pytest.mark.parametrize(
+    ("own", "written_out"),
+    [
+        (
+            "g (float[3,7,5] x, float[3,7,9] w) => (y) "
+            "{ y = com.microsoft.FusedMatMul <transA = 1> (x, w) }",
+            "g (float[3,5,7] x, float[3,7,9] w) => (y) { y = MatMul(x, w) }",
+        ),
+        (
+            "g (float[1,8,9,9] x, float[4,8,3,3] w) => (y) "
+            '{ y = com.microsoft.FusedConv <activation = "Relu"> (x, w) }',
+            "g (float[1,8,9,9] x, float[4,8,3,3] w) => (y) { c = Conv(x, w) y = Relu(c) }",
+        ),
+        (
+            "g (float[2,7,64] x, uint8[16,2,16] w, float[16,2] s) => (y) { y = "
+            "com.microsoft.MatMulNBits <K = 64, N = 16, bits = 4, block_size = 32> (x, w, s) }",
+            "g (float[2,7,64] x, float[64,16] w) => (y) { y = MatMul(x, w) }",
+        ),
+        (
+            "g (float[2,6,24] q, float[2,9,24] k, float[2,9,24] v) => (y) "
+            "{ y = com.microsoft.MultiHeadAttention <num_heads = 3> (q, k, v) }",
+            "g (float[2,3,6,8] q, float[2,3,8,9] k, float[2,3,9,8] v) => (y) "
+            "{ s = MatMul(q, k) p = Softmax(s) y = MatMul(p, v) }",
+        ),
+        (
+            "g (float[2,6,10] x, float[10,72] w, float[72] b) => (y) "
+            "{ y = com.microsoft.Attention <num_heads = 3> (x, w, b) }",
+            "g (float[2,6,10] x, float[10,72] w, float[2,3,6,8] q, float[2,3,8,6] k, "
+            "float[2,3,6,8] v) => (y, m) "
+            "{ m = MatMul(x, w) s = MatMul(q, k) p = Softmax(s) y = MatMul(p, v) }",
+        ),
+    ],
+)
+def test_they_are_those_of_what_it_stands_for(own: str, written_out: str) -> None:
+    assert flops(own) == flops(written_out) > 0
+
+
+def test_a_query_of_one_token_reads_all_that_is_kept() -> None:
+    """Four heads of queries share two of keys, of which 10 are there with the new one."""
+    graph = """g (float[1,1,32] q, float[1,1,16] k, float[1,1,16] v, float[1,2,9,8] pk,
+        float[1,2,9,8] pv, int32[1] l) => (y, nk, nv) <int32 t = {10}> {
+        y, nk, nv = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2>
+            (q, k, v, pk, pv, l, t) }"""
+    assert flops(graph) == 4 * 10 * (2 * (8 + 8) + 5)
+
+
+@pytest.mark.parametrize("op_type", CASES)
+def test_none_is_negative_or_unknown(op_type: str) -> None:
+    for seed in range(5):
+        model, _ = model_of(op_type, CASES[op_type](random.Random(seed)))
+        (layer,) = extract(model.SerializeToString()).layers
+        assert layer.flops >= 0
+        assert layer.bytes > 0

@@ -1,0 +1,85 @@
+"""Results are as large, and of the type, as those that ONNX Runtime returns."""
+
+import random
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import ModelProto, helper, numpy_helper
+
+from benanza_ingest.extract import extract
+from benanza_ingest.resolving.onnxruntime_operators.results import RULES
+from benanza_schemas.operators.onnxruntime import WITHOUT_DOMAIN
+from tests.ingest.resolving.onnxruntime_operators.cases import CASES, Array, Case
+
+TIMES = 25
+
+WITHOUT_CPU = {
+    *("BiasAdd", "BiasDropout", "BiasSoftmax", "BiasSplitGelu", "BitmaskBiasDropout"),
+    *("BitmaskDropout", "ComplexMul", "ComplexMulConj", "DecoderMaskedMultiHeadAttention"),
+    *("FusedMatMulActivation", "GatedRelativePositionBias", "GemmFastGelu", "GemmFloat8"),
+    *("GemmaRotaryEmbedding", "GroupNorm", "Irfft", "IsAllFinite", "LongformerAttention"),
+    *("MatMulBnb4", "MatMulFpQ4", "MatMulInteger16", "MaxpoolWithMask", "MulInteger"),
+    *("NhwcConv", "NhwcFusedConv", "PackedAttention", "QEmbedLayerNormalization", "QMoE"),
+    *("QLinearReduceMean", "QOrderedGelu", "QOrderedLayerNormalization", "QOrderedMatMul"),
+    *("ReduceSumInteger", "RelativePositionBias", "Rfft", "SkipGroupNorm", "SparseAttention"),
+    *("SparseToDenseMatMul", "TorchEmbedding"),
+}
+"""What ONNX Runtime runs on no CPU, or only in types or with inputs that aren't drawn here."""
+
+
+def model_of(op_type: str, case: Case) -> tuple[ModelProto, dict[str, Array]]:
+    """The case as a model that declares nothing of its results, and what it is fed with."""
+    domain = "" if op_type in WITHOUT_DOMAIN else "com.microsoft"
+    names = ["" if each is None else f"i{at}" for at, each in enumerate(case.inputs)]
+    outputs = [f"o{at}" for at in range(case.outputs)]
+    node = helper.make_node(op_type, names, outputs, domain=domain, **case.attributes)
+    given = {name: each for name, each in zip(names, case.inputs, strict=True) if each is not None}
+    constants = {names[at] for at in case.constants}
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
+        for name, each in given.items()
+        if name not in constants
+    ]
+    initializers = [numpy_helper.from_array(given[name], name) for name in sorted(constants)]
+    results = [onnx.ValueInfoProto(name=name) for name in outputs]
+    graph = helper.make_graph([node], "g", inputs, results, initializers)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return model, {name: each for name, each in given.items() if name not in constants}
+
+
+def run(model: ModelProto, feeds: dict[str, Array]) -> list[tuple[str, tuple[int, ...]]]:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    found = session.run(None, feeds)
+    return [(str(each.dtype), each.shape) for each in map(np.asarray, found)]
+
+
+@pytest.mark.parametrize("op_type", CASES)
+def test_they_are_what_onnx_runtime_returns(op_type: str) -> None:
+    chance = random.Random(op_type)
+    for _ in range(TIMES):
+        model, feeds = model_of(op_type, CASES[op_type](chance))
+        (layer,) = extract(model.SerializeToString()).layers
+        assert layer.layer is not None, layer.reason
+        tensors = [layer.layer.tensors[at] for at in layer.layer.operators[0].outputs]
+        assert [(each.dtype, each.shape) for each in tensors] == run(model, feeds)
+
+
+def test_each_rule_is_compared_or_needs_more_than_a_cpu() -> None:
+    assert {name for domain, name in RULES if not domain.endswith("nchwc")} == {
+        *CASES,
+        *WITHOUT_CPU,
+    }
+
+
+def test_what_does_not_fit_is_a_skipped_layer_with_the_reason() -> None:
+    wide = Case([np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)])
+    model, _ = model_of("FusedMatMul", wide)
+    (layer,) = extract(model.SerializeToString()).layers
+    assert "FusedMatMul 'o0': (2, 3) and (4, 5) don't fit together" in layer.reason

@@ -1,0 +1,34 @@
+"""What is stored of ONNX Runtime's own operators."""
+
+import json
+
+import onnx
+import pytest
+
+from benanza_schemas.operators.onnxruntime import FILE, own_schemas, schema
+from tests.schemas.operators.definitions import own_operators
+
+
+def test_it_is_what_the_installed_one_says() -> None:
+    assert json.loads(FILE.read_text("utf-8")) == own_operators()
+
+
+def test_onnx_has_none_of_them() -> None:
+    """Else its definition would count."""
+    assert not {(s.domain, s.name) for s in onnx.defs.get_all_schemas()} & own_schemas().keys()
+
+
+@pytest.mark.parametrize(
+    ("op_type", "domain", "opset"),
+    [("Foo", "com.microsoft", 1), ("MatMulNBits", "", 17), ("MatMulNBits", "com.microsoft", 0)],
+)
+def test_what_there_is_not_has_none(op_type: str, domain: str, opset: int) -> None:
+    assert schema(op_type, domain, opset) is None
+
+
+def test_inputs_and_attributes_are_as_they_are_written() -> None:
+    found = schema("MatMulNBits", "com.microsoft", 1)
+    assert found is not None
+    assert (found.min_input, found.max_input) == (3, 6)
+    assert found.attributes["bits"].default_value.i == 4
+    assert found.attributes["K"].required

@@ -7,8 +7,8 @@ from typing import Any
 from benanza.errors import about
 from benanza.results.inspection import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
 from benanza_ingest.core import model_id
-from benanza_ingest.extract import extract
-from benanza_ingest.extracted import ExtractedLayer, ExtractedModel
+from benanza_ingest.extract import Summarised, extract_with_summary
+from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import FetchedModel, fetch
 from benanza_schemas.layer import OMITTED, AttributeValue
@@ -24,11 +24,12 @@ def inspect_model(
     """
     with about(model):
         fetched = fetch(model, limits)
-        extracted = extract(fetched.content, batch=batch, dims=dims, limits=limits)
-    return _inspection(fetched, extracted)
+        found = extract_with_summary(fetched.content, batch=batch, dims=dims, limits=limits)
+    return _inspection(fetched, found)
 
 
-def _inspection(fetched: FetchedModel, model: ExtractedModel) -> Inspection:
+def _inspection(fetched: FetchedModel, found: Summarised) -> Inspection:
+    model = found.model
     return Inspection(
         model_id=model_id(fetched.sha256, model.batch, model.dims),
         name=fetched.name,
@@ -52,6 +53,8 @@ def _inspection(fetched: FetchedModel, model: ExtractedModel) -> Inspection:
             for index, layer in enumerate(model.layers)
             if layer.kind == "skipped"
         ),
+        parameters=found.parameters,
+        notes=found.notes,
     )
 
 

@@ -51,6 +51,7 @@ def _parts(inspection: Inspection, *, plain: bool) -> list[RenderableType]:
     return [
         table(COLUMNS, rows, plain=plain),
         Text(_totals(inspection)),
+        *(Text(printable(f"assumed: {note}")) for note in inspection.notes),
         *map(Text, _skipped(inspection)),
     ]
 
@@ -80,5 +81,5 @@ def _totals(inspection: Inspection) -> str:
         f"{plural(len(inspection.groups), 'group')}; "
         f"{amount(sum(layer.flops for layer in layers), 'FLOPs')}, "
         f"{amount(sum(layer.bytes for layer in layers), 'B')} moved, "
-        f"{amount(sum(layer.parameters for layer in layers))} parameters"
+        f"{amount(inspection.parameters)} parameters"
     )

@@ -51,7 +51,10 @@ class SkippedLayer(Result, frozen=True, kw_only=True):
 
 
 class Inspection(Result, frozen=True, kw_only=True):
-    """The layers of a model at one batch size. `edges` go from an earlier index to a later."""
+    """The layers of a model at one batch size. `edges` go from an earlier index to a later.
+
+    `parameters` counts each weight once, however many layers read it. `notes` say what was assumed.
+    """
 
     model_id: str
     name: str
@@ -62,6 +65,8 @@ class Inspection(Result, frozen=True, kw_only=True):
     groups: tuple[InspectedGroup, ...]
     unique_layers: int
     skipped: tuple[SkippedLayer, ...]
+    parameters: int
+    notes: tuple[str, ...]
 
 
 class LayerTime(Document, frozen=True, kw_only=True):

@@ -12,8 +12,10 @@ from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import opset_imports, parse
 from benanza_ingest.resolving.bind import Binding, bind
+from benanza_ingest.resolving.graph import Graph
 from benanza_ingest.resolving.resolve import resolve
 from benanza_ingest.splitting import split
+from benanza_ingest.summary import notes, parameters
 
 
 @no_garbage_search()
@@ -33,15 +35,39 @@ def extract(
     definition are not known is skipped, with the reason. Raises `ModelError` if the model as a
     whole can't be ingested.
     """
-    opset, binding, wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits())
+    found = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits())
+    return _extracted(found, granularity)
+
+
+class Summarised(NamedTuple):
+    """A model with what is said of it as a whole: the elements of all weights, each counted once,
+    and what was assumed, for people.
+    """
+
+    model: ExtractedModel
+    parameters: int
+    notes: tuple[str, ...]
+
+
+@no_garbage_search()
+def extract_with_summary(
+    content: bytes, *, batch: int | None, dims: Mapping[str, int], limits: Limits
+) -> Summarised:
+    """As `extract`, for people who look at a model."""
+    found = wired(content, batch=batch, dims=dims, limits=limits)
+    said = tuple(notes(found.graph, found.binding))
+    return Summarised(_extracted(found, None), parameters(found.graph, found.wiring.layers), said)
+
+
+def _extracted(found: "Wired", granularity: int | None) -> ExtractedModel:
     return ExtractedModel(
-        opset=opset,
-        batch=binding.batch,
-        dims=binding.dims,
-        layers=wiring.layers,
-        edges=wiring.edges,
-        groups=propose_groups(wiring),
-        sequences=split(wiring, granularity) if granularity is not None else (),
+        opset=found.opset,
+        batch=found.binding.batch,
+        dims=found.binding.dims,
+        layers=found.wiring.layers,
+        edges=found.wiring.edges,
+        groups=propose_groups(found.wiring),
+        sequences=split(found.wiring, granularity) if granularity is not None else (),
     )
 
 
@@ -50,6 +76,7 @@ class Wired(NamedTuple):
 
     opset: int
     binding: Binding
+    graph: Graph
     wiring: Wiring
 
 
@@ -62,6 +89,6 @@ def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits:
         opsets = opset_imports(model)
         maker = Layers(graph, opsets, limits)
         layers = tuple([maker.layer(node) for node in graph.nodes])
-        return Wired(opsets.get("", 0), binding, wire(graph, layers))
+        return Wired(opsets.get("", 0), binding, graph, wire(graph, layers))
     except RecursionError as error:
         raise ModelError("the model is nested too deeply; export it again, flattened") from error

@@ -207,3 +207,21 @@ def test_axes_of_one_name_can_be_told_apart() -> None:
     assert extract(model, dims={"x[2]": 48, "x[3]": 192}).dims == {"x[2]": 48, "x[3]": 192}
     with pytest.raises(ModelError, match="no open dimension 'x"):
         extract(model, dims={"x[1]": 48})
+
+
+@pytest.mark.parametrize(
+    ("inputs", "batch", "others"),
+    [
+        ("float[B,3,N] x", "B", ["N"]),  # a point cloud: N points
+        ("float[steps,batch,8] x", "batch", ["steps"]),
+        ("float[7,3] table, float[n,3] x", "n", []),
+        ("float[rows,3] x, float[3,bs] y", "rows", ["bs"]),
+    ],
+)
+def test_a_first_axis_is_the_batch_before_what_has_a_short_name(
+    inputs: str, batch: str, others: list[str]
+) -> None:
+    model = parse(content(f"g ({inputs}) => (z) {{ z = Relu(x) }}"), Limits())
+    binding = bind(model, None, {})
+    assert binding.assumed.startswith(f"{batch!r} was taken for the batch, of 1")
+    assert binding.open_names() == others

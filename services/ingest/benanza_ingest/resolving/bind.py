@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
+from benanza_backbone.pasteable import pasteable
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import check_text
 from benanza_ingest.resolving.derived_sizes import derived_size
 
-_BATCH_NAMES = ("batch", "batch_size", "batchsize", "n", "bs", "unk_batch")
+_BATCH_NAMES = ("batch", "batch_size", "batchsize", "unk_batch")
+_SHORT_BATCH_NAMES = ("n", "bs", "b")
+"""Of a first axis. Elsewhere, these may be numbers of anything."""
 
 MAX_DIMENSION = 2**53
 """The largest number in events: not all languages have larger integers."""
@@ -22,8 +25,9 @@ class Binding:
     """The numbers that were bound. `dims` holds the named dimensions other than the batch,
     `inputs` the model's inputs without weights.
 
-    `asked` says that a number was given for an open dimension. `own` is the model at its own fixed
-    batch size if another one replaced it; then the shapes that the model declares aren't valid.
+    `asked` says that a number was given for an open dimension, `assumed` what was taken for the
+    batch where none was, for people. `own` is the model at its own fixed batch size if another one
+    replaced it; then the shapes that the model declares aren't valid.
     """
 
     batch: int
@@ -31,6 +35,7 @@ class Binding:
     inputs: list[ValueInfoProto]
     asked: bool = False
     own: "OwnModel | None" = None
+    assumed: str = ""
 
     def open_names(self) -> list[str]:
         """The names of the dimensions that were not bound."""
@@ -47,8 +52,9 @@ class OwnModel(NamedTuple):
 def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Binding:
     """Replaces dimensions of the inputs of `model` by numbers, in place.
 
-    The batch is the dimension with a name such as `batch_size`, else the first dimension of the
-    first input. If `batch` is None, the model's own number stays, or 1 replaces an open dimension.
+    The batch is a first axis with a name such as `batch_size`, else an axis that is called so, else
+    the first axis of the first input. If `batch` is None, the model's own number stays, or 1
+    replaces an open dimension, which `assumed` says.
     A dimension without a name gets the name `INPUT[AXIS]`, and so does one that `dims` calls so,
     which is then apart from others of its former name. One that is named by others, such as
     `past + length`, follows from them. Raises `ModelError` for a number below
@@ -61,13 +67,18 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     check_text(names)
     _check(names, batch, dims)
     numbers = dict(dims)
-    own = None
+    own, assumed = None, ""
     batch_name = _batch_name(inputs, names)
     if batch_name is not None:
         if batch is not None and numbers.get(batch_name, batch) != batch:
             raise ModelError(
                 f"the batch size can't be {batch} and {numbers[batch_name]}: {batch_name!r} is "
                 "the batch; give one of them"
+            )
+        if batch is None and batch_name not in numbers:
+            assumed = (
+                f"{batch_name!r} was taken for the batch, of 1: give --batch, or "
+                f"{pasteable('--dim', f'{batch_name}=N')} if it is something else"
             )
         numbers[batch_name] = batch or numbers.get(batch_name, 1)
         chosen = numbers[batch_name]
@@ -91,7 +102,7 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
         raise ModelError(f"the model has a batch size of {chosen}; give another by --batch")
     asked = bool(numbers) and (batch is not None or bool(dims))
     others = {name: number for name, number in sorted(numbers.items()) if name != batch_name}
-    return Binding(chosen, others, inputs, asked, own)
+    return Binding(chosen, others, inputs, asked, own, assumed)
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
@@ -166,11 +177,13 @@ def _derived(names: list[str], numbers: Mapping[str, int]) -> dict[str, int]:
 
 
 def _batch_name(inputs: list[ValueInfoProto], names: list[str]) -> str | None:
-    for name in names:
-        if name.lower() in _BATCH_NAMES:
-            return name
-    first = next((_dims(value) for value in inputs if _dims(value)), None)
-    return first[0].dim_param or None if first else None
+    """The open dimension that is the batch: a first axis that is called so, one that is called so
+    elsewhere, or else the first axis of the first input.
+    """
+    first = [dims[0].dim_param for dims in map(_dims, inputs) if dims]
+    called = [name for name in first if name.lower() in (*_BATCH_NAMES, *_SHORT_BATCH_NAMES)]
+    elsewhere = [name for name in names if name.lower() in _BATCH_NAMES]
+    return next(iter([*called, *elsewhere, *first[:1]]), None) or None
 
 
 def _substitute(model: ModelProto, numbers: Mapping[str, int]) -> None:

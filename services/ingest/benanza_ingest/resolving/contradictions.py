@@ -7,9 +7,9 @@ from math import prod
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.resolving.bind import Binding
+from benanza_ingest.resolving.declared import Declared
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import Node
-from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.types import Types
 
 
@@ -17,12 +17,12 @@ class Contradictions:
     """Looks for contradictions in one graph with open dimensions that were bound."""
 
     def __init__(
-        self, binding: Binding, types: Types, constants: Constants, inference: Inference
+        self, binding: Binding, types: Types, declared: Declared, constants: Constants
     ) -> None:
         self._binding = binding
         self._types = types
+        self._declared = declared
         self._constants = constants
-        self._inference = inference
 
     def refuse(self, live: list[Node]) -> None:
         """Raises `ModelError` with the first of these nodes at which a dimension is lost."""
@@ -50,15 +50,11 @@ class Contradictions:
     def _without_batch(self, node: Node) -> str:
         """What is wrong with a node whose result should hold the batch; nothing if it does."""
         name = next(filter(None, node.outputs))
-        declared = self._dims(name)
-        if declared is None or self._binding.batch not in declared:
+        known, found = self._declared.of(name), self._dims(name)
+        if known is None or not known.resolved or found is None:
             return ""
-        known = self._types.pop(name)
-        values = {name: self._constants.value(name) for name in node.inputs}
-        self._inference.infer(node.proto, node.inputs, values)
-        found = self._dims(name)
-        self._types[name] = known
-        if found is None or len(found) != len(declared):
+        declared = known.dims()
+        if self._binding.batch not in declared or len(found) != len(declared):
             return ""
         for size, wanted in zip(found, declared, strict=True):
             if wanted == self._binding.batch and size % wanted:

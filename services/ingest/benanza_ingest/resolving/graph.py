@@ -9,6 +9,7 @@ from onnx import GraphProto, NodeProto
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import check_value_names, subgraphs
+from benanza_ingest.resolving.declared import Outdated
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.operators import optional_outputs
 from benanza_ingest.resolving.types import Types
@@ -44,7 +45,8 @@ class Node(msgspec.Struct):
 class Graph:
     """A model's graph with the types and constants that are known, and the causes of what isn't.
 
-    `outputs` are the names of the model's outputs.
+    `outputs` are the names of the model's outputs, `outdated` the values that are declared with
+    other sizes than they have.
     """
 
     nodes: list[Node]
@@ -52,6 +54,7 @@ class Graph:
     constants: Constants
     causes: "Causes"
     outputs: list[str]
+    outdated: tuple[Outdated, ...] = ()
 
 
 def make_node(proto: NodeProto) -> Node:

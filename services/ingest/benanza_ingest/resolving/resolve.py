@@ -20,6 +20,7 @@ from benanza_ingest.resolving.bind import Binding
 from benanza_ingest.resolving.branches import with_own_names
 from benanza_ingest.resolving.causes import Causes
 from benanza_ingest.resolving.contradictions import Contradictions
+from benanza_ingest.resolving.declared import Declared
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import (
     CONTROL_FLOW,
@@ -29,6 +30,7 @@ from benanza_ingest.resolving.graph import (
     make_node,
     without_dead,
 )
+from benanza_ingest.resolving.inferring.corrections import without_corrected
 from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.inferring.ranks import without_outgrown
 from benanza_ingest.resolving.sequences import Sequences
@@ -54,21 +56,26 @@ def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
     nodes = in_topological_order(model.graph)
     check_nodes(nodes, opset_imports(model), limits)
     types = Types()
+    declared = Declared(types)
     own = None
     if binding.own is None:
+        declared.take_from(model.graph)
         inferred = _inferred(model, nodes).graph
         types.add_values(inferred.value_info)
         types.add_values(inferred.output)
     else:  # the shapes that the model declares are those of its own batch size
         own = resolve(binding.own.model, binding.own.binding, limits)
     types.add_values(binding.inputs)
-    return _Resolver(model, types, binding, limits, own).run(nodes)
+    return _Resolver(model, types, declared, binding, limits, own).run(nodes)
 
 
 def _inferred(model: ModelProto, nodes: list[Node]) -> ModelProto:
     # Without onnx's data propagation, which takes a hundred bytes for each element of a vector of
     # any size: `Constants` does its work.
-    with without_outgrown(model.graph, nodes, model.functions):
+    with (
+        without_outgrown(model.graph, nodes, model.functions),
+        without_corrected(node.proto for node in nodes),
+    ):
         try:
             return shape_inference.infer_shapes(model)
         except Exception:  # noqa: BLE001  contradicting types: infer node by node
@@ -80,11 +87,13 @@ class _Resolver:
         self,
         model: ModelProto,
         types: Types,
+        declared: Declared,
         binding: Binding,
         limits: Limits,
         own: Graph | None,
     ) -> None:
         self._limits = limits
+        self._declared = declared
         self._opset = opset_imports(model)
         self._types = types
         self._inference = Inference(model, types)
@@ -111,7 +120,7 @@ class _Resolver:
         if self._follower is not None:
             self._follower.refuse(live)
         elif self._binding.asked:
-            known = self._types, self._constants, self._inference
+            known = self._types, self._declared, self._constants
             Contradictions(self._binding, *known).refuse(live)
         return Graph(
             nodes=live,
@@ -119,6 +128,7 @@ class _Resolver:
             constants=self._constants,
             causes=self._causes,
             outputs=outputs,
+            outdated=tuple(self._declared.outdated(name for node in live for name in node.outputs)),
         )
 
     def _leave_out_empty_parts(self) -> None:
@@ -213,8 +223,8 @@ class _Resolver:
             return False
         body = with_own_names(body, f"{next(filter(None, node.outputs), '')}/")
         if self._follower is None:
-            self._types.add_values(body.value_info)
-            self._types.add_values(body.output)
+            self._declared.add(body.value_info)
+            self._declared.add(body.output)
         self._add_weights(body)
         self._add([make_node(proto) for proto in body.node], depth + 1)
         for outer, inner in zip(node.outputs, body.output, strict=False):
@@ -230,6 +240,8 @@ class _Resolver:
             node.captured += self._sequences.parts(node.inputs + node.captured)
         if self._has_open_outputs(node):
             self._infer(node)
+            for name in filter(None, node.outputs):
+                self._declared.fill(name)
             if self._has_open_outputs(node):
                 self._causes.note(node)
         if self._follower is not None:

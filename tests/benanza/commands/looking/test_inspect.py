@@ -22,9 +22,11 @@ DOCUMENT = {
     "additionalProperties": False,
     "required": [
         *("model_id", "name", "opset", "batch", "layers", "edges", "groups", "unique_layers"),
-        "skipped",
+        *("skipped", "parameters", "notes"),
     ],
     "properties": {
+        "parameters": COUNT,
+        "notes": {"type": "array", "items": {"type": "string"}},
         "model_id": HASH,
         "name": {"type": "string"},
         "opset": COUNT,

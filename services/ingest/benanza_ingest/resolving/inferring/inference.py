@@ -11,6 +11,7 @@ from onnx.defs import OpSchema
 
 from benanza_ingest.reading.parse import MAX_AXES, opset_imports, subgraphs
 from benanza_ingest.resolving.inferring.axes import GROWING, AxesBound, axes_of
+from benanza_ingest.resolving.inferring.corrections import corrected
 from benanza_ingest.resolving.inferring.function_bodies import has_only_a_body, infer_by_body
 from benanza_ingest.resolving.onnxruntime_operators.results import results
 from benanza_ingest.resolving.operators import schema
@@ -91,6 +92,8 @@ class Inference:
             if min(sizes, default=0) < 0:
                 self._complain(node, f"its result would have the sizes {sizes}")
             known = from_proto(inferred)
+            if name == node.output[0] and not domain:
+                known = self._corrected(renamed, known, values)
             if node.op_type == "GatherND" and self._gathers_scalar(renamed):
                 known = tensor_type(known.dtype, ()) if known else None
             if known is not None and _says_more(known, self._types.get(name)):
@@ -117,6 +120,22 @@ class Inference:
                 self._complain(node, f"its result would have the sizes {sizes}")
             elif _says_more(inferred, self._types.get(name)):
                 self._types[name] = inferred
+
+    def _corrected(
+        self,
+        node: NodeProto,
+        known: TensorType | None,
+        values: Mapping[str, npt.NDArray[Any] | None],
+    ) -> TensorType | None:
+        given = self._types.get(node.input[0]) if node.input else None
+        if known is None or given is None or not given.resolved:
+            return known
+        try:
+            right = corrected(node, given.dims(), [values.get(name) for name in node.input])
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            self._complain(node, str(error))
+            return None
+        return known if right is None else tensor_type(known.dtype, right)
 
     def _gathers_scalar(self, node: NodeProto) -> bool:
         """Whether a GatherND's result has no axes: onnx (1.23) infers no shape then."""

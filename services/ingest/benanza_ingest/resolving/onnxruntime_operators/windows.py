@@ -1,41 +1,10 @@
 """Results of convolutions and poolings, in any order of the axes."""
 
-from collections.abc import Sequence
-
+from benanza_ingest.resolving.inferring.windows import slid
 from benanza_ingest.resolving.onnxruntime_operators.own_node import OwnNode, Rule, Shape
 
 BLOCK = 16
 """Channels in a block where the processor has AVX-512; 8 elsewhere."""
-
-
-def slid(node: OwnNode, sizes: Sequence[int], kernel: Sequence[int]) -> Shape:
-    """How often a window fits along each axis.
-
-    A window that would begin in the padding behind the end doesn't count.
-    """
-    rank = len(sizes)
-    strides = node.list("strides", [1] * rank)
-    dilations = node.list("dilations", [1] * rank)
-    pads = node.list("pads", [0] * (2 * rank))
-    auto = node.attributes.get("auto_pad", b"NOTSET")
-    auto = auto.decode() if isinstance(auto, bytes) else str(auto)
-    found = []
-    for axis, (size, window) in enumerate(zip(sizes, kernel, strict=True)):
-        stride, reach = strides[axis], (window - 1) * dilations[axis] + 1
-        if auto.startswith("SAME"):
-            found.append(-(-size // stride))
-            continue
-        before, after = (0, 0) if auto == "VALID" else (pads[axis], pads[axis + rank])
-        room = size + before + after - reach
-        if room < 0:
-            raise ValueError(f"its window is larger than {size} with its padding")
-        steps = room // stride + 1
-        if node.number("ceil_mode"):
-            steps = -(-room // stride) + 1
-            if (steps - 1) * stride >= size + before:
-                steps -= 1
-        found.append(steps)
-    return tuple(found)
 
 
 def convolution(image: int, weights: int, *, always_last: bool = False) -> Rule:
@@ -49,7 +18,7 @@ def convolution(image: int, weights: int, *, always_last: bool = False) -> Rule:
         kernel = w[2:]
         if last and w[1] * node.number("group", 1) != x[-1]:
             kernel = w[1:-1]  # so are the weights
-        found = slid(node, sizes, kernel)
+        found = slid(sizes, kernel, node.attributes)
         return [(batch, *found, w[0]) if last else (batch, w[0], *found)]
 
     return rule
@@ -62,8 +31,8 @@ def pooling(*, always_last: bool = False) -> Rule:
         x = node.shape(0)
         kernel = node.list("kernel_shape", [])
         if always_last or node.number("channels_last"):
-            return [(x[0], *slid(node, x[1:-1], kernel), x[-1])]
-        return [(*x[:2], *slid(node, x[2:], kernel))]
+            return [(x[0], *slid(x[1:-1], kernel, node.attributes), x[-1])]
+        return [(*x[:2], *slid(x[2:], kernel, node.attributes))]
 
     return rule
 

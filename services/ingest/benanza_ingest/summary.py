@@ -1,0 +1,57 @@
+"""What is said of a model as a whole: its parameters, and what was assumed of it."""
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from benanza_ingest.extracted import ExtractedLayer
+from benanza_ingest.resolving.bind import Binding
+from benanza_ingest.resolving.graph import Graph
+from benanza_ingest.resolving.types import TensorType
+from benanza_schemas.layer import OMITTED
+
+_REORDERING = frozenset("Cast Flatten Identity Reshape Squeeze Transpose Unsqueeze".split())
+
+
+def parameters(graph: Graph, layers: Sequence[ExtractedLayer]) -> int:
+    """The elements of all weights, each counted once."""
+    found = {}
+    for node, extracted in zip(graph.nodes, layers, strict=True):
+        if extracted.layer is None or extracted.kind == "view":
+            continue
+        operator = extracted.layer.operators[0]
+        for name, index in zip(node.inputs, operator.inputs, strict=False):
+            if index != OMITTED:
+                tensor = extracted.layer.tensors[index]
+                if tensor.constant and tensor.value is None:
+                    found[_stored(graph, name)] = prod(tensor.shape)
+    return sum(found.values())
+
+
+def _stored(graph: Graph, name: str) -> str:
+    """The weight that a constant has the elements of, in another order or form."""
+    while made := graph.constants.producer(name):
+        node, inputs = made
+        if node.op_type not in _REORDERING or not inputs:
+            break
+        name = inputs[0]
+    return name
+
+
+def notes(graph: Graph, binding: Binding) -> Iterator[str]:
+    """What was assumed, a line each."""
+    if binding.assumed:
+        yield binding.assumed
+    if graph.outdated:
+        name, declared, found = graph.outdated[0]
+        others = len(graph.outdated) - 1
+        more = f", and so {'is' if others == 1 else 'are'} {others:,} more" if others else ""
+        yield (
+            f"{name!r} is declared as {_shape(declared)}, and by the inputs it is {_shape(found)}, "
+            f"which counts{more}"
+        )
+
+
+def _shape(known: TensorType) -> str:
+    return (
+        "×".join("?" if size is None else str(size) for size in known.shape or ()) or "one number"
+    )

@@ -133,3 +133,44 @@ def test_both_ways_of_exporting_a_model_agree(name: str) -> None:
         return sum(x.flops for x in real(model).layers if x.op in MATRIX_OPERATORS)
 
     assert products(name) == products(f"{name}-raw")
+
+
+@pytest.mark.parametrize(
+    ("text", "flops"),
+    [
+        ("float[32,1000] x, int64[32] t) => (y) { y = SoftmaxCrossEntropyLoss(x, t) }", 160_032),
+        ("float[3,50] x) => (y, i) <int64[1] k = {1}> { y, i = TopK(x, k) }", 150),
+        ("float[4,6,6] x) => (y) { y = Det(x) }", 4 * 2 * 6**3 // 3),
+        (
+            "float[2,1024,1] x) => (y) <int64 a = {1}> { y = DFT(x, , a) }",
+            2 * 5 * 1024 * 10,
+        ),
+        (
+            "float[2,1024,1] x) => (y) <int64 a = {1}> { y = DFT <onesided = 1> (x, , a) }",
+            2 * 5 * 1024 * 10,
+        ),
+        (
+            'float[1,4,9,9] x, float[1,5,7,2] g) => (y) { y = GridSample <mode = "cubic"> (x, g) }',
+            4 * 5 * 7 * 2 * 16,
+        ),
+        (
+            "float[1,4,9,9] x, float[1,5,7,2] g) => (y) "
+            '{ y = GridSample <mode = "nearest"> (x, g) }',
+            4 * 5 * 7 * 2,
+        ),
+        (
+            "float[1,4,9,9] x, float[3,4] r, int64[3] b) => (y) { y = RoiAlign "
+            "<output_height = 2, output_width = 5, sampling_ratio = 2> (x, r, b) }",
+            3 * 4 * 2 * 5 * 8 * 4,
+        ),
+        (
+            "float[2,3,4,4] x, float[3] s, float[3] b, float[3] m, float[3] v) => (y, n, w) "
+            "{ y, n, w = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
+            7 * 2 * 3 * 4 * 4,
+        ),
+        ("float[5,4] x) => (y) <bool t = {1}, float r = {0.5}> { y = Dropout(x, r, t) }", 40),
+        ("float[5,4] x) => (y) <bool t = {0}, float r = {0.5}> { y = Dropout(x, r, t) }", 0),
+    ],
+)
+def test_what_is_not_done_element_by_element(text: str, flops: int) -> None:
+    assert only_layer(f"g ({text}").flops == flops

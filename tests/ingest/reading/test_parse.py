@@ -90,6 +90,18 @@ def test_functions_are_inlined() -> None:
     assert len({layer.name for layer in model.layers}) == 4
 
 
+def test_a_function_of_another_opset_is_converted() -> None:
+    """Axes were an attribute of Squeeze until opset 13."""
+    model = extracted(
+        """g (float[2,1,3] x) => (y) { y = mine.Flat(x) }
+        <domain: "mine", opset_import: ["" : 11, "mine" : 1]>
+        Flat (a) => (c) { b = Squeeze <axes = [1]> (a) c = Relu(b) }""",
+        domains={"mine": 1},
+    )
+    assert [layer.op for layer in model.layers] == ["Squeeze", "Relu"]
+    assert all(layer.layer is not None for layer in model.layers)
+
+
 def test_a_functions_attributes_come_from_its_caller() -> None:
     model = extracted(
         """g (float[2,3] x) => (y) { y = mine.Leaky <slope = 0.25> (x) }

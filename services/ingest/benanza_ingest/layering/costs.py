@@ -6,10 +6,12 @@ products. For operators that need several operations for each element, the numbe
 their definition in ONNX's documentation of operators.
 """
 
-from math import prod
+from math import log2, prod
 
 from benanza_ingest.errors import ModelError
+from benanza_ingest.layering.einsum import einsum_flops
 from benanza_ingest.layering.onnxruntime_flops import own_flops
+from benanza_ingest.layering.touched import touched
 from benanza_ingest.resolving.operators import MOVEMENT
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.layer import OMITTED, Layer, Operator
@@ -39,8 +41,11 @@ _PER_OUTPUT_ELEMENT = {
     "Swish": 3,
 }
 
-_READS_WHAT_IT_WRITES = frozenset(["Gather", "GatherElements", "GatherND", "Slice"])
-"""Operators that read only a part of their first input."""
+_POINTS = {"nearest": 1, "bilinear": 2, "linear": 2, "bicubic": 4, "cubic": 4}
+"""How many elements along an axis make one of a sampled image."""
+
+_SAMPLE = 8
+"""Operations of a sample between four elements: weights times elements, their sum, and the mean."""
 
 MAX_OPERATIONS = 2**60
 """More must be an error: they would take an accelerator ten minutes."""
@@ -65,16 +70,15 @@ def flops(layer: Layer) -> int:
 def moved_bytes(layer: Layer) -> int:
     """The bytes that a layer moves: each input is read once, each output is written once.
 
-    Values inside a group of operators are not moved. Of the first input of a Gather or a Slice,
-    only as much is read as is written.
+    Values inside a group of operators are not moved. Of the first input of a Gather, a strided
+    pooling and others only what they touch is read.
     """
     sizes = [size_bytes(tensor.dtype, prod(tensor.shape)) for tensor in layer.tensors]
     moved = sum(sizes)
     if len(layer.operators) > 1:
         written = {index for operator in layer.operators for index in operator.outputs}
         moved -= sum([sizes[index] for index in written.difference(layer.outputs, (OMITTED,))])
-    readers = [each for each in layer.operators if each.op_type in _READS_WHAT_IT_WRITES]
-    return moved - _left_unread(layer, sizes, readers) if readers else moved
+    return moved - _left_unread(layer, sizes)
 
 
 def parameters(layer: Layer) -> int:
@@ -82,16 +86,17 @@ def parameters(layer: Layer) -> int:
     return sum([prod(t.shape) for t in layer.tensors if t.constant and t.value is None])
 
 
-def _left_unread(layer: Layer, sizes: list[int], readers: list[Operator]) -> int:
-    """The bytes of those inputs of which all that read them read only what they write."""
+def _left_unread(layer: Layer, sizes: list[int]) -> int:
+    """The bytes of those inputs of which each operator that reads them reads only a part."""
     others = {OMITTED}
-    for operator in layer.operators:
-        others.update(operator.inputs[operator.op_type in _READS_WHAT_IT_WRITES :])
-        others.update(operator.outputs)
     read: dict[int, int] = {}
-    for operator in readers:
-        data = operator.inputs[0]
-        read[data] = read.get(data, 0) + sizes[operator.outputs[0]]
+    for operator in layer.operators:
+        part = touched(layer, operator) if operator.inputs else None
+        others.update(operator.inputs if part is None else operator.inputs[1:])
+        others.update(operator.outputs)
+        if part is not None:
+            data = operator.inputs[0]
+            read[data] = read.get(data, 0) + size_bytes(layer.tensors[data].dtype, part)
     return sum([max(0, sizes[i] - size) for i, size in read.items() if i not in others])
 
 
@@ -105,6 +110,10 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
         results = [() if i == OMITTED else tensors[i].shape for i in operator.outputs]
         return own_flops(operator, shapes, results)
     match operator.op_type:
+        case "BatchNormalization" if _attribute(operator, "training_mode"):
+            return elements * 7
+        case "Dropout" if _is_true(layer, operator, 2):
+            return elements * 2  # a comparison and a scale
         case name if name in _PER_OUTPUT_ELEMENT:
             return elements * _PER_OUTPUT_ELEMENT[name]
         case "Conv" | "ConvInteger" | "DeformConv":
@@ -119,7 +128,7 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
         case "MatMul" | "MatMulInteger" | "QLinearMatMul":
             return 2 * elements * (shapes[0][-1] if shapes[0] else 1)
         case "Einsum":
-            return _einsum_flops(str(_attribute(operator, "equation")), shapes, elements)
+            return einsum_flops(str(_attribute(operator, "equation")), shapes)
         case "Attention":
             return _attention_flops(operator, shapes, output)
         case "LSTM" | "GRU" | "RNN":
@@ -132,6 +141,23 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
         case "LRN":
             size = _attribute(operator, "size")
             return elements * ((size if isinstance(size, int) else 1) + 4)
+        case "TopK" | "Hardmax":
+            return prod(shapes[0])
+        case "SoftmaxCrossEntropyLoss":
+            return 5 * prod(shapes[0]) + prod(shapes[1])
+        case "Det":
+            return prod(shapes[0][:-1]) * 2 * shapes[0][-1] ** 2 // 3
+        case "DFT":
+            return _fourier(operator, shapes[0], output)
+        case "STFT":
+            half = 2 if _attribute(operator, "onesided") else 1
+            return prod(output[:2]) * _fast(half * output[2])
+        case "GridSample":
+            along = _POINTS.get(str(_attribute(operator, "mode")), 2)
+            return elements * 2 * prod([along] * (len(output) - 2))
+        case "RoiAlign":
+            samples = max(1, _number(operator, "sampling_ratio"))
+            return elements * _SAMPLE * samples * samples
         case name if name.startswith(("Reduce", "Arg", "CumSum")):
             return prod(shapes[0])
         case "Sum" | "Mean" | "Max" | "Min":
@@ -142,25 +168,35 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
             return elements
 
 
+def _fast(length: int) -> int:
+    """Of a fast Fourier transform of complex numbers."""
+    return round(5 * length * log2(length)) if length > 1 else 0
+
+
+def _fourier(operator: Operator, given: tuple[int, ...], output: tuple[int, ...]) -> int:
+    """A transform along an axis of numbers whose parts are the last axis: an attribute until opset
+    19, and an input since.
+    """
+    axis = _attribute(operator, "axis")
+    sizes = list(map(max, given[:-1], output[:-1]))  # one half may stand for both
+    length = sizes[axis if isinstance(axis, int) else -1]
+    return prod(sizes) // max(1, length) * _fast(length)
+
+
+def _is_true(layer: Layer, operator: Operator, position: int) -> bool:
+    """Whether an input that decides what the operator does is a constant that is true."""
+    if position >= len(operator.inputs) or operator.inputs[position] == OMITTED:
+        return False
+    return any(layer.tensors[operator.inputs[position]].value or b"")
+
+
+def _number(operator: Operator, name: str) -> int:
+    found = _attribute(operator, name)
+    return found if isinstance(found, int) else 0
+
+
 def _attribute(operator: Operator, name: str) -> object:
     return next((a.value for a in operator.attributes if a.name == name), None)
-
-
-def _einsum_flops(equation: str, shapes: list[tuple[int, ...]], elements: int) -> int:
-    """Two operations for each combination of indices, and for each operand after the first."""
-    terms = equation.replace(" ", "").split("->")[0].split(",")
-    sizes: dict[str, int] = {}
-    ellipsis = 1
-    for term, shape in zip(terms, shapes, strict=False):
-        names = term.replace("...", "")
-        if "..." in term:
-            start = term.index("...")
-            end = start + len(shape) - len(names)
-            ellipsis = max(ellipsis, prod(shape[start:end]))
-            shape = shape[:start] + shape[end:]
-        sizes.update(zip(names, shape, strict=False))
-    combinations = ellipsis * prod(sizes.values())
-    return combinations if len(terms) == 1 else 2 * combinations * (len(terms) - 1)
 
 
 def _attention_flops(

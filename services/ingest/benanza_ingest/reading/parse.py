@@ -128,11 +128,18 @@ def _is_outside(place: str) -> bool:
 
 
 def _inline(model: ModelProto, limits: Limits) -> ModelProto:
+    """The model without functions. Those of another opset are converted; if that can't be done,
+    they stay, and their layers are skipped.
+    """
     _check_function_size(model, limits)
+    inlined: ModelProto
     try:
-        inlined: ModelProto = inliner.inline_local_functions(model)
-    except Exception as error:
-        raise ModelError(f"the model's functions can't be inlined: {_line(error)}") from error
+        inlined = inliner.inline_local_functions(model, convert_version=True)
+    except Exception:  # noqa: BLE001  onnx raises many types
+        try:
+            inlined = inliner.inline_local_functions(model)
+        except Exception as error:
+            raise ModelError(f"the model's functions can't be inlined: {_line(error)}") from error
     return inlined
 
 

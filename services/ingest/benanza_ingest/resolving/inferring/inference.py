@@ -10,13 +10,13 @@ from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper, sh
 from onnx.defs import OpSchema
 
 from benanza_ingest.reading.parse import MAX_AXES, opset_imports, subgraphs
-from benanza_ingest.resolving.inferring.axes import GROWING, AxesBound, axes_of
+from benanza_ingest.resolving.inferring.axes import GROWING, UNBOUNDED, AxesBound, axes_of
 from benanza_ingest.resolving.inferring.corrections import corrected
 from benanza_ingest.resolving.inferring.function_bodies import has_only_a_body, infer_by_body
-from benanza_ingest.resolving.onnxruntime_operators.results import results
+from benanza_ingest.resolving.onnxruntime_operators.results import RULES, results
 from benanza_ingest.resolving.operators import schema
 from benanza_ingest.resolving.types import TensorType, Types, from_proto, tensor_type
-from benanza_schemas.operators import onnxruntime
+from benanza_schemas.operators.onnxruntime import is_own_operator
 
 _MAX_COMPLAINT = 200
 _TAGS = re.compile(r"\[\w+Error\] |\(op_type:.*?\): ")
@@ -69,13 +69,15 @@ class Inference:
         definition = schema(node.op_type, domain, self._opset.get(domain))
         if definition is None:
             return
-        if onnxruntime.is_own_operator(definition.name, definition.domain):
+        if (domain, node.op_type) in RULES or is_own_operator(node.op_type, domain):
             self._infer_own(definition, renamed, values)
             return
         if node.op_type in GROWING and not domain:
             bounds = [self._bound(name, values.get(name)) for name in inputs]
-            if axes_of(node, bounds) > MAX_AXES:
-                self._complain(node, f"its result would have more than {MAX_AXES} axes")
+            axes = axes_of(node, bounds)
+            if axes > MAX_AXES:
+                if axes < UNBOUNDED:  # else how many isn't known
+                    self._complain(node, f"its result would have more than {MAX_AXES} axes")
                 return
         try:
             if has_only_a_body(definition):

@@ -1,4 +1,4 @@
-"""The types of the results of ONNX Runtime's own operators.
+"""The types of the results of ONNX Runtime's own operators, and of some of ai.onnx.ml.
 
 Sizes follow by a rule for each operator, element types from its definition.
 """
@@ -12,6 +12,7 @@ from onnx.defs import OpSchema
 
 from benanza_ingest.resolving.onnxruntime_operators import (
     attention,
+    classical,
     elementwise,
     products,
     windows,
@@ -31,6 +32,7 @@ RULES: dict[tuple[str, str], Rule] = {
         for name, rule in rules.items()
     },
     **{("com.microsoft.nchwc", name): rule for name, rule in windows.IN_BLOCKS.items()},
+    **{("ai.onnx.ml", name): rule for name, rule in classical.RULES.items()},
 }
 
 _NAMES = {"float": "float32", "double": "float64"}
@@ -67,6 +69,8 @@ def results(
     bound = _bound(definition, known)
     if definition.name == "MurmurHash3" and not own.number("positive"):
         bound["T2"] = "int32"
+    if definition.name == "TreeEnsembleClassifier":
+        bound["T2"] = "int64" if own.attributes.get("classlabels_int64s") else "string"
     for position, shape in enumerate(rule(own)[: len(node.output)]):
         name = node.output[position]
         dtype = _dtype(definition, position, bound) if name else ""

@@ -1,0 +1,65 @@
+"""Operations of an Einsum."""
+
+import string
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+Shape = tuple[int, ...]
+
+_FEW = 6
+"""Of so many operands all orders are tried; of more, the next best pair is taken."""
+
+
+def einsum_flops(equation: str, shapes: Sequence[Shape]) -> int:
+    """Two for each combination of the indices of a pair of operands, by the order of pairs that
+    takes the fewest; one for each combination of one operand alone.
+    """
+    terms, sizes = _terms(equation, shapes)
+    *operands, result = terms
+    if len(operands) == 1:
+        return prod(sizes[letter] for letter in set(operands[0]))
+    order = "optimal" if len(operands) <= _FEW else "greedy"
+    arrays = [np.broadcast_to(np.float32(0), [sizes[c] for c in term]) for term in operands]
+    text = f"{','.join(operands)}->{result}"
+    path, _ = np.einsum_path(text, *arrays, optimize=(order, 2**62))
+    return _along(path[1:], list(operands), result, sizes)
+
+
+def _along(
+    path: Sequence[tuple[int, ...]], operands: list[str], result: str, sizes: dict[str, int]
+) -> int:
+    found = 0
+    for places in path:
+        chosen = [operands.pop(at) for at in sorted(places, reverse=True)]
+        letters = set("".join(chosen))
+        found += 2 * (len(chosen) - 1) * prod(sizes[letter] for letter in letters)
+        operands.append("".join(sorted(letters & {*"".join(operands), *result})))
+    return found
+
+
+def _terms(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], dict[str, int]]:
+    """The operands' indices and those of the result, with letters in place of `...`."""
+    left, arrow, result = equation.replace(" ", "").partition("->")
+    given = left.split(",")
+    free = [c for c in string.ascii_letters if c not in equation]
+    sizes: dict[str, int] = {}
+    ranks = [
+        len(shape) - len(term.replace("...", ""))
+        for term, shape in zip(given, shapes, strict=True)
+        if "..." in term
+    ]
+    widest = max(ranks, default=0)
+    outer = "".join(free[:widest])
+    terms = []
+    for term, shape in zip(given, shapes, strict=True):
+        count = len(shape) - len(term.replace("...", ""))
+        letters = term.replace("...", outer[widest - count :])
+        for letter, size in zip(letters, shape, strict=True):
+            sizes[letter] = max(size, sizes.get(letter, 1))
+        terms.append(letters)
+    if not arrow:
+        once = sorted(c for c in set("".join(given)) - {"."} if "".join(given).count(c) == 1)
+        result = "..." * ("..." in left) + "".join(once)
+    return [*terms, result.replace("...", outer)], sizes

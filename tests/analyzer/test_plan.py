@@ -106,15 +106,14 @@ def test_a_group_is_not_taken_where_conversions_for_it_take_longer_than_it_saves
 def test_a_bound_that_lacks_layers_never_exceeds_the_one_that_has_them(
     data: st.DataObject, case: Case
 ) -> None:
-    """With fusion, of layers that are in no group: the others decide which groups are taken."""
+    """With fusion, of layers that are in no group: the others, and layers like them, decide which
+    groups are taken.
+    """
     event, found = case
     fusion = data.draw(st.booleans())
-    grouped = {position for each in event.groups for position in each.layers if fusion}
-    lacking = {
-        event.summaries[use.summary].fingerprint
-        for position, use in enumerate(event.layers)
-        if position not in grouped and data.draw(st.booleans())
-    }
+    prints = [event.summaries[use.summary].fingerprint for use in event.layers]
+    grouped = {prints[at] for each in event.groups for at in each.layers if fusion}
+    lacking = {of for of in prints if of not in grouped and data.draw(st.booleans())}
     less = {of: bests for of, bests in found.items() if of not in lacking}
     partial, whole = (bound_of(event, each, fusion=fusion) for each in (less, found))
     assert figure(partial.sequential_us) <= figure(whole.sequential_us)

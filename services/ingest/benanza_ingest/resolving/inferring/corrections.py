@@ -70,5 +70,4 @@ _RULES: dict[str, Rule] = {
     "LpPool": _pooled,
     "MaxPool": _pooled,
     "Resize": _resized,
-    "Upsample": _resized,
 }

@@ -14,6 +14,7 @@ from struct import pack
 
 from benanza_backbone.worker import frames
 from benanza_ingest.confining.confine import Confinement
+from benanza_ingest.confining.system_calls import end_with_parent
 from benanza_ingest.isolation.forking import answer_in_children
 from benanza_ingest.isolation.messages import (
     MOST_REQUEST_BYTES,
@@ -42,6 +43,7 @@ def pickled(path: str) -> bytes:
 
 def taken_over(parent: int) -> None:
     """Does what the name of the model says; its `zoo` says where a file must not be created."""
+    end_with_parent(os.getppid())  # as a real worker does
     request = requests.decode(frames.receive(parent, MOST_REQUEST_BYTES))
     assert isinstance(request, TakeApart)
     published = request.published

@@ -12,6 +12,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import NODES_SETTING, TENSOR_ELEMENTS_SETTING, Limits
 from benanza_ingest.reading.strip import strip
+from benanza_ingest.resolving.inferring.axes import GROWING
 
 KEPT_ELEMENTS = 1 << 13
 """Constants of up to so many elements keep their data: shapes and axes are never larger."""
@@ -128,19 +129,30 @@ def _is_outside(place: str) -> bool:
 
 
 def _inline(model: ModelProto, limits: Limits) -> ModelProto:
-    """The model without functions. Those of another opset are converted; if that can't be done,
-    they stay, and their layers are skipped.
+    """The model without functions. Those of another opset are converted, unless onnx might take
+    gigabytes for that: it infers shapes then. What can't be converted stays, and is skipped.
     """
     _check_function_size(model, limits)
     inlined: ModelProto
     try:
-        inlined = inliner.inline_local_functions(model, convert_version=True)
+        if not any(_grows(function.node) for function in model.functions):
+            inlined = inliner.inline_local_functions(model, convert_version=True)
+            return inlined
     except Exception:  # noqa: BLE001  onnx raises many types
-        try:
-            inlined = inliner.inline_local_functions(model)
-        except Exception as error:
-            raise ModelError(f"the model's functions can't be inlined: {_line(error)}") from error
+        pass
+    try:
+        inlined = inliner.inline_local_functions(model)
+    except Exception as error:
+        raise ModelError(f"the model's functions can't be inlined: {_line(error)}") from error
     return inlined
+
+
+def _grows(protos: Iterable[NodeProto]) -> bool:
+    """Whether the result of a node may have more axes than its inputs."""
+    return any(
+        proto.op_type in GROWING or any(_grows(body.node) for body in subgraphs(proto))
+        for proto in protos
+    )
 
 
 def _check_function_size(model: ModelProto, limits: Limits) -> None:

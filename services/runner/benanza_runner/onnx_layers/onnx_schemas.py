@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-from benanza_schemas.operators import onnxruntime
 
 from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
 from benanza_schemas.layer import Layer, Operator
+from benanza_schemas.operators import onnxruntime
 
 OLDEST_OPSET = 7
 """The oldest opset of the standard domain that models are made in."""

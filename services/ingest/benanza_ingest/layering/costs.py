@@ -70,8 +70,8 @@ def flops(layer: Layer) -> int:
 def moved_bytes(layer: Layer) -> int:
     """The bytes that a layer moves: each input is read once, each output is written once.
 
-    Values inside a group of operators are not moved. Of the first input of a Gather, a strided
-    pooling and others only what they touch is read.
+    Values inside a group of operators are not moved. Of the first input of a Gather, a Pad
+    that crops and others only what they touch is read.
     """
     sizes = [size_bytes(tensor.dtype, prod(tensor.shape)) for tensor in layer.tensors]
     moved = sum(sizes)

@@ -1,0 +1,1 @@
+"""Infers the types of nodes' results, within what onnx can be trusted with."""

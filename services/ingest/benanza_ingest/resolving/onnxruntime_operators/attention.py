@@ -114,9 +114,7 @@ def skip_norm(node: OwnNode) -> list[Shape]:
     """A norm of a sum: also with its statistics, and the sum itself."""
     x = node.shape(0)
     row = (*x[:-1], 1)
-    if node.op_type == "SkipLayerNormalization" or node.outputs > 1:
-        return [x, row, row, x]
-    return [x]
+    return [x, row, row, x]
 
 
 def norm(node: OwnNode) -> list[Shape]:

@@ -18,14 +18,12 @@ class UnknownResultError(ValueError):
 class OwnNode:
     """`shapes` and `values` are those of the inputs, by position: None for one that is left out,
     and a value also for one that is no constant. `attributes` has defaults for those left out.
-    `outputs` says how many results there are.
     """
 
     op_type: str
     attributes: Mapping[str, Any]
     shapes: Sequence[Shape | None]
     values: Sequence[npt.NDArray[Any] | None]
-    outputs: int
 
     def has(self, position: int) -> bool:
         """Whether this input is given."""

@@ -63,7 +63,6 @@ def results(
         attributes=_attributes(definition, node, known),
         shapes=[None if each is None else each.dims() for each in known],
         values=values,
-        outputs=len(node.output),
     )
     found = {}
     bound = _bound(definition, known)

@@ -71,7 +71,7 @@ def moved_bytes(layer: Layer) -> int:
     """The bytes that a layer moves: each input is read once, each output is written once.
 
     Values inside a group of operators are not moved. Of the first input of a Gather, a Pad
-    that crops and others only what they touch is read.
+    that crops, a convolution with strides and others only what they touch is read.
     """
     sizes = [size_bytes(tensor.dtype, prod(tensor.shape)) for tensor in layer.tensors]
     moved = sum(sizes)

@@ -5,10 +5,14 @@ from math import prod
 
 import numpy as np
 
-from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.layer import OMITTED, AttributeValue, Layer, Operator
+from benanza_schemas.operators.onnxruntime import is_own_operator
 
 Shape = tuple[int, ...]
 Rule = Callable[[Layer, Operator], int | None]
+
+_MANY = 1_000_000
+"""Windows with more elements along an axis aren't looked at one by one."""
 
 _POINTS = {"nearest": 1, "linear": 2, "cubic": 4}
 """How many elements along an axis make one of a resized image."""
@@ -16,7 +20,8 @@ _POINTS = {"nearest": 1, "linear": 2, "cubic": 4}
 
 def touched(layer: Layer, operator: Operator) -> int | None:
     """The elements of its first input that an operator reads at most; None for all."""
-    rule = _RULES.get(operator.op_type) if not operator.domain else None
+    rules = _OWN_RULES if is_own_operator(operator.op_type, operator.domain) else _RULES
+    rule = rules.get(operator.op_type)
     return None if rule is None else rule(layer, operator)
 
 
@@ -43,10 +48,8 @@ def _common(layer: Layer, operator: Operator) -> int:
 
 
 def _resized(layer: Layer, operator: Operator) -> int | None:
-    mode = next((a.value for a in operator.attributes if a.name == "mode"), "nearest")
-    antialias = next((a.value for a in operator.attributes if a.name == "antialias"), 0)
-    points = _POINTS.get(str(mode))
-    if points is None or antialias:
+    points = _POINTS.get(str(_attribute(operator, "mode") or "nearest"))
+    if points is None or _number(operator, "antialias"):
         return None
     x = layer.tensors[operator.inputs[0]].shape
     wanted = [points * size for size in _output(layer, operator)]
@@ -57,8 +60,17 @@ def _output(layer: Layer, operator: Operator) -> Shape:
     return layer.tensors[operator.outputs[0]].shape
 
 
+def _attribute(operator: Operator, name: str) -> AttributeValue | None:
+    return next((a.value for a in operator.attributes if a.name == name), None)
+
+
+def _number(operator: Operator, name: str) -> int:
+    found = _attribute(operator, name)
+    return found if isinstance(found, int) else 0
+
+
 def _ints(operator: Operator, name: str) -> tuple[int, ...]:
-    found = next((a.value for a in operator.attributes if a.name == name), ())
+    found = _attribute(operator, name)
     return tuple(v for v in found if isinstance(v, int)) if isinstance(found, tuple) else ()
 
 
@@ -72,13 +84,69 @@ def _elements(layer: Layer, operator: Operator, position: int) -> Sequence[int] 
     return [int(each) for each in np.frombuffer(tensor.value, tensor.dtype)]
 
 
+def _in_windows(weights: int | None = None, *, always_last: bool = False) -> Rule:
+    """Of a convolution by these weights, or of a pooling."""
+
+    def rule(layer: Layer, operator: Operator) -> int | None:
+        x, y = layer.tensors[operator.inputs[0]].shape, _output(layer, operator)
+        last = always_last or bool(_number(operator, "channels_last"))
+        channels, sliding = (-1, slice(1, -1)) if last else (1, slice(2, None))
+        sizes, rank = x[sliding], len(x) - 2
+        kernel = _ints(operator, "kernel_shape")
+        if weights is not None:
+            filters = layer.tensors[operator.inputs[weights]].shape
+            group = _number(operator, "group") or 1
+            kernel = filters[1:-1] if last and filters[1] * group != x[-1] else filters[2:]
+        # onnx's own operators have them spelled out as pads.
+        automatic = _attribute(operator, "auto_pad") in ("SAME_UPPER", "SAME_LOWER")
+        if automatic or len(kernel) != rank:
+            return None
+        ones, zeros = (1,) * rank, (0,) * rank
+        strides = _ints(operator, "strides") or ones
+        dilations = _ints(operator, "dilations") or ones
+        pads = _ints(operator, "pads") or zeros
+        along = map(_along, sizes, y[sliding], kernel, strides, dilations, pads)
+        return x[0] * x[channels] * prod(along)
+
+    return rule
+
+
+def _along(size: int, windows: int, kernel: int, stride: int, dilation: int, pad: int) -> int:
+    """How many of the elements along an axis are in a window."""
+    if windows * kernel > _MANY:
+        return min(size, windows * kernel)
+    starts = np.arange(windows)[:, None] * stride - pad
+    places = np.unique(starts + np.arange(kernel) * dilation)
+    return int(np.count_nonzero((places >= 0) & (places < size)))
+
+
 _RULES: dict[str, Rule] = {
+    "AveragePool": _in_windows(),
     "CenterCropPad": _common,
+    "Conv": _in_windows(1),
+    "ConvInteger": _in_windows(1),
     "Gather": _written,
     "GatherElements": _written,
     "GatherND": _written,
+    "LpPool": _in_windows(),
+    "MaxPool": _in_windows(),
     "Pad": _uncropped,
+    "QLinearConv": _in_windows(3),
     "Resize": _resized,
     "Slice": _written,
     "Upsample": _resized,
 }
+
+_OWN_RULES: dict[str, Rule] = {
+    "AveragePool": _in_windows(),
+    "Conv": _in_windows(1),
+    "FusedConv": _in_windows(1),
+    "MaxPool": _in_windows(),
+    "MaxpoolWithMask": _in_windows(),
+    "NhwcConv": _in_windows(1, always_last=True),
+    "NhwcFusedConv": _in_windows(1, always_last=True),
+    "NhwcMaxPool": _in_windows(always_last=True),
+    "QLinearAveragePool": _in_windows(),
+    "QLinearConv": _in_windows(3),
+}
+"""Those of the operators that ONNX Runtime adds to ONNX's own."""

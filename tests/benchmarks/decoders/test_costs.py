@@ -66,47 +66,38 @@ def attended_pairs(before: int, length: int, window: int) -> int:
     return int(np.count_nonzero(seen))
 
 
+def products_of(d: Decoder) -> list[tuple[int, int, int]]:
+    """The products of a layer: depth, width, and of how many experts, 0 without a choice."""
+    wide, narrow = d.heads * d.head_size, d.kv_heads * d.head_size
+    found = [(d.hidden, wide + 2 * narrow, 0), (wide, d.hidden, 0)]
+    if d.experts:
+        found.append((d.hidden, d.experts, 0))
+    gates = 0 if d.activation == "relu2" else 1
+    found += [(d.hidden, d.intermediate, d.experts)] * (1 + gates)
+    return [*found, (d.intermediate, d.hidden, d.experts)]
+
+
 def weights_of(d: Decoder, rows: int) -> tuple[int, int]:
     """The bytes of all that is constant and that so many tokens need, and the multiplications."""
-    size, multiplied = size_of(d.precision), 0
-    wide, narrow = d.heads * d.head_size, d.kv_heads * d.head_size
-
-    def product(depth: int, width: int, experts: int = 0) -> int:
-        nonlocal multiplied
+    size, narrow = size_of(d.precision), d.kv_heads * d.head_size
+    chosen = min(d.experts, rows * d.top_k)
+    layer = multiplied = 0
+    for depth, width, experts in products_of(d):
+        zero_points = d.zero_points and not experts
+        layer += (chosen if experts else 1) * width * row_bytes(d, depth, zero_points=zero_points)
         multiplied += rows * (d.top_k if experts else 1) * depth * width
-        chosen = min(experts, rows * d.top_k) if experts else 1
-        return chosen * width * row_bytes(d, depth, zero_points=d.zero_points and not experts)
-
-    layer = product(d.hidden, wide + 2 * narrow) + product(wide, d.hidden)
-    layer += size * (d.bias * (wide + 2 * narrow) + d.output_bias * d.hidden + d.sinks * d.heads)
-    layer += 2 * size * d.qk_norm * d.head_size
-    if d.experts:
-        chosen = min(d.experts, rows * d.top_k)
-        layer += product(d.hidden, d.experts) + d.swiglu * d.experts * size
-        layer += d.swiglu * chosen * (2 * d.intermediate + d.hidden) * size
-        for _ in ("gate", "up"):
-            layer += product(d.hidden, d.intermediate, d.experts)
-        layer += product(d.intermediate, d.hidden, d.experts)
-    else:
-        for _ in ("up",) if d.activation == "relu2" else ("gate", "up"):
-            layer += product(d.hidden, d.intermediate)
-        layer += product(d.intermediate, d.hidden)
+    biases = d.bias * (d.heads * d.head_size + 2 * narrow) + d.output_bias * d.hidden
+    biases += d.swiglu * (d.experts + chosen * (2 * d.intermediate + d.hidden))
+    layer += size * (biases + d.sinks * d.heads + 2 * d.qk_norm * d.head_size)
     norm = d.hidden * (1 if d.simple_norm else 2) * (4 if d.four_norms else size)
     layer += (4 if d.four_norms else 2) * norm
     # A row of the two tables for each token; queries and keys may be rotated one after the other.
     half = (d.rotary_size or d.head_size) // 2
     layer += 2 * half * rows * size * (1 if d.fused_rotation else 2)
-    row = row_bytes(d, d.hidden, zero_points=d.zero_points) if d.tied else d.hidden * size
-    words = min(rows, d.vocabulary) * row
-    return d.layers * layer + norm + words + product(d.hidden, d.vocabulary), multiplied_all(
-        d, multiplied, rows
-    )
-
-
-def multiplied_all(d: Decoder, multiplied: int, rows: int) -> int:
-    """`multiplied` has those of one layer and of the words' scores."""
-    scores = rows * d.hidden * d.vocabulary
-    return d.layers * (multiplied - scores) + scores
+    scored = row_bytes(d, d.hidden, zero_points=d.zero_points)
+    word = scored if d.tied else d.hidden * size
+    found = d.layers * layer + norm + min(rows, d.vocabulary) * word + d.vocabulary * scored
+    return found, d.layers * multiplied + rows * d.hidden * d.vocabulary
 
 
 def row_bytes(d: Decoder, depth: int, *, zero_points: bool) -> int:

@@ -29,7 +29,11 @@ def _row_of(table: int) -> Rule:
 
 
 def _all_keys(layer: Layer, operator: Operator) -> int:
-    """How many keys a GroupQueryAttention has, former ones included."""
+    """How many keys a GroupQueryAttention has, former ones included. There may be room for more
+    than the total that the model fixes.
+    """
+    if len(operator.inputs) > 6 and (total := layer.tensors[operator.inputs[6]].value):
+        return int.from_bytes(total, "little")
     if len(operator.outputs) > 1 and operator.outputs[1] >= 0:
         return output_shape(layer, operator, 1)[2]
     before = 0

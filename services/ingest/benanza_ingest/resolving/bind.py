@@ -22,8 +22,8 @@ MAX_DIMENSION = 2**53
 
 @dataclass(frozen=True)
 class Binding:
-    """The numbers that were bound. `dims` holds the named dimensions other than the batch,
-    `inputs` the model's inputs without weights.
+    """The numbers that were bound. `dims` holds the named dimensions other than the batch and those
+    that follow from others, `inputs` the model's inputs without weights.
 
     `asked` says that a number was given for an open dimension, `assumed` what was taken for the
     batch where none was, for people. `own` is the model at its own fixed batch size if another one
@@ -97,13 +97,15 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
             for value in inputs:
                 if _dims(value) and _dims(value)[0].dim_value == present:
                     _dims(value)[0].dim_value = chosen
-    numbers |= _derived(names, numbers)
+    derived = _derived(names, numbers)
+    numbers |= derived
     if numbers:
         _substitute(model, numbers)
     if chosen > MAX_DIMENSION:
         raise ModelError(f"the model has a batch size of {chosen}; give another by --batch")
     asked = bool(numbers) and (batch is not None or bool(dims))
-    others = {name: number for name, number in sorted(numbers.items()) if name != batch_name}
+    own_names = numbers.keys() - derived.keys() - {batch_name}
+    others = {name: numbers[name] for name in sorted(own_names)}
     return Binding(chosen, others, inputs, asked, own, assumed)
 
 

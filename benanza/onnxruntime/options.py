@@ -61,8 +61,7 @@ _CPU_REMEDIES: dict[InefficiencyKind, str] = {
 _REMEDIES: dict[InefficiencyKind, str] = {
     "synchronisation": "the next operator has no kernel for the GPU: replace it when exporting, or "
     "move it to the start or the end of the model",
-    "no call needed": "leave these layers out when exporting, if they compute nothing at other "
-    "sizes either",
+    "no call needed": "leave these layers out when exporting: they compute nothing",
     "more calls": "no option joins these: export them as one operator of ONNX or of the domain "
     "com.microsoft, or register a custom operator",
 }

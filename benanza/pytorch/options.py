@@ -32,8 +32,7 @@ _REMEDIES: dict[InefficiencyKind, str] = {
     "forward",
     "synchronisation": "keep values on the GPU: leave .item(), .tolist(), .cpu(), and conditions "
     "on values of tensors out of forward",
-    "no call needed": "leave these layers out of forward, if they compute nothing at other sizes "
-    "either",
+    "no call needed": "leave these layers out of forward: they compute nothing",
     "more calls": _COMPILE,
 }
 

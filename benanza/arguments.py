@@ -53,7 +53,7 @@ def dimensions(argument: str, dims: object) -> dict[str, int]:
     if not isinstance(dims, Mapping):
         raise _refusal(argument, dims, 'a dictionary such as {"sequence": 128}')
     return {
-        _text(f"a name in {argument}", name): _number(f"{argument}[{name!r}]", size)
+        _text(f"a name in {argument}", name): _number(f"{argument}[{name!r}]", size, least=0)
         for name, size in dims.items()
     }
 
@@ -124,10 +124,10 @@ def _several(argument: str, given: object, allowed: str) -> Iterator[object]:
     raise _refusal(argument, given, allowed)
 
 
-def _number(argument: str, number: object) -> int:
+def _number(argument: str, number: object, least: int = 1) -> int:
     size = _index(number)
-    if size is None or size < 1:
-        raise _refusal(argument, number, "a whole number from 1 up")
+    if size is None or size < least:
+        raise _refusal(argument, number, f"a whole number from {least} up")
     from benanza_ingest.resolving.bind import MAX_DIMENSION
 
     if size > MAX_DIMENSION:

@@ -122,8 +122,8 @@ class Dimension(click.ParamType):
         if isinstance(value, tuple):
             return value
         name, _, number = value.rpartition("=")
-        if not name or not number.isdecimal() or int(number) < 1:
-            self.fail(f"{value!r} is not NAME=N with N a whole number from 1", param, ctx)
+        if not name or not number.isdecimal():
+            self.fail(f"{value!r} is not NAME=N with N a whole number from 0", param, ctx)
         return name, int(number)
 
 

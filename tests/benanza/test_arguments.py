@@ -11,6 +11,7 @@ import pytest
 import benanza
 
 MODEL = "zoo:squeezenet"
+FROM_0_UP = "give a whole number from 0 up"
 FROM_1_UP = "give a whole number from 1 up"
 MODELS = "give a path, a file:, http:, https: or s3: address, or zoo:NAME"
 
@@ -27,10 +28,10 @@ def _no_folder_of_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("dims", "complaint"),
     [
-        ({"sequence": "128"}, f"dims['sequence'] can't be '128'; {FROM_1_UP}"),
-        ({"sequence": 128.0}, f"dims['sequence'] can't be 128.0; {FROM_1_UP}"),
-        ({"sequence": True}, f"dims['sequence'] can't be True; {FROM_1_UP}"),
-        ({"sequence": 0}, f"dims['sequence'] can't be 0; {FROM_1_UP}"),
+        ({"sequence": "128"}, f"dims['sequence'] can't be '128'; {FROM_0_UP}"),
+        ({"sequence": 128.0}, f"dims['sequence'] can't be 128.0; {FROM_0_UP}"),
+        ({"sequence": True}, f"dims['sequence'] can't be True; {FROM_0_UP}"),
+        ({"sequence": -1}, f"dims['sequence'] can't be -1; {FROM_0_UP}"),
         ({7: 1}, "a name in dims can't be 7; give text"),
         ({"\ud800": 1}, "a name in dims can't be '\\ud800'; give text that is Unicode"),
         (["sequence"], "dims can't be ['sequence']; give a dictionary such as"),

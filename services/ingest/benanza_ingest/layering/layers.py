@@ -5,7 +5,7 @@ import onnx
 from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.layering import costs
 from benanza_ingest.layering.tensors import NONE, Tensors
-from benanza_ingest.layering.views import is_view
+from benanza_ingest.layering.views import is_view, why_nothing_runs
 from benanza_ingest.limits import Limits
 from benanza_ingest.resolving.causes import DEPENDS_ON_DATA
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Graph, Node
@@ -83,6 +83,7 @@ class Layers:
             made.flops,
             made.bytes,
             made.parameters,
+            made.reason,
         )
 
     def _make(
@@ -112,8 +113,11 @@ class Layers:
             layer = canonical(layer)
         fingerprint = fingerprint_of_canonical(layer)
         standard = node.domain == ""
-        if standard and is_view(node, layer, self._graph.constants):
-            return ExtractedLayer("", node.op_type, node.domain, "view", layer, fingerprint)
+        reason = why_nothing_runs(layer)
+        if reason or (standard and is_view(node, layer, self._graph.constants)):
+            return ExtractedLayer(
+                "", node.op_type, node.domain, "view", layer, fingerprint, reason=reason
+            )
         return ExtractedLayer(
             "",
             node.op_type,

@@ -132,11 +132,18 @@ class _Resolver:
         )
 
     def _leave_out_empty_parts(self) -> None:
-        """Takes values without elements from what is joined, so that nothing has to make them."""
+        """Takes values without elements from what is joined, so that nothing has to make them.
+
+        Those of an input of the model without elements stay, as of a cache before its first step:
+        at another length they have some, and whatever runs the model joins them in the same call.
+        """
+        kept = {value.name for value in self._binding.inputs if self._is_empty(value.name)}
         for node in self._nodes:
+            if not kept.isdisjoint(node.inputs):
+                kept.update(filter(self._is_empty, node.outputs))
             if node.op_type == "Concat" and not node.domain:
-                filled = [name for name in node.inputs if not self._is_empty(name)]
-                node.inputs = tuple(filled) or node.inputs
+                joined = [name for name in node.inputs if name in kept or not self._is_empty(name)]
+                node.inputs = tuple(joined) or node.inputs
 
     def _is_empty(self, name: str) -> bool:
         """Whether a value is known to have no elements."""

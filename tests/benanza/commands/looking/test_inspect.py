@@ -197,3 +197,11 @@ def test_layers_that_are_skipped_for_one_reason_are_one_line(tmp_path: Path) -> 
     (said,) = (line for line in text.splitlines() if line.startswith("skipped: "))
     assert said.startswith("skipped: z0 (Abs) and 30 other layers: ")
     assert "--dim length=N" in said
+
+
+def test_layers_without_elements_are_one_line(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Neg", ["x"], ["a"]), helper.make_node("Exp", ["a"], ["y"])]
+    path = save(tmp_path / "m.onnx", nodes, ["batch", "past"])
+    text = CliRunner().invoke(cli, ["inspect", str(path), "--dim", "past=0"]).stdout
+    (said,) = (line for line in text.splitlines() if line.startswith("free: "))
+    assert said.startswith("free: a (Neg) and 1 other layer: its results have no elements")

@@ -11,6 +11,8 @@ from benanza_backbone.pasteable import pasteable
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import check_text
 from benanza_ingest.resolving.derived_sizes import derived_size
+from benanza_ingest.resolving.given_inputs import take_given
+from benanza_schemas.given_values import is_given
 
 _BATCH_NAMES = ("batch", "batch_size", "batchsize", "unk_batch")
 _SHORT_BATCH_NAMES = ("n", "bs", "b")
@@ -22,8 +24,8 @@ MAX_DIMENSION = 2**53
 
 @dataclass(frozen=True)
 class Binding:
-    """The numbers that were bound. `dims` holds the named dimensions other than the batch,
-    `inputs` the model's inputs without weights.
+    """The numbers that were bound. `dims` holds the named dimensions other than the batch, and what
+    `given_values` says of inputs' elements, `inputs` the model's inputs without weights.
 
     `asked` says that a number was given for an open dimension, `assumed` what was taken for the
     batch where none was, for people. `own` is the model at its own fixed batch size if another one
@@ -57,9 +59,13 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     replaces an open dimension, which `assumed` says.
     A dimension without a name gets the name `INPUT[AXIS]`, and so does one that `dims` calls so,
     which is then apart from others of its former name. One that is named by others, such as
-    `past + length`, follows from them. Raises `ModelError` for a number below
-    1 and for a name that the model doesn't have.
+    `past + length`, follows from them. What `dims` says of inputs' elements (`given_values`) makes
+    constants of these. Raises `ModelError` for a number below
+    1, for a name that the model doesn't have, and as `take_given` does.
     """
+    values = {name: count for name, count in dims.items() if _is_value(model, name)}
+    take_given(model, values)
+    dims = {name: number for name, number in dims.items() if name not in values}
     inputs = _inputs(model)
     _name_unnamed(inputs)
     _name_apart(model, inputs, dims)
@@ -101,8 +107,12 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     if chosen > MAX_DIMENSION:
         raise ModelError(f"the model has a batch size of {chosen}; give another by --batch")
     asked = bool(numbers) and (batch is not None or bool(dims))
-    others = {name: number for name, number in sorted(numbers.items()) if name != batch_name}
-    return Binding(chosen, others, inputs, asked, own, assumed)
+    others = {name: number for name, number in numbers.items() if name != batch_name}
+    return Binding(chosen, dict(sorted((others | values).items())), inputs, asked, own, assumed)
+
+
+def _is_value(model: ModelProto, name: str) -> bool:
+    return is_given(name) and all(name != d.dim_param for i in _inputs(model) for d in _dims(i))
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:

@@ -74,7 +74,7 @@ def test_a_value_is_read_with_a_batch_size_that_the_model_does_not_have() -> Non
         ({"z=1": 1}, "the input 'z' is no tensor of numbers"),
         ({"f=2": 1}, "the input 'f' (bool) can't be 2; give true or false"),
         ({"o=1": 1}, "the input 'o' has the shape [?, ?], and was given 1 of its values"),
-        ({"sr=1": 1, "sr=2": 1}, "the model has no input 'sr' to give a value"),
+        ({"sr=1": 1, "sr=2": 1}, "the input 'sr' is given several times; give it one value"),
     ],
 )
 def test_what_an_input_cannot_be_is_refused_in_one_line(values: dict[str, int], said: str) -> None:

@@ -35,6 +35,7 @@ def take_given(model: ModelProto, entries: Mapping[str, int]) -> None:
     inputs = {value.name: value for value in model.graph.input}
     for tensor in model.graph.initializer:
         inputs.pop(tensor.name, None)
+    taken = set()
     for entry, count in entries.items():
         try:
             name, elements = read(entry)
@@ -42,6 +43,9 @@ def take_given(model: ModelProto, entries: Mapping[str, int]) -> None:
             raise ModelError(f"{error}; give an input's elements as --value NAME=VALUE") from None
         if len(elements) != count:
             raise ModelError(f"the size of {entry!r} is {count}: give the number of its values")
+        if name in taken:
+            raise ModelError(f"the input {name!r} is given several times; give it one value")
+        taken.add(name)
         if name not in inputs:
             raise _unknown(name, list(inputs))
         value = inputs.pop(name)

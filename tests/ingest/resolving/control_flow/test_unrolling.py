@@ -2,6 +2,8 @@
 
 from itertools import pairwise
 
+import numpy as np
+import onnxruntime
 import pytest
 
 from benanza_ingest.extract import extract
@@ -146,6 +148,19 @@ def test_a_scan_is_its_body_once_for_each_part() -> None:
     assert {(a, b) for a, b in model.edges if a in adds and b in adds} == {
         (a, b) for a, b in pairwise(adds)
     }
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (1, 1), (-1, -1), (-2, -2), (1, 0)])
+def test_a_scan_takes_apart_and_joins_along_the_axes_that_it_names(axes: tuple[int, int]) -> None:
+    taken, joined = axes
+    read = "float[5,3] x" if taken in (0, -2) else "float[3,5] x"
+    text = scan(f"scan_input_axes = [{taken}], scan_output_axes = [{joined}],", read)
+    session = onnxruntime.InferenceSession(content(text))
+    shape = [3, 5] if "[3,5]" in read else [5, 3]
+    feeds = {"x": np.ones(shape, np.float32), "h": np.ones(3, np.float32)}
+    found = extracted(text).layers[-1]
+    assert found.op == "Concat"
+    assert shapes(found)[-1] == session.run(["z"], feeds)[0].shape
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from benanza_ingest.extract import extract
 from benanza_ingest.limits import Limits
+from benanza_ingest.resolving.control_flow import unrolling
 from tests.ingest.onnx_text import content, extracted, kinds, shapes
 
 CONSTANTS = "int64 three = {3}, int64 none = {0}, bool yes = {1}, bool no = {0}"
@@ -110,6 +111,16 @@ def test_a_loop_that_only_its_condition_ends_ends_at_the_limit() -> None:
         " (int64 i, bool go, float[2] v) => (go, v) {}> }"
     )
     assert "more than ingest takes on" in extracted(nothing).layers[0].reason
+
+
+def test_steps_that_add_more_values_than_sequences_may_hold_are_skipped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(unrolling, "MOST_PARTS", 20)
+    (only,) = extracted(loop("three").replace("{3}", "{10000}")).layers
+    assert "its steps read or add more than 16,384 values: export the model with" in only.reason
+    text = scan(read="float[5000,3] x")
+    assert "more than 16,384 values" in extracted(text).layers[0].reason
 
 
 def test_loops_in_loops_are_written_out_too() -> None:

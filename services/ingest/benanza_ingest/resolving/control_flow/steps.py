@@ -10,11 +10,15 @@ from benanza_ingest.resolving.causes import Cause
 from benanza_ingest.resolving.control_flow.bodies import apart, body_of, prefix_of
 from benanza_ingest.resolving.control_flow.placing import BodyPlace
 from benanza_ingest.resolving.graph import Node
+from benanza_ingest.resolving.sequences import MOST_PARTS
 from benanza_ingest.resolving.types import tensor_type
 
 TOO_MANY = Cause(
     f"its steps, written out, are more than ingest takes on: raise {NODES_SETTING}, or export the "
     "model with fewer steps"
+)
+TOO_MANY_PARTS = Cause(
+    f"its steps read or add more than {MOST_PARTS:,} values: export the model with fewer steps"
 )
 UNFIT = Cause("its body doesn't fit its inputs and results: export the model again")
 
@@ -79,7 +83,7 @@ class Steps:
                 "ConcatFromSequence", [f"{name}/parts"], [name], axis=axis, new_axis=1
             )
             if self._resolved(construct) is None or self._resolved(concat) is None:
-                return TOO_MANY
+                return TOO_MANY_PARTS
             names.append(name)
         return names
 

@@ -7,8 +7,9 @@ from onnx import GraphProto
 
 from benanza_ingest.resolving.causes import DEPENDS_ON_DATA, Cause, Causes
 from benanza_ingest.resolving.control_flow.placing import BodyPlace
-from benanza_ingest.resolving.control_flow.steps import TOO_MANY, UNFIT, Steps
+from benanza_ingest.resolving.control_flow.steps import TOO_MANY, TOO_MANY_PARTS, UNFIT, Steps
 from benanza_ingest.resolving.graph import Node
+from benanza_ingest.resolving.sequences import MOST_PARTS
 
 SCAN_SINCE = 9
 """The opset version from which on a Scan has no axis for a batch."""
@@ -58,6 +59,8 @@ class Unroller:
                 return self._why_unknown(found[:1])
             states = found[1 : 1 + held]
             added.append(found[1 + held :])
+            if results > held and len(added) > MOST_PARTS:
+                return TOO_MANY_PARTS
             if len(added) == 1 and goes_on and _never_ends(steps.body):
                 coming = (limit - 1) * max(1, len(steps.body.node))
                 if coming > self._place.left_nodes:
@@ -88,7 +91,7 @@ class Unroller:
             if found is None:
                 known = self._place.types.get(name)
                 unknown = known is None or not known.resolved
-                return self._causes.of(name) if unknown else TOO_MANY
+                return self._causes.of(name) if unknown else TOO_MANY_PARTS
             parts.append(found[::-1] if backwards else found)
         if len(set(map(len, parts))) > 1 or not parts[0]:
             return _EMPTY

@@ -31,7 +31,7 @@ EVALUATED = frozenset(
     "Abs Add And Cast CastLike Ceil Clip Concat Constant ConstantOfShape Cos CumSum Div Equal "
     "Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity "
     "IsNaN Less LessOrEqual Log Max Min Mod Mul Neg Not Or Pow Range Reciprocal ReduceMax "
-    "ReduceMin ReduceProd ReduceSum Reshape Round ScatterElements ScatterND Sign Sin Slice "
+    "ReduceMin ReduceProd ReduceSum Relu Reshape Round ScatterElements ScatterND Sign Sin Slice "
     "Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor".split()
 )
 """The operators that are evaluated: those on shapes and indices, but no convolution of weights."""

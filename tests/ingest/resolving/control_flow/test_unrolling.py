@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from benanza_ingest.extract import extract
+from benanza_ingest.extract import extract, extract_with_summary
 from benanza_ingest.limits import Limits
 from benanza_ingest.resolving.control_flow import unrolling
 from tests.ingest.onnx_text import content, extracted, kinds, shapes
@@ -63,15 +63,20 @@ def test_a_loop_without_a_step_gives_results_without_elements() -> None:
     assert shapes(after)[-1] == (0, 3, 3)
 
 
-def test_weights_of_a_body_are_shared_by_its_steps() -> None:
-    text = (
-        loop("three")
-        .replace("{ on =", "<float[3,3] k = {1, 2, 3, 4, 5, 6, 7, 8, 9}> { on =")
-        .replace("Relu(v)", "MatMul(v, k)")
-    )
-    model = extracted(text)
-    assert [layer.parameters for layer in model.layers if layer.op == "MatMul"] == [9] * 3
-    assert len({layer.fingerprint for layer in model.layers if layer.op == "MatMul"}) == 1
+@pytest.mark.parametrize(
+    "weights",
+    [
+        "<float[3,3] k = {1, 2, 3, 4, 5, 6, 7, 8, 9}> {",
+        "{ k = Constant<value = float[3,3] {1, 2, 3, 4, 5, 6, 7, 8, 9}>()",
+    ],
+)
+def test_weights_of_a_body_are_shared_by_its_steps(weights: str) -> None:
+    text = loop("three").replace("{ on =", f"{weights} on =").replace("Relu(v)", "MatMul(v, k)")
+    found = extract_with_summary(content(text), batch=None, dims={}, limits=Limits())
+    products = [layer for layer in found.model.layers if layer.op == "MatMul"]
+    assert [layer.parameters for layer in products] == [9] * 3
+    assert len({layer.fingerprint for layer in products}) == 1
+    assert found.parameters == 9
 
 
 @pytest.mark.parametrize(
@@ -113,6 +118,22 @@ def test_a_loop_that_only_its_condition_ends_ends_at_the_limit() -> None:
     assert "more than ingest takes on" in extracted(nothing).layers[0].reason
 
 
+def test_the_number_of_steps_may_be_computed() -> None:
+    """As the body of ONNX's function Range has it."""
+    steps = "d = Div(n, two) r = Relu(d) m = Cast<to = 7>(r) y, z = Loop (m"
+    text = loop("n").replace("y, z = Loop (n", steps).replace("int64 none", "float two = {2}, none")
+    text = text.replace("none = {0}", "float n = {7}")
+    assert kinds(extracted(text)).count(RELU) == 3
+
+
+def test_a_constant_is_taken_apart_too() -> None:
+    text = scan(read="float[3] w").replace(
+        "{ y, z",
+        "<float[3,5] k = {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5}> { x = Transpose(k) y, z",
+    )
+    assert kinds(extracted(text)).count(("Add", "compute")) == 5
+
+
 def test_steps_that_add_more_values_than_sequences_may_hold_are_skipped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -130,6 +151,17 @@ def test_loops_in_loops_are_written_out_too() -> None:
     )
     model = extracted(loop("three").replace("u = Relu(v)", inner))
     assert kinds(model).count(RELU) == 0 + 1 + 2
+
+
+def test_loops_that_lie_deep_in_each_other() -> None:
+    """A message of protobuf can't be nested much deeper."""
+    body = "w = Relu(x)"
+    for at in range(30):
+        inputs = f"(int64 i{at}, bool g{at}, float[2] v{at})"
+        result = f"w{at - 1}" if at else "w"
+        body = f"w{at} = Loop (one, , x) <body = b {inputs} => (g{at}, {result}) {{ {body} }}>"
+    model = extracted(f"g (float[2] x) => (w29) <int64 one = {{1}}> {{ {body} }}")
+    assert kinds(model) == [RELU]
 
 
 def test_bodies_that_use_the_same_names_are_kept_apart() -> None:

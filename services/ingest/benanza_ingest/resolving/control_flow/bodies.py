@@ -36,15 +36,21 @@ def nodes_in(body: GraphProto) -> int:
 
 
 def apart(body: GraphProto, prefix: str) -> tuple[GraphProto, GraphProto, dict[str, str]]:
-    """The weights of a body, under names that start with `prefix`, the body without them, and the
-    weights' names by what they were called: each step of a loop reads the same ones.
+    """The stored constants of a body, under names that start with `prefix`, the body without them,
+    and their names by what they were called: each step of a loop reads the same ones.
     """
-    weights, rest = GraphProto(), GraphProto()
-    rest.CopyFrom(body)
-    weights.initializer.extend(rest.initializer)
-    weights.sparse_initializer.extend(rest.sparse_initializer)
-    del rest.initializer[:], rest.sparse_initializer[:]
-    names = {name: prefix + name for name in _weights(weights)}
+    weights = GraphProto(
+        initializer=body.initializer,
+        sparse_initializer=body.sparse_initializer,
+        node=[node for node in body.node if _is_constant(node)],
+    )
+    rest = GraphProto(
+        node=[node for node in body.node if not _is_constant(node)],
+        input=body.input,
+        output=body.output,
+        value_info=body.value_info,
+    )
+    names = {name: prefix + name for name in _made(weights)}
     _rename(weights, names)
     return weights, rest, names
 
@@ -55,17 +61,21 @@ def with_own_names(body: GraphProto, prefix: str, given: Mapping[str, str]) -> G
     Bodies of different operators may use the same names inside. Values that a body reads from the
     graph around it keep their names, but those in `given`, such as its inputs, get the names there.
     """
-    made = _weights(body)
-    made += [name for node in body.node for name in node.output if name]
     copy = GraphProto()
     copy.CopyFrom(body)
-    _rename(copy, {name: prefix + name for name in made} | dict(given))
+    _rename(copy, {name: prefix + name for name in _made(body)} | dict(given))
     return copy
 
 
-def _weights(body: GraphProto) -> list[str]:
+def _is_constant(node: NodeProto) -> bool:
+    return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
+
+
+def _made(body: GraphProto) -> list[str]:
+    """The names of the values that a body makes."""
     names = [tensor.name for tensor in body.initializer]
-    return names + [sparse.values.name for sparse in body.sparse_initializer]
+    names += [sparse.values.name for sparse in body.sparse_initializer]
+    return names + [name for node in body.node for name in node.output if name]
 
 
 def _rename(graph: GraphProto, names: Mapping[str, str]) -> None:

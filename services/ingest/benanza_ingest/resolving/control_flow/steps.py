@@ -64,6 +64,7 @@ class Steps:
 
     def taken_apart(self, name: str, axis: int) -> list[str] | None:
         """The parts of a value along an axis, without it; None if they are too many."""
+        self._place.constants.type_of(name)  # of a constant it isn't looked for before
         parts = f"{self._prefix}{name}"
         split = helper.make_node("SplitToSequence", [name], [parts], axis=axis, keepdims=0)
         found = self._resolved(split)

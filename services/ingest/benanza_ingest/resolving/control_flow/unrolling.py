@@ -15,6 +15,7 @@ SCAN_SINCE = 9
 """The opset version from which on a Scan has no axis for a batch."""
 
 _ENDLESS = Cause("how often it runs depends on data: export the model with a fixed number of steps")
+_OLD = Cause("a Scan of opset 8 is never written out: export the model with a newer opset")
 _EMPTY = Cause("what it takes apart is empty, or of several lengths: export the model again")
 
 
@@ -76,8 +77,9 @@ class Unroller:
         given = {a.name: a for a in node.proto.attribute}
         count = given["num_scan_inputs"].i if "num_scan_inputs" in given else 0
         held, results = len(node.inputs) - count, len(node.proto.output)
-        old = self._place.opsets.get("", 1) < SCAN_SINCE
-        if old or held < 0 or count < 1 or not steps.fit(len(node.inputs), results):
+        if self._place.opsets.get("", 1) < SCAN_SINCE:
+            return _OLD
+        if held < 0 or count < 1 or not steps.fit(len(node.inputs), results):
             return UNFIT
 
         def numbers(name: str, size: int) -> list[int]:
@@ -125,4 +127,4 @@ def _never_ends(body: GraphProto) -> bool:
     name = body.output[0].name
     while name in written and written[name].op_type in ("Identity", "Cast"):
         name = written[name].input[0]
-    return name not in written or written[name].op_type == "Constant"
+    return name not in written

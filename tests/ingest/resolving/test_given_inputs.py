@@ -90,3 +90,8 @@ def test_a_dimension_with_such_a_name_is_a_dimension() -> None:
     model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "x=1"
     (layer,) = extract(model.SerializeToString(), dims={"x=1": 3}).layers
     assert shapes(layer) == [(2, 3), (2, 3)]
+
+
+def test_who_takes_an_input_for_a_dimension_is_told() -> None:
+    with pytest.raises(ModelError, match="did you mean --value sr=16"):
+        extracted(TWO_RATES.replace("TYPE", "int64"), dims={"sr": 16})

@@ -71,7 +71,7 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     _name_apart(model, inputs, dims)
     names = _open_names(inputs)
     check_text(names)
-    _check(names, batch, dims)
+    _check(names, [value.name for value in inputs], batch, dims)
     numbers = dict(dims)
     own, assumed = None, ""
     batch_name = _batch_name(inputs, names)
@@ -154,7 +154,7 @@ def _name_apart(model: ModelProto, inputs: list[ValueInfoProto], dims: Mapping[s
                 dim.Clear()
 
 
-def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None:
+def _check(names: list[str], inputs: list[str], batch: int | None, dims: Mapping[str, int]) -> None:
     for name, number in (*dims.items(), *([] if batch is None else [("batch", batch)])):
         if not 1 <= number <= MAX_DIMENSION:
             raise ModelError(f"dimension {name!r} can't be {number}; give a number from 1 up")
@@ -162,6 +162,8 @@ def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None
         if name not in names:
             close = get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
+            if name in inputs:
+                hint = f"did you mean {pasteable('--value', f'{name}={dims[name]}')}? "
             has = ", ".join(map(repr, names)) or "none: all are fixed"
             raise ModelError(f"the model has no open dimension {name!r}; {hint}it has {has}")
 

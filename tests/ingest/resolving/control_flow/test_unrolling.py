@@ -34,6 +34,7 @@ def test_a_loop_is_its_body_as_often_as_it_runs() -> None:
     assert len({layer.fingerprint for layer in model.layers}) == 4
     assert len({layer.name for layer in model.layers}) == len(model.layers)
     assert {(0, 2), (2, 4)} <= set(model.edges)
+    assert model.layers[-1].name == "z"
 
 
 @pytest.mark.parametrize(

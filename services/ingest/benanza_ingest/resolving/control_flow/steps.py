@@ -81,7 +81,12 @@ class Steps:
             name = f"{self._prefix}{len(names)}"
             construct = helper.make_node("SequenceConstruct", parts, [f"{name}/parts"])
             concat = helper.make_node(
-                "ConcatFromSequence", [f"{name}/parts"], [name], axis=axis, new_axis=1
+                "ConcatFromSequence",
+                [f"{name}/parts"],
+                [name],
+                name=self._node.proto.output[len(names)],
+                axis=axis,
+                new_axis=1,
             )
             if self._resolved(construct) is None or self._resolved(concat) is None:
                 return TOO_MANY_PARTS

@@ -32,6 +32,10 @@ _SHAPING = {
 """Inputs whose elements decide the shape of the result."""
 
 
+_FAR = 1000
+"""What more values decide isn't followed back to the inputs."""
+
+
 class Cause(NamedTuple):
     """`dims` are the open dimensions that a user has to give, `values` the inputs of which the
     elements. If that doesn't help, `why` says what is wrong.
@@ -205,6 +209,8 @@ class Causes:
             if at in seen or at in self._constants:
                 continue
             seen.add(at)
+            if len(seen) > _FAR:
+                return DEPENDS_ON_DATA
             node = self._writers.get(at)
             if at in self._inputs and may_be_given(self._types.get(at)):
                 asked[at] = None

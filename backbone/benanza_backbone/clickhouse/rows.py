@@ -208,6 +208,7 @@ def _system(event: SystemMeasured) -> Row:
         "threads": system.threads,
         "libraries": system.libraries,
         "method": system.method,
+        "kinds": ",".join(sorted(f"{each.name} {each.precision}" for each in event.ceilings)),
         "ceilings.name": [ceiling.name for ceiling in event.ceilings],
         "ceilings.precision": [ceiling.precision for ceiling in event.ceilings],
         "ceilings.value": [ceiling.value for ceiling in event.ceilings],

@@ -123,6 +123,14 @@ def test_deeply_nested_ifs_end_somewhere() -> None:
     assert kinds(model) == [("Relu", "compute")]
 
 
+def test_operators_on_text_say_which_part_of_a_model_to_give() -> None:
+    (layer,) = extracted(
+        "g (string[2] x) => (int64[2,5] y) { y = ai.onnx.contrib.CLIPTokenizer(x) }",
+        domains={"ai.onnx.contrib": 1},
+    ).layers
+    assert "give the part of the model that works on tensors" in layer.reason
+
+
 def test_custom_domains_are_skipped_by_name_and_what_follows_is_not() -> None:
     model = extracted(
         "g (float[2,3] x) => (z) <float[2,3] y> { w = Exp(x) [mine] y = com.example.Magic(w)"

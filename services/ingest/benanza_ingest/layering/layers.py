@@ -19,6 +19,9 @@ from benanza_ingest.resolving.operators import (
 from benanza_schemas.identity import canonical, fingerprint_of_canonical
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor
 
+_EXTENSIONS = ("ai.onnx.contrib", "com.microsoft.extensions")
+"""Domains of https://github.com/microsoft/onnxruntime-extensions."""
+
 
 class _Given(dict[bytes, Attribute]):
     """A cache of attributes by their encoded form, since the same ones occur often."""
@@ -137,6 +140,12 @@ class Layers:
 
     def _why_unknown(self, node: Node) -> str:
         where = f"{node.domain or 'ai.onnx'}::{node.op_type}"
+        if node.domain in _EXTENSIONS:
+            return (
+                f"{where} is of ONNX Runtime Extensions, which work on text and encoded files and "
+                "aren't measured here; give the part of the model that works on tensors, as "
+                "onnx.utils.extract_model writes it"
+            )
         opset = self._opsets.get(node.domain)
         named = "the model names no opset for it" if opset is None else f"opset {opset} has none"
         return (

@@ -22,8 +22,12 @@ KEPT_BYTES = 8 * KEPT_ELEMENTS
 STRIPPED_FROM_BYTES = 1 << 22
 """Files of up to this size are decoded whole: the data of their weights can't be large."""
 
-NO_MODEL = (
+_NO_MODEL = (
     "not an ONNX model: the file is cut off or of another format; export or download it again"
+)
+_OF_ONNX_RUNTIME = (
+    "not an ONNX model, but one in ONNX Runtime's own format (.ort); give the .onnx file that it "
+    "was converted from"
 )
 
 MAX_VALUE_NAME = 4096
@@ -44,6 +48,12 @@ def parse(content: bytes, limits: Limits) -> ModelProto:
     """
     model = _decode(content)
     return _inline(model, limits) if model.functions else model
+
+
+def no_model(begin: bytes) -> ModelError:
+    """Says why a file that begins with these bytes is no model."""
+    # https://flatbuffers.dev: the file's identifier stands behind the offset of its root.
+    return ModelError(_OF_ONNX_RUNTIME if begin[4:8] == b"ORTM" else _NO_MODEL)
 
 
 def opset_imports(model: ModelProto) -> dict[str, int]:
@@ -70,7 +80,7 @@ def _decode(content: bytes) -> ModelProto:
             content = strip(content, KEPT_BYTES)
         model: ModelProto = ModelProto.FromString(content)
     except DecodeError as error:
-        raise ModelError(NO_MODEL) from error
+        raise no_model(content) from error
     if not model.HasField("graph") or not model.opset_import:
         raise ModelError("not an ONNX model: it has no graph or no opset; export it again")
     newest = onnx.defs.onnx_opset_version()

@@ -104,4 +104,5 @@ Named = Annotated[dict[Name, Name], msgspec.Meta(max_length=MOST_NAMED)]
 """Texts by name: versions of libraries, options, conditions of a measurement."""
 
 Dims = Annotated[dict[Name, Length], msgspec.Meta(max_length=MOST_NAMED)]
-"""Named dimensions and the sizes that they were given."""
+"""Named dimensions and the sizes that they were given, and inputs with their elements
+(`given_values`)."""

@@ -213,6 +213,7 @@ def test_kinds_of_layers() -> None:
         ("Transpose", "movement"),
         ("Reshape", "view"),
         ("Op", "skipped"),
+        ("Relu", "compute"),
         ("If", "skipped"),
     ]
     for layer in model.layers:

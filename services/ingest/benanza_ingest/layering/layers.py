@@ -7,7 +7,6 @@ from benanza_ingest.layering import costs
 from benanza_ingest.layering.tensors import NONE, Tensors
 from benanza_ingest.layering.views import is_view, why_nothing_runs
 from benanza_ingest.limits import Limits
-from benanza_ingest.resolving.causes import DEPENDS_ON_DATA
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Graph, Node
 from benanza_ingest.resolving.operators import (
     DECIDING_INPUTS,
@@ -51,7 +50,8 @@ class Layers:
         if version is None:
             return _skipped(name, node, self._why_unknown(node))
         if op_type in CONTROL_FLOW:
-            return _skipped(name, node, self._why_not_inlined(node))
+            what, cause = self._graph.causes.of_control_flow(node)
+            return _skipped(name, node, f"{op_type}: {what}; {cause.hint()}")
         values = inputs + node.outputs
         numbers = self._tensors.numbers(values)
         if NONE in numbers:
@@ -156,16 +156,6 @@ class Layers:
             f"{where} isn't known to the installed onnx {onnx.__version__} ({named}); export the "
             "model with standard operators, or with this one as a function"
         )
-
-    def _why_not_inlined(self, node: Node) -> str:
-        cause = self._graph.causes.of_control_flow(node)
-        if node.op_type != "If":
-            return f"{node.op_type}: {cause.hint()}"
-        if cause == DEPENDS_ON_DATA:
-            return (
-                "If: what its body runs depends on data; export the model with the condition fixed"
-            )
-        return f"If: none of its bodies could be put in its place; {cause.hint()}"
 
     def _why_unresolved(self, name: str) -> str:
         known = self._graph.constants.type_of(name)

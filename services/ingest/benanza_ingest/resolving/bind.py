@@ -11,6 +11,8 @@ from benanza_backbone.pasteable import pasteable
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import check_text
 from benanza_ingest.resolving.derived_sizes import derived_size
+from benanza_ingest.resolving.given_inputs import take_given
+from benanza_schemas.given_values import is_given
 
 _BATCH_NAMES = ("batch", "batch_size", "batchsize", "unk_batch")
 _SHORT_BATCH_NAMES = ("n", "bs", "b")
@@ -23,7 +25,8 @@ MAX_DIMENSION = 2**53
 @dataclass(frozen=True)
 class Binding:
     """The numbers that were bound. `dims` holds the named dimensions other than the batch and those
-    that follow from others, `inputs` the model's inputs without weights.
+    that follow from others, and what `given_values` says of inputs' elements; `inputs` the model's
+    inputs without weights.
 
     `asked` says that a number was given for an open dimension, `assumed` what was taken for the
     batch where none was, for people. `own` is the model at its own fixed batch size if another one
@@ -57,15 +60,19 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     replaces an open dimension, which `assumed` says.
     A dimension without a name gets the name `INPUT[AXIS]`, and so does one that `dims` calls so,
     which is then apart from others of its former name. One that is named by others, such as
-    `past + length`, follows from them. Raises `ModelError` for a batch below 1,
-    for another number below 0, and for a name that the model doesn't have.
+    `past + length`, follows from them. What `dims` says of inputs' elements (`given_values`) makes
+    constants of these. Raises `ModelError` for a batch below 1, for another number below 0, for a
+    name that the model doesn't have, and as `take_given` does.
     """
+    values = {name: count for name, count in dims.items() if _is_value(model, name)}
+    take_given(model, values)
+    dims = {name: number for name, number in dims.items() if name not in values}
     inputs = _inputs(model)
     _name_unnamed(inputs)
     _name_apart(model, inputs, dims)
     names = _open_names(inputs)
     check_text(names)
-    _check(names, batch, dims)
+    _check(names, [value.name for value in inputs], batch, dims)
     numbers = dict(dims)
     own, assumed = None, ""
     batch_name = _batch_name(inputs, names, dims)
@@ -105,8 +112,12 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
         raise ModelError(f"the model has a batch size of {chosen}; give another by --batch")
     asked = bool(numbers) and (batch is not None or bool(dims))
     own_names = numbers.keys() - derived.keys() - {batch_name}
-    others = {name: numbers[name] for name in sorted(own_names)}
-    return Binding(chosen, others, inputs, asked, own, assumed)
+    others = {name: numbers[name] for name in own_names} | values
+    return Binding(chosen, dict(sorted(others.items())), inputs, asked, own, assumed)
+
+
+def _is_value(model: ModelProto, name: str) -> bool:
+    return is_given(name) and all(name != d.dim_param for i in _inputs(model) for d in _dims(i))
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
@@ -148,7 +159,7 @@ def _name_apart(model: ModelProto, inputs: list[ValueInfoProto], dims: Mapping[s
                 dim.Clear()
 
 
-def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None:
+def _check(names: list[str], inputs: list[str], batch: int | None, dims: Mapping[str, int]) -> None:
     if batch is not None and not 1 <= batch <= MAX_DIMENSION:
         raise ModelError(f"the batch size can't be {batch}; give a number from 1 up")
     for name, number in dims.items():
@@ -158,6 +169,8 @@ def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None
         if name not in names:
             close = get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
+            if name in inputs:
+                hint = f"did you mean {pasteable('--value', f'{name}={dims[name]}')}? "
             has = ", ".join(map(repr, names)) or "none: all are fixed"
             raise ModelError(f"the model has no open dimension {name!r}; {hint}it has {has}")
 

@@ -1,12 +1,14 @@
 """`benanza inspect`: one document on standard output, or a table; errors in one line."""
 
 import json
+import shlex
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
@@ -133,6 +135,24 @@ def test_a_skipped_layer_is_in_the_document_with_its_reason(tmp_path: Path) -> N
     text = CliRunner().invoke(cli, ["inspect", str(path)])
     assert text.exit_code == 0
     assert "--dim length=N" in text.stdout
+
+
+def test_the_value_that_a_skipped_if_asks_for_can_be_given_as_it_says(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[4] x, bool v) => (float[4] y)'
+        " { y = If (v) <then_branch = t () => (float[4] a) { a = Relu(x) },"
+        " else_branch = e () => (float[4] b) { p = Exp(x) b = Neg(p) }> }"
+    )
+    model.graph.input[1].name = model.graph.node[0].input[0] = "it's on"
+    onnx.save(model, tmp_path / "choice.onnx")
+    path = str(tmp_path / "choice.onnx")
+    skipped = CliRunner().invoke(cli, ["inspect", path]).stdout.splitlines()[-1]
+    asked = shlex.split(skipped.rpartition("; give ")[2])
+    assert asked == ["--value", "it's on=VALUE"]
+    for value, operators in (("true", ["Relu"]), ("false", ["Exp", "Neg"])):
+        words = [word.replace("VALUE", value) for word in asked]
+        document = inspect(path, *words)
+        assert [layer["op"] for layer in document["layers"]] == operators
 
 
 def test_an_infinite_attribute_is_valid_json(tmp_path: Path) -> None:

@@ -70,8 +70,8 @@ def flops(layer: Layer) -> int:
 def moved_bytes(layer: Layer) -> int:
     """The bytes that a layer moves: each input is read once, each output is written once.
 
-    Values inside a group of operators are not moved. Of the first input of a Gather, a Pad
-    that crops, a convolution with strides and others only what they touch is read.
+    Values inside a group of operators are not moved. Of the data of a Gather, a Pad that
+    crops, a convolution with strides and others only what they touch is read.
     """
     sizes = [size_bytes(tensor.dtype, prod(tensor.shape)) for tensor in layer.tensors]
     moved = sum(sizes)
@@ -91,12 +91,14 @@ def _left_unread(layer: Layer, sizes: list[int]) -> int:
     others = {OMITTED}
     read: dict[int, int] = {}
     for operator in layer.operators:
-        part = touched(layer, operator) if operator.inputs else None
-        others.update(operator.inputs if part is None else operator.inputs[1:])
+        parts = touched(layer, operator) if operator.inputs else {}
         others.update(operator.outputs)
-        if part is not None:
-            data = operator.inputs[0]
-            read[data] = read.get(data, 0) + size_bytes(layer.tensors[data].dtype, part)
+        for position, data in enumerate(operator.inputs):
+            if position in parts:
+                size = size_bytes(layer.tensors[data].dtype, parts[position])
+                read[data] = read.get(data, 0) + size
+            else:
+                others.add(data)
     return sum([max(0, sizes[i] - size) for i, size in read.items() if i not in others])
 
 

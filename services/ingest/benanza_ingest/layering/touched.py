@@ -1,4 +1,4 @@
-"""How much of its first input an operator reads, where that isn't all."""
+"""How much of its inputs an operator reads, where that isn't all."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -18,11 +18,28 @@ _POINTS = {"nearest": 1, "linear": 2, "cubic": 4}
 """How many elements along an axis make one of a resized image."""
 
 
-def touched(layer: Layer, operator: Operator) -> int | None:
-    """The elements of its first input that an operator reads at most; None for all."""
-    rules = _OWN_RULES if is_own_operator(operator.op_type, operator.domain) else _RULES
-    rule = rules.get(operator.op_type)
-    return None if rule is None else rule(layer, operator)
+def touched(layer: Layer, operator: Operator) -> dict[int, int]:
+    """How many elements an operator reads at most of those of its inputs that it doesn't read as a
+    whole, by their positions.
+    """
+    own = is_own_operator(operator.op_type, operator.domain)
+    if own and operator.op_type == "GatherBlockQuantized":
+        return _rows(layer, operator)
+    rule = (_OWN_RULES if own else _RULES).get(operator.op_type)
+    elements = None if rule is None else rule(layer, operator)
+    return {} if elements is None else {0: elements}
+
+
+def _rows(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of a table, and of its scales and zero points, the rows that the second input names."""
+    axis = _number(operator, "gather_axis")
+    rows = prod(layer.tensors[operator.inputs[1]].shape)
+    found = {}
+    for position in (0, 2, 3):
+        if position < len(operator.inputs) and operator.inputs[position] != OMITTED:
+            shape = layer.tensors[operator.inputs[position]].shape
+            found[position] = rows * prod(shape) // max(1, shape[axis])
+    return found
 
 
 def _written(layer: Layer, operator: Operator) -> int:

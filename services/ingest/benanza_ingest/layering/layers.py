@@ -11,6 +11,7 @@ from benanza_ingest.resolving.graph import CONTROL_FLOW, Graph, Node
 from benanza_ingest.resolving.operators import (
     DECIDING_INPUTS,
     MOVEMENT,
+    OWN_MOVEMENT,
     attributes,
     read_attribute,
     since_version,
@@ -122,7 +123,7 @@ class Layers:
             "",
             node.op_type,
             node.domain,
-            "movement" if standard and node.op_type in MOVEMENT else "compute",
+            "movement" if node.op_type in (MOVEMENT if standard else OWN_MOVEMENT) else "compute",
             layer,
             fingerprint,
             costs.flops(layer),

@@ -36,11 +36,7 @@ def known_advice(
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids)
-        profiles = [
-            profile
-            for identity in dict.fromkeys(ids)
-            for profile in profiles_of(store, identity, bounds)
-        ]
+        profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
     if not profiles:
         raise BenanzaError(

@@ -11,7 +11,11 @@ from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
-from benanza_backbone.clickhouse.stored_events import stored_profiles, stored_system
+from benanza_backbone.clickhouse.stored_events import (
+    profiled_models,
+    stored_profiles,
+    stored_system,
+)
 from benanza_runner.core import ON_TENSOR_CORES
 from benanza_schemas.events import FrameworkCall, ModelIngested, ModelProfiled, device
 from benanza_schemas.layer import Precision
@@ -62,12 +66,17 @@ class LowestBounds:
             return None
 
 
-def profiles_of(store: Store, identity: str, bounds: Sequence[ModelBound]) -> list[ModelProfile]:
-    """The newest profiles of the model with this id, which has its name from one of the bounds."""
-    name = next((each.model for each in bounds if each.model_id == identity), identity)
-    lowest = LowestBounds(store)
-    events = stored_profiles(store, identity)
-    return [beside_bound(lowest, name, event, events) for event in events]
+def profiles_of(
+    store: Store, ids: Sequence[str], bounds: Sequence[ModelBound]
+) -> list[ModelProfile]:
+    """The newest profiles of the models with these ids, which have names from the bounds."""
+    names = {each.model_id: each.model for each in reversed(bounds)}
+    found = []
+    for identity in profiled_models(store, ids):
+        name, lowest = names.get(identity, identity), LowestBounds(store)
+        events = stored_profiles(store, identity)
+        found += [beside_bound(lowest, name, event, events) for event in events]
+    return found
 
 
 def beside_bound(

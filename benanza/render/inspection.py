@@ -7,7 +7,7 @@ from rich.text import Text
 
 from benanza.render.table import Column, html, names, printable, shortened, table
 from benanza.render.units import amount, dimensions, plural
-from benanza.results.inspection import Inspection, SkippedLayer
+from benanza.results.inspection import InspectedLayer, Inspection, SkippedLayer
 
 COLUMNS = (
     Column("#"),
@@ -53,6 +53,7 @@ def _parts(inspection: Inspection, *, plain: bool) -> list[RenderableType]:
         Text(_totals(inspection)),
         *(Text(printable(f"assumed: {note}")) for note in inspection.notes),
         *map(Text, _skipped(inspection)),
+        *map(Text, _free(inspection)),
     ]
 
 
@@ -63,14 +64,20 @@ def _skipped(inspection: Inspection) -> list[str]:
     by_cause: dict[str, list[SkippedLayer]] = {}
     for layer in inspection.skipped:
         by_cause.setdefault(layer.reason.rpartition("; ")[2], []).append(layer)
-    return [_line(layers) for layers in by_cause.values()]
+    return [_line("skipped", layers) for layers in by_cause.values()]
 
 
-def _line(layers: Sequence[SkippedLayer]) -> str:
+def _free(inspection: Inspection) -> list[str]:
+    """A line for the layers whose results have no elements, if there are any."""
+    layers = [each for each in inspection.layers if each.kind == "view" and each.reason]
+    return [_line("free", layers)] if layers else []
+
+
+def _line(label: str, layers: Sequence[SkippedLayer | InspectedLayer]) -> str:
     first = layers[0]
     others = f" and {plural(len(layers) - 1, 'other layer')}" if len(layers) > 1 else ""
     said = f"({first.op}){others}: {first.reason}"
-    return f"skipped: {shortened(first.name)} {printable(said)}"
+    return f"{label}: {shortened(first.name)} {printable(said)}"
 
 
 def _totals(inspection: Inspection) -> str:

@@ -13,7 +13,7 @@ class InspectedLayer(Result, frozen=True, kw_only=True):
     `inputs` and `outputs` are shapes, weights among the inputs; an optional input left out
     has none. `flops` counts a multiply-add as two; `bytes` reads each input and writes each
     output once. A skipped layer has an empty fingerprint, and a `reason` that says how to
-    mend it.
+    mend it; a view whose results have no elements has a `reason` that says so.
     """
 
     index: int

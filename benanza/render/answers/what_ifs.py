@@ -104,7 +104,7 @@ def _table(found: ModelWhatIfs, unit: TimeUnit, *, plain: bool) -> Table:
 
 def _most(found: WhatIf, unit: TimeUnit) -> str:
     """The layers that make the greatest differences, or why nothing can be compared."""
-    if found.ratio is None:
+    if found.more_us is None:
         return f"lacks {plural(found.lacking, 'layer')}"
     return ", ".join(
         f"{each.layers[0] or each.positions[0]} ({operators(each.op)}) "

@@ -9,7 +9,7 @@ from benanza_ingest.extract import wired
 from benanza_ingest.groups import epilogue, padded
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.joining import Joiner
-from benanza_ingest.groups.wiring import Wiring
+from benanza_ingest.groups.wiring import Wiring, without_empty
 from benanza_ingest.limits import Limits
 from benanza_schemas.program import Program, ProgramStep
 
@@ -22,7 +22,7 @@ def program(
     dims: Mapping[str, int] | None = None,
     limits: Limits | None = None,
 ) -> Program:
-    """The model as a program of these blocks, and of the views outside them.
+    """The model as a program of these blocks, and of the views outside them that have elements.
 
     A block holds the positions of one layer or of a group. Each layer that isn't a view is in one
     block at most; a layer in no block is not in the program. No blocks may need each other's
@@ -30,15 +30,16 @@ def program(
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
-    epilogues = epilogue.propose(wiring)
-    chains = (*chain.from_iterable(epilogues.values()), *padded.propose(wiring, epilogues))
+    grouped = without_empty(wiring)
+    epilogues = epilogue.propose(grouped)
+    chains = (*chain.from_iterable(epilogues.values()), *padded.propose(grouped, epilogues))
     forms = {each.positions: each.form for each in chains if each.form}
-    forms |= {found.positions: found.named() for found in attention.propose(wiring)}
+    forms |= {found.positions: found.named() for found in attention.propose(grouped)}
     covered = {position for block in blocks for position in block}
     views = [
         (position,)
         for position, layer in enumerate(wiring.layers)
-        if layer.kind == "view" and position not in covered
+        if layer.kind == "view" and not layer.reason and position not in covered
     ]
     steps = []
     for block in _in_order((*blocks, *views), wiring):

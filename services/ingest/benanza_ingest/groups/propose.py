@@ -19,13 +19,14 @@ from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.attention.normal_form import Form
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.regions import propose as regions
-from benanza_ingest.groups.wiring import Wiring
+from benanza_ingest.groups.wiring import Wiring, without_empty
 from benanza_ingest.layering import costs
 from benanza_schemas.identity import LayerError, canonical, fingerprint_of_canonical
 
 
 def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     """The groups of all rules, each set of layers once."""
+    wiring = without_empty(wiring)
     epilogues = epilogue.propose(wiring)
     chains = [*chain.from_iterable(epilogues.values())]
     behind_pads = padded.propose(wiring, epilogues)

@@ -1,12 +1,14 @@
 """`benanza inspect`: one document on standard output, or a table; errors in one line."""
 
 import json
+import shlex
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
@@ -135,6 +137,24 @@ def test_a_skipped_layer_is_in_the_document_with_its_reason(tmp_path: Path) -> N
     assert "--dim length=N" in text.stdout
 
 
+def test_the_value_that_a_skipped_if_asks_for_can_be_given_as_it_says(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[4] x, bool v) => (float[4] y)'
+        " { y = If (v) <then_branch = t () => (float[4] a) { a = Relu(x) },"
+        " else_branch = e () => (float[4] b) { p = Exp(x) b = Neg(p) }> }"
+    )
+    model.graph.input[1].name = model.graph.node[0].input[0] = "it's on"
+    onnx.save(model, tmp_path / "choice.onnx")
+    path = str(tmp_path / "choice.onnx")
+    skipped = CliRunner().invoke(cli, ["inspect", path]).stdout.splitlines()[-1]
+    asked = shlex.split(skipped.rpartition("; give ")[2])
+    assert asked == ["--value", "it's on=VALUE"]
+    for value, operators in (("true", ["Relu"]), ("false", ["Exp", "Neg"])):
+        words = [word.replace("VALUE", value) for word in asked]
+        document = inspect(path, *words)
+        assert [layer["op"] for layer in document["layers"]] == operators
+
+
 def test_an_infinite_attribute_is_valid_json(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Constant", [], ["c"], value_float=float("inf")),
@@ -197,3 +217,11 @@ def test_layers_that_are_skipped_for_one_reason_are_one_line(tmp_path: Path) -> 
     (said,) = (line for line in text.splitlines() if line.startswith("skipped: "))
     assert said.startswith("skipped: z0 (Abs) and 30 other layers: ")
     assert "--dim length=N" in said
+
+
+def test_layers_without_elements_are_one_line(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Neg", ["x"], ["a"]), helper.make_node("Exp", ["a"], ["y"])]
+    path = save(tmp_path / "m.onnx", nodes, ["batch", "past"])
+    text = CliRunner().invoke(cli, ["inspect", str(path), "--dim", "past=0"]).stdout
+    (said,) = (line for line in text.splitlines() if line.startswith("free: "))
+    assert said.startswith("free: a (Neg) and 1 other layer: its results have no elements")

@@ -2,11 +2,14 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from benanza_ingest.extract import extract
 from benanza_runner.onnx_layers.layer_model import layer_model
+from benanza_runner.onnx_layers.random_values import random_value
 from benanza_runner.onnxruntime.session import CPU, Session
+from tests.ingest.onnx_text import content
 from tests.ingest.resolving.onnxruntime_operators.cases import CASES
 from tests.ingest.resolving.onnxruntime_operators.test_results import model_of
 
@@ -22,3 +25,26 @@ def test_it_runs(op_type: str) -> None:
         assert layer.layer is not None
         made = layer_model(layer.layer)
         Session(made.proto, made.constants, made.inputs, CPU, 1).call()
+
+
+@pytest.mark.parametrize(
+    ("weights", "node"),
+    [
+        ("float[4,192,512] w, float[4,512,192] v", "MoE <k = 2> (x, r, w, , v)"),
+        (
+            "uint8[4,192,256] w, float[4,192,16] s, uint8[4,512,96] v, float[4,512,6] t",
+            "QMoE <k = 2, block_size = 32> (x, r, w, s, , v, t)",
+        ),
+    ],
+)
+def test_the_activation_of_experts_gets_moderate_numbers(weights: str, node: str) -> None:
+    graph = f"g (float[1,9,512] x, float[9,4] r, {weights}) => (y) {{ y = com.microsoft.{node} }}"
+    (layer,) = extract(content(graph, 21, {"com.microsoft": 1})).layers
+    assert layer.layer is not None
+    x, first = random_value(layer.layer, 0), random_value(layer.layer, 2)
+    if first.dtype == np.uint8:
+        scales = random_value(layer.layer, 3)
+        first = np.stack([first & 15, first >> 4], axis=-1).reshape(4, 192, 512) - 8.0
+        first *= np.repeat(scales, 32, axis=2)
+    products = np.einsum("abk,enk->abne", x, first)
+    assert 0.1 < products.std() < 2

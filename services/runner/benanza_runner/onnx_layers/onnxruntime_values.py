@@ -1,11 +1,13 @@
 """What inputs of ONNX Runtime's own operators may hold."""
 
 from collections.abc import Mapping
+from math import sqrt
 
 import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.draws import (
+    FLOATS,
     POSITIVE,
     ZERO,
     Draw,
@@ -70,6 +72,19 @@ def _block(layer: Layer, operator: Operator) -> Draw:
     return below(input_shape(layer, operator, 1)[1])
 
 
+def _moderate(size: float, *, signed: bool) -> Rule:
+    """Weights of experts, or their scales, of about `size` over the root of the depth, so that the
+    activation gets numbers around one. Of negative ones that are large it makes numbers so near
+    zero that a processor takes several times as long for them.
+    """
+
+    def rule(layer: Layer, operator: Operator) -> Draw:
+        high = size / sqrt(max(input_shape(layer, operator, 0)[-1], 1))
+        return Draw(FLOATS.low * high, high, signed)
+
+    return rule
+
+
 def _scaled(*scales: int, zeros: tuple[int, ...]) -> dict[int, Rule]:
     """Scales are positive, and zero points zero."""
     return dict.fromkeys(scales, always(POSITIVE)) | dict.fromkeys(zeros, always(ZERO))
@@ -78,6 +93,8 @@ def _scaled(*scales: int, zeros: tuple[int, ...]) -> dict[int, Rule]:
 MOST_JOINED = 300
 """Of a Concat's inputs, so many are scales and zero points at most. DenseNets join dozens."""
 
+_WEIGHTS = _moderate(1, signed=True)
+_SCALES = _moderate(1 / 8, signed=False)  # a weight of four bits is at most 8 from its zero point
 _OF_TWO = _scaled(1, 4, 6, zeros=(2, 5, 7))
 _OF_ONE = _scaled(1, 3, zeros=(2, 4))
 
@@ -92,6 +109,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "GroupQueryAttention": {5: _last_key, 6: _number_of_keys},
     "MatMulIntegerToFloat": _scaled(2, 3, zeros=()),
     "MatMulNBits": {2: always(POSITIVE), 4: _block},
+    "MoE": {2: _WEIGHTS, 4: _WEIGHTS, 6: _WEIGHTS},
     "MultiHeadAttention": {4: _mask(4)},
     "NGramRepeatBlock": {0: always(ZERO)},
     "QAttention": _scaled(3, 4, zeros=()) | {5: _mask(5)},
@@ -107,6 +125,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearSigmoid": _OF_ONE,
     "QLinearSoftmax": _OF_ONE,
     "QLinearWhere": _scaled(2, 5, 7, zeros=(3, 6, 8)),
+    "QMoE": {3: _SCALES, 6: _SCALES, 9: _SCALES},
     "QuantizeLinear": _scaled(1, zeros=(2,)),
     "RotaryEmbedding": {1: _row_of(2)},
     "TorchEmbedding": {1: _row_of(0)},

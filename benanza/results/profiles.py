@@ -22,9 +22,9 @@ class ProfiledCall(Document, frozen=True, kw_only=True):
     """A call that a framework made, and when: microseconds from the start of an execution.
 
     `name` and `op` are the framework's. `positions` are those of the layers that it computes; none,
-    if it only converts or copies. `multiplies` says whether one of these layers is a product, which
-    frameworks have libraries for, as far as that is known. `kernels` are what it started on a GPU,
-    if the framework says so.
+    if it only converts or copies, or computes what is no layer, as of constants alone. `multiplies`
+    says whether one of these layers is a product, which frameworks have libraries for, as far as
+    that is known. `kernels` are what it started on a GPU, if the framework says so.
     """
 
     name: str

@@ -9,7 +9,7 @@ from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.profiling.beside_bound import profiles_of
 from benanza.request import BoundPolicy
-from benanza.results.profiles import ModelProfile
+from benanza.results.profiles import ModelProfile, contradiction
 from benanza.results.questions import Answers, ModelAnswers
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.differences import differences
@@ -21,7 +21,7 @@ from benanza_ingest.limits import limits_of
 from benanza_schemas.layer import Precision
 
 NEEDLESS: frozenset[InefficiencyKind] = frozenset(
-    ("between calls", "synchronisation", "conversions and copies", "no call needed")
+    ("between calls", "synchronisation", "conversions and copies", "unmatched", "no call needed")
 )
 
 
@@ -58,12 +58,14 @@ def _answers(
     run_us = run.us if run else None
     algorithms_us, layers = _algorithms(stored)
     unfused_us = _sequential_us(stored.cover(UNFUSED, fusion=False))
+    beaten = contradiction(run_us, bound.sequential_us)
     return ModelAnswers(
         bound=bound,
         framework=f"{run.framework} {run.version}, {run.configuration}" if run else "",
         framework_us=run_us,
-        speed_up=_ratio(run_us, bound.sequential_us) if whole else None,
-        parallel_speed_up=_ratio(run_us, bound.parallel_us) if whole else None,
+        contradiction=beaten,
+        speed_up=_ratio(run_us, bound.sequential_us) if whole and not beaten else None,
+        parallel_speed_up=_ratio(run_us, bound.parallel_us) if whole and not beaten else None,
         parallel_us=_less(bound.sequential_us, bound.parallel_us),
         algorithms_us=algorithms_us,
         algorithm_layers=layers,
@@ -100,7 +102,7 @@ def _sequential_us(cover: Cover) -> float | None:
 def _needless_us(run: ModelProfile) -> float | None:
     if not run.parts:
         return None
-    return math.fsum(each.us for each in run.parts if each.kind in NEEDLESS)
+    return run.in_run * math.fsum(each.us for each in run.parts if each.kind in NEEDLESS)
 
 
 def _saved_at(

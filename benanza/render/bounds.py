@@ -111,7 +111,7 @@ def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType
     parts += [Text(line) for bound in partial for line in _missing(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _above(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _slowed(bound, systems)]
-    parts += [Text(line) for bound in bounds for line in _beaten(bound, systems)]
+    parts += [Text(line) for bound in bounds for line in beaten_by(bound, systems)]
     if any(len(bound.coverage.missing) > LAYERS_SHOWN for bound in partial):
         parts.append(Text("--format json names all missing layers"))
     return parts
@@ -246,14 +246,14 @@ def _slowed(bound: ModelBound, systems: SystemNames) -> list[str]:
     return [printable(line)]
 
 
-def _beaten(bound: ModelBound, systems: SystemNames) -> list[str]:
-    """A bound that a run is below is none."""
+def beaten_by(bound: ModelBound, systems: SystemNames) -> list[str]:
+    """A line that says so if a run is below the bound, which is none then."""
     if not bound.beaten_by:
         return []
     run = bound.beaten_by[0]
     line = (
         f"{_which(bound, systems)}: the bound is wrong: the model ran in {run.run_us:,.1f} µs "
-        f"({run.run_as})"
+        f"({run.run_as}); measure it again with --again, or report it"
     )
     return [printable(line)]
 

@@ -6,7 +6,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.bounds import counted, model_at
+from benanza.render.bounds import beaten_by, counted, model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, names, printable, table
 from benanza.render.units import TimeUnit, amount, plural, time_unit
@@ -45,6 +45,7 @@ def _parts(found: Explanations, top: int, *, plain: bool) -> list[RenderableType
         kinds = _kinds(each.calls)
         unit = time_unit([each.bound.sequential_us])
         parts.append(Text(printable(_title(each, systems, unit))))
+        parts += [Text(line) for line in beaten_by(each.bound, systems)]
         if kinds:
             parts.append(_table(kinds[:top], unit, plain=plain))
         if len(kinds) > top:

@@ -52,6 +52,14 @@ def title(found: ModelProfile, unit: TimeUnit) -> list[str]:
     took = f"{unit.format(found.us)} {unit.name} in {framework}"
     if found.slowed_by:
         took += f" (slowed down by {found.slowed_by})"
+    if found.contradiction:
+        return [f"{about}: {took}", found.contradiction]
+    if found.bound_us is None and found.partial_bound_us is not None:
+        partial = (
+            f"the bound is {unit.format(found.partial_bound_us)} {unit.name} without "
+            f"{plural(found.missing_layers, 'missing layer')}"
+        )
+        return [f"{about}: {took}; {partial}"]
     if found.bound_us is None:
         return [f"{about}: {took}", NO_BOUND]
     share = f"{found.bound_us / found.us:.0%}"

@@ -147,6 +147,13 @@ def test_a_failure_stands_in_place_of_the_time() -> None:
     ]
 
 
+def test_long_names_of_layers_and_operators_don_t_widen_the_tables() -> None:
+    long = msgspec.structs.replace(JOINED, layers=("n" * 800, "relu"), op="+".join(["O" * 800] * 9))
+    found = lines(parts=(long,))
+    assert max(map(len, found)) < 500
+    assert "…" + "n" * 39 + ", relu" in found[-1]
+
+
 def test_a_notebook_shows_the_same() -> None:
     assert "more calls" in profiles_html(Profiles(profiles=(PROFILE,), errors=()))
 

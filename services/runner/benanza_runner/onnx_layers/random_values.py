@@ -48,6 +48,11 @@ def random_value(layer: Layer, index: int) -> Array:
     return np.resize(wanted, tensor.shape).astype(dtype)
 
 
+def is_ruled(layer: Layer, index: int) -> bool:
+    """Whether an operator of the layer doesn't take every number for one of the layer's inputs."""
+    return any(True for _ in _ruled(layer, index))
+
+
 def _wanted(layer: Layer, index: int) -> Draw | Array:
     found = list(_ruled(layer, index))
     if "int" not in layer.tensors[index].dtype:

@@ -1,0 +1,60 @@
+"""A model made of its layers: its file fits no batch size but its own.
+
+What the model computes from constants stands in it as a constant.
+"""
+
+import numpy as np
+from onnx import GraphProto, ModelProto, helper, numpy_helper
+
+from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import Wired
+from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.layer_model import placeholder
+from benanza_runner.onnx_layers.random_values import random_value
+from benanza_schemas.element_types import TO_ONNX
+from benanza_schemas.layer import OMITTED
+
+
+def from_layers(file: ModelProto, found: Wired) -> tuple[ModelProto, dict[str, Array]]:
+    """The model at the batch size that was bound, and its weights, by name; `file` is that of its
+    own batch size.
+
+    Raises `ModelError` for a layer that had to be skipped, and for an output of unknown type.
+    """
+    graph = found.graph
+    whole = GraphProto(name="whole")
+    weights: dict[str, Array] = {}
+    for node, extracted in zip(graph.nodes, found.wiring.layers, strict=True):
+        layer = extracted.layer
+        if layer is None:
+            raise ModelError(
+                f"{extracted.name} can't be run at another batch size than the file's: "
+                f"{extracted.reason}"
+            )
+        proto = whole.node.add()
+        proto.CopyFrom(node.proto)
+        del proto.input[:]
+        proto.input.extend(node.inputs)
+        for index, name in zip(layer.operators[0].inputs, node.inputs, strict=False):
+            if index == OMITTED or not layer.tensors[index].constant or name in weights:
+                continue
+            known = graph.constants.value(name)
+            # Several tables of different sizes may be read at the same index.
+            decides = layer.tensors[index].value is not None or "int" in layer.tensors[index].dtype
+            if decides and known is not None:
+                whole.initializer.append(numpy_helper.from_array(np.asarray(known), name))
+                weights[name] = known
+                continue
+            tensor = layer.tensors[index]
+            weights[name] = random_value(layer, index)
+            whole.initializer.append(placeholder(name, TO_ONNX[tensor.dtype], tensor.shape))
+    written = {tensor.name for tensor in whole.initializer if tensor.raw_data}
+    whole.input.extend(found.binding.inputs)
+    for name in graph.outputs:
+        output = graph.types.get(name)
+        if output is None:
+            raise ModelError(f"the type of its output {name} is not known")
+        onnx_type = TO_ONNX[output.dtype]
+        whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
+    made = ModelProto(ir_version=file.ir_version, graph=whole, opset_import=file.opset_import)
+    return made, {name: array for name, array in weights.items() if name not in written}

@@ -14,7 +14,8 @@ from benanza.profiling.as_it_is import as_it_is
 from benanza.profiling.from_layers import from_layers
 from benanza.profiling.made_up import Readers
 from benanza.pytorch.metadata import origins_in, properties
-from benanza_ingest.extract import wired
+from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import Wired, wired
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import decode, inlined, subgraphs
 from benanza_ingest.resolving.bind import bind
@@ -86,13 +87,21 @@ def whole_model(
         proto=proto,
         layers=GraphProto(node=layers),
         weights=weights,
-        inputs={
-            value.name: readers.input(value.name, graph.types.get(value.name))
-            for value in found.binding.inputs
-        },
+        inputs=_inputs(found, readers),
         metadata=metadata,
         origins=tuple(origins.get(node.outputs[0], "") for node in graph.nodes),
     )
+
+
+def _inputs(found: Wired, readers: Readers) -> Arrays:
+    inputs = {}
+    for name in (value.name for value in found.binding.inputs):
+        known = found.graph.types.get(name)
+        if known is None or not known.resolved:
+            hint = found.graph.causes.of(name).hint()
+            raise ModelError(f"its input {name!r} can't be made up: {hint}")
+        inputs[name] = readers.input(name, known)
+    return inputs
 
 
 def _name(node: NodeProto, written: Mapping[str, int], other: str, prefix: str = "") -> set[int]:

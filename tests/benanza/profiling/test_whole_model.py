@@ -172,8 +172,13 @@ def test_at_another_batch_size_a_file_of_fixed_size_is_made_of_its_layers() -> N
 
 @pytest.mark.parametrize(
     ("given", "node"),
-    [("seq(float[2])", "ConcatFromSequence <axis = 0> (s)"), ("string[2]", "Identity(s)")],
+    [
+        ("seq(float[2])", "ConcatFromSequence <axis = 0> (s)"),
+        ("string[2]", "Identity(s)"),
+        ("float[1, length]", "Relu(s)"),
+    ],
 )
 def test_an_input_that_can_not_be_made_up(given: str, node: str) -> None:
-    with pytest.raises(ModelError, match="'s'"):
+    hint = "give --dim length=N" if "length" in given else ""
+    with pytest.raises(ModelError, match=f"'s' .*{hint}"):
         whole_model(content(f"g ({given} s) => (float[N] y) {{ y = {node} }}"))

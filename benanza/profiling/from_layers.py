@@ -1,7 +1,9 @@
-"""A model made of its layers: its file fits no batch size but its own.
+"""A model made of its layers: its file has no weights, or fits no batch size but its own.
 
 What the model computes from constants stands in it as a constant.
 """
+
+from math import prod
 
 import numpy as np
 from onnx import GraphProto, ModelProto, helper, numpy_helper
@@ -13,6 +15,20 @@ from benanza_runner.onnx_layers.layer_model import placeholder
 from benanza_runner.onnx_layers.random_values import random_value
 from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.layer import OMITTED
+
+
+def is_light(file: ModelProto, found: Wired) -> bool:
+    """Whether most weights of a file are computed by ConstantOfShape, as in onnx's light models:
+    then it lacks them. ONNX Runtime would fill them with one number at each run.
+    """
+    graph = found.graph
+    filled = (
+        graph.types.get(node.output[0])
+        for node in file.graph.node
+        if node.op_type == "ConstantOfShape" and node.output and node.output[0] in graph.constants
+    )
+    elements = sum(each.elements() for each in filled if each is not None and each.resolved)
+    return elements > sum(prod(tensor.dims) for tensor in file.graph.initializer)
 
 
 def from_layers(file: ModelProto, found: Wired) -> tuple[ModelProto, dict[str, Array]]:

@@ -30,15 +30,11 @@ class Readers:
         _check(name, dtype)
         return random_value(self._together(name, Tensor(dtype, shape, constant=True)), 0)
 
-    def input(self, name: str, known: TensorType | None) -> Array:
+    def input(self, name: str, known: TensorType) -> Array:
         """Random elements where a reader doesn't take all; else random numbers, or, of other types
-        than float32, ones: a token, what a mask lets through. Raises `ModelError` for what is no
-        tensor of known sizes, and for text.
+        than float32, ones: a token, what a mask lets through. The type has to be resolved. Raises
+        `ModelError` for text.
         """
-        if known is None or not known.resolved:
-            raise ModelError(
-                f"its input {name!r} is no tensor of known sizes, so nothing can be made up for it"
-            )
         _check(name, known.dtype)
         together = self._together(name, Tensor(known.dtype, known.dims()))
         if is_ruled(together, 0):

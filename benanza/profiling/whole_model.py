@@ -11,10 +11,11 @@ from typing import NamedTuple
 from onnx import GraphProto, ModelProto, NodeProto
 
 from benanza.profiling.as_it_is import as_it_is
-from benanza.profiling.from_layers import from_layers
+from benanza.profiling.from_layers import from_layers, is_light
 from benanza.profiling.made_up import Readers
 from benanza.pytorch.metadata import origins_in, properties
-from benanza_ingest.extract import wired
+from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import Wired, wired
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import decode, inlined, subgraphs
 from benanza_ingest.resolving.bind import bind
@@ -57,8 +58,9 @@ def whole_model(
     `extract`, whose layers have the same positions.
 
     Layers that are skipped there are in it, too. Only a file of fixed size that is asked for at
-    another batch size is made anew, of its layers. Raises `ModelError` as `extract` does, for
-    inputs that can't be made up, and, if it is made of layers, for one that had to be skipped.
+    another batch size, and one without weights, is made anew, of its layers. Raises `ModelError` as
+    `extract` does, for inputs that can't be made up, and, if it is made of layers, for one that had
+    to be skipped.
     """
     limits = limits or Limits()
     found = wired(content, batch=batch, dims=dims or {}, limits=limits)
@@ -69,7 +71,8 @@ def whole_model(
             readers.add(extracted.layer, node.inputs)
     file = decode(content)
     metadata, origins = properties(file), origins_in(file)
-    if found.binding.own is None:
+    whole = all(each.layer is not None for each in found.wiring.layers)
+    if found.binding.own is None and not (whole and is_light(file, found)):
         proto = inlined(file, limits)
         bind(proto, batch, dims or {})
         weights = as_it_is(proto, found, readers, limits)
@@ -86,13 +89,21 @@ def whole_model(
         proto=proto,
         layers=GraphProto(node=layers),
         weights=weights,
-        inputs={
-            value.name: readers.input(value.name, graph.types.get(value.name))
-            for value in found.binding.inputs
-        },
+        inputs=_inputs(found, readers),
         metadata=metadata,
         origins=tuple(origins.get(node.outputs[0], "") for node in graph.nodes),
     )
+
+
+def _inputs(found: Wired, readers: Readers) -> Arrays:
+    inputs = {}
+    for name in (value.name for value in found.binding.inputs):
+        known = found.graph.types.get(name)
+        if known is None or not known.resolved:
+            hint = found.graph.causes.of(name).hint()
+            raise ModelError(f"its input {name!r} can't be made up: {hint}")
+        inputs[name] = readers.input(name, known)
+    return inputs
 
 
 def _name(node: NodeProto, written: Mapping[str, int], other: str, prefix: str = "") -> set[int]:

@@ -170,10 +170,27 @@ def test_at_another_batch_size_a_file_of_fixed_size_is_made_of_its_layers() -> N
     assert results(model)[0].shape == (5, 16)
 
 
+def test_a_light_model_has_weights_made_up_in_place_of_those_that_are_all_the_same() -> None:
+    text = """
+    g (float[1, 32] x) => (float[1, 8] y) <int64[2] shape = {32, 8}> {
+        w = ConstantOfShape(shape)
+        y = MatMul(x, w)
+    }
+    """
+    model = whole_model(content(text))
+    assert named(model) == [("MatMul", (0,))]
+    assert len(np.unique(model.weights["w"])) > 100
+
+
 @pytest.mark.parametrize(
     ("given", "node"),
-    [("seq(float[2])", "ConcatFromSequence <axis = 0> (s)"), ("string[2]", "Identity(s)")],
+    [
+        ("seq(float[2])", "ConcatFromSequence <axis = 0> (s)"),
+        ("string[2]", "Identity(s)"),
+        ("float[1, length]", "Relu(s)"),
+    ],
 )
 def test_an_input_that_can_not_be_made_up(given: str, node: str) -> None:
-    with pytest.raises(ModelError, match="'s'"):
+    hint = "give --dim length=N" if "length" in given else ""
+    with pytest.raises(ModelError, match=f"'s' .*{hint}"):
         whole_model(content(f"g ({given} s) => (float[N] y) {{ y = {node} }}"))

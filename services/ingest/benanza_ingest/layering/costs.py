@@ -102,14 +102,13 @@ def _left_alone(layer: Layer, sizes: list[int]) -> int:
 
 
 def _operator_flops(layer: Layer, operator: Operator) -> int:
+    if is_own_operator(operator.op_type, operator.domain):
+        return own_flops(layer, operator)
     tensors = layer.tensors
     shapes = [() if i == OMITTED else tensors[i].shape for i in operator.inputs]
     written = [i for i in operator.outputs if i != OMITTED]
     output = tensors[written[0]].shape if written else ()
     elements = prod(output)
-    if is_own_operator(operator.op_type, operator.domain):
-        results = [() if i == OMITTED else tensors[i].shape for i in operator.outputs]
-        return own_flops(operator, shapes, results)
     match operator.op_type:
         case "BatchNormalization" if _attribute(operator, "training_mode"):
             return elements * 7

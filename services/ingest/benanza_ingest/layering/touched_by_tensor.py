@@ -8,7 +8,8 @@ operators of `com.microsoft` in ONNX Runtime, and RotaryEmbedding's in ONNX.
 from collections.abc import Callable, Mapping
 from math import prod
 
-from benanza_ingest.layering.operator_values import elements, number
+from benanza_ingest.layering.grouped_attention import grouped_touched
+from benanza_ingest.layering.operator_values import number
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Shape = tuple[int, ...]
@@ -30,25 +31,10 @@ def _rotary_tables(layer: Layer, operator: Operator) -> dict[int, int]:
 
 
 def _grouped(layer: Layer, operator: Operator) -> dict[int, int]:
-    """Of the tables, a row for each of B x S; of the keys and values that are kept, those before
-    the query. Where the results are as long as what was kept, they are kept in the same memory,
-    and only the new ones are written.
-    """
+    """Of the tables, a row for each of B x S; of what is kept, as `grouped_touched` says."""
     batch, length, _ = _shape(layer, operator, 0)
     rows = batch * length if number(operator, "do_rotary") else 0
-    found = _rows(layer, operator, (7, 8), rows)
-    total = elements(layer, operator, 6)
-    for kept, result in ((3, 1), (4, 2)):
-        if not _has(operator, kept):
-            continue
-        shape = _shape(layer, operator, kept)
-        if total:
-            before = min(shape[2], max(0, total[0] - length))
-            found[operator.inputs[kept]] = prod(shape[:2]) * before * shape[3]
-        written = operator.outputs[result] if result < len(operator.outputs) else OMITTED
-        if written != OMITTED and layer.tensors[written].shape == shape:
-            found[written] = prod(shape[:2]) * min(length, shape[2]) * shape[3]
-    return found
+    return _rows(layer, operator, (7, 8), rows) | grouped_touched(layer, operator)
 
 
 def _experts(layer: Layer, operator: Operator) -> dict[int, int]:

@@ -29,7 +29,13 @@ def _row_of(table: int) -> Rule:
 
 
 def _all_keys(layer: Layer, operator: Operator) -> int:
-    """How many keys a GroupQueryAttention has, former ones included."""
+    """How many keys a GroupQueryAttention has, former ones included. There may be room for more
+    than the total that the model fixes.
+    """
+    if len(operator.inputs) > 6 and operator.inputs[6] >= 0:
+        total = layer.tensors[operator.inputs[6]].value
+        if total:
+            return int.from_bytes(total[:4], "little")  # an int32
     if len(operator.outputs) > 1 and operator.outputs[1] >= 0:
         return output_shape(layer, operator, 1)[2]
     before = 0

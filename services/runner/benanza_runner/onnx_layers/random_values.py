@@ -203,7 +203,17 @@ _BYTES = {0: always(Draw(-100, 255)), 1: always(Draw(-60, 60))}
 """Bytes of all kinds, now and then zero: what doesn't fit is taken modulo 256. Weights are so small
 that two products fit into 16 bits: on CPUs without VNNI, ONNX Runtime lets larger sums saturate."""
 
-_QUANTIZED = {1: always(POSITIVE), 2: always(ZERO)}
+STEP = 2.0**-6
+"""The scale of all that is quantised. That of a bias has to be the product of two such scales, or
+ONNX Runtime wouldn't run its convolution on integers."""
+
+
+def _step(layer: Layer, operator: Operator) -> Array:
+    sums = layer.tensors[operator.inputs[0]].dtype == "int32"
+    return np.array(STEP * STEP if sums else STEP)
+
+
+_QUANTIZED = {1: _step, 2: always(ZERO)}
 _QLINEAR = {slot: always(POSITIVE) for slot in (1, 4, 6)} | {
     slot: always(ZERO) for slot in (2, 5, 7)
 }

@@ -13,11 +13,9 @@ from onnx import GraphProto, ModelProto, helper, numpy_helper
 
 from benanza.pytorch.metadata import origins_in, properties
 from benanza_ingest.errors import ModelError
-from benanza_ingest.layering.layers import Layers
+from benanza_ingest.extract import wired
+from benanza_ingest.groups.quantised.units import DEQUANTISE, QUANTISE
 from benanza_ingest.limits import Limits
-from benanza_ingest.reading.parse import opset_imports, parse
-from benanza_ingest.resolving.bind import bind
-from benanza_ingest.resolving.resolve import resolve
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import placeholder
 from benanza_runner.onnx_layers.random_values import random_value
@@ -64,29 +62,31 @@ def whole_model(
 
     Raises `ModelError` as `extract` does, and if a layer had to be skipped.
     """
-    limits = limits or Limits()
-    model = parse(content, limits)
-    binding = bind(model, batch, dims or {})
-    graph = resolve(model, binding, limits)
-    maker = Layers(graph, opset_imports(model), limits)
+    found = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits())
+    model, graph = found.proto, found.graph
     whole = GraphProto(name="whole")
     weights: Arrays = {}
-    for position, node in enumerate(graph.nodes):
-        extracted = maker.layer(node)
+    for position, (node, extracted) in enumerate(
+        zip(graph.nodes, found.wiring.layers, strict=True)
+    ):
         layer = extracted.layer
         if layer is None:
             raise ModelError(f"{extracted.name} can't be run: {extracted.reason}")
         proto = whole.node.add()
         proto.CopyFrom(node.proto)
         proto.name = node_name(position)
-        del proto.input[:]
-        proto.input.extend(node.inputs)
+        proto.input[:], proto.output[:] = node.inputs, node.outputs
         for index, name in zip(layer.operators[0].inputs, node.inputs, strict=False):
             if index == OMITTED or not layer.tensors[index].constant or name in weights:
                 continue
             known = graph.constants.value(name)
-            # Several tables of different sizes may be read at the same index.
-            decides = layer.tensors[index].value is not None or "int" in layer.tensors[index].dtype
+            # Several tables of different sizes may be read at the same index, and equal scales
+            # leave nothing to do.
+            decides = (
+                layer.tensors[index].value is not None
+                or "int" in layer.tensors[index].dtype
+                or extracted.op in (QUANTISE, DEQUANTISE)
+            )
             if decides and known is not None:
                 whole.initializer.append(numpy_helper.from_array(np.asarray(known), name))
                 weights[name] = known

@@ -4,6 +4,7 @@ from onnx import numpy_helper
 
 from benanza.profiling.whole_model import whole_model
 from benanza.pytorch.metadata import MODEL, NODE
+from benanza_ingest.extract import extract
 from benanza_runner.onnxruntime.session import CPU, Session
 from tests.ingest.onnx_text import content, proto
 
@@ -47,5 +48,29 @@ def test_an_index_that_the_file_holds_stays_as_it_is() -> None:
     found = whole_model(content(text))
     (index,) = (each for each in found.proto.graph.initializer if each.name == "at")
     assert numpy_helper.to_array(index) == 0
+    session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
+    assert session.call().us > 0
+
+
+def test_each_reader_on_integers_has_a_dequantize_linear_of_its_own() -> None:
+    """As among the layers, and with scales as the file has them."""
+    text = """
+    g (float[8] x) => (float[8] y) <float s = {0.5}, float t = {0.25}, uint8 z = {7}> {
+        q = QuantizeLinear(x, s, z)
+        d = DequantizeLinear(q, s, z)
+        a = Sigmoid(d)
+        aq = QuantizeLinear(a, t, z)
+        ad = DequantizeLinear(aq, t, z)
+        b = Add(ad, d)
+        bq = QuantizeLinear(b, s, z)
+        y = DequantizeLinear(bq, s, z)
+    }
+    """
+    found = whole_model(content(text))
+    layers = extract(content(text)).layers
+    assert [node.op_type for node in found.proto.graph.node] == [layer.op for layer in layers]
+    assert [layer.kind for layer in layers].count("view") == 1
+    kept = {each.name: numpy_helper.to_array(each) for each in found.proto.graph.initializer}
+    assert {name: array.item() for name, array in kept.items()} == {"s": 0.5, "t": 0.25, "z": 7}
     session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
     assert session.call().us > 0

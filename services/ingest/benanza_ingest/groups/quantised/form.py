@@ -19,32 +19,34 @@ from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
 def form(wiring: Wiring, unit: Unit) -> Named:
     """The layer of a unit, not canonical. Raises `LayerError` as `fingerprint` does."""
     places: dict[Hashable, int] = {"": OMITTED}
-    names: dict[str, Hashable] = {}
+    passed: dict[str, str] = {}
+    names: list[str] = []
     tensors: list[Tensor] = []
     operators: list[Operator] = []
     for at in unit.positions:
         node = wiring.node(at)
         if at in unit.clipped:
-            names[node.outputs[0]] = names.get(node.inputs[0], node.inputs[0])
+            passed[node.outputs[0]] = passed.get(node.inputs[0], node.inputs[0])
             continue
         layer = wiring.layers[at].layer
         assert layer is not None, "rules leave skipped layers out"
         (operator,) = layer.operators
-        read: list[Hashable] = [names.get(name, name) for name in node.inputs]
-        if wiring.layers[at].op in (QUANTISE, DEQUANTISE):
-            scales = same_scale(wiring, at) if unit.keeps else [(at, name) for name in read[1:3]]
-            read[1:3] = [own if name else "" for own, name in zip(scales, read[1:3], strict=True)]
-        own = operator.inputs + operator.outputs
-        used = (*read[: len(operator.inputs)], *node.outputs[: len(operator.outputs)])
-        for name, index in zip(used, own, strict=True):
-            if name not in places:
-                places[name] = len(tensors)
-                tensors.append(layer.tensors[index])
-        indices = [places[name] for name in used]
         count = len(operator.inputs)
+        used = [passed.get(name, name) for name in node.inputs[:count]]
+        used += node.outputs[: len(operator.outputs)]
+        keys: list[Hashable] = [*used]
+        if wiring.layers[at].op in (QUANTISE, DEQUANTISE):
+            own = [(at, name) if name else "" for name in used[1:count]]
+            keys[1:count] = same_scale(wiring, at)[: count - 1] if unit.keeps else own
+        for key, name, index in zip(keys, used, operator.inputs + operator.outputs, strict=True):
+            if key not in places:
+                places[key] = len(tensors)
+                tensors.append(layer.tensors[index])
+                names.append(name)
+        found = [places[key] for key in keys]
         operators.append(
-            replace(operator, inputs=tuple(indices[:count]), outputs=tuple(indices[count:]))
+            replace(operator, inputs=tuple(found[:count]), outputs=tuple(found[count:]))
         )
-    results = tuple([places[names.get(name, name)] for name in wiring.results(unit.positions)])
-    found = Layer(tuple(tensors), tuple(operators), results)
-    return Named(found, tuple(map(str, places))[1:], fingerprint(found))
+    results = tuple([places[passed.get(name, name)] for name in wiring.results(unit.positions)])
+    made = Layer(tuple(tensors), tuple(operators), results)
+    return Named(made, tuple(names), fingerprint(made))

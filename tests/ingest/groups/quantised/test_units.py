@@ -151,3 +151,22 @@ def test_dynamically_quantised_products() -> None:
     found = groups(two)
     assert [len(at) for _, at in found] == [4, 5, 4, 5]
     assert {name for name, _ in found} == {names, f"{names}+Add"}
+
+
+def test_a_few_nodes_that_read_each_other_don_t_become_many() -> None:
+    count = 40
+    given = " ".join(f"d{n} = DequantizeLinear(x, s, o)" for n in range(count))
+    read = ", ".join(f"d{n}" for n in range(count))
+    joined = " ".join(
+        f"c{n} = Concat<axis=0>({read}) q{n} = QuantizeLinear(c{n}, t, m)" for n in range(count)
+    )
+    model = extracted(text(f"{given} {joined}", ", ".join(f"q{n}" for n in range(count))))
+    assert len(model.layers) == 3 * count
+
+
+def test_all_parts_of_a_split_are_quantised() -> None:
+    split = "a, n = Split<axis=1, num_outputs=2>(f) y = QuantizeLinear(a, s, o) {}"
+    one, both = (split.format(end) for end in ("", "u = QuantizeLinear(n, s, o)"))
+    assert groups(extracted(text(both, "y, u"))) == [(f"{DQ}+Split+{Q}+{Q}", (0, 1, 2, 3))]
+    assert groups(extracted(text(one))) == [(f"{DQ}+Split+{Q}", (0, 1, 2))], "n is never read"
+    assert not groups(extracted(text(f"{one} u = Relu(n)", "y, u")))

@@ -18,11 +18,12 @@ def apart(wiring: Wiring) -> Wiring:
     """The wiring with copies of each DequantizeLinear that several layers read.
 
     A copy is a view: outside of a unit, the one that all others read counts. The graph gets the
-    nodes of the copies. What between a DequantizeLinear and a QuantizeLinear of one scale only
-    changes the shape is a view together with both.
+    nodes of the copies, unless these were more than it has: no quantiser writes such a model. What
+    between a DequantizeLinear and a QuantizeLinear of one scale only changes the shape is a view
+    together with both.
     """
-    copies = {at: copied for at in wiring.of(DEQUANTISE) if (copied := _readers(wiring, at))}
-    if copies:
+    copies = _copies(wiring)
+    if 0 < sum(map(len, copies.values())) <= len(wiring.layers):
         wiring = _with_copies(wiring, copies)
     views: set[int] = set()
     for start in wiring.of(DEQUANTISE):
@@ -36,21 +37,24 @@ def apart(wiring: Wiring) -> Wiring:
     return wire(wiring.graph, tuple(layers))
 
 
-def _readers(wiring: Wiring, dequantise: int) -> list[int]:
-    """The readers that are to have a copy: those on integers, without the first if there are no
-    others.
+def _copies(wiring: Wiring) -> dict[int, list[int]]:
+    """The readers that are to have a copy of each DequantizeLinear: those on integers, without the
+    first if there are no others.
     """
-    (name, *_) = wiring.node(dequantise).outputs
-    readers = sorted(set(wiring.readers[name]))
-    if len(readers) < 2:
-        return []
-    units = [at for at in readers if at != OUTSIDE and _is_in_unit(wiring, dequantise, at)]
-    return units[1:] if len(units) == len(readers) else units
-
-
-def _is_in_unit(wiring: Wiring, dequantise: int, at: int) -> bool:
-    found = unit(wiring, at)
-    return found is not None and dequantise in found.positions
+    inside: dict[int, frozenset[int]] = {OUTSIDE: frozenset()}
+    copies = {}
+    for dequantise in wiring.of(DEQUANTISE):
+        (name, *_) = wiring.node(dequantise).outputs
+        readers = sorted(set(wiring.readers[name]))
+        for at in readers if len(readers) > 1 else ():
+            if at not in inside:
+                found = unit(wiring, at)
+                inside[at] = frozenset(found.positions if found else ())
+        units = [at for at in readers if dequantise in inside.get(at, ())]
+        copied = units[1:] if len(units) == len(readers) else units
+        if copied:
+            copies[dequantise] = copied
+    return copies
 
 
 def _with_copies(wiring: Wiring, copies: dict[int, list[int]]) -> Wiring:

@@ -17,7 +17,7 @@ from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
 
 
 def form(wiring: Wiring, unit: Unit) -> Named:
-    """The layer of a unit, not canonical. Raises `LayerError` as `fingerprint` does."""
+    """The layer of a unit, not canonical."""
     places: dict[Hashable, int] = {"": OMITTED}
     passed: dict[str, str] = {}
     names: list[str] = []

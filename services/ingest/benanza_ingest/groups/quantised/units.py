@@ -91,14 +91,17 @@ def _data(op: str, inputs: int) -> Iterable[int]:
 def _before(wiring: Wiring, at: int, name: str) -> tuple[int, ...]:
     """The DequantizeLinear that makes an operand, and a Transpose of weights behind it."""
     writer = wiring.writers.get(name)
-    if writer is None:
+    if writer is None or wiring.layers[writer].layer is None:
         return ()
     if wiring.layers[writer].op == DEQUANTISE:
-        return (writer,) if wiring.layers[writer].layer is not None else ()
+        return (writer,)
     if wiring.layers[writer].op != "Transpose" or wiring.only_reader(writer) != at:
         return ()
-    way = _before(wiring, writer, wiring.node(writer).inputs[0])
-    return (*way, writer) if way and _is_constant(wiring, way[0]) else ()
+    source = wiring.writers.get(wiring.node(writer).inputs[0])
+    if source is None or wiring.layers[source].layer is None:
+        return ()
+    weights = wiring.layers[source].op == DEQUANTISE and _is_constant(wiring, source)
+    return (source, writer) if weights else ()
 
 
 def _is_constant(wiring: Wiring, dequantise: int) -> bool:

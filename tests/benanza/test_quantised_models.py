@@ -107,6 +107,7 @@ def quantised(draw: random.Random, folder: Path) -> Path:
             per_channel=draw.random() < 0.5,
             activation_type=draw.choice((QuantType.QUInt8, QuantType.QInt8)),
             weight_type=QuantType.QInt8,
+            extra_options={"UseQDQContribOps": draw.random() < 0.3},
         )
     return target
 

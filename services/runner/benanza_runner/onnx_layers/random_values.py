@@ -16,6 +16,7 @@ from benanza_runner.onnx_layers.draws import (
     FLOATS,
     INTEGERS,
     POSITIVE,
+    QUANTISED,
     ZERO,
     Draw,
     Rule,
@@ -203,17 +204,6 @@ _BYTES = {0: always(Draw(-100, 255)), 1: always(Draw(-60, 60))}
 """Bytes of all kinds, now and then zero: what doesn't fit is taken modulo 256. Weights are so small
 that two products fit into 16 bits: on CPUs without VNNI, ONNX Runtime lets larger sums saturate."""
 
-STEP = 2.0**-6
-"""The scale of all that is quantised. That of a bias has to be the product of two such scales, or
-ONNX Runtime wouldn't run its convolution on integers."""
-
-
-def _step(layer: Layer, operator: Operator) -> Array:
-    sums = layer.tensors[operator.inputs[0]].dtype == "int32"
-    return np.array(STEP * STEP if sums else STEP)
-
-
-_QUANTIZED = {1: _step, 2: always(ZERO)}
 _QLINEAR = {slot: always(POSITIVE) for slot in (1, 4, 6)} | {
     slot: always(ZERO) for slot in (2, 5, 7)
 }
@@ -242,7 +232,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "ConvInteger": {2: always(ZERO), 3: always(ZERO)},
     "CumProd": {1: always(ZERO)},
     "CumSum": {1: always(ZERO)},
-    "DequantizeLinear": _QUANTIZED,
+    "DequantizeLinear": QUANTISED,
     "Expand": {1: _whole_output},
     "GRU": _RECURRENT,
     "Gather": {1: _index_on_axis(0)},
@@ -257,7 +247,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "Pow": {0: always(POSITIVE), 1: _exponent},
     "QLinearConv": _QLINEAR,
     "QLinearMatMul": _QLINEAR,
-    "QuantizeLinear": _QUANTIZED,
+    "QuantizeLinear": QUANTISED,
     "RNN": _RECURRENT,
     "ReduceLogSum": {0: always(POSITIVE)},
     "Reshape": {1: _whole_output},

@@ -50,6 +50,7 @@ def between_floats(model: LayerModel) -> LayerModel | None:
 
 def _scaled(op_type: str, like: NodeProto, source: str, target: str) -> NodeProto:
     """The node with the scale and the zero point of another."""
-    node: NodeProto = helper.make_node(op_type, [source, *like.input[1:]], [target])
+    read = [source, *like.input[1:]]
+    node: NodeProto = helper.make_node(op_type, read, [target], domain=like.domain)
     node.attribute.extend(each for each in like.attribute if each.name == "axis")
     return node

@@ -116,7 +116,7 @@ def _state_outputs(proto: ModelProto, constants: dict[str, Array], provider: Pro
 
 
 def _views(proto: ModelProto, types: Set[str]) -> list[NodeProto]:
-    return [node for node in proto.graph.node if node.op_type in types and not node.domain]
+    return [node for node in proto.graph.node if node.op_type in types]
 
 
 def _integer(proto: ModelProto, node: NodeProto) -> int:

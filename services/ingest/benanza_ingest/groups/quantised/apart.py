@@ -9,7 +9,7 @@ Runtime gives each reader its own, too
 from msgspec.structs import replace
 
 from benanza_ingest.extracted import ExtractedLayer
-from benanza_ingest.groups.quantised.units import DEQUANTISE, unit
+from benanza_ingest.groups.quantised.units import dequantising, unit
 from benanza_ingest.groups.wiring import OUTSIDE, Wiring, wire
 from benanza_ingest.resolving.graph import Node
 
@@ -26,7 +26,7 @@ def apart(wiring: Wiring) -> Wiring:
     if 0 < sum(map(len, copies.values())) <= len(wiring.layers):
         wiring = _with_copies(wiring, copies)
     views: set[int] = set()
-    for start in wiring.of(DEQUANTISE):
+    for start in dequantising(wiring):
         at = wiring.only_reader(start)
         found = unit(wiring, at) if at is not None and wiring.layers[at].kind == "view" else None
         if found is not None and found.keeps:
@@ -43,7 +43,7 @@ def _copies(wiring: Wiring) -> dict[int, list[int]]:
     """
     inside: dict[int, frozenset[int]] = {OUTSIDE: frozenset()}
     copies = {}
-    for dequantise in wiring.of(DEQUANTISE):
+    for dequantise in dequantising(wiring):
         (name, *_) = wiring.node(dequantise).outputs
         readers = sorted(set(wiring.readers[name]))
         for at in readers if len(readers) > 1 else ():

@@ -30,11 +30,12 @@ def quantised(wiring: Wiring, position: int) -> tuple[int, ...]:
     way = [position]
     while len(way) <= MOST:
         layer = wiring.layers[way[-1]]
-        if layer.domain or layer.layer is None:
+        if layer.layer is None:
             return ()
         if layer.op == "QuantizeLinear":
             return tuple(way) if _lets_through(wiring, way) else ()
-        follower = wiring.only_reader(way[-1]) if layer.op in ("Clip", "Relu") else None
+        clips = layer.op in ("Clip", "Relu") and not layer.domain
+        follower = wiring.only_reader(way[-1]) if clips else None
         if follower is None or wiring.node(follower).inputs[0] not in wiring.node(way[-1]).outputs:
             return ()
         way.append(follower)

@@ -7,7 +7,7 @@ from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.quantised.clipped import quantised
 from benanza_ingest.groups.quantised.dynamic import chains
 from benanza_ingest.groups.quantised.form import form
-from benanza_ingest.groups.quantised.units import DEQUANTISE, PRODUCTS, Unit, unit
+from benanza_ingest.groups.quantised.units import PRODUCTS, Unit, dequantising, unit
 from benanza_ingest.groups.wiring import OUTSIDE, Wiring
 
 RULE = "quantised"
@@ -22,7 +22,7 @@ def propose(wiring: Wiring) -> list[Chain]:
 
 
 def _units(wiring: Wiring) -> Iterator[Unit]:
-    readers = {at for start in wiring.of(DEQUANTISE) for at in _readers(wiring, start)}
+    readers = {at for start in dequantising(wiring) for at in _readers(wiring, start)}
     transposes = readers & {*wiring.of("Transpose")}
     readers.update(at for start in transposes for at in _readers(wiring, start))
     for at in sorted(readers):

@@ -37,6 +37,17 @@ class Unit(NamedTuple):
     keeps: bool = False
 
 
+def dequantising(wiring: Wiring) -> list[int]:
+    """The positions of each DequantizeLinear: ONNX's, or that which ONNX Runtime's quantiser writes
+    for types that an older opset lacks.
+    """
+    return [
+        at
+        for at, layer in enumerate(wiring.layers)
+        if layer.op == DEQUANTISE and layer.layer is not None
+    ]
+
+
 def unit(wiring: Wiring, at: int) -> Unit | None:
     """The unit of the operator at this position, if it is in one.
 

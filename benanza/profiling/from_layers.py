@@ -10,6 +10,7 @@ from onnx import GraphProto, ModelProto, helper, numpy_helper
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import Wired
+from benanza_ingest.groups.quantised.units import DEQUANTISE, QUANTISE
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.layer_model import placeholder
 from benanza_runner.onnx_layers.random_values import random_value
@@ -49,14 +50,18 @@ def from_layers(file: ModelProto, found: Wired) -> tuple[ModelProto, dict[str, A
             )
         proto = whole.node.add()
         proto.CopyFrom(node.proto)
-        del proto.input[:]
-        proto.input.extend(node.inputs)
+        proto.input[:], proto.output[:] = node.inputs, node.outputs
         for index, name in zip(layer.operators[0].inputs, node.inputs, strict=False):
             if index == OMITTED or not layer.tensors[index].constant or name in weights:
                 continue
             known = graph.constants.value(name)
-            # Several tables of different sizes may be read at the same index.
-            decides = layer.tensors[index].value is not None or "int" in layer.tensors[index].dtype
+            # Several tables of different sizes may be read at the same index, and equal scales
+            # leave nothing to do.
+            decides = (
+                layer.tensors[index].value is not None
+                or "int" in layer.tensors[index].dtype
+                or extracted.op in (QUANTISE, DEQUANTISE)
+            )
             if decides and known is not None:
                 whole.initializer.append(numpy_helper.from_array(np.asarray(known), name))
                 weights[name] = known

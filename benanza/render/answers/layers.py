@@ -108,7 +108,7 @@ def _row(there: LayerThere, unit: TimeUnit, in_all: TimeUnit) -> tuple[str, ...]
     return (
         operators(layer.title),
         layer.kind,
-        ", ".join(map(dimensions, layer.outputs)),
+        " ".join(filter(None, (", ".join(map(dimensions, layer.outputs)), layer.dtype))),
         layer.fingerprint[:DIGITS_SHOWN],
         f"{layer.models:,}" if counted else "-",
         f"{layer.uses:,}" if counted else "-",

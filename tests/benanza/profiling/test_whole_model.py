@@ -8,6 +8,7 @@ from onnx import numpy_helper
 from benanza.profiling.whole_model import WholeModel, positions_in, whole_model
 from benanza.pytorch.metadata import MODEL, NODE
 from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import extract
 from benanza_runner.arrays import Array
 from benanza_runner.onnxruntime.session import CPU, Session, session_options
 from tests.ingest.onnx_text import content, proto
@@ -194,3 +195,29 @@ def test_an_input_that_can_not_be_made_up(given: str, node: str) -> None:
     hint = "give --dim length=N" if "length" in given else ""
     with pytest.raises(ModelError, match=f"'s' .*{hint}"):
         whole_model(content(f"g ({given} s) => (float[N] y) {{ y = {node} }}"))
+
+
+def test_each_reader_on_integers_has_a_dequantize_linear_of_its_own() -> None:
+    """As among the layers, of which it is made at another batch size, with scales as the file has
+    them.
+    """
+    text = """
+    g (float[8] x) => (float[8] y) <float s = {0.5}, float t = {0.25}, uint8 z = {7}> {
+        q = QuantizeLinear(x, s, z)
+        d = DequantizeLinear(q, s, z)
+        a = Sigmoid(d)
+        aq = QuantizeLinear(a, t, z)
+        ad = DequantizeLinear(aq, t, z)
+        b = Add(ad, d)
+        bq = QuantizeLinear(b, s, z)
+        y = DequantizeLinear(bq, s, z)
+    }
+    """
+    found = whole_model(content(text), 16)
+    layers = extract(content(text), batch=16).layers
+    assert [node.op_type for node in found.proto.graph.node] == [layer.op for layer in layers]
+    assert [layer.kind for layer in layers].count("view") == 1
+    kept = {each.name: numpy_helper.to_array(each) for each in found.proto.graph.initializer}
+    assert {name: array.item() for name, array in kept.items()} == {"s": 0.5, "t": 0.25, "z": 7}
+    session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
+    assert session.call().us > 0

@@ -45,7 +45,10 @@ _RANDOM = frozenset(
     "RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial".split()
 )
 _ALWAYS_CONSTANT = frozenset(("Shape", "Size", "Constant"))
-_NEVER_CONSTANT = _RANDOM | CONTROL_FLOW | sequences.OPERATORS
+_NEVER_CONSTANT = _RANDOM | CONTROL_FLOW | sequences.OPERATORS | {"DequantizeLinear"}
+"""What runs with the model even if all that it reads is constant. Runtimes leave quantised weights
+as small as they are: ONNX Runtime computes every other operator on constants beforehand, but no
+DequantizeLinear (onnxruntime/core/optimizer/constant_folding.cc)."""
 
 
 def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:

@@ -99,7 +99,7 @@ def whole_model(
     for value in model.graph.input:
         known_type = graph.types.get(value.name)
         if value.name not in graph.constants and known_type is not None:
-            inputs[value.name] = _input(known_type.dtype, known_type.dims())
+            inputs[value.name] = input_array(known_type.dtype, known_type.dims())
             whole.input.append(value)
     for name in graph.outputs:
         output = graph.types.get(name)
@@ -120,7 +120,7 @@ def whole_model(
     )
 
 
-def _input(dtype: str, shape: tuple[int, ...]) -> Array:
+def input_array(dtype: str, shape: tuple[int, ...]) -> Array:
     """Random numbers, or, of other types than float32, ones: a token, what a mask lets through."""
     if dtype == "float32":
         return np.random.default_rng(0).random(shape, np.float32)

@@ -54,7 +54,7 @@ def known_answers(
     policy = BoundPolicy(tuple(precisions))
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
-        bounds = [each for each in store.bounds(ids) if each.accounting == policy.accounting]
+        bounds = store.bounds(ids, accounting=policy.accounting)
         asked = [each for each in bounds if is_meant(each, policy, dims)]
         profiles = profiles_of(store, ids, bounds)
         systems = {

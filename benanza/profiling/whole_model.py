@@ -6,6 +6,7 @@ nodes are named by the positions of their layers, so that a framework's calls ca
 
 import re
 from collections.abc import Mapping
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -85,13 +86,14 @@ def whole_model(
             if index == OMITTED or not layer.tensors[index].constant or name in weights:
                 continue
             known = graph.constants.value(name)
-            # Several tables of different sizes may be read at the same index.
-            decides = layer.tensors[index].value is not None or "int" in layer.tensors[index].dtype
+            # Several tables of different sizes may be read at the same index, and by single numbers
+            # frameworks know functions that are written out.
+            tensor = layer.tensors[index]
+            decides = tensor.value is not None or "int" in tensor.dtype or prod(tensor.shape) == 1
             if decides and known is not None:
                 whole.initializer.append(numpy_helper.from_array(np.asarray(known), name))
                 weights[name] = known
                 continue
-            tensor = layer.tensors[index]
             weights[name] = random_value(layer, index)
             whole.initializer.append(placeholder(name, TO_ONNX[tensor.dtype], tensor.shape))
     written = {tensor.name for tensor in whole.initializer if tensor.raw_data}

@@ -1,5 +1,6 @@
 """What a whole model says of the file that it was made of."""
 
+import numpy as np
 from onnx import numpy_helper
 
 from benanza.profiling.whole_model import whole_model
@@ -49,3 +50,23 @@ def test_an_index_that_the_file_holds_stays_as_it_is() -> None:
     assert numpy_helper.to_array(index) == 0
     session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
     assert session.call().us > 0
+
+
+def test_numbers_by_which_frameworks_know_a_function_stay_as_they_are() -> None:
+    text = """
+    g (float[4] x) => (float[4] y)
+    <float root = {1.4142135}, float[1] one = {1}, float[4] w = {1, 2, 3, 4}> {
+        d = Div(x, root)
+        e = Erf(d)
+        a = Add(e, one)
+        y = Mul(a, w)
+    }
+    """
+    found = whole_model(content(text))
+    kept = {
+        each.name: numpy_helper.to_array(each).item()
+        for each in found.proto.graph.initializer
+        if each.name not in found.weights
+    }
+    assert kept == {"root": np.float32(1.4142135), "one": 1}
+    assert set(found.weights) == {"w"}

@@ -12,11 +12,11 @@ from math import prod
 from msgspec.structs import replace
 
 from benanza_ingest.extracted import ExtractedGroup
-from benanza_ingest.groups.joining import Joiner
+from benanza_ingest.groups.joining import Joiner, Named
 from benanza_ingest.groups.wiring import Wiring
 from benanza_ingest.layering import costs
 from benanza_ingest.layering.tensors import raw_data
-from benanza_schemas.identity import canonical, fingerprint_of_canonical
+from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer
 
 
@@ -26,17 +26,22 @@ def with_numbers(
     """The groups of these positions, with the numbers that are known."""
     made: dict[Layer, ExtractedGroup] = {}
     for positions in proposed:
-        named = joiner.named(positions)
-        tensors = list(named.layer.tensors)
-        for index, tensor in enumerate(tensors):
-            if tensor.constant and tensor.value is None and prod(tensor.shape) == 1:
-                tensors[index] = replace(tensor, value=_number(wiring, named.names[index]))
-        look = replace(named.layer, tensors=tuple(tensors))
-        if look not in made:
-            layer = canonical(look)
-            looks = fingerprint_of_canonical(layer), costs.flops(layer), costs.moved_bytes(layer)
-            made[look] = ExtractedGroup(rule, (), layer, *looks)
-        yield replace(made[look], layers=positions)
+        named = numbered(wiring, joiner.named(positions))
+        if named.layer not in made:
+            joined = named.joined()
+            looks = joined.layer, joined.fingerprint, costs.flops(joined.layer), joined.bytes
+            made[named.layer] = ExtractedGroup(rule, (), *looks)
+        yield replace(made[named.layer], layers=positions)
+
+
+def numbered(wiring: Wiring, named: Named) -> Named:
+    """Joined layers with the numbers that are known."""
+    tensors = list(named.layer.tensors)
+    for index, tensor in enumerate(tensors):
+        if tensor.constant and tensor.value is None and prod(tensor.shape) == 1:
+            tensors[index] = replace(tensor, value=_number(wiring, named.names[index]))
+    layer = replace(named.layer, tensors=tuple(tensors))
+    return Named(layer, named.names, fingerprint(layer))
 
 
 def is_number(wiring: Wiring, name: str) -> bool:

@@ -80,8 +80,9 @@ def whole_model(
         proto = whole.node.add()
         proto.CopyFrom(node.proto)
         proto.name = node_name(position)
-        del proto.input[:]
+        del proto.input[:], proto.output[:]
         proto.input.extend(node.inputs)
+        proto.output.extend(node.outputs)
         for index, name in zip(layer.operators[0].inputs, node.inputs, strict=False):
             if index == OMITTED or not layer.tensors[index].constant or name in weights:
                 continue

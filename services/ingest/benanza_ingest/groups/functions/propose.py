@@ -2,11 +2,12 @@
 
 Exporters write each in several ways, and which of them it fuses, ONNX Runtime says itself when it
 runs a group. So a function is all that leads from one value, or from a sum, to one result, around
-an operator that says what is meant. ONNX Runtime first makes one division of any `1 / a * b`, and
-takes factors into a product of matrices.
+an operator that says what is meant. ONNX Runtime also makes one division of any `1 / a * b`, one
+Clip of a Relu and a Clip, one Transpose of several, and takes factors into a product of matrices
+and a Pad into a pooling.
 Sources: gelu_fusion.cc, bias_gelu_fusion.cc, fast_gelu_fusion.cc, quick_gelu_fusion.cc,
-layer_norm_fusion.cc, skip_layer_norm_fusion.cc, div_mul_fusion.cc and matmul_scale_fusion.cc of
-ONNX Runtime 1.31.
+layer_norm_fusion.cc, skip_layer_norm_fusion.cc, div_mul_fusion.cc, relu_clip_fusion.cc,
+pad_fusion.cc and matmul_scale_fusion.cc of ONNX Runtime 1.31.
 """
 
 from collections.abc import Iterable, Iterator, Set
@@ -37,6 +38,12 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
         found += _norms(wiring, anchor)
     for anchor in wiring.of("Div"):
         found += _quotient(wiring, anchor)
+    for anchor in wiring.of("Pad"):
+        found += _pair(wiring, anchor, {"AveragePool", "MaxPool"})
+    for anchor in wiring.of("Relu"):
+        found += _pair(wiring, anchor, {"Clip"})
+    for anchor in wiring.of("Transpose"):
+        found += _in_row(wiring, anchor)
     for anchor in wiring.of("MatMul"):
         found += _scaled(wiring, anchor)
     return list(dict.fromkeys([tuple(sorted(group)) for group in found]))
@@ -81,19 +88,35 @@ def _norms(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
             yield group
 
 
-def _quotient(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
+def _quotient(wiring: Wiring, anchor: int) -> list[set[int]]:
     """A product with a number divided by a value."""
-    reader = wiring.only_reader(anchor)
-    if reader is not None and _is(wiring, reader, {"Mul"}):
-        yield from [{anchor, reader}] if is_number(wiring, wiring.node(anchor).inputs[0]) else ()
+    divides = is_number(wiring, wiring.node(anchor).inputs[0])
+    return _pair(wiring, anchor, {"Mul"}) if divides else []
+
+
+def _pair(wiring: Wiring, first: int, operators: Set[str]) -> list[set[int]]:
+    """A layer and the only one that reads it, if that is one of these operators."""
+    reader = wiring.only_reader(first)
+    return [{first, reader}] if reader is not None and _is(wiring, reader, operators) else []
+
+
+def _in_row(wiring: Wiring, first: int) -> Iterator[set[int]]:
+    """Transposes of which each but the last one is only read by the next."""
+    row = [first]
+    while len(row) < MOST and (pair := _pair(wiring, row[-1], {"Transpose"})):
+        row.append(max(pair[0]))
+    if len(row) > 1:
+        yield set(row)
 
 
 def _scaled(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
-    """A product of matrices with the numbers that its operands and its result are multiplied by,
-    and with what exchanges the last two axes of its operands.
+    """A product of matrices with ever more of the numbers that its operands and its result are
+    multiplied by, and of what exchanges the last two axes of its operands.
     """
-    before: set[int] = set()
-    pending = [anchor]
+    after = wiring.only_reader(anchor)
+    ends = [{after}] if after is not None and _scales(wiring, after) else []
+    before, pending = {anchor}, [anchor]
+    groups = [{anchor}]
     while pending:
         reader = pending.pop()
         for writer in _writers(wiring, wiring.node(reader).inputs):
@@ -101,10 +124,11 @@ def _scaled(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
             if moves and wiring.only_reader(writer) == reader:
                 before.add(writer)
                 pending.append(writer)
-    after = wiring.only_reader(anchor)
-    behind = {after} if after is not None and _scales(wiring, after) else set()
-    if behind or any(_scales(wiring, at) for at in before):
-        yield {anchor, *before, *behind}
+                groups.append(set(before))
+    for group in groups:
+        for end in (set[int](), *ends):
+            if any(_scales(wiring, at) for at in group | end):
+                yield group | end
 
 
 def _scales(wiring: Wiring, position: int) -> bool:

@@ -22,6 +22,7 @@ from benanza.results.what_ifs import WhatIfs
 from benanza.settings import load
 from benanza.turns import in_turn
 from benanza_backbone.errors import BenanzaError
+from benanza_schemas.given_values import Element
 from benanza_schemas.layer import Accounting, Precision
 
 Given = TypeVar("Given", bound=Result)
@@ -29,16 +30,24 @@ Given = TypeVar("Given", bound=Result)
 ModelSource = str | os.PathLike[str]
 """A path, a `file:`, `http:`, `https:` or `s3:` address, or `zoo:NAME`."""
 
+Values = Element | Sequence[Element]
+"""What an input holds: one number, `True` or `False`, or several in row-major order."""
+
 
 @in_turn
 def inspect(
-    model: ModelSource, *, batch: int | None = None, dims: Mapping[str, int] | None = None
+    model: ModelSource,
+    *,
+    batch: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
 ) -> Inspection:
     """The layers of a model: what each computes, what it moves, and what was skipped and why.
 
     `batch` None means the model's own batch size, and 1 where it leaves that open; `dims`
-    gives named dimensions their sizes. Raises `BenanzaError` for an argument that can't be,
-    and if the model can't be fetched, is none, or is larger than the limits.
+    gives named dimensions their sizes, `values` small inputs their elements, as in `{"sr": 16000}`.
+    Raises `BenanzaError` for an argument that can't be, and if the model can't be fetched, is none,
+    or is larger than the limits.
     """
     from benanza.looking.inspection import inspect_model
     from benanza_ingest.limits import limits_of
@@ -46,7 +55,7 @@ def inspect(
     found = inspect_model(
         arguments.model_text("model", model),
         arguments.batch_size("batch", batch),
-        arguments.dimensions("dims", dims),
+        arguments.bound(dims, values),
         limits_of(load(None)),
     )
     return _shown(found)
@@ -58,6 +67,7 @@ def lower_bound(
     *,
     batch: int | Sequence[int] = (),
     dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
     precision: Precision | Sequence[Precision] = "fp32",
     fusion: bool = True,
     runtime: str = "auto",
@@ -76,7 +86,7 @@ def lower_bound(
     request = RunRequest(
         models=arguments.model_texts("model", model),
         batch_sizes=arguments.batch_sizes("batch", batch),
-        dims=arguments.dimensions("dims", dims),
+        dims=arguments.bound(dims, values),
         policy=BoundPolicy(
             precisions=arguments.precisions("precision", precision),
             fusion=arguments.switch("fusion", fusion),
@@ -95,6 +105,7 @@ def bounds(
     model: ModelSource | Sequence[ModelSource] = (),
     *,
     dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
     precision: Precision | Sequence[Precision] = (),
     fusion: bool = True,
     accounting: Accounting = "full",
@@ -112,7 +123,7 @@ def bounds(
     models = arguments.model_texts("model", model) if model else ()
     policy = _policy(precision, fusion, accounting)
     settings = load(arguments.folder("data", data))
-    return _shown(known_bounds(settings, models, policy, arguments.dimensions("dims", dims), at))
+    return _shown(known_bounds(settings, models, policy, arguments.bound(dims, values), at))
 
 
 @in_turn
@@ -120,6 +131,7 @@ def history(
     model: ModelSource,
     *,
     dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
     precision: Precision | Sequence[Precision] = (),
     fusion: bool = True,
     accounting: Accounting = "full",
@@ -134,7 +146,7 @@ def history(
     text = arguments.model_text("model", model)
     policy = _policy(precision, fusion, accounting)
     settings = load(arguments.folder("data", data))
-    return _shown(known_history(settings, text, policy, arguments.dimensions("dims", dims)))
+    return _shown(known_history(settings, text, policy, arguments.bound(dims, values)))
 
 
 @in_turn
@@ -176,6 +188,7 @@ def explain(
     model: ModelSource,
     *,
     dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
     precision: Precision | Sequence[Precision] = "fp32",
     fusion: bool = True,
     accounting: Accounting = "full",
@@ -198,7 +211,7 @@ def explain(
         load(arguments.folder("data", data)),
         [arguments.model_text("model", model)],
         policy,
-        arguments.dimensions("dims", dims),
+        arguments.bound(dims, values),
     )
     return _shown(found)
 
@@ -208,6 +221,7 @@ def what_if(
     model: ModelSource,
     *,
     dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
     precision: Precision | Sequence[Precision] = "fp32",
     data: ModelSource | None = None,
 ) -> WhatIfs:
@@ -224,7 +238,7 @@ def what_if(
         load(arguments.folder("data", data)),
         [arguments.model_text("model", model)],
         arguments.precisions("precision", precision),
-        arguments.dimensions("dims", dims),
+        arguments.bound(dims, values),
     )
     return _shown(found)
 
@@ -237,6 +251,7 @@ def profile(
     all_configurations: bool = False,
     batch: int | Sequence[int] = (),
     dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
     precision: Precision | Sequence[Precision] = "fp32",
     data: ModelSource | None = None,
 ) -> Profiles:
@@ -252,7 +267,7 @@ def profile(
     request = RunRequest(
         models=arguments.model_texts("model", model),
         batch_sizes=arguments.batch_sizes("batch", batch),
-        dims=arguments.dimensions("dims", dims),
+        dims=arguments.bound(dims, values),
         policy=BoundPolicy(arguments.precisions("precision", precision)),
     )
     found = run_profile(
@@ -299,6 +314,7 @@ def publish(
     zoo: str | None = None,
     batch: int | Sequence[int] = (),
     dims: Mapping[str, int] | None = None,
+    values: Mapping[str, Values] | None = None,
     data: ModelSource | None = None,
 ) -> Published:
     """Publishes models to the services: to the Kafka that `BENANZA_KAFKA` names.
@@ -316,7 +332,7 @@ def publish(
         PublishRequest(
             arguments.optional_text("zoo", zoo),
             arguments.batch_sizes("batch", batch),
-            arguments.dimensions("dims", dims),
+            arguments.bound(dims, values),
         ),
         load(arguments.folder("data", data)),
     )

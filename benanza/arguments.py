@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 from benanza_backbone.errors import BenanzaError
+from benanza_schemas import given_values
+from benanza_schemas.given_values import Element
 from benanza_schemas.layer import Accounting, Precision
 
 Choice = TypeVar("Choice", bound=str)
@@ -53,9 +55,38 @@ def dimensions(argument: str, dims: object) -> dict[str, int]:
     if not isinstance(dims, Mapping):
         raise _refusal(argument, dims, 'a dictionary such as {"sequence": 128}')
     return {
-        _text(f"a name in {argument}", name): _number(f"{argument}[{name!r}]", size)
+        _text(f"a name in {argument}", name): _number(f"{argument}[{name!r}]", size, least=0)
         for name, size in dims.items()
     }
+
+
+def bound(dims: object, values: object) -> dict[str, int]:
+    """Named dimensions with their sizes, and inputs with their elements (`given_values`)."""
+    sizes = dimensions("dims", dims)
+    if values is None:
+        return sizes
+    if not isinstance(values, Mapping):
+        raise _refusal("values", values, 'a dictionary such as {"sr": 16000}')
+    lists = {
+        _text("a name in values", name): _elements(f"values[{name!r}]", held)
+        for name, held in values.items()
+    }
+    try:
+        return sizes | given_values.given(lists)
+    except ValueError as error:
+        raise BenanzaError(f"{error}; give other values") from None
+
+
+def _elements(argument: str, held: object) -> list[Element]:
+    wanted = "a number, True or False, or a list of such"
+    several = (held,) if isinstance(held, bool | float) else _several(argument, held, wanted)
+    found: list[Element] = []
+    for each in several:
+        element = each if isinstance(each, bool | float) else _index(each)
+        if element is None:
+            raise _refusal(argument, each, wanted)
+        found.append(element)
+    return found
 
 
 def precisions(argument: str, precision: object) -> tuple[Precision, ...]:
@@ -124,10 +155,10 @@ def _several(argument: str, given: object, allowed: str) -> Iterator[object]:
     raise _refusal(argument, given, allowed)
 
 
-def _number(argument: str, number: object) -> int:
+def _number(argument: str, number: object, least: int = 1) -> int:
     size = _index(number)
-    if size is None or size < 1:
-        raise _refusal(argument, number, "a whole number from 1 up")
+    if size is None or size < least:
+        raise _refusal(argument, number, f"a whole number from {least} up")
     from benanza_ingest.resolving.bind import MAX_DIMENSION
 
     if size > MAX_DIMENSION:

@@ -6,11 +6,13 @@ It imports the recordings into a folder that it removes in the end, publishes th
 from the store. It needs no GPU, and some minutes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from benanza.importing.import_recordings import import_recordings
+from benanza.installation.configured import known_store
 from benanza.looking.questions import known_answers
 from benanza.publishing.publish import PublishRequest, publish
 from benanza.publishing.zoo_models import zoo
@@ -22,18 +24,16 @@ from benanza_ingest.extract import extract
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import PREFIX, zoo_names
-from benchmarks.pytorch.report import versions
-from benchmarks.pytorch.rows import Timed, read
 from study.bound_tables import bound_tables, precision_table
 from study.layer_tables import layer_tables
 from study.population import composition
-from study.pytorch_times import pytorch_times, without_time
+from study.pytorch_failures import without_time
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 MEASURED = tuple(
     RECORDINGS / f"nvidia-h200{name}.xz" for name in ("", "-zoo", "-zoo-tf32", "-zoo-b32")
 )
-PYTORCH = RECORDINGS / "nvidia-h200-pytorch.jsonl"
+PYTORCH = RECORDINGS / "nvidia-h200-pytorch.xz"
 
 BEGIN = """# The study
 
@@ -59,6 +59,12 @@ BOUNDS_TF32 = """
 ## Bounds in TF32
 
 The same at batch 1 in TF32, in PyTorch too.
+"""
+
+SYSTEMS = """
+SELECT runtime, accelerator, driver, cuda, cudnn, cublas, libraries FROM systems FINAL
+UNION DISTINCT
+SELECT framework, accelerator, driver, cuda, cudnn, cublas, libraries FROM profiles FINAL
 """
 
 LARGE = 32
@@ -96,28 +102,35 @@ def main() -> None:
     ]
     print(BEGIN)
     print("\n".join(layer_tables(models)))
-    rows = read([PYTORCH])
-    timed = [row for row in rows if isinstance(row, Timed)]
     with TemporaryDirectory() as folder:
         settings = load(Path(folder) / "data")
-        import_recordings(MEASURED, settings)
+        import_recordings((*MEASURED, PYTORCH), settings)
         fp16, tf32, fp32 = _answers(names, settings)
         large, refused = _large_answers(names, settings)
+        with known_store(settings) as store:
+            failed = without_time(store)
+            systems = store.query(SYSTEMS)
     print(BOUNDS)
-    print("\n".join(bound_tables(fp16, pytorch_times(timed))))
+    print("\n".join(bound_tables(fp16)))
     print(BOUNDS_TF32)
-    print("\n".join(bound_tables(tf32, pytorch_times(timed, "tf32"))))
+    print("\n".join(bound_tables(tf32)))
     print(BOUNDS_LARGE)
-    print("\n".join(bound_tables(large, pytorch_times(timed, batch=LARGE))))
+    print("\n".join(bound_tables(large)))
     if refused:
         print(REFUSED)
         print("\n".join(f"- {name.removeprefix(PREFIX)}" for name in refused))
     print(PYTORCH_FAILED)
-    print("\n".join(f"- {name}: {reason}" for name, reason in without_time(timed).items()))
+    print("\n".join(f"- {name}: {reason}" for name, reason in failed.items()))
     print()
-    print("\n".join(f"- {each}" for each in versions(rows)))
+    print("\n".join(map(_system, systems)))
     print(PRECISIONS)
     print("\n".join(precision_table(fp32)))
+
+
+def _system(row: Mapping[str, Any]) -> str:
+    libraries = row["libraries"] | {name: row[name] for name in ("cuda", "cudnn", "cublas")}
+    versions = ", ".join(f"{name} {version}" for name, version in libraries.items() if version)
+    return f"- {row['runtime']}: {row['accelerator']}, driver {row['driver']}, {versions}."
 
 
 def _answers(

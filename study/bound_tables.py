@@ -4,15 +4,12 @@ The remedies are those of Benanza's paper (Li et al., IPDPSW 2020), as speed-ups
 long the model takes without the remedy.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import geometric_mean, quantiles
 from typing import NamedTuple
 
 from benanza.results.questions import ModelAnswers
 from benchmarks.pytorch.cells import line, us
-
-PyTorchTimes = Mapping[str, float]
-"""Of models of the zoo, by name: the fastest run in PyTorch that gave the right result, in µs."""
 
 
 class SpeedUps(NamedTuple):
@@ -36,8 +33,8 @@ TITLES = "algorithms", "fusion", "parallel", "joint", "PyTorch / bound", "bound 
 """What each field of `SpeedUps` is called."""
 
 
-def speed_ups(answers: ModelAnswers, pytorch_us: float | None) -> SpeedUps:
-    """What each remedy is worth in the bound of a model. `pytorch_us` is as in `PyTorchTimes`."""
+def speed_ups(answers: ModelAnswers) -> SpeedUps:
+    """What each remedy is worth in the bound of a model."""
     bound = answers.bound
     best_us = None if bound.partial else bound.sequential_us
     unfused_us = _sum(best_us, answers.fusion_us)
@@ -47,14 +44,14 @@ def speed_ups(answers: ModelAnswers, pytorch_us: float | None) -> SpeedUps:
         fusion=_ratio(unfused_us, best_us),
         parallel=_ratio(best_us, bound.parallel_us),
         joint=_ratio(chosen_us, bound.parallel_us),
-        pytorch=_ratio(pytorch_us, best_us),
+        pytorch=_ratio(answers.framework_us, best_us),
         roofline=_ratio(best_us, bound.roofline_us),
     )
 
 
-def bound_tables(answers: Sequence[ModelAnswers], pytorch: PyTorchTimes) -> list[str]:
+def bound_tables(answers: Sequence[ModelAnswers]) -> list[str]:
     """The lines of the section."""
-    found = [(each, speed_ups(each, pytorch.get(each.bound.model))) for each in answers]
+    found = [(each, speed_ups(each)) for each in answers]
     whole = sum(not each.bound.partial for each in answers)
     return [
         f"Bounds with full coverage: {whole} of {len(answers)}. *Least* to *most* are over the",

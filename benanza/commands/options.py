@@ -3,29 +3,33 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import click
 from click.shell_completion import CompletionItem
 
 from benanza.commands import completing
 from benanza.results.result import Result
+from benanza_schemas.given_values import given, read
 from benanza_schemas.layer import Accounting, Precision
 
 FAILED = 1
 PARTIAL = 3
-"""Exit statuses: what was asked for failed; it was done, and some bound is partial."""
+"""Exit statuses: what was asked for failed; it was done, and some bound is partial, or all layers
+of an inspected model are skipped.
+"""
 
 Format = Literal["text", "json"]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def none_with(dims: tuple[tuple[str, int], ...]) -> str:
-    """What to say where no bound has the dimensions that `--dim` asks for."""
+    """What to say where no bound has the dimensions and values that are asked for."""
     from benanza.render.units import named_sizes
 
-    return f"no bounds are known with {named_sizes(dict(dims))}; leave out --dim"
+    return f"no bounds are known with {named_sizes(dict(dims))}; leave out --dim and --value"
 
 
 class Model(click.ParamType):
@@ -122,9 +126,27 @@ class Dimension(click.ParamType):
         if isinstance(value, tuple):
             return value
         name, _, number = value.rpartition("=")
-        if not name or not number.isdecimal() or int(number) < 1:
-            self.fail(f"{value!r} is not NAME=N with N a whole number from 1", param, ctx)
+        if not name or not number.isdecimal():
+            self.fail(f"{value!r} is not NAME=N with N a whole number from 0", param, ctx)
         return name, int(number)
+
+
+class Value(click.ParamType):
+    """The elements of a small input."""
+
+    name = "NAME=VALUE[,VALUE…]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        """`sr=16000` as the entry of `given_values` for it."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            name, elements = read(value)
+        except ValueError as error:
+            self.fail(f"{error}: give numbers, true or false, as in sr=16000", param, ctx)
+        return next(iter(given({name: elements}).items()))
 
 
 class Precisions(click.ParamType):
@@ -180,19 +202,44 @@ def known_model_argument(command: Command) -> Command:
 
 
 def dim_option(command: Command) -> Command:
-    """--dim NAME=N, any number of times."""
-    what = "Binds a dimension of the model: one with a name, or any open one as INPUT[AXIS]."
-    return _dims(what)(command)
+    """--dim NAME=N and --value NAME=VALUE, any number of times."""
+    return _dims(
+        "Binds a dimension of the model: one with a name, or any open one as INPUT[AXIS].",
+        "What a small input holds, such as a sample rate that decides a branch: sr=16000.",
+    )(command)
 
 
 def dim_filter_option(command: Command) -> Command:
-    """--dim NAME=N, any number of times: which of a model's bounds are meant."""
-    return _dims("Only where a named dimension other than the batch is bound so.")(command)
+    """The same, for which of a model's bounds are meant."""
+    return _dims(
+        "Only where a named dimension other than the batch is bound so.",
+        "Only where an input was given this value.",
+    )(command)
 
 
-def _dims(what: str) -> Callable[[Command], Command]:
-    text = f"{what} May be given several times."
-    return click.option("--dim", "dims", type=Dimension(), multiple=True, help=text)
+def _dims(what: str, what_values: str) -> Callable[[Command], Command]:
+    """Both as the argument `dims`: values stand among the dimensions, as in `given_values`."""
+
+    def options(command: Command) -> Command:
+        @wraps(command)
+        def with_values(
+            *args: Any,
+            dims: tuple[tuple[str, int], ...],
+            values: tuple[tuple[str, int], ...],
+            **others: Any,
+        ) -> Any:
+            return command(*args, dims=(*dims, *values), **others)
+
+        several = "May be given several times."
+        dim = click.option(
+            "--dim", "dims", type=Dimension(), multiple=True, help=f"{what} {several}"
+        )
+        value = click.option(
+            "--value", "values", type=Value(), multiple=True, help=f"{what_values} {several}"
+        )
+        return cast(Command, dim(value(with_values)))
+
+    return options
 
 
 def data_option(command: Command) -> Command:

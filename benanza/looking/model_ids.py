@@ -1,7 +1,7 @@
 """The ids of models that a user names."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from benanza.prefixes import with_prefix
 from benanza_backbone.clickhouse.bounds import ModelBound
@@ -12,9 +12,12 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits
 
 MODEL_IDS = """
-SELECT DISTINCT model_id FROM models
-WHERE name = {model:String} OR model_id = {model:String} OR sha256 = {model:String}
-ORDER BY model_id
+SELECT arrayJoin([name, model_id, sha256]) AS model, arraySort(groupUniqArray(model_id)) AS ids
+FROM models
+WHERE has({models:Array(String)}, name)
+   OR has({models:Array(String)}, model_id)
+   OR has({models:Array(String)}, sha256)
+GROUP BY model
 """
 
 DIGITS = "[0-9a-f]{6,64}"
@@ -30,7 +33,31 @@ def model_ids(store: Store, models: Sequence[str], limits: Limits) -> list[str]:
     file's SHA-256, of which the first digits will do. Raises `BenanzaError` for one that isn't in
     the store, and for digits with which those of several files begin.
     """
-    return [identity for model in models for identity in _ids_of(store, model, limits)]
+    known = _ids(store, models)
+    for model in models:
+        if model not in known:
+            known[model] = _with_digits(store, model)
+    digests = {model: _digest(model, limits) for model, ids in known.items() if not ids}
+    of_files = _ids(store, digests.values()) if digests else {}
+    for model, digest in digests.items():
+        if digest not in of_files:
+            raise BenanzaError(
+                f"nothing is known of {model}; say: {pasteable('benanza', 'run', model)}, or "
+                f"{pasteable('benanza', 'publish', model)} where its layers are measured already"
+            )
+        known[model] = of_files[digest]
+    return [identity for model in models for identity in known[model]]
+
+
+def _digest(model: str, limits: Limits) -> str:
+    """The SHA-256 of a model's file. Raises `BenanzaError` if there is none."""
+    # Here, since most models are known, and what reads others takes a while to import.
+    from benanza_ingest.reading.source import fetch
+
+    try:
+        return fetch(model, limits).sha256
+    except ModelError as error:
+        raise BenanzaError(f"nothing is known of {model}, and {error}") from error
 
 
 def files_of(store: Store) -> dict[str, str]:
@@ -47,28 +74,13 @@ def of_the_same_file(store: Store, bounds: Sequence[ModelBound]) -> dict[str, li
     return {bound.model_id: by_file[files[bound.model_id]] for bound in bounds}
 
 
-def _ids_of(store: Store, model: str, limits: Limits) -> list[str]:
-    found = _ids(store, model) or _with_digits(store, model)
-    if not found:
-        # Here, since most models are known, and what reads others takes a while to import.
-        from benanza_ingest.reading.source import fetch
-
-        try:
-            found = _ids(store, fetch(model, limits).sha256)
-        except ModelError as error:
-            raise BenanzaError(f"nothing is known of {model}, and {error}") from error
-    if not found:
-        raise BenanzaError(
-            f"nothing is known of {model}; say: {pasteable('benanza', 'run', model)}, "
-            f"or {pasteable('benanza', 'publish', model)} where its layers are measured already"
-        )
-    return found
-
-
-def _ids(store: Store, model: str) -> list[str]:
+def _ids(store: Store, models: Iterable[str]) -> dict[str, list[str]]:
+    """The ids of those of these models that have them as names, ids or SHA-256."""
     # A path need not be Unicode; a name in the store is.
-    name = model.encode(errors="backslashreplace").decode()
-    return [row["model_id"] for row in store.query(MODEL_IDS, {"model": name})]
+    asked = {model: model.encode(errors="backslashreplace").decode() for model in models}
+    rows = store.query(MODEL_IDS, {"models": list(asked.values())})
+    found = {row["model"]: row["ids"] for row in rows}
+    return {model: found[stored] for model, stored in asked.items() if stored in found}
 
 
 def _with_digits(store: Store, digits: str) -> list[str]:

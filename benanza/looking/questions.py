@@ -1,28 +1,44 @@
 """`benanza questions`: the six questions of the paper, answered from what is stored."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from benanza.installation.configured import known_store
 from benanza.looking.bounds import is_meant
 from benanza.looking.model_ids import model_ids
-from benanza.looking.stored_bound import StoredBound
+from benanza.looking.stored_bound import described_system
 from benanza.profiling.beside_bound import profiles_of
 from benanza.request import BoundPolicy
-from benanza.results.profiles import ModelProfile
+from benanza.results.profiles import ModelProfile, contradiction
 from benanza.results.questions import Answers, ModelAnswers
-from benanza_analyzer.answers.calls import Cover
-from benanza_analyzer.answers.differences import differences
+from benanza_analyzer.answers.algorithms import Algorithms, best_algorithms
 from benanza_analyzer.answers.kinds import InefficiencyKind
-from benanza_analyzer.answers.policies import HEURISTIC, UNFUSED, Policy
 from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clickhouse.stored_unfused import fastest_variants, stored_without_groups
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of
+from benanza_schemas.events import System, device
 from benanza_schemas.layer import Precision
 
 NEEDLESS: frozenset[InefficiencyKind] = frozenset(
-    ("between calls", "synchronisation", "conversions and copies", "no call needed")
+    ("between calls", "synchronisation", "conversions and copies", "unmatched", "no call needed")
 )
+
+
+class BoundKind(NamedTuple):
+    """What tells a bound from others under the same accounting."""
+
+    model: str
+    model_id: str
+    system_id: str
+    precision: Precision
+    fusion: bool
+
+
+Known = Mapping[BoundKind, ModelBound]
 
 
 def known_answers(
@@ -38,81 +54,99 @@ def known_answers(
     policy = BoundPolicy(tuple(precisions))
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
-        bounds = store.bounds(ids)
+        bounds = [each for each in store.bounds(ids) if each.accounting == policy.accounting]
         asked = [each for each in bounds if is_meant(each, policy, dims)]
-        profiles = [
-            profile
-            for identity in dict.fromkeys(ids)
-            for profile in profiles_of(store, identity, bounds)
-        ]
-        found = [_answers(StoredBound.of(store, each), bounds, profiles) for each in asked]
-    return Answers(models=tuple(found))
+        profiles = profiles_of(store, ids, bounds)
+        systems = {
+            of: described_system(store, of).system for of in {each.system_id for each in asked}
+        }
+        algorithms = _algorithms(store, asked, systems)
+    known = {_kind(each): each for each in bounds}
+    return Answers(
+        models=tuple(
+            _answers(
+                each,
+                known,
+                _fastest_run(each, device(systems[each.system_id]), profiles),
+                algorithms.get((each.system_id, each.precision, each.model_id)),
+            )
+            for each in asked
+        )
+    )
+
+
+def _kind(bound: ModelBound) -> BoundKind:
+    return BoundKind(bound.model, bound.model_id, bound.system_id, bound.precision, bound.fusion)
 
 
 def _answers(
-    stored: StoredBound, bounds: Sequence[ModelBound], profiles: Sequence[ModelProfile]
+    bound: ModelBound, known: Known, run: ModelProfile | None, algorithms: Algorithms | None
 ) -> ModelAnswers:
-    bound = stored.bound
-    run = _fastest_run(stored, profiles)
-    whole = not bound.partial
     run_us = run.us if run else None
-    algorithms_us, layers = _algorithms(stored)
-    unfused_us = _sequential_us(stored.cover(UNFUSED, fusion=False))
+    whole = not bound.partial
+    unfused = known[_kind(bound)._replace(fusion=False)]
+    # Where layers are missing in one of them only, they can't be compared.
+    alike = unfused.coverage.missing == bound.coverage.missing
+    beaten = contradiction(run_us, bound.sequential_us)
     return ModelAnswers(
         bound=bound,
         framework=f"{run.framework} {run.version}, {run.configuration}" if run else "",
         framework_us=run_us,
-        speed_up=_ratio(run_us, bound.sequential_us) if whole else None,
-        parallel_speed_up=_ratio(run_us, bound.parallel_us) if whole else None,
+        contradiction=beaten,
+        speed_up=_ratio(run_us, bound.sequential_us) if whole and not beaten else None,
+        parallel_speed_up=_ratio(run_us, bound.parallel_us) if whole and not beaten else None,
         parallel_us=_less(bound.sequential_us, bound.parallel_us),
-        algorithms_us=algorithms_us,
-        algorithm_layers=layers,
+        algorithms_us=algorithms.saved_us if algorithms else None,
+        algorithm_layers=algorithms.layers if algorithms else 0,
         inefficiency_us=_needless_us(run) if run else None,
-        fusion_us=_less(unfused_us, bound.sequential_us),
-        tf32_us=_saved_at("tf32", bound, bounds),
-        fp16_us=_saved_at("fp16", bound, bounds),
+        fusion_us=_less(unfused.sequential_us, bound.sequential_us) if alike else None,
+        tf32_us=_saved_at("tf32", bound, known),
+        fp16_us=_saved_at("fp16", bound, known),
     )
 
 
-def _fastest_run(stored: StoredBound, profiles: Sequence[ModelProfile]) -> ModelProfile | None:
-    runs = [each for each in profiles if each.us is not None and stored.is_beside(each)]
+def _fastest_run(
+    bound: ModelBound, where: str, profiles: Iterable[ModelProfile]
+) -> ModelProfile | None:
+    """The fastest run of the same model on the bound's device and at its precision."""
+    beside = bound.model_id, bound.precision, where
+    runs = [
+        each
+        for each in profiles
+        if each.us is not None and (each.model_id, each.precision, each.device) == beside
+    ]
     return min(runs, key=lambda each: each.us or 0.0, default=None)
 
 
-def _algorithms(stored: StoredBound) -> tuple[float | None, int]:
-    """What the best algorithms save, and in how many layers."""
-    chosen, best = (_cover(stored, policy) for policy in (HEURISTIC, UNFUSED))
-    if not stored.asked_heuristics() or chosen.lacking > best.lacking:
-        return None, 0
-    found = differences(chosen.calls, best.calls)
-    layers = sum(len(each.positions) for each in found if each.saved_us > 0)
-    return chosen.sequential_us - best.sequential_us, layers
-
-
-def _cover(stored: StoredBound, policy: Policy) -> Cover:
-    return stored.cover(policy, fusion=policy.fusion)
-
-
-def _sequential_us(cover: Cover) -> float | None:
-    return cover.sequential_us if not cover.lacking else None
+def _algorithms(
+    store: Store, asked: Sequence[ModelBound], systems: Mapping[str, System]
+) -> dict[tuple[str, Precision, str], Algorithms]:
+    """What the best algorithms save, by system, precision and model id."""
+    graphs = stored_without_groups(store, [each.model_id for each in asked])
+    ids: dict[tuple[str, Precision], set[str]] = defaultdict(set)
+    for each in asked:
+        ids[each.system_id, each.precision].add(each.model_id)
+    found = {}
+    for (system_id, precision), these in ids.items():
+        measured = fastest_variants(store, sorted(these), systems[system_id], precision)
+        models = (each for each in graphs if each.model_id in these)
+        for model_id, saved in best_algorithms(models, measured).items():
+            found[system_id, precision, model_id] = saved
+    return found
 
 
 def _needless_us(run: ModelProfile) -> float | None:
     if not run.parts:
         return None
-    return math.fsum(each.us for each in run.parts if each.kind in NEEDLESS)
+    return run.in_run * math.fsum(each.us for each in run.parts if each.kind in NEEDLESS)
 
 
-def _saved_at(
-    precision: Precision, bound: ModelBound, bounds: Sequence[ModelBound]
-) -> float | None:
+def _saved_at(precision: Precision, bound: ModelBound, known: Known) -> float | None:
     """What the same bound at another precision saves; `None` if it is not known in full."""
-    for other in () if bound.partial else bounds:
-        same = ("model_id", "model", "system_id", "fusion", "accounting")
-        alike = all(getattr(other, name) == getattr(bound, name) for name in same)
-        if alike and other.precision == precision != bound.precision and not other.partial:
-            return _less(bound.sequential_us, other.sequential_us)
-    return None
+    other = known.get(_kind(bound)._replace(precision=precision))
+    if other is None or precision == bound.precision or bound.partial or other.partial:
+        return None
+    return _less(bound.sequential_us, other.sequential_us)
 
 
 def _ratio(us: float | None, of_us: float | None) -> float | None:

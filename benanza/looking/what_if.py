@@ -52,7 +52,7 @@ def what_ifs_of(stored: StoredBound, others: Sequence[StoredBound]) -> ModelWhat
         _what_if(name, precision, stored.model, base, cover)
         for name, precision, cover in _covers(stored, others)
     )
-    matter = tuple(each for each in found if each.layers or each.ratio is None)
+    matter = tuple(each for each in found if each.layers or each.more_us is None)
     return ModelWhatIfs(bound=stored.bound, what_ifs=matter)
 
 
@@ -74,14 +74,14 @@ def _what_if(
     name: str, precision: Precision, model: ModelIngested, base: Cover, cover: Cover
 ) -> WhatIf:
     before_us, us = base.sequential_us, cover.sequential_us
-    comparable = cover.lacking <= base.lacking and before_us > 0
+    comparable = cover.lacking <= base.lacking
     layers = differences(cover.calls, base.calls) if comparable else []
     return WhatIf(
         name=name,
         precision=precision,
         sequential_us=us,
         more_us=us - before_us if comparable else None,
-        ratio=us / before_us if comparable else None,
+        ratio=us / before_us if comparable and before_us else None,
         lacking=cover.lacking,
         calls=sum(call.us > 0 for call in cover.calls),
         layers=differing_layers(layers, model),

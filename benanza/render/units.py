@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benanza_schemas.given_values import is_given
+
 
 @dataclass(frozen=True)
 class TimeUnit:
@@ -48,8 +50,10 @@ def dimensions(shape: Sequence[int]) -> str:
 
 
 def named_sizes(dims: Mapping[str, int]) -> str:
-    """Named dimensions with their sizes as `height=8, width=8`; empty where there are none."""
-    return ", ".join(f"{name}={size}" for name, size in dims.items())
+    """Dimensions with their sizes and inputs with their values, as `height=8, sr=16000`; empty
+    where there are none.
+    """
+    return ", ".join(n if is_given(n) else f"{n}={size}" for n, size in dims.items())
 
 
 def plural(count: int, noun: str) -> str:

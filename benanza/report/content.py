@@ -61,11 +61,7 @@ def reported_bounds(
         bounds = store.bounds(ids)
         policy = BoundPolicy(tuple(precisions))
         stored = [StoredBound.of(store, each) for each in bounds if is_meant(each, policy, dims)]
-        profiles = [
-            profile
-            for identity in dict.fromkeys(ids)
-            for profile in profiles_of(store, identity, bounds)
-        ]
+        profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
     advised = [
         advice_about(profile, profiles, alike.get(profile.model_id, ())) for profile in profiles

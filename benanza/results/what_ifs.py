@@ -31,8 +31,8 @@ class WhatIf(Document, frozen=True, kw_only=True):
 
     `sequential_us` is the sum of its calls, `more_us` how much more that is than the bound, less if
     negative, and `ratio` is that to the bound. Both are `None` where it lacks layers that the bound
-    doesn't: `lacking` is how many layers that are counted have no time. `layers` holds what makes
-    the difference, the greatest first.
+    doesn't: `lacking` is how many layers that are counted have no time. To a bound of zero there is
+    no ratio either. `layers` holds what makes the difference, the greatest first.
     """
 
     name: str

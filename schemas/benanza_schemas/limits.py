@@ -39,6 +39,9 @@ Place = Annotated[int, msgspec.Meta(ge=-1, le=2**31 - 1)]
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 
+Length = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""The number that a named dimension was given. A cache is empty before the first step."""
+
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 """So many bytes or operations: `msgspec` can limit no integer to all that a `UInt64` holds."""
 
@@ -100,5 +103,6 @@ Samples = Annotated[tuple[Microseconds, ...], msgspec.Meta(max_length=10_000)]
 Named = Annotated[dict[Name, Name], msgspec.Meta(max_length=MOST_NAMED)]
 """Texts by name: versions of libraries, options, conditions of a measurement."""
 
-Dims = Annotated[dict[Name, Positive], msgspec.Meta(max_length=MOST_NAMED)]
-"""Named dimensions and the sizes that they were given."""
+Dims = Annotated[dict[Name, Length], msgspec.Meta(max_length=MOST_NAMED)]
+"""Named dimensions and the sizes that they were given, and inputs with their elements
+(`given_values`)."""

@@ -1,9 +1,14 @@
+from itertools import permutations
+
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from benanza_analyzer.models.catalogue import Catalogue
-from benanza_analyzer.roofline import PlatformCeilings, roofline_us
+from benanza_analyzer.roofline import PlatformCeilings, SystemCeilings, roofline_us
+from benanza_schemas.events import Ceiling, SystemMeasured
 from benanza_schemas.layer import Precision
+from tests.backbone.sample_events import SYSTEM_MEASURED
 
 CEILINGS = PlatformCeilings(bandwidth=1e9, flops=1e12)
 
@@ -40,3 +45,29 @@ def test_sixteen_bits_move_at_least_half_the_bytes(catalogue: Catalogue) -> None
 def test_the_catalogue_can_grow_afterwards(catalogue: Catalogue) -> None:
     roofline(catalogue, 1)
     assert catalogue.number("c") == 3
+
+
+def described(recording: str, *rates: tuple[Precision, float]) -> SystemMeasured:
+    return replace(
+        SYSTEM_MEASURED,
+        ceilings=tuple(Ceiling("flops", precision, rate, 0.0) for precision, rate in rates),
+        imported_from=recording,
+    )
+
+
+def test_a_ceiling_that_is_lacking_here_is_taken_from_a_recording() -> None:
+    events = [
+        described("a" * 64, ("fp32", 9.0), ("fp16", 3.0)),
+        described("b" * 64, ("fp16", 4.0)),
+        described("b" * 64),
+        described("", ("fp32", 2.0)),
+        described(""),
+    ]
+    for order in permutations(events):
+        ceilings = SystemCeilings()
+        for event in order:
+            ceilings.add(event)
+        assert ceilings.values("fp32")[1] == 2.0
+        assert ceilings.values("fp16")[1] == 4.0
+        ceilings.withdraw("b" * 64)
+        assert ceilings.values("fp16")[1] == 3.0

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import benanza
+from benanza import arguments
 
 MODEL = "zoo:squeezenet"
+FROM_0_UP = "give a whole number from 0 up"
 FROM_1_UP = "give a whole number from 1 up"
 MODELS = "give a path, a file:, http:, https: or s3: address, or zoo:NAME"
 
@@ -27,10 +29,10 @@ def _no_folder_of_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("dims", "complaint"),
     [
-        ({"sequence": "128"}, f"dims['sequence'] can't be '128'; {FROM_1_UP}"),
-        ({"sequence": 128.0}, f"dims['sequence'] can't be 128.0; {FROM_1_UP}"),
-        ({"sequence": True}, f"dims['sequence'] can't be True; {FROM_1_UP}"),
-        ({"sequence": 0}, f"dims['sequence'] can't be 0; {FROM_1_UP}"),
+        ({"sequence": "128"}, f"dims['sequence'] can't be '128'; {FROM_0_UP}"),
+        ({"sequence": 128.0}, f"dims['sequence'] can't be 128.0; {FROM_0_UP}"),
+        ({"sequence": True}, f"dims['sequence'] can't be True; {FROM_0_UP}"),
+        ({"sequence": -1}, f"dims['sequence'] can't be -1; {FROM_0_UP}"),
         ({7: 1}, "a name in dims can't be 7; give text"),
         ({"\ud800": 1}, "a name in dims can't be '\\ud800'; give text that is Unicode"),
         (["sequence"], "dims can't be ['sequence']; give a dictionary such as"),
@@ -42,6 +44,30 @@ def test_dims(function: Callable[..., Any], dims: object, complaint: str) -> Non
     with pytest.raises(benanza.BenanzaError) as refused:
         function(MODEL, dims=dims)
     assert str(refused.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"sr": "16000"}, "values['sr'] can't be '16000'; give a number, True or False, or a list"),
+        ({"sr": [1, None]}, "values['sr'] can't be None; give a number, True or False, or a list"),
+        ({"sr": float("nan")}, "a value of 'sr' is not finite; give other values"),
+        ({"sr": []}, "'sr' has 0 values, and may have 1 to 64; give other values"),
+        ({7: 1}, "a name in values can't be 7; give text"),
+        ("sr=1", "values can't be 'sr=1'; give a dictionary such as {\"sr\": 16000}"),
+    ],
+)
+@pytest.mark.parametrize("function", [inspect, lower_bound, publish])
+def test_values(function: Callable[..., Any], values: object, complaint: str) -> None:
+    with pytest.raises(benanza.BenanzaError) as refused:
+        function(MODEL, values=values)
+    assert str(refused.value).startswith(complaint)
+
+
+def test_values_are_written_in_one_way() -> None:
+    values = {"sr": np.int64(16000), "on": True, "size": [1, 2.5], "k": np.array([3, 4])}
+    found = arguments.bound({"length": 8}, values)
+    assert found == {"length": 8, "sr=16000": 1, "on=true": 1, "size=1,2.5": 2, "k=3,4": 2}
 
 
 @pytest.mark.parametrize("batch", ["8", 8.0, True, 0, -1, 2**70, {8: 1}, b"8", np.array(1.5)])

@@ -19,7 +19,7 @@ from benanza_runner.onnxruntime.session import CPU, session_options
 from benanza_schemas.program import Program, ProgramStep
 from tests.attending_model import attending_model
 from tests.branching_model import branching_model
-from tests.ingest.onnx_text import content as onnx_text
+from tests.ingest.onnx_text import content as written_as_text
 
 Values = dict[str, npt.NDArray[Any]]
 
@@ -114,7 +114,7 @@ def test_what_an_attention_moves_has_no_name_in_the_model() -> None:
 
 def test_layers_that_are_two_groups_are_the_one_that_was_measured() -> None:
     """A division of one is a group with its number, and a region without."""
-    content = onnx_text(
+    content = written_as_text(
         "g (float[4,8] x, float[4,8] z) => (y) <float one = {1.0}>{ d = Div(one, x) y = Mul(d, z) }"
     )
     groups = extract(content).groups
@@ -135,6 +135,16 @@ def test_a_layer_that_no_block_holds_is_left_out() -> None:
     assert 0 not in {
         position for step in program(content, some).steps for position in step.positions
     }
+
+
+def test_what_has_no_elements_is_no_step() -> None:
+    content = written_as_text(
+        "g (float[N,past,4] cache, float[N,3,4] x) => (y)"
+        " { c = Identity(cache) e = Exp(c) y = Concat<axis = 1>(e, x) }"
+    )
+    blocks = blocks_of(extract(content, dims={"past": 0}), fused=False)
+    (step,) = program(content, blocks, dims={"past": 0}).steps
+    assert (step.positions, step.layer.title()) == ((2,), "Concat")
 
 
 def test_a_block_comes_before_those_that_read_any_of_its_results() -> None:

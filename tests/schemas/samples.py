@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 13 say."""
+"""An event of each kind with every field set: what the golden bytes of version 14 say."""
 
 from datetime import UTC, datetime
 
@@ -148,7 +148,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         content=b"\x08\x0a\xff",
         content_encoding="xz",
         batch_sizes=(1, 8),
-        dims={"sequence": 128},
+        dims={"past": 0, "sequence": 128},
         granularity=4,
     ),
     ModelIngested(
@@ -160,7 +160,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         sha256=SHA256,
         opset=21,
         batch=8,
-        dims={"sequence": 128},
+        dims={"past": 0, "sequence": 128},
         summaries=(
             LayerSummary("Conv", "", "compute", some_id("b"), 7776, 1776, 108),
             LayerSummary("Clip", "", "compute", some_id("c"), 144, 1156, 0),
@@ -179,7 +179,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         sha256=SHA256,
         opset=21,
         batch=8,
-        dims={"sequence": 128},
+        dims={"past": 0, "sequence": 128},
         layer_names=("conv1", "", "foo"),
     ),
     LayerSeen(

@@ -51,12 +51,12 @@ class ModelBound(Document, frozen=True, kw_only=True):
 
     `partial` says that layers are missing: the bound counts only those measured, and the true one
     is larger. Where none is measured, the sequential and the parallel figures are `None`. `dims`
-    holds the named dimensions other than the batch, with their sizes. `system` is the accelerator
-    or, without one, the CPU; `runtime` is what measured the layers; `system_id` stands for these
-    with all their versions. `layout` is that of the feature maps, empty where it makes no
-    difference. `layers` counts the model's layers, `unique_layers` those that differ.
-    `beaten_by` holds runs that are below the bound, fastest first; a bound with any is wrong.
-    `critical_path` holds names of layers.
+    holds the named dimensions other than the batch, with their sizes, and inputs that were given
+    values (`given_values`). `system` is the accelerator or, without one, the CPU; `runtime` is what
+    measured the layers; `system_id` stands for these with all their versions. `layout` is that of
+    the feature maps, empty where it makes no difference. `layers` counts the model's layers,
+    `unique_layers` those that differ. `beaten_by` holds runs that are below the bound, fastest
+    first; a bound with any is wrong. `critical_path` holds names of layers.
     """
 
     model: str

@@ -208,6 +208,7 @@ def _system(event: SystemMeasured) -> Row:
         "threads": system.threads,
         "libraries": system.libraries,
         "method": system.method,
+        "kinds": ",".join(sorted(f"{each.name} {each.precision}" for each in event.ceilings)),
         "ceilings.name": [ceiling.name for ceiling in event.ceilings],
         "ceilings.precision": [ceiling.precision for ceiling in event.ceilings],
         "ceilings.value": [ceiling.value for ceiling in event.ceilings],
@@ -222,13 +223,17 @@ def _measurements(event: LayerMeasured) -> list[Row]:
     """A row per variant; if nothing could be tried, one row with the reason."""
     failure = event.failure or NOTHING_TRIED
     variants = event.variants or (Variant(library="", algorithm="", failure=failure),)
+    shared: Row = {
+        "fingerprint": event.fingerprint,
+        "system_id": event.system.system_id,
+        "precision": event.precision,
+        "measured_at": utc(event.measured_at),
+        "event_id": event.event_id,
+        "environment": event.environment,
+    }
     return [
-        {
-            "fingerprint": event.fingerprint,
-            "system_id": event.system.system_id,
-            "precision": event.precision,
-            "measured_at": utc(event.measured_at),
-            "event_id": event.event_id,
+        shared
+        | {
             "variant": position,
             "library": variant.library,
             "algorithm": variant.algorithm,
@@ -244,7 +249,6 @@ def _measurements(event: LayerMeasured) -> list[Row]:
             "write_change_us": variant.write_change_us,
             "chosen_by_heuristic": variant.chosen_by_heuristic,
             "failure": variant.failure,
-            "environment": event.environment,
         }
         for position, variant in enumerate(variants)
     ]

@@ -3,6 +3,7 @@
 `benanza_schemas/clickhouse/*.sql` defines the tables; docs/clickhouse.md has example queries.
 """
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
@@ -267,15 +268,26 @@ class Store(Closing):
         self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]]
     ) -> None:
         """Inserts columns of equal length. Given rows, the client would transpose them itself."""
+        if table not in self._column_types:
+            types = self._client.create_insert_context(table, names).column_types
+            self._column_types[table] = list(map(_sent_as, types))
         context = self._client.create_insert_context(
             table,
             names,
             # Otherwise the client queries them each time, which takes as long as the insert.
-            column_types=self._column_types.get(table),
+            column_types=self._column_types[table],
             # Servers of 2026 collect inserts by default: a delay without gain here.
             settings={"async_insert": 0},
             column_oriented=True,
             data=columns,
         )
-        self._column_types[table] = context.column_types
         self._client.insert(context=context)
+
+
+def _sent_as(column: "ClickHouseType") -> "ClickHouseType":
+    """The type as which a column's values are sent: the client would make dictionaries of those of
+    low cardinality one by one, and ClickHouse makes them itself.
+    """
+    from clickhouse_connect.datatypes.registry import get_from_name
+
+    return get_from_name(re.sub(r"LowCardinality\((\w+)\)", r"\1", column.name))

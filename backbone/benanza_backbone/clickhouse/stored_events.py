@@ -1,6 +1,6 @@
 """Events made again from their rows: what the analyzer needs to compute a model's bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -59,8 +59,17 @@ ORDER BY position
 
 _SYSTEM = "SELECT * FROM systems FINAL WHERE system_id = {system:String}"
 
+MEASURED = """
+    fingerprint, precision, measured_at, event_id, library, algorithm, layout, cache, minimum_us,
+    median_us, iqr_us, stopped_by, workspace_bytes, layout_change_us, write_change_us,
+    chosen_by_heuristic, failure,
+    -- Nobody asks for all of them, and to read them takes longer than all the rest.
+    arrayFilter(isNotNull, [median_us]) AS samples_us
+"""
+"""The columns of which a measurement is made."""
+
 _MEASUREMENTS = f"""
-SELECT * FROM measurements FINAL
+SELECT {MEASURED}, environment FROM measurements FINAL
 WHERE system_id = {{system:String}}
   AND precision = {{precision:String}}
   AND fingerprint IN
@@ -81,6 +90,13 @@ WHERE architecture_id IN
   AND accounting = 'full' AND fusion
 ORDER BY computed_at DESC, event_id DESC
 LIMIT 1
+"""
+
+_PROFILED = """
+SELECT DISTINCT model_id FROM models
+WHERE model_id IN {models:Array(String)}
+  AND architecture_id IN
+      (SELECT architecture_id FROM models WHERE model_id IN (SELECT model_id FROM profiles))
 """
 
 _PROFILES = """
@@ -156,12 +172,17 @@ def stored_measurements(
     store: Store, architecture_id: str, system: System, precision: Precision
 ) -> list[LayerMeasured]:
     """All measurements of an architecture's layers and groups on a system at a precision, oldest
-    first.
+    first. The samples of a variant are its median alone.
     """
     rows = store.query(
         _MEASUREMENTS,
         {"architecture": architecture_id, "system": system.system_id, "precision": precision},
     )
+    return measured_events(rows, system)
+
+
+def measured_events(rows: Iterable[dict[str, Any]], system: System) -> list[LayerMeasured]:
+    """The events of rows of `MEASURED` columns, those of an event one after the other."""
     return [
         _measured(list(of_event), system)
         for _, of_event in groupby(rows, key=lambda row: (row["measured_at"], row["event_id"]))
@@ -170,9 +191,8 @@ def stored_measurements(
 
 def _measured(rows: Sequence[dict[str, Any]], system: System) -> LayerMeasured:
     first = rows[0]
-    names = [field.name for field in msgspec.structs.fields(Variant)]
     variants = [
-        msgspec.convert({name: row[name] for name in names}, Variant, strict=False)
+        msgspec.convert({n: row[n] for n in Variant.__struct_fields__}, Variant, strict=False)
         for row in rows
         if row["library"] or row["algorithm"]
     ]
@@ -183,7 +203,7 @@ def _measured(rows: Sequence[dict[str, Any]], system: System) -> LayerMeasured:
         precision=first["precision"],
         measured_at=first["measured_at"],
         variants=tuple(variants),
-        environment=first["environment"],
+        environment=first.get("environment", {}),
         failure="" if variants else first["failure"],
     )
 
@@ -197,6 +217,14 @@ def stored_bound_id(store: Store, model_id: str, system_id: str, precision: Prec
     if row is None:
         raise LookupError(f"model {model_id} has no bound at {precision} on {system_id}")
     return str(row["event_id"])
+
+
+def profiled_models(store: Store, models: Sequence[str]) -> list[str]:
+    """Those of these models that have a profile, or of whose architecture another one has, each
+    once and in this order.
+    """
+    found = {row["model_id"] for row in store.query(_PROFILED, {"models": list(models)})}
+    return [model for model in dict.fromkeys(models) if model in found]
 
 
 def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:

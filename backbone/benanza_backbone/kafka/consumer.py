@@ -116,11 +116,14 @@ class KafkaLogConsumer(Consumer):
             left_ms = max(0, round(1000 * (deadline - time.monotonic())))
             # Each comes first every other time, so that neither waits for the other's end.
             self._whole_first = not self._whole_first
-            if self._whole_first and self._held():
+            # The client drops an answer to its joining that comes between two polls, and joins
+            # anew, for which all others have to join again. So a share is waited for in one poll.
+            has_share = bool(self._held()) and not self._changes.awaited
+            if self._whole_first and has_share:
                 polled = whole.poll(limit, min(left_ms, TURN_MS))
             else:
                 polled = self._consumer.poll(
-                    timeout_ms=0 if self._held() else min(left_ms, TURN_MS), max_records=limit
+                    timeout_ms=0 if has_share else left_ms, max_records=limit
                 )
                 self._follow()
             if polled or not left_ms:
@@ -266,19 +269,23 @@ class KafkaLogConsumer(Consumer):
 
 
 class _Changes(ConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
-    """Counts how often partitions came or went."""
+    """Counts how often partitions came or went, and says whether the group is sharing them out."""
 
     def __init__(self) -> None:
         self.count = 0
+        self.awaited = True
 
     def on_partitions_revoked(self, revoked: object) -> None:
         """What is taken away is given to somebody, if only to this member again."""
+        self.awaited = True
 
     def on_partitions_assigned(self, assigned: object) -> None:
         self.count += 1
+        self.awaited = False
 
     def on_partitions_lost(self, lost: object) -> None:
         self.count += 1
+        self.awaited = True
 
 
 def as_topic_partition(connection: KafkaConnection, partition: Partition) -> TopicPartition:

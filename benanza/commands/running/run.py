@@ -27,7 +27,9 @@ from benanza.request import BoundPolicy, RunRequest
 from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Accounting, Precision
 
-ASKED_BY_SPEC = ("batch_sizes", "dims", "precisions", "fusion", "accounting", "runtime", "again")
+ASKED_BY_SPEC = (
+    *("batch_sizes", "dims", "values", "precisions", "fusion", "accounting", "runtime", "again"),
+)
 """Options that a spec leaves no choice of."""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from onnx import AttributeProto, helper
-from onnx.defs import OpSchema
+from onnx.defs import OpSchema, get_schema
 
 FILE = Path(__file__).with_suffix(".json")
 
@@ -19,9 +19,16 @@ DOMAINS = ("com.microsoft", "com.microsoft.nchwc")
 WITHOUT_DOMAIN = frozenset(["SimplifiedLayerNormalization"])
 """What ONNX Runtime adds to the standard domain, and writes into the files that it optimises."""
 
+EARLIER = {"LayerNormalization": 17, "MeanVarianceNormalization": 9, "ThresholdedRelu": 10}
+"""Operators of the standard domain that ONNX Runtime has at any opset version, and writes into the
+files that it optimises; with the version in which ONNX defined them, likewise.
+"""
+
 
 def schema(op_type: str, domain: str, opset: int) -> OpSchema | None:
-    """The operator's definition at this opset version; None if it isn't one of ONNX Runtime's."""
+    """The operator's definition at this opset version; None if ONNX Runtime adds none."""
+    if not domain and opset < (defined := EARLIER.get(op_type, 0)):
+        return get_schema(op_type, defined)
     if not is_own_operator(op_type, domain):
         return None
     found = own_schemas().get((domain, op_type))

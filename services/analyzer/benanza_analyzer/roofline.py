@@ -54,7 +54,7 @@ _Key = tuple[Precision, CeilingName | None]
 class SystemCeilings:
     """The highest rates of a system at each precision, in any order of its events.
 
-    Once they were measured here, imported ones don't count.
+    Once one was measured here, imported ones of the same kind don't count.
     """
 
     def __init__(self) -> None:
@@ -92,8 +92,6 @@ class SystemCeilings:
         return bandwidth, flops, cache_bytes
 
     def _highest(self, precision: Precision, name: CeilingName | None) -> float:
-        if "" in self._by_recording:
-            return self._by_recording[""].get((precision, name), 0)
-        return max(
-            (each.get((precision, name), 0) for each in self._by_recording.values()), default=0
-        )
+        key = precision, name
+        own = self._by_recording.get("", {}).get(key, 0)
+        return own or max((each.get(key, 0) for each in self._by_recording.values()), default=0)

@@ -9,8 +9,8 @@ class ExtractedLayer(msgspec.Struct, frozen=True):
     """A layer of a model.
 
     `layer` is canonical. It is None for a skipped layer, whose `reason` says why, and how to mend
-    that if it can be mended. `flops`, `bytes` and `parameters` are those of `costs`, and zero for
-    a view.
+    that if it can be mended; a view whose results have no elements has one, too. `flops`, `bytes`
+    and `parameters` are those of `costs`, and zero for a view.
     """
 
     name: str

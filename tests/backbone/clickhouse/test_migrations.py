@@ -32,6 +32,7 @@ CHECKSUMS = {
     "0008_architectures.sql": "b9e453991b4b855f1091849051e9e162e2ee03dc6b11e5e6cd22cceef030ad12",
     "0009_networks.sql": "df01b98d10cca882f948b8b407dfcfb8239d9ecb334b43cf2574c8f2ee4d6741",
     "0010_recordings.sql": "789504779bf02c19b1ec9cc189c430e980c18ec33eb93c029c19ba62bf15afc7",
+    "0011_merged_systems.sql": "216596c117581844f83306db35da2330a08dbae1e6200c559bc1503e5923a295",
 }
 """SHA-256 of each migration as it was released."""
 

@@ -15,11 +15,14 @@ from benanza_backbone.clickhouse.stored_events import (
 from benanza_schemas.events import (
     MARK,
     AnyEvent,
+    Ceiling,
     LayerMeasured,
     RecordingWithdrawn,
+    SystemMeasured,
     Variant,
     event_id,
 )
+from benanza_schemas.layer import Precision
 from tests.backbone.sample_events import (
     BOUNDS,
     CONV_ID,
@@ -137,6 +140,47 @@ def test_a_systems_own_ceilings_count_and_imported_ones_are_taken_back(store: St
     store.insert([withdrawn(FILE)])
     assert stored_system(store, SYSTEM.system_id) == SYSTEM_MEASURED
     assert store.query("SELECT count() AS systems FROM systems FINAL") == [{"systems": 1}]
+
+
+ALL: tuple[Precision, ...] = ("fp32", "tf32", "fp16")
+
+
+def described(seconds: int, recording: str, *precisions: Precision) -> SystemMeasured:
+    """The system, measured so many seconds later; each rate tells when and where."""
+    return replace(
+        SYSTEM_MEASURED,
+        event_id=event_id("SystemMeasured", str(seconds), recording),
+        measured_at=after(seconds),
+        ceilings=tuple(
+            Ceiling(name, precision, seconds + len(recording), 0.0)
+            for precision in precisions
+            for name in ("bandwidth", "flops")
+        ),
+        imported_from=recording,
+    )
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_facts_of_a_system_are_merged_in_any_order(store: Store, order: int) -> None:
+    """A recording, or a run, that has fewer ceilings hides none."""
+    events = [
+        described(1, "", "fp32"),
+        described(2, FILE, *ALL),
+        described(3, OTHER),
+        described(4, OTHER, "fp16"),
+        described(5, "", "tf32"),
+        described(6, ""),
+    ]
+    for event in events[::order]:
+        store.insert([event])
+    found = stored_system(store, SYSTEM.system_id)
+    rates = {(each.precision, each.name): each.value for each in found.ceilings}
+    expected = {"fp32": 1, "tf32": 5, "fp16": 4 + len(OTHER)}
+    assert rates == {(at, name): expected[at] for at in ALL for name in ("bandwidth", "flops")}
+    assert (found.measured_at, found.cache_bytes) == (after(5), SYSTEM_MEASURED.cache_bytes)
+    store.insert([withdrawn(OTHER)])
+    found = stored_system(store, SYSTEM.system_id)
+    assert {each.value for each in found.ceilings} == {1, 5, 2 + len(FILE)}
 
 
 def test_profiles_are_taken_back_model_by_model(store: Store) -> None:

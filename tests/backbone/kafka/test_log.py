@@ -47,12 +47,15 @@ def test_records_of_all_partitions_arrive_each_key_in_order(kafka: KafkaConnecti
         assert values(r for r in records if r.key == key) == [b"0", b"1", b"2", b"3", b"4"]
 
 
-def test_members_share_out_graphs_and_each_reads_all_results(kafka: KafkaConnection) -> None:
+def test_members_share_out_graphs_and_each_reads_all_results(
+    kafka: KafkaConnection, caplog: pytest.LogCaptureFixture
+) -> None:
     """Who takes partitions over goes on from the results that their last holder had committed.
 
     The members poll at the same time, as processes do: polled in turns, each misses the answer
     meant for it while the other polls, and has to join again.
     """
+    caplog.set_level("INFO", "kafka.coordinator")
     of_each = {Partition(GRAPHS, number) for number in range(PARTITIONS[GRAPHS])}
     results = Partition(RESULTS, 0)
     with KafkaEventLog(kafka) as log, KafkaEventLog(kafka) as other, ThreadPoolExecutor(2) as pool:
@@ -104,6 +107,9 @@ def test_members_share_out_graphs_and_each_reads_all_results(kafka: KafkaConnect
         assert set(before) == of_each
         assert {each[results] for each in before.values()} == {3, 4}
         members[0].close()
+    # Four where no answer comes late; without end where answers between two polls are dropped.
+    joined = [each for each in caplog.messages if each.startswith("Successfully joined group")]
+    assert len(joined) < 20
 
 
 @pytest.mark.integration

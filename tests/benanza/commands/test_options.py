@@ -1,13 +1,23 @@
 """What the options take, and how they refuse."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 
 import click
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza.commands.options import Dimension, Positive, Precisions, Time
+from benanza.commands.options import (
+    Dimension,
+    Positive,
+    Precisions,
+    Time,
+    Value,
+    dim_filter_option,
+    dim_option,
+)
 
 
 def test_batch_sizes() -> None:
@@ -21,15 +31,41 @@ def test_no_batch_sizes(text: str) -> None:
         Positive().convert(text, None, None)
 
 
-@given(st.text(min_size=1), st.integers(1, 2**40))
+@given(st.text(min_size=1), st.integers(0, 2**40))
 def test_dimensions(name: str, number: int) -> None:
     assert Dimension().convert(f"{name}={number}", None, None) == (name, number)
 
 
-@pytest.mark.parametrize("text", ["", "batch", "=8", "batch=", "batch=0", "batch=-1", "batch=x"])
+@pytest.mark.parametrize("text", ["", "batch", "=8", "batch=", "batch=-1", "batch=x"])
 def test_no_dimensions(text: str) -> None:
     with pytest.raises(click.BadParameter, match="not NAME=N"):
         Dimension().convert(text, None, None)
+
+
+def test_values() -> None:
+    assert Value().convert("sr=16000", None, None) == ("sr=16000", 1)
+    assert Value().convert("size=2,0.50", None, None) == ("size=2,0.5", 2)
+    assert Value().convert("on=true", None, None) == ("on=true", 1)
+
+
+@pytest.mark.parametrize("text", ["", "sr", "=8", "sr=", "sr=x", "sr=1,", "sr=nan"])
+def test_no_values(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="give numbers, true or false, as in sr=16000"):
+        Value().convert(text, None, None)
+
+
+@pytest.mark.parametrize("option", [dim_option, dim_filter_option])
+def test_values_stand_among_the_dimensions(
+    option: Callable[[Callable[..., None]], Callable[..., None]],
+) -> None:
+    @click.command()
+    @option
+    def command(dims: tuple[tuple[str, int], ...]) -> None:
+        click.echo(dict(dims))
+
+    arguments = ["--value", "sr=16000", "--dim", "length=8", "--value", "on=false"]
+    found = CliRunner().invoke(command, arguments)
+    assert found.output == "{'length': 8, 'sr=16000': 1, 'on=false': 1}\n"
 
 
 def test_precisions() -> None:

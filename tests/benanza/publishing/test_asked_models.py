@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import helper, numpy_helper
 
@@ -59,6 +60,25 @@ def test_ingest_makes_what_was_foretold(
         assert checkpoint.event_id == asked.checkpoint_id
         assert checkpoint.model_id == asked.model_id
     assert len({asked.model_id for asked in found}) == len(found)
+
+
+def test_an_input_that_is_given_a_value_is_foretold(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[batch,4] x, int64 sr) => (float[N,4] y)'
+        " <int64 k = {16}> { c = Equal(sr, k) y = If (c) <then_branch = t () => (float[N,4] a)"
+        " { a = Relu(x) }, else_branch = e () => (float[N,4] b) { b = Exp(x) }> }"
+    )
+    onnx.save(model, tmp_path / "rates.onnx")
+    path = str(tmp_path / "rates.onnx")
+    ids = set()
+    for dims in ({"sr=16": 1}, {"sr=8": 1}, {}):
+        (asked,) = asked_models(path, RunRequest(models=(path,), dims=dims), LIMITS)
+        events = ingest_published(asked.event, LIMITS)
+        (checkpoint,) = [each for each in events if isinstance(each, CheckpointIngested)]
+        assert checkpoint.model_id == asked.model_id
+        assert checkpoint.dims == dims
+        ids |= {asked.model_id, asked.event.event_id}
+    assert len(ids) == 6
 
 
 def test_the_address_is_one_that_another_process_can_read(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza.render.units import amount, dimensions, plural, time_unit
+from benanza.render.units import amount, dimensions, named_sizes, plural, time_unit
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,8 @@ def test_shapes() -> None:
 
 def test_plurals() -> None:
     assert [plural(n, "layer") for n in (0, 1, 2000)] == ["0 layers", "1 layer", "2,000 layers"]
+
+
+def test_dimensions_are_shown_with_sizes_and_inputs_with_values() -> None:
+    assert named_sizes({"length": 8, "size=2,4": 2}) == "length=8, size=2,4"
+    assert named_sizes({}) == ""

@@ -77,6 +77,16 @@ def test_real_models_come_out_as_they_went_in(name: str) -> None:
     assert read(packed(model), published(None, 3)) == model
 
 
+def test_what_follows_from_the_dimensions_that_were_asked_for_is_none_of_them() -> None:
+    total = b"past + length"
+    text = f"g (float[N,past] p, float[N,length] l, float[N,{'x' * len(total)}] m) => (y) {{"
+    model = written(f"{text} y = Relu(m) }}").replace(b"x" * len(total), total)
+    asked = {"past": 0, "length": 3}
+    found = extract(model, dims=asked)
+    assert found.dims == asked
+    assert read(packed(found), replace(published(None), dims=asked)) == found
+
+
 def test_a_small_one_has_something_of_everything(answer: TakenApart) -> None:
     assert read(answer) == taken_apart()
     assert answer.groups

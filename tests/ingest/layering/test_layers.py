@@ -205,7 +205,7 @@ def test_kinds_of_layers() -> None:
     model = extracted(
         "g (float[2,6] x, bool c) => (y, v) <int64[1] s = {12}> { a = Relu(x) b = Transpose(a)"
         " d = Reshape(b, s) y = com.example.Op(d) v = If (c) <then_branch = t () => (o)"
-        " { o = Relu(x) }, else_branch = e () => (o) { o = Abs(x) }> }",
+        " { o = Neg(x) }, else_branch = e () => (o) { o = Abs(x) }> }",
         domains={"com.example": 1},
     )
     assert kinds(model) == [
@@ -213,7 +213,26 @@ def test_kinds_of_layers() -> None:
         ("Transpose", "movement"),
         ("Reshape", "view"),
         ("Op", "skipped"),
+        ("Neg", "compute"),
         ("If", "skipped"),
     ]
     for layer in model.layers:
         assert (layer.layer is None) == (layer.kind == "skipped") == bool(layer.reason)
+
+
+def test_operators_of_onnx_runtime_may_only_move() -> None:
+    domains = {"com.microsoft": 1, "com.microsoft.nchwc": 1}
+    model = extracted(
+        """g (float[1,16,4,4] x, float[4,4] m) => (o, t, p) <int32 axis = {0}, int64[4] pads =
+        {0, 1, 0, 1}> { b = com.microsoft.nchwc.ReorderInput(x) r = com.microsoft.nchwc.MaxPool
+        <kernel_shape = [2,2]> (b) o = com.microsoft.nchwc.ReorderOutput <channels = 16> (r)
+        e = com.microsoft.ExpandDims(m, axis) t = com.microsoft.Trilu(e)
+        p = com.microsoft.Pad(m, pads) }""",
+        domains=domains,
+    )
+    found = dict(kinds(model))
+    assert found.pop("MaxPool") == "compute"
+    assert found == dict.fromkeys(
+        ("ReorderInput", "ReorderOutput", "ExpandDims", "Trilu", "Pad"), "movement"
+    )
+    assert all(layer.flops == 0 for layer in model.layers if layer.op != "MaxPool")

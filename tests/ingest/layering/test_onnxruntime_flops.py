@@ -60,6 +60,46 @@ def test_a_query_of_one_token_reads_all_that_is_kept() -> None:
     assert flops(graph) == 4 * 10 * (2 * (8 + 8) + 5)
 
 
+MIXTURE = "g (float[2,7,32] x, float[14,8] r, {inputs}) => (y) {{ y = com.microsoft.{node} }}"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "node", "products"),
+    [
+        # Depth 32, inner width 16: an up and a down projection; with a gate besides; with the gate
+        # in the matrix of the first.
+        ("float[8,16,32] f, float[8,32,16] g", 'MoE <k = 2> (x, r, f, "", g)', 2),
+        (
+            "float[8,16,32] f, float[8,32,16] g, float[8,16,32] h",
+            'MoE <k = 2, activation_type = "silu"> (x, r, f, "", g, "", h)',
+            3,
+        ),
+        (
+            "float[8,32,32] f, float[8,32,16] g",
+            'MoE <k = 2, activation_type = "swiglu", swiglu_fusion = 1> (x, r, f, "", g)',
+            3,
+        ),
+        (
+            "uint8[8,32,16] f, float[8,32] s, uint8[8,32,8] g, float[8,32] t",
+            'QMoE <k = 2, activation_type = "swiglu", swiglu_fusion = 1> (x, r, f, s, "", g, t)',
+            3,
+        ),
+        (
+            "uint8[8,16,16] f, float[8,16] s, uint8[8,32,16] g, float[8,32] t, uint8[8,16,16] h, "
+            "float[8,16] u",
+            "QMoE <k = 2, expert_weight_bits = 4, fc2_expert_weight_bits = 8> "
+            '(x, r, f, s, "", g, t, "", h, u)',
+            3,
+        ),
+    ],
+)
+def test_each_row_goes_through_the_products_of_its_experts(
+    inputs: str, node: str, products: int
+) -> None:
+    graph = MIXTURE.format(inputs=inputs, node=node).replace('""', "")
+    assert flops(graph) == 2 * 14 * 2 * products * 32 * 16
+
+
 @pytest.mark.parametrize("op_type", CASES)
 def test_none_is_negative_or_unknown(op_type: str) -> None:
     for seed in range(5):

@@ -41,3 +41,13 @@ def test_the_rest_is_not_read(text: str, read: int) -> None:
                 size *= each
             others += size
     assert layer.bytes - others == read * IMAGE
+
+
+def test_of_a_table_of_quantised_numbers_the_rows_are_read_that_are_named() -> None:
+    """As are their scales and zero points."""
+    layer = only_layer(
+        "g (uint8[1000,16] table, int64[3] rows, float[1000,2] s, uint8[1000,1] z) => (y) { y = "
+        "com.microsoft.GatherBlockQuantized <block_size = 16, bits = 4> (table, rows, s, z) }",
+        domains={"com.microsoft": 1},
+    )
+    assert layer.bytes == 3 * (16 + 8 + 2 * 4 + 1 + 32 * 4)

@@ -35,6 +35,10 @@ def test_what_is_no_model_is_refused(encoded: bytes) -> None:
     assert re.search("not an ONNX model: .*export", refusal(encoded))
 
 
+def test_onnx_runtimes_own_format_is_named() -> None:
+    assert "(.ort); give the .onnx file" in refusal(b"\x14\0\0\0ORTM\x0c\0" + bytes(100))
+
+
 def test_a_model_without_a_graph_or_an_opset_is_refused() -> None:
     assert "no graph or no opset" in refusal(ModelProto(ir_version=10).SerializeToString())
     without = proto(RELU)

@@ -60,6 +60,20 @@ def test_the_batch_may_be_given_by_its_name() -> None:
     assert (found.batch, found.dims) == (5, {})
 
 
+def test_a_length_may_be_0() -> None:
+    model = extracted(
+        "g (float[batch,past,4] c, float[batch,length,4] x) => (y) { y = Concat<axis=1>(c, x) }",
+        dims={"past": 0, "length": 3},
+    )
+    assert model.dims == {"past": 0, "length": 3}
+    assert [shapes(layer)[-1] for layer in model.layers] == [(1, 3, 4)]
+
+
+def test_what_has_length_0_is_not_taken_for_the_batch() -> None:
+    model = extracted("g (float[past,4] c, float[n,4] x) => (y) { y = Relu(x) }", dims={"past": 0})
+    assert (model.batch, model.dims) == (1, {"past": 0})
+
+
 def test_the_batch_given_twice_must_be_the_same() -> None:
     assert extracted(graph_of("N", 4), batch=5, dims={"N": 5}).batch == 5
     with pytest.raises(ModelError, match="can't be 5 and 6: 'N' is the batch; give one"):
@@ -98,8 +112,8 @@ def test_a_layer_that_no_dimension_would_help_says_so() -> None:
     [
         ({"rows": 1}, "no open dimension 'rows'; it has 'N', 'width'"),
         ({"widht": 1}, "no open dimension 'widht'; did you mean 'width'?"),
-        ({"width": 0}, "'width' can't be 0; give a number from 1 up"),
-        ({"width": -3}, "'width' can't be -3"),
+        ({"N": 0}, "'N' is the batch, which can't be 0; give 1 or more"),
+        ({"width": -3}, "'width' can't be -3; give a number from 0 up"),
         ({"width": 2**63}, "'width' can't be 9223372036854775808"),
     ],
 )

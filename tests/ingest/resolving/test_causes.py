@@ -53,6 +53,26 @@ def of(name: str, *numbers: int) -> TensorProto:
 MISMATCHED = [node("MatMul", ["x", "w"], ["m"]), node("Relu", ["m"], ["y"])]
 
 
+def test_axes_of_one_name_in_one_input_are_asked_for_apart() -> None:
+    """Some exporters call height and width alike, and they differ."""
+    image = tensor("x", ["n", 3, "?", "?"])
+    (found,) = reasons(model([node("Relu", ["x"], ["y"])], [image]))
+    assert found.endswith("give --dim 'x[2]=N' --dim 'x[3]=N'")
+    alike = [tensor("x", ["n", "?"]), tensor("z", ["n", "?"])]
+    (found,) = reasons(model([node("Add", ["x", "z"], ["y"])], alike))
+    assert found.endswith("give --dim '?=N'")
+
+
+def test_where_the_batch_was_assumed_another_may_be_right() -> None:
+    """The first axis is a length, of which the node leaves five."""
+    made = model(
+        [node("Reshape", ["x", "s"], ["y"])], [tensor("x", ["frames", 3])], [of("s", 5, -1)]
+    )
+    (found,) = reasons(made)
+    assert "give --batch another number, or export the model again" in found
+    assert reasons(made, batch=5) == []
+
+
 def test_shapes_that_do_not_match_are_what_onnx_says_of_them() -> None:
     found = reasons(model(MISMATCHED, [tensor("x", [1, 10]), tensor("w", [11, 5])]))
     said = (
@@ -82,7 +102,9 @@ def test_shapes_that_a_dimension_spoils_say_so() -> None:
     text = "g (float[N,width] x, float[4,5] w) => (y) { y = MatMul(x, w) }"
     assert extracted(text, dims={"width": 4}).layers[0].kind == "compute"
     (layer,) = extracted(text, dims={"width": 3}).layers
-    assert layer.reason.endswith("; give --dim another number, or export the model again")
+    assert layer.reason.endswith(
+        "; give --batch or --dim another number, or export the model again"
+    )
 
 
 def test_a_kernel_larger_than_the_image_says_what_would_come_out() -> None:
@@ -177,15 +199,36 @@ def test_a_constant_that_is_not_computed_here_says_so() -> None:
     [
         "g (float[N,t] x) => (y) { i = NonZero(x) y = Transpose(i) }",
         "g (float[N,t] x, bool[4] c) => (y) { k = Compress(x, c) y = Relu(k) }",
-        "g (float[6] x, int64[2] s) => (y) { r = Reshape(x, s) y = Relu(r) }",
-        "g (float[6] x, int64[1] k) => (y) { v, i = TopK(x, k) y = Relu(v) }",
-        "g (float[6] x, int64[1] k, float[N,t] z) => (y) { v, i = TopK(x, k) y = Relu(v) }",
+        "g (float[6] x, int64[99] s) => (y) <int64[1] one = {1}> { m = ReduceMax(s)"
+        " k = Reshape(m, one) v, i = TopK(x, k) y = Relu(v) }",
+        "g (float[6] x) => (y) { n = NonZero(x) r = Reshape(x, n) y = Relu(r) }",
     ],
 )
 def test_what_depends_on_data_says_so_and_no_dimension_is_asked_for(text: str) -> None:
     last = extracted(text).layers[-1]
     assert last.kind == "skipped"
     assert last.reason.endswith("; it depends on the data")
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("g (float[6] x, int64[2] s) => (y) { r = Reshape(x, s) y = Relu(r) }", "--value s=VALUE"),
+        (
+            "g (float[6] x, int64 k, int32 n) => (y) <int64[1] one = {1}> { c = Cast<to=7>(n)"
+            " m = Mul(k, c) l = Reshape(m, one) v, i = TopK(x, l) y = Relu(v) }",
+            "--value n=VALUE --value k=VALUE",
+        ),
+        (
+            "g (float[6] x, int64[2] k, float[N,t] z) => (v) { r = Reshape(x, k) y = Relu(r)"
+            " w = Add(y, z) v = Neg(w) }",
+            "--dim t=N --value k=VALUE",
+        ),
+    ],
+)
+def test_what_small_inputs_decide_asks_for_their_values(text: str, asked: str) -> None:
+    reason = extracted(text).layers[-1].reason
+    assert reason.endswith(f"; give {asked}")
 
 
 @pytest.mark.parametrize("name", ["past_sequence_length + sequence_length", "batch _size", "a'b=c"])
@@ -228,20 +271,6 @@ def test_a_long_chain_of_shape_arithmetic_is_followed_to_its_end() -> None:
     assert "it needs the constant 's0'" in reason
 
 
-LOOP = (
-    "g (float[2] x) => (z) <int64 n = {3}> { y = Loop (n, \"\", x) <body = b (int64 i, bool go,"
-    " float[2] v) => (bool on, float[2] u) { on = Identity(go) u = Relu(v) }> z = Relu(y) }"
-)  # fmt: skip
-
-
-def test_a_loop_is_not_unrolled_however_fixed_its_steps_are() -> None:
-    loop, after = extracted(LOOP).layers
-    said = "the steps of Loop 'y' are never unrolled; export the model with each of them written"
-    assert loop.reason.startswith(f"Loop: {said}")
-    assert said in after.reason
-    assert "fixed" not in loop.reason
-
-
 BRANCHES = "then_branch = t () => (a) { a = Relu(x) }, else_branch = e () => (b) { b = Exp(x) }"
 
 
@@ -250,8 +279,10 @@ def test_an_if_whose_condition_an_open_dimension_decides_asks_for_it() -> None:
         "g (float[N,s] x) => (y) <int64[1] one = {1}> { d = Shape<start=1>(x) c = Equal(d, one)"
         f" y = If (c) <{BRANCHES}> }}"
     )
-    (layer,) = extracted(text).layers
-    assert layer.reason == "If: none of its bodies could be put in its place; give --dim s=N"
+    _, layer = extracted(text).layers
+    assert layer.reason == (
+        "If: the cheaper branch counts, and the other isn't counted (nodes: 1); give --dim s=N"
+    )
     assert [layer.op for layer in extracted(text, dims={"s": 1}).layers] == ["Relu"]
 
 
@@ -260,7 +291,7 @@ def test_an_if_whose_condition_lies_outside_the_file_says_so() -> None:
         'g (float[2] x) => (y) <bool[1] c = ["location": "weights.bin"]>'
         f" {{ y = If (c) <{BRANCHES}> }}"
     )
-    (layer,) = extracted(text).layers
+    _, layer = extracted(text).layers
     assert "it needs the constant 'c', which is stored outside the file" in layer.reason
 
 
@@ -272,12 +303,14 @@ def test_an_if_with_more_than_one_condition_says_so() -> None:
 
 def test_what_follows_an_if_that_data_decide_depends_on_them_too() -> None:
     text = (
-        "g (bool c, float[2] x) => (z) { y = If (c) <then_branch = t () => (a) { a = Relu(x) },"
-        " else_branch = e () => (b) { b = NonZero(x) }> z = Neg(y) }"
+        "g (float[99] d, float[2] x) => (z) { s = ReduceSum<keepdims=0>(d) c = Cast<to=9>(s)"
+        " y = If (c) <then_branch = t () => (a) { a = Exp(x) },"
+        " else_branch = e () => (b) { b = ReduceMax(x) }> z = Neg(y) }"
     )
-    choice, after = extracted(text).layers
-    assert choice.reason.endswith("depends on data; export the model with the condition fixed")
-    assert after.reason.endswith("; it depends on the data")
+    choice, after = extracted(text).layers[-2:]
+    why = "; its condition depends on data: export the model with it fixed"
+    assert choice.reason.endswith(why)
+    assert after.reason == f"Neg: 'y' has shape [?]{why}"
 
 
 def test_what_reads_an_unknown_operator_names_it() -> None:
@@ -292,7 +325,7 @@ def test_a_sequence_that_data_decide_says_so() -> None:
         " s = SequenceConstruct(x, w) t = SequenceAt(s, i) y = Relu(t) }"
     )
     last = extracted(text).layers[-1]
-    assert last.reason.endswith("; it depends on the data")
+    assert last.reason.endswith("; give --value i=VALUE")
 
 
 def test_an_input_that_is_no_tensor_is_named() -> None:

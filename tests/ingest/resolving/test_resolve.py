@@ -40,11 +40,18 @@ def test_an_if_whose_condition_depends_on_data_is_skipped_by_name() -> None:
         f"g (bool c, float[2,3] x) => (z) {{ w = Exp(x) [choice] y = If (c) <{BRANCHES}>"
         " z = Abs(y) }".replace("Relu(x)", "Relu(w)")
     )
-    assert kinds(model) == [("Exp", "compute"), ("If", "skipped"), ("Abs", "compute")]
-    skipped = model.layers[1]
+    relu = ("Relu", "compute")
+    assert kinds(model) == [("Exp", "compute"), relu, ("If", "skipped"), ("Abs", "compute")]
+    skipped = model.layers[2]
     assert skipped.name == "choice"
-    assert "If: what its body runs depends on data; export the model" in skipped.reason
-    assert edges_by_name(model) == {("w", "choice"), ("choice", "z")}
+    assert skipped.reason.startswith("If: the cheaper branch counts")
+    inner = model.layers[1].name
+    assert edges_by_name(model) == {
+        ("w", inner),
+        ("w", "choice"),
+        (inner, "choice"),
+        ("choice", "z"),
+    }
 
 
 def test_what_only_a_body_reads_is_alive() -> None:
@@ -56,8 +63,8 @@ def test_what_only_a_body_reads_is_alive() -> None:
         "   else_branch = te () => (f) { f = Relu(x) }> },"
         " else_branch = e () => (b) { b = Relu(x) }> }"
     )
-    assert kinds(model) == [("Exp", "compute"), ("If", "skipped")]
-    assert model.edges == ((0, 1),)
+    assert kinds(model) == [("Exp", "compute"), ("Relu", "compute"), ("If", "skipped")]
+    assert model.edges == ((0, 2), (1, 2))
 
 
 def test_branches_of_different_ifs_may_use_the_same_names_inside() -> None:
@@ -116,25 +123,12 @@ def test_deeply_nested_ifs_end_somewhere() -> None:
     assert kinds(model) == [("Relu", "compute")]
 
 
-def test_loop_and_scan_are_skipped_by_name_and_what_follows_is_not() -> None:
-    loop = extracted(
-        "g (float[2,3] x, int64 n, bool c) => (z) { w = Exp(x)"
-        " [again] float[2,3] y = Loop (n, c, x) <body = b (int64 i, bool go, float[2,3] v)"
-        "   => (bool on, float[2,3] u) { on = Identity(go) u = Add(v, w) }> z = Relu(y) }"
-        .replace("float[2,3] y =", "y =")
-    )  # fmt: skip
-    assert [(layer.op, layer.kind) for layer in loop.layers][:2] == [
-        ("Exp", "compute"),
-        ("Loop", "skipped"),
-    ]
-    assert "Loop: the steps of Loop 'again' are never unrolled" in loop.layers[1].reason
-    assert (0, 1) in loop.edges
-    scan = extracted(
-        "g (float[5,3] x) => (y) { y = Scan (x) <num_scan_inputs = 1,"
-        " body = b (float[3] v) => (float[3] u) { u = Relu(v) }> }"
-    )
-    assert kinds(scan) == [("Scan", "skipped")]
-    assert "Scan" in scan.layers[0].reason
+def test_operators_on_text_say_which_part_of_a_model_to_give() -> None:
+    (layer,) = extracted(
+        "g (string[2] x) => (int64[2,5] y) { y = ai.onnx.contrib.CLIPTokenizer(x) }",
+        domains={"ai.onnx.contrib": 1},
+    ).layers
+    assert "give the part of the model that works on tensors" in layer.reason
 
 
 def test_custom_domains_are_skipped_by_name_and_what_follows_is_not() -> None:
@@ -200,6 +194,22 @@ def test_every_opset_from_7_on(opset: int) -> None:
     for layer in model.layers:
         assert layer.layer is not None
         assert layer.layer.operators[0].version <= opset
+
+
+def test_quantised_weights_stay_as_small_as_the_file_has_them() -> None:
+    model = extracted(
+        'g (float[1,64] x) => (y) <int4[64,32] w = ["location": "w"],'
+        ' float[2,32] s = ["location": "w"], int8[32] b = ["location": "w"], float bs = {0.1}> {'
+        " f = DequantizeLinear<axis=0, block_size=32>(w, s) t = Transpose(f)"
+        " c = DequantizeLinear(b, bs) y = Gemm<transB=1>(x, t, c) }",
+        opset=21,
+    )
+    assert [layer.op for layer in model.layers] == [
+        *("DequantizeLinear", "Transpose", "DequantizeLinear", "Gemm")
+    ]
+    weights, _, bias, _ = model.layers
+    assert weights.bytes == 64 * 32 // 2 + 4 * 2 * 32 + 4 * 64 * 32
+    assert (weights.parameters, bias.parameters) == (64 * 32 + 2 * 32, 32 + 1)
 
 
 def test_quantised_operators_are_ordinary_layers() -> None:

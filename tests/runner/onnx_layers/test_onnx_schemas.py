@@ -33,6 +33,8 @@ def pair(first: tuple[str, int], second: tuple[str, int]) -> Layer:
         (single("Relu", 14, (floats(4),), (floats(4),)), 14),
         (pair(("Relu", 13), ("Sigmoid", 13)), 13),
         (pair(("HardSwish", 14), ("Relu", 14)), 14),
+        # ONNX Runtime has it at any opset.
+        (pair(("LayerNormalization", 17), ("Relu", 6)), OLDEST_OPSET),
     ],
 )
 def test_the_smallest_opset_is_taken(layer: Layer, opset: int) -> None:

@@ -4,8 +4,9 @@ import json
 
 import onnx
 import pytest
+from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
 
-from benanza_schemas.operators.onnxruntime import FILE, own_schemas, schema
+from benanza_schemas.operators.onnxruntime import EARLIER, FILE, own_schemas, schema
 from tests.schemas.operators.definitions import own_operators
 
 
@@ -32,3 +33,16 @@ def test_inputs_and_attributes_are_as_they_are_written() -> None:
     assert (found.min_input, found.max_input) == (3, 6)
     assert found.attributes["bits"].default_value.i == 4
     assert found.attributes["K"].required
+
+
+def test_of_onnxs_operators_it_has_those_earlier_that_are_said() -> None:
+    first: dict[str, int] = {}
+    for each in onnx.defs.get_all_schemas_with_history():
+        if not each.domain:
+            first[each.name] = min(each.since_version, first.get(each.name, each.since_version))
+    own = {
+        each.name
+        for each in get_all_operator_schema()
+        if not each.domain and each.since_version < first.get(each.name, 0)
+    }
+    assert {name: first[name] for name in own} == EARLIER

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.resolving.graph import Graph, Node
 
@@ -51,6 +53,24 @@ class Wiring:
             for name in self.graph.nodes[position].outputs
             if name and not members.issuperset(self.readers[name])
         ]
+
+
+def without_empty(wiring: Wiring) -> Wiring:
+    """The same, as if the layers that read or write values without elements had been skipped: they
+    are in no group.
+    """
+    layers = tuple([_skipped(each) if _is_empty(each) else each for each in wiring.layers])
+    return wiring if layers == wiring.layers else wire(wiring.graph, layers)
+
+
+def _is_empty(layer: ExtractedLayer) -> bool:
+    tensors = layer.layer.tensors if layer.layer is not None else ()
+    # A value without elements says that something is left out, such as the region of a Resize.
+    return any(0 in tensor.shape for tensor in tensors if tensor.value is None)
+
+
+def _skipped(layer: ExtractedLayer) -> ExtractedLayer:
+    return replace(layer, kind="skipped", layer=None, fingerprint="")
 
 
 def wire(graph: Graph, layers: tuple[ExtractedLayer, ...]) -> Wiring:

@@ -24,6 +24,7 @@ from benanza_ingest.isolation.messages import (
     answers,
 )
 from benanza_ingest.layering import costs
+from benanza_ingest.layering.views import why_nothing_runs
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import MAX_AXES
 from benanza_schemas.events import MAX_NAME_LENGTH, MAX_REASON_LENGTH, LayerUse, ModelPublished
@@ -187,10 +188,13 @@ def _look(summary: PackedLayer, known: Sequence[_Known]) -> ExtractedLayer:
     layer, fingerprint, *figures = known[summary.graph]
     if [(each.op_type, each.domain) for each in layer.operators] != [(op, domain)]:
         raise ValueError("a layer of another operator")
-    if layer.execution != "call" or summary.reason:
+    reason = why_nothing_runs(layer)
+    if layer.execution != "call" or summary.reason != reason or (reason and kind != "view"):
         raise ValueError("a layer that can't be one")
     flops, moved, parameters = (0, 0, 0) if kind == "view" else figures
-    return ExtractedLayer("", op, domain, kind, layer, fingerprint, flops, moved, parameters)
+    return ExtractedLayer(
+        "", op, domain, kind, layer, fingerprint, flops, moved, parameters, reason
+    )
 
 
 def _named(look: ExtractedLayer, name: str) -> ExtractedLayer:

@@ -12,7 +12,7 @@ from benanza_ingest.confining.confine import Confinement
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import LayerUse, ModelPublished, Name, Positive, Reason
 from benanza_schemas.layer import Kind, Layer
-from benanza_schemas.limits import Whole
+from benanza_schemas.limits import Length, Whole
 
 MOST_REQUEST_BYTES = 16_000_000
 """A request has an event in it."""
@@ -83,7 +83,7 @@ class TakenApart(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=Tr
 
     opset: Whole
     batch: Positive
-    dims: Annotated[dict[Name, Positive], _MOST]
+    dims: Annotated[dict[Name, Length], _MOST]
     graphs: Annotated[tuple[Layer, ...], _MOST]
     summaries: Annotated[tuple[PackedLayer, ...], _MOST]
     layers: Annotated[tuple[LayerUse, ...], _MOST]

@@ -70,15 +70,15 @@ def flops(layer: Layer) -> int:
 def moved_bytes(layer: Layer) -> int:
     """The bytes that a layer moves: each input is read once, each output is written once.
 
-    Values inside a group of operators are not moved. Of the first input of a Gather, a Pad
-    that crops and others only what they touch is read.
+    Values inside a group of operators are not moved. Where an operator touches only a part of a
+    tensor, as a Gather or a convolution with strides does, that part counts.
     """
     sizes = [size_bytes(tensor.dtype, prod(tensor.shape)) for tensor in layer.tensors]
-    moved = sum(sizes)
     if len(layer.operators) > 1:
         written = {index for operator in layer.operators for index in operator.outputs}
-        moved -= sum([sizes[index] for index in written.difference(layer.outputs, (OMITTED,))])
-    return moved - _left_unread(layer, sizes)
+        for index in written.difference(layer.outputs, (OMITTED,)):
+            sizes[index] = 0
+    return sum(sizes) - _left_alone(layer, sizes)
 
 
 def parameters(layer: Layer) -> int:
@@ -86,29 +86,29 @@ def parameters(layer: Layer) -> int:
     return sum([prod(t.shape) for t in layer.tensors if t.constant and t.value is None])
 
 
-def _left_unread(layer: Layer, sizes: list[int]) -> int:
-    """The bytes of those inputs of which each operator that reads them reads only a part."""
-    others = {OMITTED}
-    read: dict[int, int] = {}
+def _left_alone(layer: Layer, sizes: list[int]) -> int:
+    """The bytes of those tensors of which each operator that reads or writes them touches only a
+    part.
+    """
+    whole = {OMITTED}
+    parts: dict[int, int] = {}
     for operator in layer.operators:
-        part = touched(layer, operator) if operator.inputs else None
-        others.update(operator.inputs if part is None else operator.inputs[1:])
-        others.update(operator.outputs)
-        if part is not None:
-            data = operator.inputs[0]
-            read[data] = read.get(data, 0) + size_bytes(layer.tensors[data].dtype, part)
-    return sum([max(0, sizes[i] - size) for i, size in read.items() if i not in others])
+        part = touched(layer, operator)
+        whole.update(set(operator.inputs).union(operator.outputs).difference(part))
+        for index, elements in part.items():
+            size = size_bytes(layer.tensors[index].dtype, elements)
+            parts[index] = parts.get(index, 0) + size
+    return sum([max(0, sizes[i] - size) for i, size in parts.items() if i not in whole])
 
 
 def _operator_flops(layer: Layer, operator: Operator) -> int:
+    if is_own_operator(operator.op_type, operator.domain):
+        return own_flops(layer, operator)
     tensors = layer.tensors
     shapes = [() if i == OMITTED else tensors[i].shape for i in operator.inputs]
     written = [i for i in operator.outputs if i != OMITTED]
     output = tensors[written[0]].shape if written else ()
     elements = prod(output)
-    if is_own_operator(operator.op_type, operator.domain):
-        results = [() if i == OMITTED else tensors[i].shape for i in operator.outputs]
-        return own_flops(operator, shapes, results)
     match operator.op_type:
         case "BatchNormalization" if _attribute(operator, "training_mode"):
             return elements * 7

@@ -57,7 +57,7 @@ def _terms(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], dict[str,
         count = len(shape) - len(term.replace("...", ""))
         letters = term.replace("...", outer[widest - count :])
         for letter, size in zip(letters, shape, strict=True):
-            sizes[letter] = max(size, sizes.get(letter, 1))
+            sizes[letter] = sizes.get(letter, 1) if size == 1 else size
         terms.append(letters)
     if not arrow:
         once = sorted(c for c in set("".join(given)) - {"."} if "".join(given).count(c) == 1)

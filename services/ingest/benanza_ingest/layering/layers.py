@@ -5,13 +5,13 @@ import onnx
 from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.layering import costs
 from benanza_ingest.layering.tensors import NONE, Tensors
-from benanza_ingest.layering.views import is_view
+from benanza_ingest.layering.views import is_view, why_nothing_runs
 from benanza_ingest.limits import Limits
-from benanza_ingest.resolving.causes import DEPENDS_ON_DATA
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Graph, Node
 from benanza_ingest.resolving.operators import (
     DECIDING_INPUTS,
     MOVEMENT,
+    OWN_MOVEMENT,
     attributes,
     read_attribute,
     since_version,
@@ -19,6 +19,9 @@ from benanza_ingest.resolving.operators import (
 )
 from benanza_schemas.identity import canonical, fingerprint_of_canonical
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor
+
+_EXTENSIONS = ("ai.onnx.contrib", "com.microsoft.extensions")
+"""Domains of https://github.com/microsoft/onnxruntime-extensions."""
 
 
 class _Given(dict[bytes, Attribute]):
@@ -48,7 +51,8 @@ class Layers:
         if version is None:
             return _skipped(name, node, self._why_unknown(node))
         if op_type in CONTROL_FLOW:
-            return _skipped(name, node, self._why_not_inlined(node))
+            what, cause = self._graph.causes.of_control_flow(node)
+            return _skipped(name, node, f"{op_type}: {what}; {cause.hint()}")
         values = inputs + node.outputs
         numbers = self._tensors.numbers(values)
         if NONE in numbers:
@@ -80,6 +84,7 @@ class Layers:
             made.flops,
             made.bytes,
             made.parameters,
+            made.reason,
         )
 
     def _make(
@@ -109,13 +114,16 @@ class Layers:
             layer = canonical(layer)
         fingerprint = fingerprint_of_canonical(layer)
         standard = node.domain == ""
-        if standard and is_view(node, layer, self._graph.constants):
-            return ExtractedLayer("", node.op_type, node.domain, "view", layer, fingerprint)
+        reason = why_nothing_runs(layer)
+        if reason or (standard and is_view(node, layer, self._graph.constants)):
+            return ExtractedLayer(
+                "", node.op_type, node.domain, "view", layer, fingerprint, reason=reason
+            )
         return ExtractedLayer(
             "",
             node.op_type,
             node.domain,
-            "movement" if standard and node.op_type in MOVEMENT else "compute",
+            "movement" if node.op_type in (MOVEMENT if standard else OWN_MOVEMENT) else "compute",
             layer,
             fingerprint,
             costs.flops(layer),
@@ -137,22 +145,18 @@ class Layers:
 
     def _why_unknown(self, node: Node) -> str:
         where = f"{node.domain or 'ai.onnx'}::{node.op_type}"
+        if node.domain in _EXTENSIONS:
+            return (
+                f"{where} is of ONNX Runtime Extensions, which work on text and encoded files and "
+                "aren't measured here; give the part of the model that works on tensors, as "
+                "onnx.utils.extract_model writes it"
+            )
         opset = self._opsets.get(node.domain)
         named = "the model names no opset for it" if opset is None else f"opset {opset} has none"
         return (
             f"{where} isn't known to the installed onnx {onnx.__version__} ({named}); export the "
             "model with standard operators, or with this one as a function"
         )
-
-    def _why_not_inlined(self, node: Node) -> str:
-        cause = self._graph.causes.of_control_flow(node)
-        if node.op_type != "If":
-            return f"{node.op_type}: {cause.hint()}"
-        if cause == DEPENDS_ON_DATA:
-            return (
-                "If: what its body runs depends on data; export the model with the condition fixed"
-            )
-        return f"If: none of its bodies could be put in its place; {cause.hint()}"
 
     def _why_unresolved(self, name: str) -> str:
         known = self._graph.constants.type_of(name)

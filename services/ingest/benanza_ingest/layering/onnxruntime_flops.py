@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from math import prod
 
-from benanza_schemas.layer import Operator
+from benanza_ingest.layering.grouped_attention import grouped_flops
+from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Shape = tuple[int, ...]
 Formula = Callable[[Operator, Sequence[Shape], Sequence[Shape]], int]
@@ -35,14 +36,21 @@ _NONE = frozenset(
 """They only move."""
 
 
-def own_flops(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+def own_flops(layer: Layer, operator: Operator) -> int:
     """The number of operations; one for each element of the first result where no more is known."""
+    if operator.op_type == "GroupQueryAttention":
+        return grouped_flops(layer, operator)
+    if operator.op_type in _NONE:
+        return 0
+    inputs, results = _shapes(layer, operator.inputs), _shapes(layer, operator.outputs)
     formula = _FORMULAS.get(operator.op_type)
     if formula is not None:
         return formula(operator, inputs, results)
-    if operator.op_type in _NONE:
-        return 0
     return prod(results[0]) * _PER_ELEMENT.get(operator.op_type, 1)
+
+
+def _shapes(layer: Layer, places: Sequence[int]) -> list[Shape]:
+    return [() if place == OMITTED else layer.tensors[place].shape for place in places]
 
 
 def _number(operator: Operator, name: str) -> int:
@@ -106,7 +114,7 @@ def _multi_head(operator: Operator, inputs: Sequence[Shape], results: Sequence[S
     return _scores(batch * heads * length, keys, depth, results[0][2] // heads)
 
 
-def _grouped(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+def _sparse(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     heads = _number(operator, "num_heads")
     batch, length, width = results[0]
     before = inputs[3][2] if len(inputs) > 3 and inputs[3] else 0
@@ -119,12 +127,24 @@ def _recurrent(operator: Operator, inputs: Sequence[Shape], results: Sequence[Sh
 
 
 def _experts(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-    """Each row goes through `k` of the experts: two products, or three."""
-    rows, width = prod(inputs[0][:-1]), inputs[0][-1]
-    first = inputs[2]
-    inner = first[1] if operator.op_type == "QMoE" else prod(first[1:]) // max(1, width)
-    third = any(len(inputs) > at and inputs[at] for at in (6,)) and operator.op_type == "MoE"
-    return 2 * rows * max(1, _number(operator, "k")) * width * inner * (3 if third else 2)
+    """Each row goes through `k` of the experts, each of which has two products or three."""
+    rows = prod(inputs[0][:-1])
+    places = (2, 5, 8) if operator.op_type == "QMoE" else (2, 4, 6)
+    weights = 0
+    for product, place in enumerate(places, start=1):
+        if len(inputs) > place and inputs[place]:
+            bits = _expert_bits(operator, product) if operator.op_type == "QMoE" else 8
+            weights += prod(inputs[place][1:]) * 8 // bits
+    return 2 * rows * max(1, _number(operator, "k")) * weights
+
+
+def _expert_bits(operator: Operator, product: int) -> int:
+    """Of a weight of QMoE's first, second or third product."""
+    kind = next((each.value for each in operator.attributes if each.name == "quant_type"), "int")
+    if kind != "int":
+        return 8 if kind == "fp8" else 4
+    own = _number(operator, f"fc{product}_expert_weight_bits")
+    return own or _number(operator, "expert_weight_bits") or 4
 
 
 _FORMULAS: dict[str, Formula] = {
@@ -135,7 +155,6 @@ _FORMULAS: dict[str, Formula] = {
     "FusedConv": _convolution(1),
     "GlobalAveragePool": _over_all,
     "GlobalMaxPool": _over_all,
-    "GroupQueryAttention": _grouped,
     "MaxPool": _pooling,
     "MaxpoolWithMask": _pooling,
     "MoE": _experts,
@@ -150,7 +169,7 @@ _FORMULAS: dict[str, Formula] = {
     "QLinearReduceMean": _over_all,
     "QMoE": _experts,
     "ReduceSumInteger": _over_all,
-    "SparseAttention": _grouped,
+    "SparseAttention": _sparse,
 } | dict.fromkeys(
     (
         *("DynamicQuantizeMatMul", "FusedGemm", "FusedMatMul", "FusedMatMulActivation"),

@@ -1,4 +1,6 @@
-"""Finds nodes that move no data: their output is their input under another shape."""
+"""Finds nodes for which nothing has to run: their output is their input under another shape, or has
+no elements.
+"""
 
 from math import prod
 
@@ -8,11 +10,19 @@ from benanza_ingest.resolving.fold import Array, Constants
 from benanza_ingest.resolving.graph import Node
 from benanza_schemas.layer import Layer, Tensor
 
+NO_ELEMENTS = "its results have no elements, so nothing has to run"
+
 _ALWAYS = frozenset("Identity Reshape Flatten Squeeze Unsqueeze Optional BitCast".split())
 _OF_ONE = frozenset(["Concat", "Sum", "Max", "Min", "Mean", "Split"])
 _CHANGING_NOTHING = frozenset(
     "Cast CastLike Transpose Expand Tile Slice Gather Pad Resize Upsample Dropout".split()
 )
+
+
+def why_nothing_runs(layer: Layer) -> str:
+    """Why a layer whose results have no elements needs no call; empty for any other."""
+    results = [layer.tensors[index].shape for index in layer.outputs]
+    return NO_ELEMENTS if results and all(0 in shape for shape in results) else ""
 
 
 def is_view(node: Node, layer: Layer, constants: Constants) -> bool:
@@ -21,8 +31,6 @@ def is_view(node: Node, layer: Layer, constants: Constants) -> bool:
     if op_type in _ALWAYS:
         return True
     outputs = [layer.tensors[index] for index in layer.outputs]
-    if 0 in outputs[0].shape and all(0 in output.shape for output in outputs):
-        return True
     if op_type in _OF_ONE:
         if op_type == "Split":
             return len(outputs) == 1

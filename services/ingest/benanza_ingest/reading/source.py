@@ -15,7 +15,7 @@ from benanza_ingest.limits import MODEL_BYTES_SETTING, Limits
 from benanza_ingest.reading.allowed import ANYWHERE, Allowed
 from benanza_ingest.reading.download import Read
 from benanza_ingest.reading.locations import location_of, opened
-from benanza_ingest.reading.parse import KEPT_BYTES, NO_MODEL, STRIPPED_FROM_BYTES
+from benanza_ingest.reading.parse import KEPT_BYTES, STRIPPED_FROM_BYTES, no_model
 from benanza_ingest.reading.stream import CHUNK_BYTES, Source, strip_stream
 
 
@@ -152,7 +152,7 @@ def _content(hashed: _Hashed) -> tuple[bytes | ModelError, bool]:
     try:
         return strip_stream(source, KEPT_BYTES), False
     except DecodeError:
-        return ModelError(NO_MODEL), False
+        return no_model(begin), False
     except ModelError as error:  # If it is too large, reading on says so again.
         return error, False
 

@@ -11,6 +11,8 @@ from benanza_backbone.pasteable import pasteable
 from benanza_ingest.errors import ModelError
 from benanza_ingest.reading.parse import check_text
 from benanza_ingest.resolving.derived_sizes import derived_size
+from benanza_ingest.resolving.given_inputs import take_given
+from benanza_schemas.given_values import is_given
 
 _BATCH_NAMES = ("batch", "batch_size", "batchsize", "unk_batch")
 _SHORT_BATCH_NAMES = ("n", "bs", "b")
@@ -22,8 +24,9 @@ MAX_DIMENSION = 2**53
 
 @dataclass(frozen=True)
 class Binding:
-    """The numbers that were bound. `dims` holds the named dimensions other than the batch,
-    `inputs` the model's inputs without weights.
+    """The numbers that were bound. `dims` holds the named dimensions other than the batch and those
+    that follow from others, and what `given_values` says of inputs' elements; `inputs` the model's
+    inputs without weights.
 
     `asked` says that a number was given for an open dimension, `assumed` what was taken for the
     batch where none was, for people. `own` is the model at its own fixed batch size if another one
@@ -41,6 +44,13 @@ class Binding:
         """The names of the dimensions that were not bound."""
         return _open_names(self.inputs)
 
+    def asked_for(self) -> dict[str, tuple[str, ...]]:
+        """What to give numbers for, by the names of the dimensions that were not bound: the name,
+        or, of one without a letter, such as `?`, that stands at several axes of an input, the axes:
+        they may differ.
+        """
+        return {name: _asked_for(name, self.inputs) for name in self.open_names()}
+
 
 class OwnModel(NamedTuple):
     """A model at its own batch size, and what was bound in it."""
@@ -57,18 +67,22 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
     replaces an open dimension, which `assumed` says.
     A dimension without a name gets the name `INPUT[AXIS]`, and so does one that `dims` calls so,
     which is then apart from others of its former name. One that is named by others, such as
-    `past + length`, follows from them. Raises `ModelError` for a number below
-    1 and for a name that the model doesn't have.
+    `past + length`, follows from them. What `dims` says of inputs' elements (`given_values`) makes
+    constants of these. Raises `ModelError` for a batch below 1, for another number below 0, for a
+    name that the model doesn't have, and as `take_given` does.
     """
+    values = {name: count for name, count in dims.items() if _is_value(model, name)}
+    take_given(model, values)
+    dims = {name: number for name, number in dims.items() if name not in values}
     inputs = _inputs(model)
     _name_unnamed(inputs)
     _name_apart(model, inputs, dims)
     names = _open_names(inputs)
     check_text(names)
-    _check(names, batch, dims)
+    _check(names, [value.name for value in inputs], batch, dims)
     numbers = dict(dims)
     own, assumed = None, ""
-    batch_name = _batch_name(inputs, names)
+    batch_name = _batch_name(inputs, names, dims)
     if batch_name is not None:
         if batch is not None and numbers.get(batch_name, batch) != batch:
             raise ModelError(
@@ -82,6 +96,8 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
             )
         numbers[batch_name] = batch or numbers.get(batch_name, 1)
         chosen = numbers[batch_name]
+        if not chosen:
+            raise ModelError(f"{batch_name!r} is the batch, which can't be 0; give 1 or more")
     else:
         first = next((_dims(i)[0] for i in inputs if _dims(i)), None)
         present = first.dim_value if first is not None and first.dim_value > 0 else 1
@@ -95,14 +111,20 @@ def bind(model: ModelProto, batch: int | None, dims: Mapping[str, int]) -> Bindi
             for value in inputs:
                 if _dims(value) and _dims(value)[0].dim_value == present:
                     _dims(value)[0].dim_value = chosen
-    numbers |= _derived(names, numbers)
+    derived = _derived(names, numbers)
+    numbers |= derived
     if numbers:
         _substitute(model, numbers)
     if chosen > MAX_DIMENSION:
         raise ModelError(f"the model has a batch size of {chosen}; give another by --batch")
     asked = bool(numbers) and (batch is not None or bool(dims))
-    others = {name: number for name, number in sorted(numbers.items()) if name != batch_name}
-    return Binding(chosen, others, inputs, asked, own, assumed)
+    own_names = numbers.keys() - derived.keys() - {batch_name}
+    others = {name: numbers[name] for name in own_names} | values
+    return Binding(chosen, dict(sorted(others.items())), inputs, asked, own, assumed)
+
+
+def _is_value(model: ModelProto, name: str) -> bool:
+    return is_given(name) and all(name != d.dim_param for i in _inputs(model) for d in _dims(i))
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
@@ -113,6 +135,13 @@ def _inputs(model: ModelProto) -> list[ValueInfoProto]:
 
 def _open_names(inputs: list[ValueInfoProto]) -> list[str]:
     return list(dict.fromkeys(d.dim_param for i in inputs for d in _dims(i) if d.dim_param))
+
+
+def _asked_for(name: str, inputs: list[ValueInfoProto]) -> tuple[str, ...]:
+    axes = [[at for at, dim in enumerate(_dims(i)) if dim.dim_param == name] for i in inputs]
+    if max(map(len, axes)) == 1 or any(map(str.isalpha, name)):
+        return (name,)
+    return tuple(f"{i.name}[{at}]" for i, found in zip(inputs, axes, strict=True) for at in found)
 
 
 def _dims(value: ValueInfoProto) -> list[TensorShapeProto.Dimension]:
@@ -144,14 +173,18 @@ def _name_apart(model: ModelProto, inputs: list[ValueInfoProto], dims: Mapping[s
                 dim.Clear()
 
 
-def _check(names: list[str], batch: int | None, dims: Mapping[str, int]) -> None:
-    for name, number in (*dims.items(), *([] if batch is None else [("batch", batch)])):
-        if not 1 <= number <= MAX_DIMENSION:
-            raise ModelError(f"dimension {name!r} can't be {number}; give a number from 1 up")
+def _check(names: list[str], inputs: list[str], batch: int | None, dims: Mapping[str, int]) -> None:
+    if batch is not None and not 1 <= batch <= MAX_DIMENSION:
+        raise ModelError(f"the batch size can't be {batch}; give a number from 1 up")
+    for name, number in dims.items():
+        if not 0 <= number <= MAX_DIMENSION:
+            raise ModelError(f"dimension {name!r} can't be {number}; give a number from 0 up")
     for name in dims:
         if name not in names:
             close = get_close_matches(name, names, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
+            if name in inputs:
+                hint = f"did you mean {pasteable('--value', f'{name}={dims[name]}')}? "
             has = ", ".join(map(repr, names)) or "none: all are fixed"
             raise ModelError(f"the model has no open dimension {name!r}; {hint}it has {has}")
 
@@ -166,7 +199,7 @@ def _derived(names: list[str], numbers: Mapping[str, int]) -> dict[str, int]:
         size = derived_size(name, numbers)
         if size is None:
             continue
-        if not 1 <= size <= MAX_DIMENSION or numbers.get(name, size) != size:
+        if not 0 <= size <= MAX_DIMENSION or numbers.get(name, size) != size:
             given = f", not {numbers[name]}" if name in numbers else ""
             raise ModelError(
                 f"dimension {name!r} is {size} by those that it is named after{given}; give other "
@@ -176,14 +209,17 @@ def _derived(names: list[str], numbers: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _batch_name(inputs: list[ValueInfoProto], names: list[str]) -> str | None:
+def _batch_name(
+    inputs: list[ValueInfoProto], names: list[str], dims: Mapping[str, int]
+) -> str | None:
     """The open dimension that is the batch: a first axis that is called so, one that is called so
-    elsewhere, or else the first axis of the first input.
+    elsewhere, or else the first axis of the first input, unless its length is to be 0.
     """
     first = [dims[0].dim_param for dims in map(_dims, inputs) if dims]
     called = [name for name in first if name.lower() in (*_BATCH_NAMES, *_SHORT_BATCH_NAMES)]
     elsewhere = [name for name in names if name.lower() in _BATCH_NAMES]
-    return next(iter([*called, *elsewhere, *first[:1]]), None) or None
+    guessed = [name for name in first[:1] if dims.get(name) != 0]
+    return next(iter([*called, *elsewhere, *guessed]), None) or None
 
 
 def _substitute(model: ModelProto, numbers: Mapping[str, int]) -> None:

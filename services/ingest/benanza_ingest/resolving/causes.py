@@ -1,12 +1,15 @@
 """Finds out why shape inference didn't find the type of a value."""
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from onnx import NodeProto
 
 from benanza_backbone.pasteable import pasteable
 from benanza_ingest.resolving.bind import Binding
-from benanza_ingest.resolving.fold import Constants
+from benanza_ingest.resolving.fold import EVALUATED, Constants
+from benanza_ingest.resolving.given_inputs import may_be_given
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Node
 from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.operators import DECIDING_INPUTS, since_version
@@ -30,20 +33,28 @@ _SHAPING = {
 """Inputs whose elements decide the shape of the result."""
 
 
+_FAR = 1000
+"""What more values decide isn't followed back to the inputs."""
+
+
 class Cause(NamedTuple):
-    """`dims` are the open dimensions that a user has to give. If that doesn't help, `why` says what
-    is wrong.
+    """`dims` are the open dimensions that a user has to give, `values` the inputs of which the
+    elements. If that doesn't help, `why` says what is wrong.
     """
 
     why: str
     dims: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
 
     def hint(self) -> str:
         """How to mend it, or why it can't be mended."""
-        return self.why or "give " + " ".join(pasteable("--dim", f"{dim}=N") for dim in self.dims)
+        asked = [pasteable("--dim", f"{dim}=N") for dim in self.dims]
+        asked += [pasteable("--value", f"{name}=VALUE") for name in self.values]
+        return self.why or "give " + " ".join(asked)
 
 
 DEPENDS_ON_DATA = Cause("it depends on the data")
+_CONDITION = Cause("its condition depends on data: export the model with it fixed")
 _NOT_TOLD = Cause(
     "onnx's shape inference doesn't say more; export the model with the shapes of its values"
 )
@@ -72,13 +83,23 @@ class Causes:
         opsets: dict[str, int],
     ) -> None:
         self._inputs = {value.name for value in binding.inputs}
-        self._open = frozenset(binding.open_names())
+        self._open = binding.asked_for()
         self._binding = binding
         self._types = types
         self._constants = constants
         self._inference = inference
         self._opsets = opsets
         self._found: dict[_Asked, Cause] = {}
+        self._writers: dict[str, Node] = {}
+        self._told: dict[tuple[str, ...], tuple[str, Cause]] = {}
+
+    def add(self, node: Node) -> None:
+        """Adds a node that is no constant."""
+        self._writers.update(dict.fromkeys(node.outputs, node))
+
+    def tell(self, node: Node, what: str, cause: Cause) -> None:
+        """Adds what became of an operator with bodies, and why: for `of_control_flow`."""
+        self._told[tuple(node.proto.output)] = what, cause
 
     def note(self, node: Node) -> None:
         """Adds a node some of whose outputs have unknown types. It must be no constant."""
@@ -90,18 +111,29 @@ class Causes:
         """The reason why the type of this value isn't known."""
         return self._of(_Asked(name, elements=False))
 
-    def of_control_flow(self, node: Node) -> Cause:
-        """The reason why an operator with bodies, of a known version, was not inlined."""
+    def is_wrong(self, node: Node) -> bool:
+        """Whether shape inference found that a node can't run on such inputs."""
+        return self._complaint(node.proto) is not None
+
+    def of_elements(self, names: Sequence[str]) -> Cause:
+        """The reason why elements of these values aren't known."""
+        return _most_telling([self._of(need) for need in self._needs_of_elements(names)])
+
+    def of_control_flow(self, node: Node) -> tuple[str, Cause]:
+        """What became of an operator with bodies that isn't replaced by them, and why."""
+        return self._told[tuple(node.proto.output)]
+
+    def of_bodies(self, node: Node) -> Cause:
+        """The reason why it isn't known which body of an If or a SequenceMap runs, or how often."""
+        condition = node.inputs[0]
         if node.op_type != "If":
             return Cause(
-                f"the steps of {_title(node.proto)} are never unrolled; export the model with "
+                f"the steps of {_title(node.proto)} are never written out; export the model with "
                 "each of them written out"
             )
-        condition = node.inputs[0]
-        if condition not in self._constants:
-            return DEPENDS_ON_DATA
-        if self._constants.value(condition) is None:
-            return self._of(_Asked(condition, elements=True))
+        if condition not in self._constants or self._constants.value(condition) is None:
+            cause = self.of_elements((condition,))
+            return _CONDITION if cause == DEPENDS_ON_DATA else cause
         return Cause(
             f"the condition of {_title(node.proto)} is no single value, or it lies too deep in "
             "others; export the model without it"
@@ -113,7 +145,7 @@ class Causes:
             return Cause(f"{where} isn't known to the installed onnx")
         standard = not node.domain
         if standard and node.op_type in CONTROL_FLOW:
-            return self.of_control_flow(node)
+            return self.of_control_flow(node)[1]
         if standard and node.op_type in _DEPENDENT:
             return DEPENDS_ON_DATA
         complaint = self._complaint(node.proto)
@@ -145,7 +177,7 @@ class Causes:
         """The cause if it is the value itself, None if it is one of its inputs."""
         name = asked.name
         if name not in self._constants:
-            return DEPENDS_ON_DATA if asked.elements else self._of_variable(name)
+            return self._of_data(name) if asked.elements else self._of_variable(name)
         made = self._constants.producer(name)
         if made is None or made[0].op_type == "Constant":
             return self._of_stored(name)
@@ -168,6 +200,26 @@ class Causes:
         return self._open_dims(name) or Cause(
             f"the input {name!r} has no declared shape; export the model with one"
         )
+
+    def _of_data(self, name: str) -> Cause:
+        """The cause for elements of no constant: a user may give those of small inputs."""
+        asked: dict[str, None] = {}
+        seen, pending = {""}, [name]
+        while pending:
+            at = pending.pop()
+            if at in seen or at in self._constants:
+                continue
+            seen.add(at)
+            if len(seen) > _FAR:
+                return DEPENDS_ON_DATA
+            node = self._writers.get(at)
+            if at in self._inputs and may_be_given(self._types.get(at)):
+                asked[at] = None
+            elif node is None or node.domain or node.op_type not in EVALUATED:
+                return DEPENDS_ON_DATA
+            else:
+                pending.extend(node.inputs)
+        return Cause("", values=tuple(asked))
 
     def _of_stored(self, name: str) -> Cause:
         """The cause for a constant that the model contains, and that nothing computes."""
@@ -203,7 +255,7 @@ class Causes:
                 needs += self._needs_of_elements((name,))
         return needs
 
-    def _needs_of_elements(self, names: tuple[str, ...]) -> list[_Asked]:
+    def _needs_of_elements(self, names: Sequence[str]) -> list[_Asked]:
         return [
             _Asked(name, elements=True)
             for name in names
@@ -216,28 +268,28 @@ class Causes:
         if known is None or known.shape is None:
             return None
         lacking = dict.fromkeys(size for size in known.shape if not isinstance(size, int))
-        dims = tuple([size for size in lacking if size in self._open])
-        return Cause("", dims) if dims and len(dims) == len(lacking) else None
+        asked = [self._open.get(size or "", ()) for size in lacking]
+        return Cause("", tuple(chain.from_iterable(asked))) if asked and all(asked) else None
 
     def _complaint(self, node: NodeProto) -> Cause | None:
         """What shape inference found wrong with a node; None if nothing."""
         said = next(filter(None, map(self._inference.complaints.get, node.output)), None)
         if said is None:
             return None
-        mend = "export the model again"
-        if self._binding.dims:
-            mend = f"give --dim another number, or {mend}"
+        given = ["--batch"] * bool(self._binding.assumed) + ["--dim"] * bool(self._binding.dims)
+        mend = f"give {' or '.join(given)} another number, or " if given else ""
         who = "" if node.domain else "onnx says of "
-        return Cause(f"{who}{_title(node)}: {said}; {mend}")
+        return Cause(f"{who}{_title(node)}: {said}; {mend}export the model again")
 
 
 def _most_telling(causes: list[Cause]) -> Cause:
-    """The first cause that no dimension mends, else a cause with all the dimensions."""
+    """The first cause that nothing mends that is given, else a cause with all that may be given."""
     for cause in causes:
         if cause.why and cause != _NOT_TOLD:
             return cause
     dims = tuple(dict.fromkeys(name for cause in causes for name in cause.dims))
-    return Cause("", dims) if dims else _NOT_TOLD
+    values = tuple(dict.fromkeys(name for cause in causes for name in cause.values))
+    return Cause("", dims, values) if dims or values else _NOT_TOLD
 
 
 def _title(node: NodeProto) -> str:

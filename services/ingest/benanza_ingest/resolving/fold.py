@@ -27,11 +27,11 @@ HELD_BYTES = 1 << 26
 """Of all elements together, beyond which those of a constant with more than `FEW_ELEMENTS` aren't
 kept: a chain of many operators on large constants is short to write."""
 
-_EVALUATED = frozenset(
+EVALUATED = frozenset(
     "Abs Add And Cast CastLike Ceil Clip Concat Constant ConstantOfShape Cos CumSum Div Equal "
     "Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity "
     "IsNaN Less LessOrEqual Log Max Min Mod Mul Neg Not Or Pow Range Reciprocal ReduceMax "
-    "ReduceMin ReduceProd ReduceSum Reshape Round ScatterElements ScatterND Sign Sin Slice "
+    "ReduceMin ReduceProd ReduceSum Relu Reshape Round ScatterElements ScatterND Sign Sin Slice "
     "Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor".split()
 )
 """The operators that are evaluated: those on shapes and indices, but no convolution of weights."""
@@ -145,7 +145,7 @@ class Constants:
             inputs = self._untyped(inputs)
         elif op_type == "CastLike":
             inputs = (*inputs[:1], *self._untyped(inputs))
-        elif op_type not in _EVALUATED and not any(
+        elif op_type not in EVALUATED and not any(
             self._is_open(name) for name in node.output if name
         ):
             return []
@@ -168,7 +168,7 @@ class Constants:
             results = [self._stored[look]]
         elif op_type == "CastLike":
             results = [self._cast_like(inputs)]
-        elif op_type in _EVALUATED:
+        elif op_type in EVALUATED:
             arrays = [self._values[name] if name else None for name in inputs]
             known = all(a is not None for a, name in zip(arrays, inputs, strict=True) if name)
             if known:

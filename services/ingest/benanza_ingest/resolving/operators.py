@@ -19,6 +19,9 @@ MOVEMENT = frozenset(
 )
 """Operators that only move bytes. A node that moves none is a view."""
 
+OWN_MOVEMENT = frozenset("ExpandDims Pad ReorderInput ReorderOutput Trilu".split())
+"""Those of them that ONNX Runtime adds."""
+
 DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
     "BlackmanWindow": (0,),
     "CenterCropPad": (1,),

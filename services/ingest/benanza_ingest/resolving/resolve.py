@@ -1,13 +1,13 @@
 """Resolves a parsed model into its graph of live nodes with types, in one pass over the nodes.
 
-The pass takes constants out, resolves known sequences and conditions, and infers open types again
-with the constants that are known by then.
+The pass takes constants out, resolves known sequences, conditions and loops, and infers open types
+again with the constants that are known by then.
 """
 
-import onnx
-from onnx import ModelProto, TensorProto, shape_inference
+from onnx import GraphProto, ModelProto, TensorProto, shape_inference
 
 from benanza_ingest.following.follow import BatchFollower
+from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.parse import (
     check_count,
@@ -17,9 +17,12 @@ from benanza_ingest.reading.parse import (
 )
 from benanza_ingest.resolving import sequences
 from benanza_ingest.resolving.bind import Binding
-from benanza_ingest.resolving.branches import with_own_names
-from benanza_ingest.resolving.causes import Causes
+from benanza_ingest.resolving.causes import Cause, Causes
 from benanza_ingest.resolving.contradictions import Contradictions
+from benanza_ingest.resolving.control_flow.bodies import hidden_nodes
+from benanza_ingest.resolving.control_flow.choices import Choices
+from benanza_ingest.resolving.control_flow.placing import BodyPlace
+from benanza_ingest.resolving.control_flow.unrolling import Unroller
 from benanza_ingest.resolving.declared import Declared
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import (
@@ -41,8 +44,10 @@ from benanza_ingest.resolving.wellformed import check_nodes
 from benanza_schemas.element_types import FROM_ONNX
 
 _ALWAYS_CONSTANT = frozenset(("Shape", "Size", "Constant"))
-_NEVER_CONSTANT = (RANDOM - {"Dropout"}) | CONTROL_FLOW | sequences.OPERATORS
-_MAX_NESTING = 64
+_NEVER_CONSTANT = (RANDOM - {"Dropout"}) | CONTROL_FLOW | sequences.OPERATORS | {"DequantizeLinear"}
+"""What runs with the model even if all that it reads is constant. Runtimes leave quantised weights
+as small as they are: ONNX Runtime computes every other operator on constants beforehand, but no
+DequantizeLinear (onnxruntime/core/optimizer/constant_folding.cc)."""
 
 
 def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
@@ -115,6 +120,19 @@ class _Resolver:
         if own is not None and binding.own is not None:
             sizes = binding.own.binding.batch, binding.batch
             self._follower = BatchFollower(own, *sizes, self._constants, self._inference)
+        place = BodyPlace(
+            types,
+            self._constants,
+            self._sequences,
+            self._nodes,
+            self._opset,
+            self._put,
+            left_nodes=limits.nodes - len(model.graph.node),
+        )
+        self._choices = Choices(
+            place, self._causes, Layers(self._graph([], []), self._opset, limits)
+        )
+        self._unroller = Unroller(place, self._causes)
 
     def run(self, nodes: list[Node]) -> Graph:
         self._add(nodes, 0)
@@ -127,28 +145,40 @@ class _Resolver:
         elif self._binding.asked:
             known = self._types, self._declared, self._constants
             Contradictions(self._binding, *known).refuse(live)
+        return self._graph(live, outputs)
+
+    def _graph(self, nodes: list[Node], outputs: list[str]) -> Graph:
         return Graph(
-            nodes=live,
+            nodes=nodes,
             types=self._types,
             constants=self._constants,
             causes=self._causes,
             outputs=outputs,
-            outdated=tuple(self._declared.outdated(name for node in live for name in node.outputs)),
+            outdated=tuple(
+                self._declared.outdated(name for node in nodes for name in node.outputs)
+            ),
         )
 
     def _leave_out_empty_parts(self) -> None:
-        """Takes values without elements from what is joined, so that nothing has to make them."""
+        """Takes values without elements from what is joined, so that nothing has to make them.
+
+        Those of an input of the model without elements stay, as of a cache before its first step:
+        at another length they have some, and whatever runs the model joins them in the same call.
+        """
+        kept = {value.name for value in self._binding.inputs if self._is_empty(value.name)}
         for node in self._nodes:
+            if not kept.isdisjoint(node.inputs):
+                kept.update(filter(self._is_empty, node.outputs))
             if node.op_type == "Concat" and not node.domain:
-                filled = [name for name in node.inputs if not self._is_empty(name)]
-                node.inputs = tuple(filled) or node.inputs
+                joined = [name for name in node.inputs if name in kept or not self._is_empty(name)]
+                node.inputs = tuple(joined) or node.inputs
 
     def _is_empty(self, name: str) -> bool:
         """Whether a value is known to have no elements."""
         known = self._types.get(name)
         return known is not None and known.resolved and known.elements() == 0
 
-    def _add_weights(self, graph: onnx.GraphProto) -> None:
+    def _add_weights(self, graph: GraphProto) -> None:
         for tensor in graph.initializer:
             name, known = tensor.name, self._weight_type(tensor)
             if known is not None:
@@ -191,7 +221,9 @@ class _Resolver:
                     self._infer(node)
             elif node.op_type in sequences.OPERATORS and opset >= sequences.SINCE:
                 self._add_sequence(node, depth)
-            elif node.op_type != "If" or not self._add_branch(node, depth):
+            elif node.op_type in CONTROL_FLOW:
+                self._add_control_flow(node, depth)
+            else:
                 if node.op_type == "Identity":
                     self._sequences.alias(node.outputs[0], node.inputs[0])
                 self._add_node(node)
@@ -215,31 +247,52 @@ class _Resolver:
         self._add([make_node(proto) for proto in protos], depth + 1)
         self._aliases.update(aliases)
 
-    def _add_branch(self, node: Node, depth: int) -> bool:
-        """Replaces an If whose condition is known by the branch that runs."""
-        if depth > _MAX_NESTING or node.inputs[0] not in self._constants:
-            return False
-        condition = self._constants.value(node.inputs[0])
-        if condition is None or condition.size != 1:
-            return False
-        wanted = "then_branch" if condition.item() else "else_branch"
-        body = next((a.g for a in node.proto.attribute if a.name == wanted), None)
-        if body is None:
-            return False
-        body = with_own_names(body, f"{next(filter(None, node.outputs), '')}/")
+    def _put(self, body: GraphProto, depth: int) -> list[str]:
+        """Adds a body whose names are its own. Returns the names of its results."""
         if self._follower is None:
             self._declared.add(body.value_info)
             self._declared.add(body.output)
         self._add_weights(body)
-        self._add([make_node(proto) for proto in body.node], depth + 1)
-        for outer, inner in zip(node.outputs, body.output, strict=False):
-            self._aliases[outer] = self._aliases.get(inner.name, inner.name)
-            self._sequences.alias(outer, inner.name)
-        return True
+        self._add([make_node(proto) for proto in body.node], depth)
+        return [self._aliases.get(value.name, value.name) for value in body.output]
+
+    def _add_control_flow(self, node: Node, depth: int) -> None:
+        """Replaces an operator with bodies by what runs of them; adds it where that isn't known."""
+        results = self._placed(node, depth)
+        if results is None:
+            self._add_node(node)
+            return
+        for outer, inner in zip(node.outputs, results, strict=False):
+            self._aliases[outer] = inner
+            self._sequences.alias(outer, inner)
+
+    def _placed(self, node: Node, depth: int) -> list[str] | None:
+        """Puts what runs of a node's bodies in place. Returns the names of the results; None, and
+        tells why, if that isn't known.
+        """
+        found: list[str] | Cause | None = None
+        if node.op_type == "If":
+            found = self._choices.taken(node, depth)
+        elif node.op_type in ("Loop", "Scan"):
+            found = self._unroller.unrolled(node, depth)
+        if isinstance(found, list):
+            return found
+        what = f"its body isn't counted (nodes: {hidden_nodes(node.proto):,})"
+        cause = found or self._causes.of_bodies(node)
+        if node.op_type == "If" and not self._is_known(node.inputs[0]):
+            other = self._choices.cheaper(node, depth)
+            if other is not None:
+                what = f"the cheaper branch counts, and the other isn't counted (nodes: {other:,})"
+        self._causes.tell(node, what, cause)
+        return None
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._constants and self._constants.value(name) is not None
 
     def _add_node(self, node: Node) -> None:
         if self._follower is not None:
             self._follower.mend(node)
+        self._causes.add(node)
         # A node that reads a sequence reads its tensors: the nodes that made the sequence are gone.
         if self._sequences.any_known:
             node.captured += self._sequences.parts(node.inputs + node.captured)

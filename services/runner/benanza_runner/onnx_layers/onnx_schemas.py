@@ -1,5 +1,6 @@
 """What ONNX and ONNX Runtime say of operators and element types."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -9,6 +10,7 @@ import onnx
 from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
 from benanza_schemas.layer import Layer, Operator
 from benanza_schemas.operators import onnxruntime
+from benanza_schemas.operators.onnxruntime import EARLIER
 
 OLDEST_OPSET = 7
 """The oldest opset of the standard domain that models are made in."""
@@ -72,15 +74,32 @@ def opsets(layer: Layer) -> dict[str, int]:
     Raises `UnknownVersionError` if there is none. Operators that the standard doesn't define are
     not checked: the runtime knows them, or refuses them by name.
     """
-    versions: dict[str, int] = {"": OLDEST_OPSET}
-    for operator in layer.operators:
-        versions[operator.domain] = max(versions.get(operator.domain, 1), operator.version)
-    for operator in layer.operators:
-        opset = versions[operator.domain]
-        found = _schema(operator.op_type, opset, operator.domain)
-        if found is not None and found.since_version != operator.version:
-            raise UnknownVersionError(
-                f"{operator.op_type} in version {operator.version} is older than opset {opset}, "
-                "which the layer needs; convert the model to a newer opset and publish it again"
-            )
+    versions = _newest(layer.operators)
+    changed = _changed(layer, versions)
+    if changed is not None:
+        # ONNX Runtime has some operators at opsets older than those that define them.
+        versions = _newest(each for each in layer.operators if each.op_type not in EARLIER)
+        changed = _changed(layer, versions)
+    if changed is not None:
+        opset = versions[changed.domain]
+        raise UnknownVersionError(
+            f"{changed.op_type} in version {changed.version} is older than opset {opset}, "
+            "which the layer needs; convert the model to a newer opset and publish it again"
+        )
     return versions
+
+
+def _newest(operators: Iterable[Operator]) -> dict[str, int]:
+    versions: dict[str, int] = {"": OLDEST_OPSET}
+    for operator in operators:
+        versions[operator.domain] = max(versions.get(operator.domain, 1), operator.version)
+    return versions
+
+
+def _changed(layer: Layer, opsets: dict[str, int]) -> Operator | None:
+    """The first operator that has another version at these opsets."""
+    for operator in layer.operators:
+        found = _schema(operator.op_type, opsets[operator.domain], operator.domain)
+        if found is not None and found.since_version != operator.version:
+            return operator
+    return None

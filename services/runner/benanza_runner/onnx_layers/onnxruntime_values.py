@@ -7,6 +7,7 @@ import numpy as np
 from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.draws import (
     POSITIVE,
+    QUANTISED,
     ZERO,
     Draw,
     Rule,
@@ -29,7 +30,13 @@ def _row_of(table: int) -> Rule:
 
 
 def _all_keys(layer: Layer, operator: Operator) -> int:
-    """How many keys a GroupQueryAttention has, former ones included."""
+    """How many keys a GroupQueryAttention has, former ones included. There may be room for more
+    than the total that the model fixes.
+    """
+    if len(operator.inputs) > 6 and operator.inputs[6] >= 0:
+        total = layer.tensors[operator.inputs[6]].value
+        if total:
+            return int.from_bytes(total[:4], "little")  # an int32
     if len(operator.outputs) > 1 and operator.outputs[1] >= 0:
         return output_shape(layer, operator, 1)[2]
     before = 0
@@ -78,7 +85,7 @@ _OF_ONE = _scaled(1, 3, zeros=(2, 4))
 OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "Attention": {3: _mask(3)},
     "CropAndResize": {1: always(Draw(0, 1)), 2: always(ZERO)},
-    "DequantizeLinear": _scaled(1, zeros=(2,)),
+    "DequantizeLinear": QUANTISED,
     "DynamicQuantizeLSTM": _scaled(8, 10, zeros=(9, 11)),
     "DynamicQuantizeMatMul": _scaled(2, zeros=()),
     "EmbedLayerNormalization": {0: _row_of(2), 1: _row_of(4), 7: _mask(7), 8: _row_of(3)},
@@ -101,7 +108,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearSigmoid": _OF_ONE,
     "QLinearSoftmax": _OF_ONE,
     "QLinearWhere": _scaled(2, 5, 7, zeros=(3, 6, 8)),
-    "QuantizeLinear": _scaled(1, zeros=(2,)),
+    "QuantizeLinear": QUANTISED,
     "RotaryEmbedding": {1: _row_of(2)},
     "TorchEmbedding": {1: _row_of(0)},
 }

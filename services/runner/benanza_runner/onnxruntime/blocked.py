@@ -60,14 +60,14 @@ def moves(shape: Shape) -> bool:
 
 
 def maps(infos: Iterable[ValueInfoProto]) -> dict[str, Shape]:
-    """The names and shapes of the feature maps among inputs or outputs."""
+    """The names and shapes of the feature maps with elements among inputs or outputs."""
     kinds = ((info.name, info.type.tensor_type) for info in infos)
     shapes = (
         (name, tuple(dim.dim_value for dim in kind.shape.dim))
         for name, kind in kinds
         if kind.elem_type == TensorProto.FLOAT
     )
-    return {name: shape for name, shape in shapes if len(shape) == 4}
+    return {name: shape for name, shape in shapes if len(shape) == 4 and 0 not in shape}
 
 
 class Blocked(NamedTuple):

@@ -33,11 +33,11 @@ def as_run(
     which should be empty. Raises whatever ONNX Runtime raises when it refuses a model.
     """
     # It writes weights into the file, which takes seconds for the largest ones. As inputs they
-    # stay out of it; no fusion folds anything into weights of that size, but blocks need them.
+    # stay out of it; no fusion folds anything into floats of that size, but blocks need them.
     unfolded = {
         name: array
         for name, array in model.constants.items()
-        if array.nbytes >= UNFOLDED_FROM_BYTES and not in_blocks
+        if array.nbytes >= UNFOLDED_FROM_BYTES and not in_blocks and "int" not in array.dtype.name
     }
     folded = {name: array for name, array in model.constants.items() if name not in unfolded}
     options = session_options(folded, provider, threads=1)

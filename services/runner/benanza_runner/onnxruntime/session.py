@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto, helper
 from benanza_runner.arrays import Array
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.onnx_layers.layer_model import IR_VERSION
+from benanza_runner.onnxruntime.in_place import in_place
 
 
 class Provider(NamedTuple):
@@ -29,7 +30,8 @@ CPU = Provider("CPUExecutionProvider", "cpu")
 class Session:
     """A model, ready to be called: inputs and outputs are bound to memory on the device.
 
-    All outputs of equal type and shape share one piece of memory. If `optimised`, ONNX Runtime
+    All outputs of equal type and shape share one piece of memory, but for those that `in_place`
+    says lie in an input's. If `optimised`, ONNX Runtime
     changes the model first, as it does by default. Raises whatever ONNX Runtime raises when it
     refuses a model.
     """
@@ -55,7 +57,12 @@ class Session:
         for name, value in self._inputs.items():
             self._binding.bind_ortvalue_input(name, value)
         shared: dict[tuple[int, tuple[int, ...]], Any] = {}
+        inside = in_place(model.graph)
         for output in model.graph.output:
+            if output.name in inside:
+                value = self._inputs[inside[output.name]]
+                self._binding.bind_ortvalue_output(output.name, value)
+                continue
             kind = output.type.tensor_type
             key = kind.elem_type, tuple(dim.dim_value for dim in kind.shape.dim)
             if key not in shared:

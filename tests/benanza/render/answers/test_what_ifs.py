@@ -76,6 +76,12 @@ def test_what_lacks_layers_is_not_compared() -> None:
     assert row.endswith("lacks 2 layers")
 
 
+def test_to_a_bound_of_zero_there_is_no_ratio() -> None:
+    *_, row = lines(but(ratio=None))
+    assert "+50.0" in row
+    assert row.endswith("conv1 (Conv+Relu) +3.5")
+
+
 def test_where_nothing_matters_it_says_so() -> None:
     assert lines()[1:] == [NO_DIFFERENCE]
 

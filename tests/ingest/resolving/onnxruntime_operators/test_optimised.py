@@ -9,7 +9,22 @@ import pytest
 from onnx import helper, numpy_helper
 
 from benanza_ingest.extract import extract
+from benanza_runner.onnx_layers.layer_model import layer_model
+from benanza_runner.onnxruntime.session import CPU, Session
+from tests.ingest.onnx_text import content
 from tests.runner.onnxruntime.needs_blocks import needs_blocks
+
+
+def test_what_onnx_defines_later_is_known_as_onnx_runtime_writes_it() -> None:
+    """At any opset: a LayerNormalization that was joined from an older file's operators."""
+    text = """g (float[2,8,16] x, float[16,16] w, float[16] s, float[16] b) => (y) {
+        a = MatMul(x, w) n = LayerNormalization(a, s, b) y = Relu(n) }"""
+    layers = extract(content(text, 12)).layers
+    assert [layer.reason for layer in layers] == [""] * 3
+    for layer in layers:
+        assert layer.layer is not None
+        made = layer_model(layer.layer)
+        Session(made.proto, made.constants, made.inputs, CPU, 1).call()
 
 
 @needs_blocks

@@ -167,6 +167,10 @@ MOVES = {
         "ScatterND", (longs(7, 5), longs(3, 1), longs(3, 5)), longs(7, 5)
     ),
     "concat of integers": layer("Concat", (longs(3, 5), longs(3, 2)), longs(3, 7), axis=1),
+    "concat of nothing": layer("Concat", (floats(3, 0), floats(3, 2)), floats(3, 2), axis=1),
+    "concat around nothing": layer(
+        "Concat", (floats(3, 2), floats(3, 0), floats(3, 5)), floats(3, 7), axis=1
+    ),
     "transpose of bytes": layer(
         "Transpose", (Tensor("uint8", (4, 6, 8)),), Tensor("uint8", (4, 8, 6)), perm=(0, 2, 1)
     ),

@@ -17,6 +17,10 @@ MOST_COMPARED = 8
 """Elements of a constant that is equal to others by value: ONNX Runtime compares no larger ones
 (constant_sharing.cc), and those of a file without its weights look equal, and aren't."""
 
+_APART = RANDOM | CONTROL_FLOW | OF_SEQUENCES | {"DequantizeLinear"}
+"""Operators that stay apart. ONNX Runtime gives each reader a DequantizeLinear of its own, with
+which it is fused (ensure_unique_dq_for_node_unit.cc)."""
+
 _NEUTRAL = {"Add": (0, (0, 1)), "Div": (1, (1,)), "Mul": (1, (0, 1)), "Sub": (0, (1,))}
 """By operator, the number that changes nothing, and the inputs at which it may stand."""
 
@@ -114,7 +118,7 @@ class Once:
 
     def _first(self, node: Node) -> Node | None:
         """The node before this one that computes the same; None if there is none."""
-        if node.op_type in RANDOM | CONTROL_FLOW | OF_SEQUENCES or node.captured:
+        if node.op_type in _APART or node.captured:
             return None
         alike = (node.op_type, node.domain, self._values(node), len(node.outputs))
         other = self._alike.setdefault(alike, node)

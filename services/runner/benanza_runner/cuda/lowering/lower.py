@@ -101,7 +101,7 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     first = layer.operators[0]
     if any(operator.domain for operator in layer.operators):
         raise UnsupportedError(f"{layer.title()} is not in the ONNX standard")
-    if any(0 in tensor.shape for tensor in layer.tensors if not tensor.constant):
+    if _has_empty(layer):
         raise UnsupportedError(f"{layer.title()} reads or writes an empty tensor")
     for tensor in layer.tensors:
         if tensor.value is None:
@@ -144,6 +144,14 @@ def lower(layer: Layer, values: Mapping[int, Array]) -> Lowered:
     if len(layer.operators) > 1 and not is_chain(layer):
         return Lowered(*lower_region(layer, values, lower))
     return Lowered(*lower_elementwise(layer, values))
+
+
+def _has_empty(layer: Layer) -> bool:
+    """Whether a layer reads or writes an empty tensor other than a part of a Concat."""
+    joins = layer.title() == "Concat"
+    places = layer.outputs if joins else range(len(layer.tensors))
+    tensors = [layer.tensors[place] for place in places]
+    return any(0 in tensor.shape for tensor in tensors if tensor.value is None)
 
 
 def _is_depthwise(layer: Layer, operator: Operator) -> bool:

@@ -17,11 +17,16 @@ SHUFFLE = ("Reshape", "Transpose", "Reshape")
 
 
 def _concatenation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
+    """What has no elements is left out; of one part, a copy is left."""
     operator = layer.operators[0]
     output = layer.tensors[operator.outputs[0]].shape
-    shapes = tuple(layer.tensors[index].shape for index in operator.inputs)
     axis = integer(operator, "axis", 1) % len(output)
-    operands = {f"in{at}": values[index] for at, index in enumerate(operator.inputs)}
+    parts = [index for index in operator.inputs if 0 not in layer.tensors[index].shape]
+    if len(parts) == 1 and len(operator.inputs) > 1:
+        copy, _ = _view(layer, values, output)
+        return copy, {"input": values[parts[0]]}
+    shapes = tuple(layer.tensors[index].shape for index in parts)
+    operands = {f"in{at}": values[index] for at, index in enumerate(parts)}
     return Concatenation(shapes, axis, output, _element(layer)), operands
 
 

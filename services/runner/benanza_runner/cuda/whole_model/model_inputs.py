@@ -33,7 +33,7 @@ def model_inputs(layer: Layer, precision: Precision) -> dict[int, Array]:
         for index, terms in _weights(layer, operator):
             tensor = layer.tensors[index]
             if tensor.constant and tensor.value is None and tensor.dtype in FLOATS:
-                factor = np.float32(sqrt(gain / terms) / TYPICAL)
+                factor = np.float32(sqrt(gain / max(terms, 1)) / TYPICAL)
                 values[index] = rounded(values[index] * factor, precision)
     return values
 

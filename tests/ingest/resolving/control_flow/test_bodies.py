@@ -2,7 +2,7 @@
 
 from onnx import GraphProto, helper, parser
 
-from benanza_ingest.resolving.branches import with_own_names
+from benanza_ingest.resolving.control_flow.bodies import with_own_names
 
 
 def branch() -> GraphProto:
@@ -16,7 +16,7 @@ def branch() -> GraphProto:
 
 
 def test_what_a_branch_makes_gets_the_prefix_and_what_it_reads_does_not() -> None:
-    found = with_own_names(branch(), "y/")
+    found = with_own_names(branch(), "y/", {})
     assert [list(node.input) for node in found.node] == [["x", "y/w"], ["y/s", "x"], ["y/c"]]
     assert [list(node.output) for node in found.node] == [["y/s"], ["y/c"], ["y/o", "y/p"]]
     assert [tensor.name for tensor in found.initializer] == ["y/w"]
@@ -29,10 +29,10 @@ def test_what_a_branch_makes_gets_the_prefix_and_what_it_reads_does_not() -> Non
 
 def test_the_branch_itself_is_left_as_it_was() -> None:
     before = branch()
-    with_own_names(before, "y/")
+    with_own_names(before, "y/", {})
     assert before == branch()
 
 
 def test_outputs_left_out_stay_left_out() -> None:
     graph = helper.make_graph([helper.make_node("MaxPool", ["x"], ["o", ""])], "t", [], [], [])
-    assert list(with_own_names(graph, "y/").node[0].output) == ["y/o", ""]
+    assert list(with_own_names(graph, "y/", {}).node[0].output) == ["y/o", ""]

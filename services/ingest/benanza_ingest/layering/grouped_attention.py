@@ -1,0 +1,87 @@
+"""What ONNX Runtime's GroupQueryAttention computes and touches.
+
+A query attends to the keys kept from before it and to the new ones up to its own, and with a
+window of W only to the last W of these. Source: the operator's definition in ONNX Runtime, whose
+results on the CPU a test compares.
+"""
+
+from math import prod
+from typing import NamedTuple
+
+from benanza_ingest.layering.operator_values import attribute, elements, number
+from benanza_schemas.layer import OMITTED, Layer, Operator
+
+Shape = tuple[int, ...]
+_SOFTMAX, _SOFTCAP, _ROTATION = 5, 3, 3
+"""Operations for each element: a softmax; a quotient, tanh and product; two products and a sum."""
+
+
+class _Attended(NamedTuple):
+    """How many keys are kept from `before` the `length` new ones; the window, 0 for none; and
+    whether what is kept afterwards lies in the same memory, which its equal length shows.
+    """
+
+    before: int
+    length: int
+    window: int
+    in_place: bool
+
+
+def grouped_flops(layer: Layer, operator: Operator) -> int:
+    """Of the scores and of the sums of values, and of the rotation where the operator does it."""
+    batch, length, width = _shape(layer, operator.outputs[0])
+    heads, kept_heads = number(operator, "num_heads"), number(operator, "kv_num_heads")
+    depth = width // heads
+    each = 2 * (depth + depth) + _SOFTMAX + bool(attribute(operator, "softcap")) * _SOFTCAP
+    found = batch * heads * _pairs(operator, _attended(layer, operator)) * each
+    if number(operator, "do_rotary"):
+        found += _ROTATION * batch * length * (heads + kept_heads) * depth
+    return found
+
+
+def grouped_touched(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of the kept keys and values those that queries attend to, or all before the query if they
+    are written elsewhere with the new ones; in place only the new ones are written. `_Attended`
+    says where that is.
+    """
+    found = {}
+    before, length, window, in_place = _attended(layer, operator)
+    for kept, result in ((3, 1), (4, 2)):
+        if not _has(operator.inputs, kept):
+            continue
+        shape = _shape(layer, operator.inputs[kept])
+        written = _has(operator.outputs, result)
+        copied = written and not in_place
+        read = min(before, window - 1) if window and not copied else before
+        found[operator.inputs[kept]] = prod(shape[:2]) * min(read, shape[2]) * shape[3]
+        if written and in_place:
+            new = prod(shape[:2]) * min(length, shape[2]) * shape[3]
+            found[operator.outputs[result]] = new
+    return found
+
+
+def _attended(layer: Layer, operator: Operator) -> _Attended:
+    length = _shape(layer, operator.inputs[0])[1]
+    kept = _shape(layer, operator.inputs[3])[2] if _has(operator.inputs, 3) else 0
+    after = _shape(layer, operator.outputs[1])[2] if _has(operator.outputs, 1) else kept + length
+    total = elements(layer, operator, 6) or [after]
+    window = max(0, number(operator, "local_window_size"))
+    return _Attended(max(0, total[0] - length), length, window, in_place=kept == after)
+
+
+def _pairs(operator: Operator, attended: _Attended) -> int:
+    """Of a query and a key to which it attends."""
+    before, length, window, _ = attended
+    if attribute(operator, "causal") == 0:
+        return length * (before + length)
+    # So many queries attend to all before them.
+    whole = min(length, max(0, window - before)) if window else length
+    return whole * before + whole * (whole + 1) // 2 + (length - whole) * window
+
+
+def _has(places: tuple[int, ...], place: int) -> bool:
+    return place < len(places) and places[place] != OMITTED
+
+
+def _shape(layer: Layer, place: int) -> Shape:
+    return layer.tensors[place].shape

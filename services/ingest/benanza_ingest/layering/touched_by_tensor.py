@@ -1,0 +1,94 @@
+"""How much operators of language models touch of tables, experts and kept keys, tensor by tensor.
+
+In the comments, B is the batch, S the length of the query, P that of what is kept from before, N
+the number of heads, H their depth and E the number of experts. Sources: the definitions of the
+operators of `com.microsoft` in ONNX Runtime, and RotaryEmbedding's in ONNX.
+"""
+
+from collections.abc import Callable, Mapping
+from math import prod
+
+from benanza_ingest.layering.grouped_attention import grouped_touched
+from benanza_ingest.layering.operator_values import number
+from benanza_schemas.layer import OMITTED, Layer, Operator
+
+Shape = tuple[int, ...]
+ByTensor = Callable[[Layer, Operator], dict[int, int]]
+
+
+def rotary_tables(layer: Layer, operator: Operator) -> dict[int, int]:
+    """ONNX's RotaryEmbedding: with positions, a row of each table for each of them."""
+    if not _has(operator, 3):
+        return {}
+    return _rows(layer, operator, (1, 2), prod(_shape(layer, operator, 3)))
+
+
+def _rotary_tables(layer: Layer, operator: Operator) -> dict[int, int]:
+    x, positions = _shape(layer, operator, 0), _shape(layer, operator, 1)
+    length = x[2] if len(x) == 4 else x[1]
+    # A single position is that of the first of S.
+    return _rows(layer, operator, (2, 3), max(length, prod(positions)))
+
+
+def _grouped(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of the tables, a row for each of B x S; of what is kept, as `grouped_touched` says."""
+    batch, length, _ = _shape(layer, operator, 0)
+    rows = batch * length if number(operator, "do_rotary") else 0
+    return _rows(layer, operator, (7, 8), rows) | grouped_touched(layer, operator)
+
+
+def _experts(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of the weights [E, ...], those of the `k` experts that each row goes through."""
+    rows = prod(_shape(layer, operator, 0)[:-1])
+    count = _shape(layer, operator, 1)[-1]
+    chosen = min(count, rows * max(1, number(operator, "k")))
+    found = {}
+    for place in range(2, len(operator.inputs)):
+        if _has(operator, place) and (shape := _shape(layer, operator, place))[:1] == (count,):
+            found[operator.inputs[place]] = chosen * prod(shape[1:])
+    return found
+
+
+def _quantised_rows(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of a table, its scales and its zero points, a row for each index."""
+    axis = number(operator, "gather_axis")
+    count = prod(_shape(layer, operator, 1))
+    return _rows(layer, operator, (0, 2, 3), count, axis)
+
+
+def _embeddings(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of the tables of words, positions and segments, a row for each word."""
+    return _rows(layer, operator, (2, 3, 4), prod(_shape(layer, operator, 0)))
+
+
+def _rows(
+    layer: Layer, operator: Operator, places: tuple[int, ...], count: int, axis: int = 0
+) -> dict[int, int]:
+    found = {}
+    for place in places:
+        if _has(operator, place):
+            shape = _shape(layer, operator, place)
+            size = shape[axis] or 1
+            found[operator.inputs[place]] = prod(shape) // size * min(size, count)
+    return found
+
+
+def _has(operator: Operator, place: int) -> bool:
+    return place < len(operator.inputs) and operator.inputs[place] != OMITTED
+
+
+def _shape(layer: Layer, operator: Operator, place: int) -> Shape:
+    return layer.tensors[operator.inputs[place]].shape
+
+
+TOUCHED_BY_TENSOR: Mapping[str, ByTensor] = {
+    "EmbedLayerNormalization": _embeddings,
+    "GatherBlockQuantized": _quantised_rows,
+    "GroupQueryAttention": _grouped,
+    "MoE": _experts,
+    "QMoE": _experts,
+    "RotaryEmbedding": _rotary_tables,
+}
+"""Those of `com.microsoft`: the elements of each tensor, by its place in the layer, of which not
+all are touched.
+"""

@@ -1,0 +1,1 @@
+"""Puts bodies of control-flow operators in the place of these."""

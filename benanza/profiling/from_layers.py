@@ -55,12 +55,13 @@ def from_layers(file: ModelProto, found: Wired) -> tuple[ModelProto, dict[str, A
             if index == OMITTED or not layer.tensors[index].constant or name in weights:
                 continue
             known = graph.constants.value(name)
-            # Several tables of different sizes may be read at the same index, and equal scales
-            # leave nothing to do.
+            # Several tables of different sizes may be read at the same index, equal scales leave
+            # nothing to do, and by single numbers frameworks know functions.
             decides = (
                 layer.tensors[index].value is not None
                 or "int" in layer.tensors[index].dtype
                 or extracted.op in (QUANTISE, DEQUANTISE)
+                or prod(layer.tensors[index].shape) == 1
             )
             if decides and known is not None:
                 whole.initializer.append(numpy_helper.from_array(np.asarray(known), name))

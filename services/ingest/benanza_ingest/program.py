@@ -9,6 +9,7 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import wired
 from benanza_ingest.groups import epilogue, padded
 from benanza_ingest.groups.attention import propose as attention
+from benanza_ingest.groups.functions.join import numbered
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.quantised import propose as quantised
 from benanza_ingest.groups.quantised.units import DEQUANTISE, QUANTISE
@@ -24,13 +25,15 @@ def program(
     batch: int | None = None,
     dims: Mapping[str, int] | None = None,
     limits: Limits | None = None,
+    fingerprints: Mapping[tuple[int, ...], str] | None = None,
 ) -> Program:
     """The model as a program of these blocks, and of the views outside them that have elements.
 
-    A block holds the positions of one layer or of a group. Each layer that isn't a view is in one
-    block at most; a layer in no block is not in the program. No blocks may need each other's
-    results in a circle. Raises `ModelError` as `extract` does, and for a DequantizeLinear that only
-    a call on integers makes a view, outside of one.
+    A block holds the positions of one layer or of a group. Where these are a group with their
+    numbers and one without, that is taken whose fingerprint is in `fingerprints`. Each layer that
+    isn't a view is in one block at most; a layer in no block is not in the program. No blocks may
+    need each other's results in a circle. Raises `ModelError` as `extract` does, and for a
+    DequantizeLinear that only a call on integers makes a view, outside of one.
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
@@ -58,6 +61,9 @@ def program(
     for block in _in_order((*blocks, *views), wiring):
         positions = tuple(sorted(block))
         named = forms.get(positions) or joiner.named(positions)
+        if (fingerprints or {}).get(block, named.fingerprint) != named.fingerprint:
+            other = numbered(wiring, joiner.named(positions))
+            named = other if other.fingerprint == (fingerprints or {})[block] else named
         kind = wiring.layers[max(block)].kind
         steps.append(ProgramStep(block, kind, named.fingerprint, named.layer, named.names))
     return Program(tuple(steps), tuple(wiring.graph.outputs))

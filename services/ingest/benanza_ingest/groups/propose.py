@@ -17,6 +17,8 @@ from benanza_ingest.groups import (
 )
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.attention.normal_form import Form
+from benanza_ingest.groups.functions import propose as functions
+from benanza_ingest.groups.functions.join import with_numbers
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.quantised import propose as quantised
 from benanza_ingest.groups.regions import propose as regions
@@ -26,7 +28,7 @@ from benanza_schemas.identity import LayerError, canonical, fingerprint_of_canon
 
 
 def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
-    """The groups of all rules, each set of layers once."""
+    """The groups of all rules, each set of layers once, and once more with its numbers."""
     wiring = without_empty(wiring)
     epilogues = epilogue.propose(wiring)
     chains = [*chain.from_iterable(epilogues.values())]
@@ -73,7 +75,10 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
                 joined.bytes,
             )
     groups.update([(group.layers, group) for group in _attentions(attentions)])
-    return tuple(groups.values())
+    proposed_once = {(group.layers, group.fingerprint) for group in groups.values()}
+    written_out = with_numbers(wiring, joiner, functions.RULE, functions.propose(wiring))
+    others = [g for g in written_out if (g.layers, g.fingerprint) not in proposed_once]
+    return (*groups.values(), *others)
 
 
 def _attentions(proposals: Iterable[attention.Proposal]) -> Iterable[ExtractedGroup]:

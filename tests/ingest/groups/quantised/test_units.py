@@ -141,13 +141,16 @@ def test_dynamically_quantised_products() -> None:
         " m{0} = Mul(c{0}, s{0}) y{0} = Add(m{0}, b)"
     )
     head = (
-        "g (float[4,36] x) => ({}) <float t = {{0.25}}, int8 wo = {{0}}, float[5] b = {{1,2,3,4,5}}"
-        ', int8[36,5] v = ["location": "w"]> {{ q, qs, qz = DynamicQuantizeLinear(x) {} }}'
+        "g (float[4,36] x) => ({}) <float t = {{0.25}}, float r = {{0.5}}, int8 wo = {{0}},"
+        ' float[5] b = {{1,2,3,4,5}}, int8[36,5] v = ["location": "w"],'
+        ' int8[36,5] u = ["location": "w"]>'
+        " {{ q, qs, qz = DynamicQuantizeLinear(x) {} }}"
     )
     names = "MatMulInteger+Cast+Mul+Mul"
     one = extracted(head.format("y1", product.format(1)))
     assert [len(at) for _, at in groups(one)] == [4, 5, 5, 6]
-    two = extracted(head.format("y1, y2", product.format(1) + product.format(2)))
+    other = product.format(2).replace("(q, v,", "(q, u,").replace("(qs, t)", "(qs, r)")
+    two = extracted(head.format("y1, y2", product.format(1) + other))
     found = groups(two)
     assert [len(at) for _, at in found] == [4, 5, 4, 5]
     assert {name for name, _ in found} == {names, f"{names}+Add"}
@@ -156,9 +159,9 @@ def test_dynamically_quantised_products() -> None:
 def test_a_few_nodes_that_read_each_other_don_t_become_many() -> None:
     count = 40
     given = " ".join(f"d{n} = DequantizeLinear(x, s, o)" for n in range(count))
-    read = ", ".join(f"d{n}" for n in range(count))
+    read = [", ".join(f"d{(n + at) % count}" for at in range(count)) for n in range(count)]
     joined = " ".join(
-        f"c{n} = Concat<axis=0>({read}) q{n} = QuantizeLinear(c{n}, t, m)" for n in range(count)
+        f"c{n} = Concat<axis=0>({read[n]}) q{n} = QuantizeLinear(c{n}, t, m)" for n in range(count)
     )
     model = extracted(text(f"{given} {joined}", ", ".join(f"q{n}" for n in range(count))))
     assert len(model.layers) == 3 * count

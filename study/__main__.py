@@ -3,7 +3,8 @@
     python -m study > docs/study.md
 
 It imports the recordings into a folder that it removes in the end, publishes the zoo, and answers
-from the store. It needs no GPU, and some minutes.
+from the store. It needs no GPU, and takes four to five minutes of the processor, most of them for
+ingesting the zoo twice and for filling the store with 1.4 million variants.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,7 +17,9 @@ from benanza_schemas.layer import Accounting, Precision
 
 FAILED = 1
 PARTIAL = 3
-"""Exit statuses: what was asked for failed; it was done, and some bound is partial."""
+"""Exit statuses: what was asked for failed; it was done, and some bound is partial, or all layers
+of an inspected model are skipped.
+"""
 
 Format = Literal["text", "json"]
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -56,13 +56,16 @@ def advice_about(
 ) -> ModelAdvice:
     """Advice about a run, from the parts in which its bound saves time, and from the `bounds` of
     the same file. What was saved where it was followed is seen in other runs among `profiles`.
+
+    Of a run that its bound is above, only parts are compared: no difference of the two says more.
     """
     remedies = remedies_of(profile.framework)
     found: list[Advice] = []
     if profile.us is not None and profile.bound_us is not None:
         found += _of_parts(profile, profile.us, profiles, remedies)
-        found += _of_configurations(profile, profile.us, profile.bound_us, profiles, remedies)
-        found += _of_bounds(profile, profile.us, profile.bound_us, profiles, bounds)
+        if profile.us >= profile.bound_us:
+            found += _of_configurations(profile, profile.us, profile.bound_us, profiles, remedies)
+            found += _of_bounds(profile, profile.us, profile.bound_us, profiles, bounds)
     found.sort(key=lambda each: -each.saved_us)
     return ModelAdvice(profile=profile, advice=tuple(found))
 
@@ -75,11 +78,12 @@ def _of_parts(
 ) -> Iterator[Advice]:
     """What the bound saves, by kind and by the framework's operators."""
     groups: dict[tuple[InefficiencyKind, str], list[ProfiledPart]] = {}
+    in_run = profile.in_run
     for part in profile.parts:
-        if part.us > part.bound_us and part.kind != "timing each call":
+        if part.us * in_run > part.bound_us and part.kind != "timing each call":
             groups.setdefault((part.kind, _timed_op(profile, part)), []).append(part)
     for (kind, op), parts in groups.items():
-        saved_us = math.fsum(each.us - each.bound_us for each in parts)
+        saved_us = math.fsum(each.us * in_run - each.bound_us for each in parts)
         remedy = (
             remedies.remedy(kind, op, profile.configuration, on_gpu=profile.on_gpu)
             if remedies

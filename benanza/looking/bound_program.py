@@ -26,7 +26,14 @@ def program_of(
     on the system and at the precision of the bound. Raises `ModelError` as `program` does.
     """
     layouts = dict(covered.blocks)
-    found = program(content, list(layouts), batch=model.batch, dims=model.dims, limits=limits)
+    found = program(
+        content,
+        list(layouts),
+        batch=model.batch,
+        dims=model.dims,
+        limits=limits,
+        fingerprints=covered.fingerprints,
+    )
     steps = []
     for step in found.steps:
         if step.kind != "view" or len(step.positions) > 1:

@@ -32,7 +32,7 @@ def known_bounds(
     """
     with known_store(settings) as store:
         ids = ingested_ids(store, models, settings)
-        found = those_meant(store.bounds(ids, at), policy, dims)
+        found = those_meant(store.bounds(ids, at, policy.accounting), policy, dims)
         bounded = {each.model_id for each in found}
         lacking = [identity for identity in ids if identity not in bounded]
         if at is None and (lacking or not models):

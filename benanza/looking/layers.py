@@ -34,6 +34,18 @@ PARTS = f"""
     WHERE architecture_id IN (SELECT architecture_id FROM ({SHARING}))
 """
 
+READ = "arrayFilter((dtype, fixed) -> NOT fixed, layers.input_dtypes, layers.input_constants)"
+"""The types of what a layer reads that is no constant."""
+
+OWN_TYPE = f"""
+    if(
+        hasAny(arrayConcat({READ}, layers.output_dtypes), ['float32', 'float16', 'bfloat16']),
+        '',
+        arrayElement({READ}, 1)
+    )
+"""
+"""The type of what a layer reads if no precision changes that or a result; empty otherwise."""
+
 LAYERS = f"""
 SELECT
     used.fingerprint AS fingerprint,
@@ -41,6 +53,7 @@ SELECT
     if(layers.title = '', used.op, layers.title) AS title,
     if(used.grouped, 'group', 'layer') AS kind,
     layers.output_shapes AS outputs,
+    {OWN_TYPE} AS dtype,
     used.models AS models, used.architectures AS architectures, used.uses AS uses
 FROM
 (
@@ -68,7 +81,9 @@ FROM
 LEFT JOIN (SELECT * FROM layers FINAL) AS layers ON layers.fingerprint = used.fingerprint
 UNION ALL
 -- Which models a network is of is not stored.
-SELECT fingerprint, title, 'network' AS kind, output_shapes AS outputs, 0, 0, 0
+SELECT
+    fingerprint, title, 'network' AS kind, layers.output_shapes AS outputs, {OWN_TYPE} AS dtype,
+    0, 0, 0
 FROM layers FINAL
 WHERE execution = 'network' AND empty({{models:Array(String)}})
 """

@@ -11,7 +11,7 @@ from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import described_system
 from benanza.profiling.beside_bound import profiles_of
 from benanza.request import BoundPolicy
-from benanza.results.profiles import ModelProfile
+from benanza.results.profiles import ModelProfile, contradiction
 from benanza.results.questions import Answers, ModelAnswers
 from benanza_analyzer.answers.algorithms import Algorithms, best_algorithms
 from benanza_analyzer.answers.kinds import InefficiencyKind
@@ -24,7 +24,7 @@ from benanza_schemas.events import System, device
 from benanza_schemas.layer import Precision
 
 NEEDLESS: frozenset[InefficiencyKind] = frozenset(
-    ("between calls", "synchronisation", "conversions and copies", "no call needed")
+    ("between calls", "synchronisation", "conversions and copies", "unmatched", "no call needed")
 )
 
 
@@ -54,7 +54,7 @@ def known_answers(
     policy = BoundPolicy(tuple(precisions))
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
-        bounds = [each for each in store.bounds(ids) if each.accounting == policy.accounting]
+        bounds = store.bounds(ids, accounting=policy.accounting)
         asked = [each for each in bounds if is_meant(each, policy, dims)]
         profiles = profiles_of(store, ids, bounds)
         systems = {
@@ -87,12 +87,14 @@ def _answers(
     unfused = known[_kind(bound)._replace(fusion=False)]
     # Where layers are missing in one of them only, they can't be compared.
     alike = unfused.coverage.missing == bound.coverage.missing
+    beaten = contradiction(run_us, bound.sequential_us)
     return ModelAnswers(
         bound=bound,
         framework=f"{run.framework} {run.version}, {run.configuration}" if run else "",
         framework_us=run_us,
-        speed_up=_ratio(run_us, bound.sequential_us) if whole else None,
-        parallel_speed_up=_ratio(run_us, bound.parallel_us) if whole else None,
+        contradiction=beaten,
+        speed_up=_ratio(run_us, bound.sequential_us) if whole and not beaten else None,
+        parallel_speed_up=_ratio(run_us, bound.parallel_us) if whole and not beaten else None,
         parallel_us=_less(bound.sequential_us, bound.parallel_us),
         algorithms_us=algorithms.saved_us if algorithms else None,
         algorithm_layers=algorithms.layers if algorithms else 0,
@@ -136,7 +138,7 @@ def _algorithms(
 def _needless_us(run: ModelProfile) -> float | None:
     if not run.parts:
         return None
-    return math.fsum(each.us for each in run.parts if each.kind in NEEDLESS)
+    return run.in_run * math.fsum(each.us for each in run.parts if each.kind in NEEDLESS)
 
 
 def _saved_at(precision: Precision, bound: ModelBound, known: Known) -> float | None:

@@ -7,15 +7,16 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import onnxruntime as ort
-from onnx import ModelProto
+from onnx import GraphProto, ModelProto
 
 from benanza.onnxruntime.options import CAPTURED, configurations
 from benanza.onnxruntime.session import CUDA, called, in_type, options_of
-from benanza.onnxruntime.trace import Executions, executions_in, on_gpu
+from benanza.onnxruntime.trace import Executions, executions_in, names_in, on_gpu, without
 from benanza.profiling.framework import Configuration, Framework, Profile
 from benanza.profiling.joining import layers_of_nodes
 from benanza.profiling.spans import Activity, CallTimes, call_times
 from benanza.profiling.whole_model import WholeModel
+from benanza_ingest.reading.parse import subgraphs
 from benanza_runner import nvidia
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
@@ -151,10 +152,12 @@ class OnnxRuntimeFramework(Framework):
             began_us = session.session.get_profiling_start_time_ns() / 1_000
             found = executions_in(Path(session.session.end_profiling()), began_us)
         found = found._replace(executions=found.executions[FIRST_CALLS:])
+        found = without(found, _names_in_bodies(graph))
+        names = names_in(found, graph.node)
         if self._on_gpu:
             found = on_gpu(found, activities)
-        layers = layers_of_nodes(model.proto.graph, graph)
-        positions = dict(zip((node.name for node in graph.node), layers, strict=True))
+        layers = layers_of_nodes(model.layers, graph)
+        positions = dict(zip(names, layers, strict=True))
         return _run_times(samples), _joined(found, positions)
 
 
@@ -204,6 +207,13 @@ def _executions(run_us: float, nodes: int) -> int:
     wanted = int(RULE.least_us / run_us)
     most = min(MOST_CALLS, MOST_NODES_TIMED // max(1, nodes))
     return max(LEAST_CALLS, min(wanted, most))
+
+
+def _names_in_bodies(graph: GraphProto) -> set[str]:
+    """The names of the nodes in bodies of control flow, however deep."""
+    bodies = [body for node in graph.node for body in subgraphs(node)]
+    inner = {node.name for body in bodies for node in body.node}
+    return inner.union(*map(_names_in_bodies, bodies))
 
 
 def _run_times(samples_us: Sequence[float]) -> RunTimes:

@@ -77,13 +77,16 @@ def _half(array: Any, kind: int) -> Any:
 
 
 def _binding(session: ort.InferenceSession, proto: ModelProto, inputs: Arrays) -> Any:
-    """Inputs and outputs in memory of the GPU, at addresses that stay."""
+    """Inputs and outputs in memory of the GPU, at addresses that stay if their shapes are known."""
     binding = session.io_binding()
     for name, array in inputs.items():
         binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array, "cuda"))
     for output in proto.graph.output:
         kind = output.type.tensor_type
         shape = [dim.dim_value for dim in kind.shape.dim]
+        if not kind.HasField("shape") or 0 in shape:  # it depends on data
+            binding.bind_output(output.name, "cuda")
+            continue
         there = ort.OrtValue.ortvalue_from_shape_and_type(shape, kind.elem_type, "cuda")
         binding.bind_ortvalue_output(output.name, there)
     return binding

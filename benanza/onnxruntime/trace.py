@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from onnx import NodeProto
 
 from benanza.profiling.spans import Activity, Kernel, Span, span_of
 from benanza_runner.onnxruntime.session import CPU
@@ -84,6 +85,31 @@ def executions_in(path: Path, began_us: float) -> Executions:
         {node.name.removesuffix(NODE): node.op for node in nodes},
         frozenset(n.name.removesuffix(NODE) for n in nodes if n.provider == CPU.name),
     )
+
+
+def without(found: Executions, names: Set[str]) -> Executions:
+    """The executions without nodes of these names: those in a body are part of the node around."""
+    return Executions(
+        [
+            each._replace(nodes={n: span for n, span in each.nodes.items() if n not in names})
+            for each in found.executions
+        ],
+        {name: op for name, op in found.ops.items() if name not in names},
+        found.on_host - names,
+    )
+
+
+def names_in(found: Executions, nodes: Sequence[NodeProto]) -> list[str]:
+    """What the nodes of the graph that ran are called in its executions. One without a name is
+    called after its operator and a number; those of one operator run in the order of the graph.
+    """
+    named = {node.name for node in nodes}
+    numbered: dict[str, list[str]] = defaultdict(list)
+    for name, op in found.ops.items():
+        if name not in named:
+            numbered[op].append(name)
+    left = {op: iter(names) for op, names in numbered.items()}
+    return [node.name or next(left.get(node.op_type, iter(())), "") for node in nodes]
 
 
 def on_gpu(found: Executions, activities: Sequence[Activity]) -> Executions:

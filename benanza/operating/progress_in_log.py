@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from benanza.results.operating import RunnerStatus
 from benanza.running.counting import benchmarked_layers
+from benanza.suites.results import OF_SUITES
 from benanza_backbone.clickhouse.rows import has_its_own
 from benanza_backbone.event_log.event_log import EventLog
 from benanza_backbone.event_log.readable import readable
@@ -27,7 +28,8 @@ NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 class Progress(NamedTuple):
     """How many models are ingested, how many unique layers and groups they have to be measured, and
-    what each system has measured of these.
+    what each system has measured of these. One that measured nothing that anybody asked for isn't
+    among them, and on one that timed a suite alone nothing waits.
     """
 
     ingested: int
@@ -66,16 +68,21 @@ def progress_in_log(log: EventLog, model: str = "") -> Progress:
         for each in _models(log)
         if model in ("", each.name, each.model_id, each.sha256)
     }
+    jobs = {record.key.decode(errors="replace") for record in log.records(JOBS)}
     if model:
         architectures = set(models.values())
         graphs = (graph for graph in _graphs(log) if graph.architecture_id in architectures)
         layers = {layer for graph in graphs for layer in benchmarked_layers(graph)}
     else:
-        layers = {record.key.decode(errors="replace") for record in log.records(JOBS)}
-    found: dict[tuple[str, Precision], _Measured] = {}
+        layers = jobs
+    measured: dict[tuple[str, Precision], _Measured] = {}
+    with_jobs: set[tuple[str, Precision]] = set()
     for _, event in standing_measurements(log):
         key = event.system.system_id, event.precision
-        found.setdefault(key, _Measured(event.system, layers)).add(event)
+        measured.setdefault(key, _Measured(event.system, layers)).add(event)
+        if event.fingerprint in jobs:
+            with_jobs.add(key)
+    found = {key: measured[key] for key in with_jobs}
     titles = _titles(log, {each.last for each in found.values()})
     runners = (
         RunnerStatus(
@@ -86,13 +93,18 @@ def progress_in_log(log: EventLog, model: str = "") -> Progress:
             members=None,
             done=sum(each.timed.values()),
             failed=len(each.timed) - sum(each.timed.values()),
-            waiting=len(layers) - len(each.timed),
+            waiting=waiting_on(each.system.method, len(layers) - len(each.timed)),
             last_layer=titles.get(each.last, ""),
             last_measured_at=each.last_at,
         )
         for (system_id, precision), each in sorted(found.items())
     )
     return Progress(len(models), len(layers), tuple(runners))
+
+
+def waiting_on(method: str, untried: int) -> int:
+    """How many of the layers that weren't tried on a system wait for its runners."""
+    return 0 if method.startswith(OF_SUITES) else untried
 
 
 def _models(log: EventLog) -> Iterator[ModelIngested | CheckpointIngested]:

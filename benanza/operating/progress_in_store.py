@@ -3,7 +3,7 @@ read for this."""
 
 from typing import Any
 
-from benanza.operating.progress_in_log import Progress
+from benanza.operating.progress_in_log import Progress, waiting_on
 from benanza.results.operating import OpenDeadLetters, RunnerStatus
 from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store
@@ -41,6 +41,7 @@ WITH
             fingerprint, system_id, precision,
             countIf(isNotNull(median_us) AND stopped_by != 'hopeless') > 0 AS timed,
             fingerprint IN asked AS is_asked,
+            fingerprint IN (SELECT fingerprint FROM layers) AS is_job,
             max(measured_at) AS last_at
         FROM measurements
         WHERE {COUNTED}
@@ -55,11 +56,12 @@ WITH
             argMax(fingerprint, by_layer.last_at) AS last_fingerprint
         FROM by_layer
         GROUP BY system_id, precision
+        HAVING countIf(is_job) > 0
     )
 SELECT
     runner.system_id AS system_id,
     if(systems.accelerator = '', systems.cpu, systems.accelerator) AS system,
-    systems.runtime AS runtime,
+    systems.runtime AS runtime, systems.method AS method,
     runner.precision AS precision, runner.done AS done, runner.failed AS failed,
     runner.last_measured_at AS last_measured_at, layers.title AS last_layer
 FROM by_runner AS runner
@@ -84,7 +86,8 @@ def progress_in_store(store: Store, model: str = "") -> Progress:
 
 
 def _runner(row: dict[str, Any], layers: int) -> RunnerStatus:
-    return RunnerStatus(members=None, waiting=layers - row["done"] - row["failed"], **row)
+    waiting = waiting_on(row.pop("method"), layers - row["done"] - row["failed"])
+    return RunnerStatus(members=None, waiting=waiting, **row)
 
 
 def dead_letters_in_store(store: Store) -> tuple[OpenDeadLetters, ...]:

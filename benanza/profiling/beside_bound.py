@@ -6,7 +6,13 @@ from typing import NamedTuple
 from benanza.looking.stored_bound import StoredBound
 from benanza.profiling.remedies import remedies_of
 from benanza.request import BoundPolicy
-from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledKernel, ProfiledPart
+from benanza.results.profiles import (
+    ModelProfile,
+    ProfiledCall,
+    ProfiledKernel,
+    ProfiledPart,
+    contradiction,
+)
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.inefficiency import Inefficiency, inefficiencies
 from benanza_backbone.clickhouse.bounds import ModelBound
@@ -28,14 +34,23 @@ class Lowest(NamedTuple):
     calls: list[Call]
 
 
+class Beside(NamedTuple):
+    """The lowest full bound of a model on a device; where none is full, the greatest partial one:
+    a bound without some layers is one as well.
+    """
+
+    lowest: Lowest | None = None
+    partial: ModelBound | None = None
+
+
 class LowestBounds:
-    """The lowest full bounds of the models in a store. Each is read once."""
+    """The bounds of the models in a store that runs stand beside. Each is read once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._found: dict[tuple[str, Precision, str], Lowest | None] = {}
+        self._found: dict[tuple[str, Precision, str], Beside] = {}
 
-    def of(self, event: ModelProfiled) -> Lowest | None:
+    def of(self, event: ModelProfiled) -> Beside:
         """That of the profile's model, on its device and at its precision.
 
         Raises `BenanzaError` as the store's queries do.
@@ -45,18 +60,19 @@ class LowestBounds:
             self._found[key] = self._read(*key)
         return self._found[key]
 
-    def _read(self, model_id: str, precision: Precision, where: str) -> Lowest | None:
+    def _read(self, model_id: str, precision: Precision, where: str) -> Beside:
         policy = BoundPolicy((precision,))
         found = [
             each
             for each in self._store.bounds([model_id])
-            if policy.includes(each) and not each.partial and each.sequential_us is not None
+            if policy.includes(each) and each.sequential_us is not None
             if self._device(each.system_id) == where
         ]
-        if not found:
-            return None
-        stored = StoredBound.of(self._store, min(found, key=lambda each: each.sequential_us or 0.0))
-        return Lowest(stored, stored.cover(fusion=True).calls)
+        full = [each for each in found if not each.partial]
+        if not full:
+            return Beside(partial=max(found, key=_sequential_us, default=None))
+        stored = StoredBound.of(self._store, min(full, key=_sequential_us))
+        return Beside(Lowest(stored, stored.cover(fusion=True).calls))
 
     def _device(self, system_id: str) -> str | None:
         """The device of a system; `None` if the store lacks it."""
@@ -64,6 +80,10 @@ class LowestBounds:
             return device(stored_system(self._store, system_id).system)
         except LookupError:  # the sink may be behind
             return None
+
+
+def _sequential_us(bound: ModelBound) -> float:
+    return bound.sequential_us or 0.0
 
 
 def profiles_of(
@@ -86,7 +106,7 @@ def beside_bound(
     bound saves time, if it has one. Where its calls couldn't be timed, they are those of one of the
     `others` that makes the same calls.
     """
-    lowest = bounds.of(event)
+    lowest, partial = bounds.of(event)
     timed = _timed(event, others)
     model = lowest.stored.model if lowest else None
     parts: tuple[ProfiledPart, ...] = ()
@@ -96,7 +116,9 @@ def beside_bound(
         found = inefficiencies(event.times, looking, timed.calls, lowest.calls)
         parts = tuple(_part(each, timed, lowest.stored.model) for each in found)
     bound = lowest.stored.bound if lowest else None
+    partial_us = partial.sequential_us if partial else None
     system, times, looked_at = event.system, event.times, event.times_looked_at
+    us = times.median_us if times else None
     return ModelProfile(
         model=name,
         model_id=event.model_id,
@@ -109,7 +131,7 @@ def beside_bound(
         configuration=event.configuration,
         options=event.options,
         profiled_at=event.profiled_at,
-        us=times.median_us if times else None,
+        us=us,
         iqr_us=times.iqr_us if times else None,
         looked_at_us=looked_at.median_us if looked_at else None,
         calls=tuple(
@@ -134,6 +156,9 @@ def beside_bound(
         parts=parts,
         slowed_by=event.environment.get("slowed_by", ""),
         failure=event.failure,
+        contradiction=contradiction(us, bound.sequential_us if bound else partial_us),
+        partial_bound_us=partial_us,
+        missing_layers=len(partial.coverage.missing) if partial else 0,
     )
 
 

@@ -1,6 +1,5 @@
 """`benanza profile`: how long a framework takes for models, call by call."""
 
-from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -56,17 +55,22 @@ def profile(
             asked += asked_models(model, request.run, limits, fetch)
         except BenanzaError as error:
             errors.append(FailedModel(model=model, reason=about_model(model, str(error))))
-    wanted = list(_wanted(asked, framework, request))
-    progress.stage("running models", len(wanted))
+    runs = _runs(framework, request)
+    progress.stage("running models", len(asked) * len(runs))
     found: list[tuple[str, ModelProfiled]] = []
-    for each, precision, configuration in wanted:
-        content = fetch(each.model, limits).content
-        event = profiled(each, content, framework, precision, configuration, limits)
-        if event is not None:
-            with configured_log(settings) as log:
-                log.append([as_message(event)])
-            found.append((each.event.name, event))
-        progress.advance()
+    for each in asked:
+        try:
+            content = fetch.whole(each.model, limits)
+        except BenanzaError as error:
+            errors.append(FailedModel(model=each.model, reason=about_model(each.model, str(error))))
+            continue
+        for precision, configuration in runs:
+            event = profiled(each, content, framework, precision, configuration, limits)
+            if event is not None:
+                with configured_log(settings) as log:
+                    log.append([as_message(event)])
+                found.append((each.event.name, event))
+            progress.advance()
     if not found:
         return Profiles(profiles=(), errors=tuple(errors))
     with known_store(settings) as store:
@@ -76,12 +80,10 @@ def profile(
     return Profiles(profiles=profiles, errors=tuple(errors))
 
 
-def _wanted(
-    asked: Sequence[AskedModel], framework: Framework, request: ProfileRequest
-) -> Iterator[tuple[AskedModel, Precision, Configuration]]:
+def _runs(framework: Framework, request: ProfileRequest) -> list[tuple[Precision, Configuration]]:
     known = framework.configurations()
     configurations = known if request.all_configurations else known[:1]
-    yield from product(asked, request.run.policy.precisions, configurations)
+    return list(product(request.run.policy.precisions, configurations))
 
 
 def profiled(

@@ -1,28 +1,25 @@
-"""A whole model as a framework runs it, with random weights and inputs.
+"""A whole model as a framework runs it: the file as it is, with random inputs.
 
-What the model computes from constants stands in it as a constant: a framework does that once. Its
-nodes are named by the positions of their layers, so that a framework's calls can be joined to them.
+Its nodes are named by the positions of the layers that they compute, so that a framework's calls
+can be joined to these.
 """
 
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-from onnx import GraphProto, ModelProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto
 
+from benanza.profiling.as_it_is import as_it_is
+from benanza.profiling.from_layers import from_layers, is_light
+from benanza.profiling.made_up import Readers
 from benanza.pytorch.metadata import origins_in, properties
 from benanza_ingest.errors import ModelError
-from benanza_ingest.layering.layers import Layers
+from benanza_ingest.extract import Wired, wired
 from benanza_ingest.limits import Limits
-from benanza_ingest.reading.parse import opset_imports, parse
+from benanza_ingest.reading.parse import decode, inlined, subgraphs
 from benanza_ingest.resolving.bind import bind
-from benanza_ingest.resolving.resolve import resolve
 from benanza_runner.arrays import Array
-from benanza_runner.onnx_layers.layer_model import placeholder
-from benanza_runner.onnx_layers.random_values import random_value
-from benanza_schemas.element_types import TO_ONNX
-from benanza_schemas.layer import OMITTED
 
 Arrays = dict[str, Array]
 
@@ -32,20 +29,18 @@ _NAMED = re.compile(r"benanza_layer_(\d+)_")
 class WholeModel(NamedTuple):
     """A model with its weights, which a session is given apart, and its inputs, by name.
 
-    `metadata` are the `metadata_props` of the file. `origins` holds for each layer the name of the
-    FX node that `benanza export` wrote beside the node that computes it, "" where there is none.
+    `layers` holds a node for each layer, in their order, with the values that it reads and writes;
+    `proto` may have other nodes as well, such as those that read constants alone. `metadata` are
+    the `metadata_props` of the file. `origins` holds for each layer the name of the FX node that
+    `benanza export` wrote beside the node that computes it, "" where there is none.
     """
 
     proto: ModelProto
+    layers: GraphProto
     weights: Arrays
     inputs: Arrays
     metadata: Mapping[str, str]
     origins: tuple[str, ...]
-
-
-def node_name(position: int) -> str:
-    """The name of the node of the layer at this position."""
-    return f"benanza_layer_{position}_"
 
 
 def positions_in(name: str) -> tuple[int, ...]:
@@ -59,69 +54,68 @@ def whole_model(
     dims: Mapping[str, int] | None = None,
     limits: Limits | None = None,
 ) -> WholeModel:
-    """The model's live nodes as one model; `content`, `batch`, `dims` and `limits` as for
+    """The model in a file, of which `content` has all bytes; `batch`, `dims` and `limits` as for
     `extract`, whose layers have the same positions.
 
-    Raises `ModelError` as `extract` does, and if a layer had to be skipped.
+    Layers that are skipped there are in it, too. Only a file of fixed size that is asked for at
+    another batch size, and one without weights, is made anew, of its layers. Raises `ModelError` as
+    `extract` does, for inputs that can't be made up, and, if it is made of layers, for one that had
+    to be skipped.
     """
     limits = limits or Limits()
-    model = parse(content, limits)
-    binding = bind(model, batch, dims or {})
-    graph = resolve(model, binding, limits)
-    maker = Layers(graph, opset_imports(model), limits)
-    whole = GraphProto(name="whole")
-    weights: Arrays = {}
-    for position, node in enumerate(graph.nodes):
-        extracted = maker.layer(node)
-        layer = extracted.layer
-        if layer is None:
-            raise ModelError(f"{extracted.name} can't be run: {extracted.reason}")
-        proto = whole.node.add()
-        proto.CopyFrom(node.proto)
-        proto.name = node_name(position)
-        del proto.input[:]
-        proto.input.extend(node.inputs)
-        for index, name in zip(layer.operators[0].inputs, node.inputs, strict=False):
-            if index == OMITTED or not layer.tensors[index].constant or name in weights:
-                continue
-            known = graph.constants.value(name)
-            # Several tables of different sizes may be read at the same index.
-            decides = layer.tensors[index].value is not None or "int" in layer.tensors[index].dtype
-            if decides and known is not None:
-                whole.initializer.append(numpy_helper.from_array(np.asarray(known), name))
-                weights[name] = known
-                continue
-            tensor = layer.tensors[index]
-            weights[name] = random_value(layer, index)
-            whole.initializer.append(placeholder(name, TO_ONNX[tensor.dtype], tensor.shape))
-    written = {tensor.name for tensor in whole.initializer if tensor.raw_data}
-    inputs: Arrays = {}
-    for value in model.graph.input:
-        known_type = graph.types.get(value.name)
-        if value.name not in graph.constants and known_type is not None:
-            inputs[value.name] = _input(known_type.dtype, known_type.dims())
-            whole.input.append(value)
-    for name in graph.outputs:
-        output = graph.types.get(name)
-        if output is None:
-            raise ModelError(f"the type of its output {name} is not known")
-        onnx_type = TO_ONNX[output.dtype]
-        whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
-    made = ModelProto(ir_version=model.ir_version, graph=whole, opset_import=model.opset_import)
-    # Ingest leaves metadata out. The weights have been made up, so there is room for the file.
-    file = ModelProto.FromString(content)
-    origins = origins_in(file)
+    found = wired(content, batch=batch, dims=dims or {}, limits=limits)
+    graph = found.graph
+    readers = Readers()
+    for node, extracted in zip(graph.nodes, found.wiring.layers, strict=True):
+        if extracted.layer is not None:
+            readers.add(extracted.layer, node.inputs)
+    file = decode(content)
+    metadata, origins = properties(file), origins_in(file)
+    whole = all(each.layer is not None for each in found.wiring.layers)
+    if found.binding.own is None and not (whole and is_light(file, found)):
+        proto = inlined(file, limits)
+        bind(proto, batch, dims or {})
+        weights = as_it_is(proto, found, readers, limits)
+    else:
+        proto, weights = from_layers(file, found)
+    written = {name: at for at, node in enumerate(graph.nodes) for name in node.outputs if name}
+    for number, each in enumerate(proto.graph.node):
+        _name(each, written, f"benanza_node_{number}_")
+    layers = [
+        NodeProto(op_type=node.op_type, domain=node.domain, input=node.inputs, output=node.outputs)
+        for node in graph.nodes
+    ]
     return WholeModel(
-        proto=made,
-        weights={n: a for n, a in weights.items() if n not in written},
-        inputs=inputs,
-        metadata=properties(file),
+        proto=proto,
+        layers=GraphProto(node=layers),
+        weights=weights,
+        inputs=_inputs(found, readers),
+        metadata=metadata,
         origins=tuple(origins.get(node.outputs[0], "") for node in graph.nodes),
     )
 
 
-def _input(dtype: str, shape: tuple[int, ...]) -> Array:
-    """Random numbers, or, of other types than float32, ones: a token, what a mask lets through."""
-    if dtype == "float32":
-        return np.random.default_rng(0).random(shape, np.float32)
-    return np.ones(shape, dtype)
+def _inputs(found: Wired, readers: Readers) -> Arrays:
+    inputs = {}
+    for name in (value.name for value in found.binding.inputs):
+        known = found.graph.types.get(name)
+        if known is None or not known.resolved:
+            hint = found.graph.causes.of(name).hint()
+            raise ModelError(f"its input {name!r} can't be made up: {hint}")
+        inputs[name] = readers.input(name, known)
+    return inputs
+
+
+def _name(node: NodeProto, written: Mapping[str, int], other: str, prefix: str = "") -> set[int]:
+    """Names a node by the layers that it computes, or otherwise, and returns these. What stands in
+    the branch of an If that always runs is layers of the model, by names that start with the If's.
+    """
+    positions = {written[prefix + v] for v in node.output if prefix + v in written}
+    inner = f"{prefix}{next(filter(None, node.output), '')}/"
+    bodies = list(subgraphs(node))
+    for body in bodies:
+        for number, each in enumerate(body.node):
+            positions |= _name(each, written, f"{other}{number}_", inner)
+    named = "".join(f"benanza_layer_{at}_" for at in sorted(positions))
+    node.name = named if named and not bodies else other + named
+    return positions

@@ -17,3 +17,14 @@ class FetchedOnce:
             kept = fetch(model, limits, sha256)
             self._kept |= {model: kept, kept.uri: kept}
         return kept
+
+    def whole(self, model: str, limits: Limits) -> bytes:
+        """All bytes of MODEL's file, with the data of its weights: a large one is read again, and
+        isn't kept. Raises `ModelError` as `fetch` does.
+        """
+        kept = self(model, limits)
+        if kept.whole:
+            return kept.content
+        parts: list[bytes] = []
+        fetch(kept.uri, limits, kept.sha256, copy=parts.append)
+        return b"".join(parts)

@@ -26,8 +26,8 @@ def framework_calls(
 ) -> tuple[FrameworkCall, ...]:
     """The nodes that take time or compute layers, as calls in the order of their starts.
 
-    `model` and `origins` are those of a `WholeModel`: the layers, and the FX node that each was
-    exported of. A layer whose FX node isn't there belongs to the node that computes one of its
+    `model` and `origins` are the `layers` of a `WholeModel`, and the FX node that each was exported
+    of. A layer whose FX node isn't there belongs to the node that computes one of its
     readers, or else to one that computes what it reads.
     """
     owner = _owners([node.name for node in nodes], model, origins)

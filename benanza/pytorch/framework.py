@@ -183,7 +183,7 @@ def _calls(
     most = min(MOST_EXECUTIONS, MOST_NODES_TIMED // max(1, len(module.graph.nodes)))
     executions = max(LEAST_EXECUTIONS, min(wanted, most))
     looked = looked_at(module, prepared.inputs, executions)
-    return looked.times, framework_calls(looked.nodes, model.proto.graph, model.origins)
+    return looked.times, framework_calls(looked.nodes, model.layers, model.origins)
 
 
 def _cudnn_version() -> str:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benanza.render.systems import ID_SHOWN, SystemNames
-from benanza.render.table import Column, html, names, printable, table
+from benanza.render.table import Column, html, listed, names, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
 from benanza.results.bounds import Bounds, KnownBounds, LayerCounts, LowerBounds, ModelOnTheWay
 from benanza_backbone.clickhouse.bounds import BoundVersion, MissingLayer, ModelBound
@@ -111,7 +111,7 @@ def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType
     parts += [Text(line) for bound in partial for line in _missing(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _above(bound, systems)]
     parts += [Text(line) for bound in bounds for line in _slowed(bound, systems)]
-    parts += [Text(line) for bound in bounds for line in _beaten(bound, systems)]
+    parts += [Text(line) for bound in bounds for line in beaten_by(bound, systems)]
     if any(len(bound.coverage.missing) > LAYERS_SHOWN for bound in partial):
         parts.append(Text("--format json names all missing layers"))
     return parts
@@ -236,8 +236,7 @@ def _slowed(bound: ModelBound, systems: SystemNames) -> list[str]:
     slowed = bound.slowed
     if not slowed.calls:
         return []
-    more = len(slowed.layers) - LAYERS_SHOWN
-    which = ", ".join(slowed.layers[:LAYERS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    which = listed(list(map(shortened, slowed.layers)), LAYERS_SHOWN)
     line = (
         f"{_which(bound, systems)}: {plural(slowed.calls, 'call')} "
         f"{'was' if slowed.calls == 1 else 'were'} timed while the device was slowed down "
@@ -246,14 +245,14 @@ def _slowed(bound: ModelBound, systems: SystemNames) -> list[str]:
     return [printable(line)]
 
 
-def _beaten(bound: ModelBound, systems: SystemNames) -> list[str]:
-    """A bound that a run is below is none."""
+def beaten_by(bound: ModelBound, systems: SystemNames) -> list[str]:
+    """A line that says so if a run is below the bound, which is none then."""
     if not bound.beaten_by:
         return []
     run = bound.beaten_by[0]
     line = (
         f"{_which(bound, systems)}: the bound is wrong: the model ran in {run.run_us:,.1f} µs "
-        f"({run.run_as})"
+        f"({run.run_as}); measure it again with --again, or report it"
     )
     return [printable(line)]
 
@@ -286,6 +285,10 @@ def _lacking(layers: Sequence[MissingLayer]) -> str:
     # Which these are says nothing: whatever nobody has run there is among them.
     if reason == NOT_MEASURED:
         return f"{count}: {reason}"
-    first = (f"{each.name} ({each.op})" if each.name else each.op for each in layers[:LAYERS_SHOWN])
-    more = len(layers) - LAYERS_SHOWN
-    return f"{count}, {', '.join(first)}{f' and {more:,} more' if more > 0 else ''}: {reason}"
+    which = listed([named_layer(each.name, each.op) for each in layers], LAYERS_SHOWN)
+    return f"{count}, {which}: {reason}"
+
+
+def named_layer(name: str, op: str) -> str:
+    """A layer's name, if it has one, with its operator: `conv1 (Conv)`."""
+    return f"{shortened(name)} ({operators(op)})" if name else operators(op)

@@ -6,10 +6,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.answers.explanations import operators
 from benanza.render.bounds import counted, model_at
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, names, printable, table
+from benanza.render.table import Column, html, names, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, plural, time_unit
 from benanza.results.bounds import ComparedBound, Comparison
 from benanza.results.what_ifs import WhatIfLayers
@@ -70,7 +69,7 @@ def _table(rows: Sequence[ComparedBound], *, plain: bool) -> Table:
 def _why(found: ComparedBound, unit: TimeUnit) -> str:
     if found.moved_by:
         layers = dict.fromkeys(each.layer or each.moved_by for each in reversed(found.moved_by))
-        named = ", ".join(list(layers)[:SHOWN])
+        named = ", ".join(list(map(shortened, layers))[:SHOWN])
         return f"{plural(len(found.moved_by), 'version')}, the last by {named}"
     if found.bound.partial or found.other.partial:
         return "partial"
@@ -80,4 +79,4 @@ def _why(found: ComparedBound, unit: TimeUnit) -> str:
 def _layers(found: WhatIfLayers, unit: TimeUnit) -> str:
     more = found.us - found.bound_us
     sign = "+" if more > 0 else "-"
-    return f"{sign}{unit.format(abs(more))} {operators(found.op)} {found.layers[0]}"
+    return f"{sign}{unit.format(abs(more))} {operators(found.op)} {shortened(found.layers[0])}"

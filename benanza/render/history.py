@@ -7,7 +7,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.bounds import counted, model_at
+from benanza.render.bounds import counted, model_at, named_layer
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, printable, table
 from benanza.render.units import TimeUnit, plural, time_unit
@@ -111,5 +111,5 @@ def _moved_by(version: BoundVersion) -> str:
     """What moved the bound: a layer that was measured, or the kind of event."""
     if version.moved_by != "measurement":
         return version.moved_by
-    layer = f"{version.layer} ({version.op})" if version.layer else version.op
+    layer = named_layer(version.layer, version.op)
     return f"{layer}: {version.failure}" if version.failure else layer

@@ -1,18 +1,20 @@
 """The layers of a model, for people."""
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from benanza.render.table import Column, html, names, printable, shortened, table
+from benanza.render.bounds import LAYERS_SHOWN, REASONS_SHOWN, named_layer
+from benanza.render.table import Column, html, listed, names, printable, table
 from benanza.render.units import amount, dimensions, plural
 from benanza.results.inspection import InspectedLayer, Inspection, SkippedLayer
 
 COLUMNS = (
     Column("#"),
     names("layer"),
-    Column("operator", "left"),
+    names("operator"),
     Column("kind", "left"),
     Column("output", "left"),
     Column("type", "left"),
@@ -20,6 +22,8 @@ COLUMNS = (
     Column("moves"),
     Column("parameters"),
 )
+
+_QUOTED = re.compile(r"'[^']*'")
 
 
 def print_inspection(console: Console, inspection: Inspection) -> None:
@@ -58,13 +62,18 @@ def _parts(inspection: Inspection, *, plain: bool) -> list[RenderableType]:
 
 
 def _skipped(inspection: Inspection) -> list[str]:
-    """A line for each cause, with the reason of the first layer that it stops. Reasons end with
-    it, behind what they say of the layer: `… has shape [1, length]; give --dim length=N`.
-    """
+    """A line for each cause, that of most layers first."""
     by_cause: dict[str, list[SkippedLayer]] = {}
     for layer in inspection.skipped:
-        by_cause.setdefault(layer.reason.rpartition("; ")[2], []).append(layer)
-    return [_line("skipped", layers) for layers in by_cause.values()]
+        by_cause.setdefault(_cause(layer), []).append(layer)
+    most_first = sorted(by_cause.values(), key=len, reverse=True)
+    shown, others = most_first[:REASONS_SHOWN], most_first[REASONS_SHOWN:]
+    lines = [_line("skipped", layers) for layers in shown]
+    if others:
+        count = plural(sum(map(len, others)), "layer")
+        causes = plural(len(others), "other reason")
+        lines.append(f"skipped: {count} for {causes}; --format json has them all")
+    return lines
 
 
 def _free(inspection: Inspection) -> list[str]:
@@ -73,11 +82,18 @@ def _free(inspection: Inspection) -> list[str]:
     return [_line("free", layers)] if layers else []
 
 
+def _cause(layer: SkippedLayer) -> str:
+    """Reasons end with it, behind what they say of the layer: `… has shape [1, length]; give --dim
+    length=N`. What is named in it, such as the value that has to be known, may differ.
+    """
+    return _QUOTED.sub("", layer.reason.rpartition("; ")[2])
+
+
 def _line(label: str, layers: Sequence[SkippedLayer | InspectedLayer]) -> str:
-    first = layers[0]
-    others = f" and {plural(len(layers) - 1, 'other layer')}" if len(layers) > 1 else ""
-    said = f"({first.op}){others}: {first.reason}"
-    return f"{label}: {shortened(first.name)} {printable(said)}"
+    """How many layers there are, the first of them, and the reason of the first."""
+    count = f"{plural(len(layers), 'layer')}, " if len(layers) > 1 else ""
+    which = listed([named_layer(each.name, each.op) for each in layers], LAYERS_SHOWN)
+    return printable(f"{label}: {count}{which}: {layers[0].reason}")
 
 
 def _totals(inspection: Inspection) -> str:

@@ -18,6 +18,9 @@ NOTEBOOK_WIDTH = 160
 NAME_WIDTH = 60
 """Exporters write the way to a layer into its name, in hundreds of characters."""
 
+OPERATORS_SHOWN = 4
+"""Of a longer group, the first operators are shown."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -74,6 +77,19 @@ def shortened(name: str) -> str:
         return shown
     begin = NAME_WIDTH // 3
     return f"{shown[:begin]}…{shown[begin + 1 - NAME_WIDTH :]}"
+
+
+def operators(op: str) -> str:
+    """Operators joined by `+`, of many only the first."""
+    each = op.split("+")
+    shown = "+".join(map(shortened, each[:OPERATORS_SHOWN]))
+    return shown if len(each) <= OPERATORS_SHOWN else f"{shown}+… ({len(each)})"
+
+
+def listed(shown: Sequence[str], most: int) -> str:
+    """The first of these, and how many more there are: `a, b and 3 more`."""
+    more = len(shown) - most
+    return ", ".join(shown[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def printable(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import networkx
 import plotly.graph_objects as go
 
-from benanza.render.answers.explanations import operators
+from benanza.render.table import operators
 from benanza.report.content import ReportedBound
 from benanza.results.advice import ModelAdvice
 

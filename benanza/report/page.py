@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from benanza.render.answers.advice import operators_of
-from benanza.render.answers.explanations import operators
+from benanza.render.table import operators
 from benanza.render.units import named_sizes, plural
 from benanza.report import figures
 from benanza.report.content import ReportedBound

@@ -38,7 +38,8 @@ class Advice(Document, frozen=True, kw_only=True):
 class ModelAdvice(Document, frozen=True, kw_only=True):
     """A framework's newest run of a model, and the advice about it, the greatest saving first.
 
-    Savings of one source `profile` add up; others overlap with them.
+    Savings of one source `profile` add up, to no more than the run; others overlap with them.
+    Where its calls took longer than the whole run while they were timed, they count in proportion.
     """
 
     profile: ModelProfile

@@ -19,9 +19,9 @@ class ExplainedCall(Document, frozen=True, kw_only=True):
     conversions that the call causes, `conversion_us`. `library`, `algorithm` and `layout` are those
     of the fastest variant. A view whose result is converted takes no time and has no variant.
 
-    `flops` and `bytes` are the call's operations and the bytes that it moves at the bound's
-    precision, as the roofline counts them. `roofline_us` is the least time by the system's
-    ceilings, and `limited_by` which of them that is: both `None` where they aren't known.
+    `flops` and `bytes` are the call's operations in floating point and the bytes that it moves at
+    the bound's precision, as the roofline counts them. `roofline_us` is the least time by the
+    system's ceilings, and `limited_by` which of them that is: both `None` where they aren't known.
     `critical` says whether the call is on the critical path.
     """
 

@@ -100,7 +100,9 @@ class KnownLayer(Document, frozen=True, kw_only=True):
     """A unique layer or group, how often models contain it, and its times.
 
     `title` has its operators, joined by `+`; that of a group whose job isn't made yet is the rule
-    that proposed it. `outputs` are shapes, none before the job is made. `models` counts models at
+    that proposed it. `outputs` are shapes, none before the job is made. `dtype` is the type of what
+    it reads where neither that nor a result is of a precision's type, and so stays as it is at each
+    precision: integers, or `float64`; empty otherwise. `models` counts models at
     each of their batch sizes, `architectures` what those that differ in names and weights only have
     in common, and `uses` the places in all of these models; a group's layers are counted besides.
     All three are 0 for networks: which models they are of is not stored.
@@ -112,6 +114,7 @@ class KnownLayer(Document, frozen=True, kw_only=True):
     kind: LayerUnit
     fingerprint: str
     outputs: tuple[tuple[int, ...], ...]
+    dtype: str
     models: int
     architectures: int
     uses: int

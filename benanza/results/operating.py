@@ -60,7 +60,8 @@ class SeededLayers(Result, frozen=True, kw_only=True):
 class RunnerStatus(Result, frozen=True, kw_only=True):
     """What one system has measured at one precision of the layers asked about.
 
-    `done` have a time, `failed` were tried and have none, `waiting` were not tried there. `members`
+    `done` have a time, `failed` were tried and have none, `waiting` were not tried there, but none
+    waits where only a suite was timed. `members`
     is the number of runners at work, null on an embedded log, which doesn't know. `last_layer` are
     the operators of what was measured last, whether it was asked about or not; it and `system` are
     empty where nothing was measured.

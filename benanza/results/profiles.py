@@ -22,9 +22,9 @@ class ProfiledCall(Document, frozen=True, kw_only=True):
     """A call that a framework made, and when: microseconds from the start of an execution.
 
     `name` and `op` are the framework's. `positions` are those of the layers that it computes; none,
-    if it only converts or copies. `multiplies` says whether one of these layers is a product, which
-    frameworks have libraries for, as far as that is known. `kernels` are what it started on a GPU,
-    if the framework says so.
+    if it only converts or copies, or computes what is no layer, as of constants alone. `multiplies`
+    says whether one of these layers is a product, which frameworks have libraries for, as far as
+    that is known. `kernels` are what it started on a GPU, if the framework says so.
     """
 
     name: str
@@ -70,6 +70,9 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     says what else the machine did meanwhile, such as other programs, without which the framework
     may take less. The parts add up to the run in which calls were timed, or about to `us` where
     that was another run, and to the bound; those in which the bound saves most come first.
+    `contradiction` says what to do where the bound is above the run, which can't be; else it is
+    empty. Where no full bound is known, `partial_bound_us` is the greatest one that lacks layers,
+    `missing_layers` of them.
     """
 
     model: str
@@ -93,6 +96,17 @@ class ModelProfile(Result, frozen=True, kw_only=True):
     parts: tuple[ProfiledPart, ...]
     slowed_by: str
     failure: str
+    contradiction: str = ""
+    partial_bound_us: float | None = None
+    missing_layers: int = 0
+
+    @property
+    def in_run(self) -> float:
+        """What times of parts are multiplied by so that together they take no longer than the run:
+        while calls are timed, they may.
+        """
+        looked_us = math.fsum(each.us for each in self.parts if each.kind != "timing each call")
+        return min(1.0, self.us / looked_us) if self.us and looked_us else 1.0
 
     @property
     def between_calls_us(self) -> float:
@@ -113,3 +127,18 @@ class Profiles(Result, frozen=True, kw_only=True):
 
     profiles: tuple[ModelProfile, ...]
     errors: tuple[FailedModel, ...]
+
+
+def contradiction(run_us: float | None, bound_us: float | None) -> str:
+    """What to say of a bound that is above a run, empty if it isn't, or if one of them isn't known.
+    Times of one model vary by a hundredth.
+    """
+    if not run_us or not bound_us or run_us >= bound_us:
+        return ""
+    above = f"the bound is {bound_us / run_us - 1:.1%} above this run"
+    if bound_us < 1.01 * run_us:
+        return f"{above}, as much as two measurements may differ: take them as equal"
+    return (
+        f"{above}, so it is none: a layer was measured too slow; say: benanza run MODEL --again, "
+        "on an idle machine, and report it if the bound stays above"
+    )

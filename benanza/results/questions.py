@@ -9,7 +9,8 @@ class ModelAnswers(Document, frozen=True, kw_only=True):
     """The answers for a bound. Times are in microseconds, and `None` where they aren't known.
 
     Q1, potential speed-up: `framework_us` is the fastest known run by a framework, `framework` says
-    which; `speed_up` is that to the sequential bound, `parallel_speed_up` to the parallel one.
+    which; `speed_up` is that to the sequential bound, `parallel_speed_up` to the parallel one. Both
+    are `None` where the bound is above the run: that can't be, and `contradiction` says what to do.
     Q2, independent layers in parallel: `parallel_us` is what the bound would save at most.
     Q3, the best algorithms: `algorithms_us` is what the best save against those that libraries'
     heuristics choose, both without fusion, in `algorithm_layers` layers; `None` where no heuristic
@@ -21,6 +22,7 @@ class ModelAnswers(Document, frozen=True, kw_only=True):
     bound: ModelBound
     framework: str
     framework_us: float | None
+    contradiction: str
     speed_up: float | None
     parallel_speed_up: float | None
     parallel_us: float | None

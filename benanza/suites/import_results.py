@@ -9,7 +9,7 @@ import msgspec
 
 from benanza.importing.import_recordings import import_recordings
 from benanza.importing.recording import write_recording
-from benanza.suites.results import SuiteImported
+from benanza.suites.results import OF_SUITES, SuiteImported
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner.onnxruntime.network_timer import FORMAT
@@ -30,7 +30,7 @@ from benanza_schemas.events import (
 from benanza_schemas.limits import MAX_WHOLE
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
-METHOD = f"networks of a suite, format {FORMAT}"
+METHOD = f"{OF_SUITES}, format {FORMAT}"
 LIBRARY = "onnxruntime-cpu"
 MAX_RESULTS_BYTES = 100_000_000
 MAX_NETWORKS = 100_000

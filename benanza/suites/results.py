@@ -3,6 +3,9 @@
 from benanza.results.result import Result
 from benanza_schemas.layer import Precision
 
+OF_SUITES = "networks of a suite"
+"""Begins the method of a system on which suites ran: what else is asked for never waits there."""
+
 
 class LeftOut(Result, frozen=True, kw_only=True):
     """A network that no suite can hold, and why: its fingerprint and the names of its operators."""

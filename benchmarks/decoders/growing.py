@@ -31,6 +31,7 @@ class GrowingGraph:
         self.weights: dict[str, TensorProto] = {}
         self.types: list[ValueInfoProto] = []
         self._offset = 0
+        self._as_cast: dict[str, str] = {}
 
     def typed(self, name: str, shape: Shape, dtype: int | None = None) -> ValueInfoProto:
         """The type of a tensor; its elements are of the decoder's precision unless said."""
@@ -112,17 +113,14 @@ class GrowingGraph:
     def norm(self, name: str, of: str, skip: str = "", last: bool = False) -> tuple[str, str]:
         """The normalised `of`, or `of + skip`, and that sum, which the last norm doesn't give.
 
-        Gemma's norms are computed in float32, each between Casts of its own.
+        Gemma's norms are computed in float32, between Casts.
         """
         d, base, shape = self.of, name[1:].replace("/", "."), (*TOKENS, self.of.hidden)
         dtype = TensorProto.FLOAT if d.four_norms else d.precision
         cast = dtype != d.precision
         parts = [of, skip] if skip else [of]
         if cast:
-            parts = [
-                self.node(f"{name}/input_{i}/Cast", [part], shape, dtype, to=dtype)
-                for i, part in enumerate(parts)
-            ]
+            parts = [self._cast(part, dtype) for part in parts]
         inputs = [*parts, self.weight(f"{base}.weight", (d.hidden,), dtype)]
         if not d.simple_norm:
             inputs.append(self.weight(f"{base}.bias", (d.hidden,), dtype))
@@ -138,3 +136,10 @@ class GrowingGraph:
         if cast and total:
             total = self.node(f"{name}/output_3/Cast", [total], shape, to=d.precision)
         return out, total
+
+    def _cast(self, of: str, dtype: int) -> str:
+        """`of` in another type; what two norms read is cast once."""
+        if of not in self._as_cast:
+            shape = (*TOKENS, self.of.hidden)
+            self._as_cast[of] = self.node(f"{of}/Cast", [of], shape, dtype, to=dtype)
+        return self._as_cast[of]

@@ -41,7 +41,8 @@ class Tensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `constant` says that the model fixes the tensor (a weight). `value` holds the bytes, laid out
     as in `TensorValue`, of a constant that decides what the operator does, such as the shape for
-    a Reshape. Of other constants only shape and type are known.
+    a Reshape, or which function several operators are. Of other constants only shape and type are
+    known.
     """
 
     dtype: Name

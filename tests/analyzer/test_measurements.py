@@ -1,8 +1,11 @@
 import math
 from datetime import timedelta
 from itertools import permutations
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benanza_analyzer.measurements import (
     BY_LIBRARY,
@@ -68,6 +71,36 @@ def test_outcomes_are_joined_in_any_order() -> None:
         for outcome in order:
             measurements.add(7, everywhere(outcome), NOW)
         assert (measurements.median_us[0, 7], measurements.iqr_us[0, 7]) == (1.0, 0.125)
+
+
+def test_a_quiet_measurement_narrows_the_spread_of_a_disturbed_one() -> None:
+    """Whose median is the least, and whose samples were all over the place."""
+    measurements = Measurements()
+    measurements.add(1, everywhere(Best(2.0, 8.0)), NOW)
+    assert measurements.iqr_us[WHICHEVER, 1] == 8.0
+    assert measurements.add(1, everywhere(Best(2.5, 0.25)), NOW)
+    assert (measurements.median_us[WHICHEVER, 1], measurements.iqr_us[WHICHEVER, 1]) == (2.0, 0.75)
+    measurements.add(1, everywhere(Best(1.0, 4.0)), NOW)
+    assert (measurements.median_us[WHICHEVER, 1], measurements.iqr_us[WHICHEVER, 1]) == (1.0, 1.75)
+
+
+microseconds = st.floats(0.0, 1e6)
+
+
+@given(st.lists(st.tuples(microseconds, microseconds), min_size=1, max_size=5), st.randoms())
+def test_the_spread_is_that_of_all_measurements_in_any_order(
+    times: list[tuple[float, float]], random: Random
+) -> None:
+    median_us, iqr_us = min(times)
+    upper_us = min(median + iqr for median, iqr in times)
+    narrowed_us = upper_us - median_us if upper_us < median_us + iqr_us else math.inf
+    for _ in range(3):
+        random.shuffle(times)
+        measurements = Measurements()
+        for each in times:
+            measurements.add(3, everywhere(Best(*each)), NOW)
+        assert measurements.median_us[WHICHEVER, 3] == median_us
+        assert measurements.iqr_us[WHICHEVER, 3] == min(iqr_us, narrowed_us)
 
 
 @pytest.mark.parametrize("last", ["no memory", "crashed"])

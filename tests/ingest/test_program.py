@@ -112,6 +112,22 @@ def test_what_an_attention_moves_has_no_name_in_the_model() -> None:
     assert [step.names[index] for index in step.layer.outputs] == ["t"]
 
 
+def test_layers_that_are_two_groups_are_the_one_that_was_measured() -> None:
+    """A division of one is a group with its number, and a region without."""
+    content = written_as_text(
+        "g (float[4,8] x, float[4,8] z) => (y) <float one = {1.0}>{ d = Div(one, x) y = Mul(d, z) }"
+    )
+    groups = extract(content).groups
+    assert {group.layers for group in groups} == {(0, 1)}
+    assert len({group.fingerprint for group in groups}) == 2
+    for group in groups:
+        chosen = {group.layers: group.fingerprint}
+        (step,) = program(content, [group.layers], fingerprints=chosen).steps
+        assert step.fingerprint == group.fingerprint
+        values = sorted(str(tensor.value) for tensor in step.layer.tensors)
+        assert values == sorted(str(tensor.value) for tensor in group.layer.tensors)
+
+
 def test_a_layer_that_no_block_holds_is_left_out() -> None:
     content = branching_model()
     model = extract(content)

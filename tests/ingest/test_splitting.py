@@ -56,7 +56,7 @@ def test_a_skipped_layer_ends_a_sequence() -> None:
     g (float[4] x) => (float[4] b, float[4] y) {
         a = Relu(x)
         b = Odd.Op(a)
-        c = Relu(x)
+        c = Abs(x)
         y = Sigmoid(c)
     }
     """

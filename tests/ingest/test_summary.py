@@ -38,3 +38,11 @@ def test_what_is_declared_otherwise_is_said() -> None:
     assert summarised(text).notes == (
         "'a' is declared as 1×7, and by the inputs it is 2×7, which counts, and so are 2 more",
     )
+
+
+def test_what_nothing_has_to_run_for_is_said() -> None:
+    text = "g (float[2,7] x) => (y) { a = Relu(x) b = Relu(x) c = Relu(x) y = Sum(a, b, c) }"
+    assert summarised(text).notes == (
+        "2 nodes are left out, since nothing has to run for them: they repeat others, change "
+        "nothing, or are undone by others",
+    )

@@ -63,18 +63,21 @@ SELECT
             missing Array(Tuple(name String, op String, reason String)))') AS coverage
 FROM bounds_at(at = {at:DateTime64(6, 'UTC')}) AS bound
 LEFT JOIN layers_of ON layers_of.model_id = bound.model_id
-WHERE empty({models:Array(String)})
-   OR (
-        bound.model_id IN chosen
-        AND (has({models:Array(String)}, model) OR has({models:Array(String)}, bound.model_id))
-   )
+WHERE (
+        empty({models:Array(String)})
+        OR (
+            bound.model_id IN chosen
+            AND (has({models:Array(String)}, model) OR has({models:Array(String)}, bound.model_id))
+        )
+    )
+    AND {accounting:String} IN ('', accounting)
 ORDER BY
     model, batch, mapKeys(bound.dims), mapValues(bound.dims), bound.model_id,
     system, runtime, precision, accounting, fusion
 """
 )
 """Rows of `ModelBound` without `slowed` and `beaten_by`: the bounds at the time `at`, of `models`
-by name or id, or of all.
+by name or id, or of all, under `accounting` or under each.
 """
 
 SLOWED_CALLS = (
@@ -120,7 +123,7 @@ FROM
         -- The models of an architecture share its bound.
         SELECT DISTINCT event_id, system_id, precision, cover
         FROM bounds_at(at = {at:DateTime64(6, 'UTC')})
-        WHERE model_id IN chosen
+        WHERE model_id IN chosen AND {accounting:String} IN ('', accounting)
     )
 ) AS used
 INNER JOIN slowed_layers USING (fingerprint, system_id, precision)

@@ -56,6 +56,7 @@ from benanza_backbone.errors import BenanzaError
 from benanza_backbone.event_log.event_log import Partition
 from benanza_backbone.telemetry import STORE_INSERT_DURATION
 from benanza_schemas.events import AnyEvent, ModelIngested, RecordingWithdrawn
+from benanza_schemas.layer import Accounting
 
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
@@ -222,12 +223,22 @@ class Store(Closing):
             result = self._client.query(sql, parameters=dict(parameters or {}))
             return list(result.named_results())
 
-    def bounds(self, models: Sequence[str] = (), at: datetime | None = None) -> list[ModelBound]:
-        """The newest version of each bound, or the one that was the newest at the time `at`.
+    def bounds(
+        self,
+        models: Sequence[str] = (),
+        at: datetime | None = None,
+        accounting: Accounting | None = None,
+    ) -> list[ModelBound]:
+        """The newest version of each bound, or the one that was the newest at the time `at`; under
+        one accounting, if it is given.
 
         `models` are names or model ids; an empty sequence means all models.
         """
-        parameters = {"models": list(models), "at": utc(at) if at else _END_OF_TIME}
+        parameters = {
+            "models": list(models),
+            "at": utc(at) if at else _END_OF_TIME,
+            "accounting": accounting or "",
+        }
         found = self.query(BOUNDS, parameters)
         slowed = self.query(SLOWED_CALLS, parameters) if self.query(ANY_SLOWED_CALLS) else []
         beaten = self.query(BEATEN_BY, parameters) if self.query(ANY_RUNS) else []

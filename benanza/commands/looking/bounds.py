@@ -64,7 +64,12 @@ class Different(click.ParamType):
 
 @click.command()
 @click.argument("models", type=KnownModel(), nargs=-1, metavar="[MODEL]...")
-@click.option("--at", type=Time(), help="Bounds as they were at this time; UTC if it has no zone.")
+@click.option(
+    "--at",
+    type=Time(),
+    help="Bounds as they were known here at this time; UTC if it has no zone. What was imported "
+    "later doesn't count, however long ago it was measured.",
+)
 @click.option(
     "--compare",
     "other",
@@ -90,7 +95,7 @@ def bounds(
     data: Path | None,
     output: Format,
 ) -> None:
-    """The bounds known now, or as they were at a time.
+    """The bounds known now, or as they were known at a time.
 
     Those of each MODEL, or of all. A MODEL may also be a name or an id that a table of bounds
     shows. Nothing is benchmarked.

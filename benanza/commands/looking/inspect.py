@@ -6,6 +6,7 @@ import click
 
 from benanza import api
 from benanza.commands.options import (
+    PARTIAL,
     Format,
     dim_option,
     format_option,
@@ -25,12 +26,19 @@ from benanza.render.table import console
 )
 @dim_option
 @format_option
+@click.pass_context
 def inspect(
-    model: str, batch: int | None, dims: tuple[tuple[str, int], ...], output: Format
+    ctx: click.Context,
+    *,
+    model: str,
+    batch: int | None,
+    dims: tuple[tuple[str, int], ...],
+    output: Format,
 ) -> None:
     """The layers of MODEL, and what each computes.
 
-    MODEL is a path, a file:, http:, https: or s3: address, or zoo:NAME.
+    MODEL is a path, a file:, http:, https: or s3: address, or zoo:NAME. If all layers are skipped,
+    it ends with status 3.
 
     \b
     Examples:
@@ -43,3 +51,5 @@ def inspect(
         print_json(found)
     else:
         print_inspection(console(sys.stdout), found)
+    if found.layers and len(found.skipped) == len(found.layers):
+        ctx.exit(PARTIAL)

@@ -4,9 +4,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.answers.explanations import operators
 from benanza.render.answers.profiles import title, where_timed
-from benanza.render.table import Column, html, printable, table
+from benanza.render.table import Column, html, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, time_unit
 from benanza.results.advice import Advice, Advised, ModelAdvice
 from benanza.results.profiles import ModelProfile
@@ -19,9 +18,6 @@ NO_CALLS = (
 )
 
 MOST_ROWS = 12
-
-MOST_CHARACTERS = 60
-"""Of operators in a row: a kernel that no operator starts has its signature as its name."""
 
 WAITS = (
     "the GPU waits between calls; what is saved within calls shows only once it no longer does: "
@@ -88,7 +84,7 @@ def _table(found: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
             unit.format(each.seen_us),
             each.what,
             operators_of(each),
-            ", ".join(each.layers),
+            ", ".join(map(shortened, each.layers)),
             each.do or "-",
         )
         for each in found.advice[:MOST_ROWS]
@@ -97,10 +93,10 @@ def _table(found: ModelAdvice, unit: TimeUnit, *, plain: bool) -> Table:
 
 
 def operators_of(advice: Advice) -> str:
-    """The framework's operators that a remedy is about, and in how many parts of the run."""
-    named = operators(advice.op)
-    if len(named) > MOST_CHARACTERS:
-        named = named[: MOST_CHARACTERS - 1] + "…"
+    """The framework's operators that a remedy is about, and in how many parts of the run. A kernel
+    that no operator starts has its signature as its name.
+    """
+    named = shortened(operators(advice.op))
     return f"{advice.times} × {named}" if named and advice.times > 1 else named
 
 

@@ -6,17 +6,14 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.bounds import counted, model_at
+from benanza.render.bounds import beaten_by, counted, model_at
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, names, printable, table
+from benanza.render.table import Column, html, names, operators, printable, table
 from benanza.render.units import TimeUnit, amount, plural, time_unit
 from benanza.results.explanations import ExplainedCall, Explanation, Explanations
 from benanza.results.inspection import LayerTime
 
 NONE_SUCH = "no bound is known of this kind; benanza bounds shows those that are"
-
-OPERATORS_SHOWN = 4
-"""Of a longer group, the first operators are shown."""
 
 TOP = 20
 """So many kinds of calls are shown unless another number is asked for."""
@@ -45,6 +42,7 @@ def _parts(found: Explanations, top: int, *, plain: bool) -> list[RenderableType
         kinds = _kinds(each.calls)
         unit = time_unit([each.bound.sequential_us])
         parts.append(Text(printable(_title(each, systems, unit))))
+        parts += [Text(line) for line in beaten_by(each.bound, systems)]
         if kinds:
             parts.append(_table(kinds[:top], unit, plain=plain))
         if len(kinds) > top:
@@ -108,14 +106,6 @@ def _table(kinds: Sequence[Alike], unit: TimeUnit, *, plain: bool) -> Table:
         for calls in kinds
     ]
     return table(columns, rows, plain=plain)
-
-
-def operators(op: str) -> str:
-    """Operators joined by `+`, of many only the first."""
-    names = op.split("+")
-    if len(names) <= OPERATORS_SHOWN:
-        return op
-    return f"{'+'.join(names[:OPERATORS_SHOWN])}+… ({len(names)})"
 
 
 def _reached(call: ExplainedCall) -> str:

@@ -7,9 +7,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.answers.explanations import operators, variant
+from benanza.render.answers.explanations import variant
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, printable, table
+from benanza.render.table import Column, html, operators, printable, table
 from benanza.render.units import TimeUnit, dimensions, plural, time_unit
 from benanza.results.inspection import KnownLayer, KnownLayers, LayerTime
 
@@ -108,7 +108,7 @@ def _row(there: LayerThere, unit: TimeUnit, in_all: TimeUnit) -> tuple[str, ...]
     return (
         operators(layer.title),
         layer.kind,
-        ", ".join(map(dimensions, layer.outputs)),
+        " ".join(filter(None, (", ".join(map(dimensions, layer.outputs)), layer.dtype))),
         layer.fingerprint[:DIGITS_SHOWN],
         f"{layer.models:,}" if counted else "-",
         f"{layer.uses:,}" if counted else "-",

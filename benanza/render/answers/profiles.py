@@ -6,8 +6,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.answers.explanations import operators
-from benanza.render.table import Column, html, printable, table
+from benanza.render.table import Column, html, listed, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, plural, time_unit
 from benanza.results.profiles import ModelProfile, ProfiledPart, Profiles
 
@@ -52,6 +51,14 @@ def title(found: ModelProfile, unit: TimeUnit) -> list[str]:
     took = f"{unit.format(found.us)} {unit.name} in {framework}"
     if found.slowed_by:
         took += f" (slowed down by {found.slowed_by})"
+    if found.contradiction:
+        return [f"{about}: {took}", found.contradiction]
+    if found.bound_us is None and found.partial_bound_us is not None:
+        partial = (
+            f"the bound is {unit.format(found.partial_bound_us)} {unit.name} without "
+            f"{plural(found.missing_layers, 'missing layer')}"
+        )
+        return [f"{about}: {took}; {partial}"]
     if found.bound_us is None:
         return [f"{about}: {took}", NO_BOUND]
     share = f"{found.bound_us / found.us:.0%}"
@@ -116,13 +123,8 @@ def _greatest(parts: Sequence[ProfiledPart], unit: TimeUnit, *, plain: bool) -> 
             part.kind,
             operators(part.op) if part.op else "-",
             f"{part.bound_calls:,}" if part.positions else "-",
-            _layers(part.layers),
+            listed(list(map(shortened, part.layers)), LAYERS_SHOWN),
         )
         for part in parts
     ]
     return table(columns, rows, plain=plain)
-
-
-def _layers(names: Sequence[str]) -> str:
-    more = len(names) - LAYERS_SHOWN
-    return ", ".join(names[:LAYERS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

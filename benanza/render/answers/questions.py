@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benanza.render.answers.explanations import NONE_SUCH
+from benanza.render.bounds import model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, names, printable, table
 from benanza.render.units import TimeUnit, time_unit
@@ -43,6 +44,7 @@ def _parts(found: Answers, *, plain: bool) -> list[RenderableType]:
     for rows in tables.values():
         parts.append(_table(rows, plain=plain))
         parts.append(Text(printable(systems.measured_on(rows[0].bound))))
+        parts += [Text(printable(_contradiction(each))) for each in rows if each.contradiction]
     return [*parts, Text(EXPLAINED)]
 
 
@@ -81,6 +83,10 @@ def _row(found: ModelAnswers, unit: TimeUnit) -> tuple[str, ...]:
         time(found.tf32_us),
         time(found.fp16_us),
     )
+
+
+def _contradiction(found: ModelAnswers) -> str:
+    return f"{model_at(found.bound)}, in {found.framework}: {found.contradiction}"
 
 
 def _times(ratio: float | None) -> str:

@@ -4,10 +4,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.answers.explanations import NONE_SUCH, operators
+from benanza.render.answers.explanations import NONE_SUCH
 from benanza.render.bounds import model_at
 from benanza.render.systems import SystemNames
-from benanza.render.table import Column, html, printable, table
+from benanza.render.table import Column, html, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
 from benanza.results.what_ifs import LEAST_SAVING, BatchSizes, ModelWhatIfs, WhatIf, WhatIfs
 
@@ -107,7 +107,7 @@ def _most(found: WhatIf, unit: TimeUnit) -> str:
     if found.more_us is None:
         return f"lacks {plural(found.lacking, 'layer')}"
     return ", ".join(
-        f"{each.layers[0] or each.positions[0]} ({operators(each.op)}) "
+        f"{shortened(each.layers[0]) or each.positions[0]} ({operators(each.op)}) "
         f"{_signed(each.us - each.bound_us, unit)}"
         for each in found.layers[:LAYERS_SHOWN]
     )

@@ -73,11 +73,13 @@ class Covered(NamedTuple):
     """The calls that a bound adds up, in topological order.
 
     Each block has the positions of its layers, and its layout as a place in
-    `measurements.SELECTIONS`. `conversion_us` is the time of the layout conversions in the bound,
-    `interleaved_conversion_us` that in the attainable estimate.
+    `measurements.SELECTIONS`; `fingerprints` says what was measured of each. `conversion_us` is the
+    time of the layout conversions in the bound, `interleaved_conversion_us` that in the attainable
+    estimate.
     """
 
     blocks: list[tuple[tuple[int, ...], int]]
+    fingerprints: dict[tuple[int, ...], str]
     conversion_us: float
     interleaved_conversion_us: float
 
@@ -143,8 +145,11 @@ class Analyzer:
         platform = self._platform(system_id, precision)
         architecture = self._architectures.of(architecture_id)
         plan = self._plans("full", platform, architecture)[fusion]
+        taken, numbers = plan.taken(), plan.blocks.numbers
+        known_as = self._catalogue.fingerprints
         return Covered(
-            plan.taken(),
+            taken,
+            {positions: known_as[numbers[positions[-1]]] for positions, _ in taken},
             float(plan.conversion_us.sum()),
             float(plan.interleaved_conversion_us.sum()),
         )

@@ -39,7 +39,9 @@ class Best(NamedTuple):
     all feature maps that the layer reads and writes, from the other layout and back; zero where
     the variant takes either. `write_conversion_us` is the time of converting those that it writes,
     infinite where that was not measured. Interleaved with other calls, both may take longer.
-    `only_writes` is 1 if the feature maps to be converted are all written, else 0.
+    `only_writes` is 1 if the feature maps to be converted are all written, else 0. `upper_us` is
+    the least upper end, median and interquartile range, of other measurements, if it is below that
+    of this one: one that was disturbed may have the least median, and a wide spread.
 
     Interleaved times and times with cold weights are differences of two measured times, and so
     may come out below the warm time. They stay so: to replace them by the warm time wherever that
@@ -55,6 +57,7 @@ class Best(NamedTuple):
     write_conversion_us: float = math.inf
     interleaved_write_conversion_us: float = math.inf
     only_writes: float = 0.0
+    upper_us: float = math.inf
 
 
 UNTIMED = Best(math.inf, math.inf)
@@ -178,9 +181,17 @@ def _failure(event: LayerMeasured) -> str:
 
 def _joined(known: Best, best: Best) -> Best:
     """The better of both. The conversion of the outputs depends on the layer alone, up to its
-    direction, so that the time of either variant counts.
+    direction, so that the time of either variant counts. The time is no further above the better
+    median than either measurement says.
     """
-    return min(known, best)._replace(
+    better = min(known, best)
+    own_us = better.median_us + better.iqr_us
+    upper_us = min(
+        *(known.upper_us, best.upper_us),
+        *(known.median_us + known.iqr_us, best.median_us + best.iqr_us),
+    )
+    return better._replace(
+        upper_us=upper_us if upper_us < own_us else math.inf,
         write_conversion_us=min(known.write_conversion_us, best.write_conversion_us),
         interleaved_write_conversion_us=min(
             known.interleaved_write_conversion_us, best.interleaved_write_conversion_us
@@ -252,8 +263,11 @@ class Measurements:
 
     @property
     def iqr_us(self) -> npt.NDArray[np.float64]:
-        """The interquartile ranges of the best times in microseconds, as an array like theirs."""
-        return self.of("iqr_us")
+        """The spreads of the best times in microseconds, as an array like theirs: the interquartile
+        range, or how far above the other measurements end, if that is less.
+        """
+        with np.errstate(invalid="ignore"):  # of infinite times
+            return np.fmin(self.of("iqr_us"), self.of("upper_us") - self.median_us)
 
     def reach(self, size: int) -> None:
         """Extends the arrays to all numbers below `size`."""

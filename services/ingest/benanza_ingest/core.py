@@ -22,7 +22,7 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Layer
 
-INGEST_VERSION = "23"
+INGEST_VERSION = "24"
 """Part of the ids of ingest's events. Raise it when a change gives them another content."""
 
 MAX_BATCH_SIZES = 64
@@ -102,8 +102,11 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
     places: dict[tuple[str, ...], int] = {}
     uses = []
     for layer in model.layers:
-        # Layers of one fingerprint have the same summary; a skipped layer has no fingerprint.
-        look = (layer.fingerprint,) if layer.fingerprint else (layer.op, layer.domain, layer.reason)
+        # Layers of one fingerprint have the same summary, unless one is a view where it stands; a
+        # skipped layer has no fingerprint.
+        look: tuple[str, ...] = (layer.fingerprint, layer.kind)
+        if not layer.fingerprint:
+            look = (layer.op, layer.domain, layer.reason)
         if look not in places:
             places[look] = len(summaries)
             summaries.append(_summary(layer))

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from onnx import ModelProto
+
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
 from benanza_ingest.groups.propose import propose_groups
+from benanza_ingest.groups.quantised.apart import apart
 from benanza_ingest.groups.wiring import Wiring, wire
 from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
@@ -72,8 +75,12 @@ def _extracted(found: "Wired", granularity: int | None) -> ExtractedModel:
 
 
 class Wired(NamedTuple):
-    """A model's layers with their graph and what was bound."""
+    """A model's layers with their graph and what was bound.
 
+    `proto` is the file without its weights.
+    """
+
+    proto: ModelProto
     opset: int
     binding: Binding
     graph: Graph
@@ -89,6 +96,6 @@ def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits:
         opsets = opset_imports(model)
         maker = Layers(graph, opsets, limits)
         layers = tuple([maker.layer(node) for node in graph.nodes])
-        return Wired(opsets.get("", 0), binding, graph, wire(graph, layers))
+        return Wired(model, opsets.get("", 0), binding, graph, apart(wire(graph, layers)))
     except RecursionError as error:
         raise ModelError("the model is nested too deeply; export it again, flattened") from error

@@ -5,10 +5,14 @@ from itertools import chain
 
 import networkx
 
+from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import wired
 from benanza_ingest.groups import epilogue, padded
 from benanza_ingest.groups.attention import propose as attention
+from benanza_ingest.groups.functions.join import numbered
 from benanza_ingest.groups.joining import Joiner
+from benanza_ingest.groups.quantised import propose as quantised
+from benanza_ingest.groups.quantised.units import DEQUANTISE, QUANTISE
 from benanza_ingest.groups.wiring import Wiring, without_empty
 from benanza_ingest.limits import Limits
 from benanza_schemas.program import Program, ProgramStep
@@ -21,18 +25,25 @@ def program(
     batch: int | None = None,
     dims: Mapping[str, int] | None = None,
     limits: Limits | None = None,
+    fingerprints: Mapping[tuple[int, ...], str] | None = None,
 ) -> Program:
     """The model as a program of these blocks, and of the views outside them that have elements.
 
-    A block holds the positions of one layer or of a group. Each layer that isn't a view is in one
-    block at most; a layer in no block is not in the program. No blocks may need each other's
-    results in a circle. Raises `ModelError` as `extract` does.
+    A block holds the positions of one layer or of a group. Where these are a group with their
+    numbers and one without, that is taken whose fingerprint is in `fingerprints`. Each layer that
+    isn't a view is in one block at most; a layer in no block is not in the program. No blocks may
+    need each other's results in a circle. Raises `ModelError` as `extract` does, and for a
+    DequantizeLinear that only a call on integers makes a view, outside of one.
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
     joiner = Joiner(wiring)
     grouped = without_empty(wiring)
     epilogues = epilogue.propose(grouped)
-    chains = (*chain.from_iterable(epilogues.values()), *padded.propose(grouped, epilogues))
+    chains = (
+        *chain.from_iterable(epilogues.values()),
+        *padded.propose(grouped, epilogues),
+        *quantised.propose(grouped),
+    )
     forms = {each.positions: each.form for each in chains if each.form}
     forms |= {found.positions: found.named() for found in attention.propose(grouped)}
     covered = {position for block in blocks for position in block}
@@ -41,10 +52,18 @@ def program(
         for position, layer in enumerate(wiring.layers)
         if layer.kind == "view" and not layer.reason and position not in covered
     ]
+    if any(wiring.layers[position].op in (QUANTISE, DEQUANTISE) for (position,) in views):
+        raise ModelError(
+            "its bound has no call for some of what is quantised, and counts it as if there were "
+            "one; a whole model can only be run of calls"
+        )
     steps = []
     for block in _in_order((*blocks, *views), wiring):
         positions = tuple(sorted(block))
         named = forms.get(positions) or joiner.named(positions)
+        if (fingerprints or {}).get(block, named.fingerprint) != named.fingerprint:
+            other = numbered(wiring, joiner.named(positions))
+            named = other if other.fingerprint == (fingerprints or {})[block] else named
         kind = wiring.layers[max(block)].kind
         steps.append(ProgramStep(block, kind, named.fingerprint, named.layer, named.names))
     return Program(tuple(steps), tuple(wiring.graph.outputs))

@@ -44,6 +44,23 @@ def test_each_kind_has_its_positions() -> None:
     }
 
 
+def test_a_call_of_no_layer_is_unmatched_unless_it_converts_or_copies() -> None:
+    """Copies are also known by what they start on a GPU."""
+    calls = [
+        made(1.0, op="Range"),
+        made(2.0, op="Cast"),
+        at(3.0, 3.0, "Memcpy HtoD (Pageable -> Device)"),
+        at(6.0, 4.0, "gemm"),
+    ]
+    found = inefficiencies(took(10.0), took(10.0), calls, [])
+    assert {each.calls: each.kind for each in found} == {
+        (0,): "unmatched",
+        (1,): "conversions and copies",
+        (2,): "conversions and copies",
+        (3,): "unmatched",
+    }
+
+
 def test_the_greatest_saving_comes_first_and_names_the_framework_s_calls() -> None:
     calls = [made(2.0, 0), made(9.0, 1), made(1.0, op="ReorderOutput")]
     found = inefficiencies(took(12.0), took(12.0), calls, [call(1.5, 0), call(1.0, 1)])

@@ -98,6 +98,16 @@ def test_bounds_are_found_by_name_and_by_id(store: Store) -> None:
     assert [found.model for found in store.bounds(["Other"])] == ["Other"]
     assert [found.model for found in store.bounds([MODEL_ID])] == ["Net"]
     assert [found.model for found in store.bounds(["Other", MODEL_ID])] == ["Net", "Other"]
+
+
+def test_bounds_are_found_by_their_accounting(store: Store) -> None:
+    of_full = bound(cause=event_id("cause"), at=0, sequential_us=1)
+    of_paper = msgspec.structs.replace(of_full, accounting="paper")
+    store.insert([*EVERY_KIND, of_paper])
+    assert [found.accounting for found in store.bounds()] == ["full", "paper"]
+    assert [found.accounting for found in store.bounds(accounting="full")] == ["full"]
+    (found,) = store.bounds(["Net"], accounting="paper")
+    assert (found.accounting, found.sequential_us) == ("paper", 1.0)
     assert store.bounds(["nobody's"]) == []
 
 

@@ -1,13 +1,19 @@
 """Advice about runs of a framework, from profiles and bounds that were made up."""
 
+from math import fsum
 from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benanza.installation.embedded import opened_log
-from benanza.looking.advise import known_advice
+from benanza.looking.advise import advice_about, known_advice
+from benanza.looking.questions import known_answers
 from benanza.results.advice import Advice
+from benanza.results.profiles import ProfiledCall, ProfiledPart, contradiction
+from benanza_analyzer.answers.inefficiency import inefficiencies
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings, load
@@ -21,6 +27,7 @@ from benanza_schemas.events import (
     identified,
 )
 from benanza_schemas.layer import Precision
+from tests.analyzer.answers.test_differences import covers
 from tests.backbone.conftest import copy_empty_store
 from tests.backbone.sample_events import (
     CONV_ID,
@@ -32,6 +39,7 @@ from tests.backbone.sample_events import (
     measured,
     variant,
 )
+from tests.benanza.render.answers.test_profiles import PROFILE
 
 FULL = msgspec.structs.replace(MODEL, layers=MODEL.layers[:4], edges=MODEL.edges[:3])
 """The sample model without its layer that is skipped: Conv, Relu, Relu, and a view."""
@@ -289,3 +297,80 @@ def test_a_run_that_failed_has_no_advice(settings: Settings) -> None:
         JOINED, times=None, times_looked_at=None, calls=(), failure="no kernel"
     )
     assert advice(known(settings, failed), "default options") == {}
+
+
+FAST = profiled("default options", 10.0, call("Conv", 0.0, 6.0, 0, 1), call("Relu", 7.0, 3.5, 2))
+"""Its bound, 14 µs, can't be right."""
+
+
+def test_a_bound_above_its_run_is_a_finding(settings: Settings) -> None:
+    """Half a microsecond is lost in a Relu, and before it, whatever the bound as a whole is."""
+    (found,) = known_advice(known(settings, FAST), [MODEL.name], ["fp32"]).models
+    assert found.profile.contradiction.startswith(
+        "the bound is 40.0% above this run, so it is none"
+    )
+    assert "--again" in found.profile.contradiction
+    assert {each.what: each.saved_us for each in found.advice} == {
+        "slower call": 0.5,
+        "between calls": 0.5,
+    }
+    (answers,) = known_answers(settings, [MODEL.name], ["fp32"], {}).models
+    assert answers.contradiction == found.profile.contradiction
+    assert (answers.framework_us, answers.speed_up, answers.parallel_speed_up) == (10.0, None, None)
+
+
+def test_a_partial_bound_stands_beside_a_run(settings: Settings) -> None:
+    """The sample model has a layer that is skipped: what takes 14 µs is not all of it."""
+    with opened_log(settings) as log:
+        log.append([as_message(each) for each in (MODEL, SYSTEM_MEASURED, *MEASURED, JOINED)])
+    (found,) = known_advice(settings, [MODEL.name], ["fp32"]).models
+    profile = found.profile
+    assert (profile.bound_us, profile.partial_bound_us, profile.missing_layers) == (None, 14.0, 1)
+    assert (profile.contradiction, profile.parts, found.advice) == ("", (), ())
+
+
+times_us = st.floats(0.0, 100.0)
+
+
+@given(st.data())
+def test_savings_are_parts_of_the_run(data: st.DataObject) -> None:
+    """Whatever its calls took while they were timed, and whatever the bound is."""
+    own, cover = (data.draw(covers()) for _ in range(2))
+    run, looked = (RunTimes(data.draw(st.floats(0.1, 300.0)), 0.0, (1.0,)) for _ in range(2))
+    calls = [
+        *(FrameworkCall("c", "Conv", each.positions, 0.0, each.us, 0.0) for each in own),
+        FrameworkCall("r", "ReorderInput", (), 0.0, data.draw(times_us), 0.0),
+    ]
+    parts = inefficiencies(run, looked, calls, cover)
+    bound_us = fsum(each.us + each.conversion_us for each in cover)
+    profile = msgspec.structs.replace(
+        PROFILE,
+        framework="onnxruntime",
+        batch=data.draw(st.integers(1, 4)),
+        configuration=data.draw(st.sampled_from(["default options", "no optimisations"])),
+        us=run.median_us,
+        bound_us=bound_us,
+        calls=tuple(
+            ProfiledCall(
+                name=each.name,
+                op=each.op,
+                positions=each.layers,
+                multiplies=False,
+                start_us=0.0,
+                us=each.median_us,
+                iqr_us=0.0,
+                kernels=(),
+            )
+            for each in calls
+        ),
+        parts=tuple(
+            ProfiledPart(op="", layers=("layer",) * len(each.positions), **each._asdict())
+            for each in parts
+        ),
+    )
+    found = advice_about(profile, [profile], ()).advice
+    assert all(each.saved_us > 0 and 0 < each.share <= 1 + 1e-9 for each in found)
+    of_parts = fsum(each.share for each in found if each.source == "profile")
+    assert of_parts <= 1 + 1e-9
+    potential = run.median_us / bound_us if bound_us else 1.0
+    assert potential >= 1 or contradiction(run.median_us, bound_us)

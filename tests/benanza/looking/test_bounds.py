@@ -1,21 +1,34 @@
 """Bounds that are known: which of them, and what is said of them."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from benanza.installation.embedded import opened_log
 from benanza.looking.bounds import known_bounds, known_history, newest
 from benanza.request import BoundPolicy
 from benanza_backbone import settings
 from benanza_backbone.clickhouse.migrations import Migration, shipped
 from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError
+from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_schemas.layer import Precision
 from tests.backbone.conftest import copy_empty_store
-from tests.backbone.sample_events import BOUNDS, EVERY_KIND, MODEL, MODEL_ID, after, bound
+from tests.backbone.sample_events import (
+    BOUNDS,
+    CONV_MEASURED,
+    EVERY_KIND,
+    MODEL,
+    MODEL_ID,
+    SYSTEM_MEASURED,
+    after,
+    bound,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -148,3 +161,18 @@ def test_a_model_that_costs_nothing_has_a_bound_of_zero(over_kafka: Settings) ->
         store.insert([MODEL, free])
     (only,) = known_bounds(over_kafka, [], WITHOUT_FUSION, {}, None).bounds
     assert only.sequential_us == 0.0
+
+
+def test_at_a_time_counts_what_was_known_then_not_what_was_measured(tmp_path: Path) -> None:
+    """What was measured yesterday and comes now, as imports do, was not known an hour ago."""
+    copy_empty_store(tmp_path / "clickhouse")
+    embedded = settings.load({"BENANZA_DATA": str(tmp_path)})
+    yesterday = now() - timedelta(days=1)
+    measured = msgspec.structs.replace(CONV_MEASURED, measured_at=yesterday)
+    system = msgspec.structs.replace(SYSTEM_MEASURED, measured_at=yesterday)
+    with opened_log(embedded) as log:
+        log.append([as_message(event) for event in (MODEL, system, measured)])
+    (known,) = known_bounds(embedded, [], BoundPolicy(), {}, None).bounds
+    assert known.sequential_us is not None
+    assert known_bounds(embedded, [], BoundPolicy(), {}, now() - timedelta(hours=1)).bounds == ()
+    assert known_bounds(embedded, [], BoundPolicy(), {}, now()).bounds == (known,)

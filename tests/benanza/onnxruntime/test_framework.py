@@ -117,6 +117,28 @@ def test_layers_of_equal_time_are_looked_at_as_long_as_the_events_fit(cpu: Frame
     assert len(found.times_looked_at.samples_us) == 20_000 // 300
 
 
+def test_nodes_that_it_writes_out_and_bodies_have_their_layers(cpu: Framework) -> None:
+    """It has no kernel of HardSwish, and gives no names to what it puts in the place of each."""
+    text = """
+    g (float[2, 8] x, int64 n) => (float[2, 8] y) {
+        yes = Constant <value = bool {1}> ()
+        a = HardSwish(x)
+        b = Loop (n, yes, a) <body = l (int64 i, bool c, float[2, 8] p)
+            => (bool d, float[2, 8] q) { d = Identity(c) q = Neg(p) }>
+        y = HardSwish(b)
+    }
+    """
+    found = cpu.profile(whole_model(content(text)), "fp32", cpu.configurations()[0])
+    assert found.failure == ""
+    layers = [(call.op, call.layers) for call in found.calls if call.layers]
+    assert layers == [
+        *(("HardSigmoid", (0,)), ("Mul", (0,))),
+        ("Loop", (1,)),
+        *(("HardSigmoid", (2,)), ("Mul", (2,))),
+    ]
+    assert "Neg" not in {call.op for call in found.calls}
+
+
 def test_where_calls_can_not_be_timed_the_time_of_the_run_stays(
     cpu: Framework, monkeypatch: pytest.MonkeyPatch
 ) -> None:

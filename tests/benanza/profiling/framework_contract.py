@@ -83,7 +83,7 @@ class FrameworkContract(ABC):
             pytest.skip("it doesn't look into runs")
         positions = [at for call in profile.calls for at in call.layers]
         assert len(positions) == len(set(positions))
-        layers = set(range(len(model.proto.graph.node)))
+        layers = set(range(len(model.layers.node)))
         assert layers - views <= set(positions) <= layers
 
     def test_calls_follow_each_other_within_a_run(self, profile: Profile) -> None:

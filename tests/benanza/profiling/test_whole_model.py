@@ -1,10 +1,16 @@
-"""What a whole model says of the file that it was made of."""
+"""A file as a framework runs it."""
 
+import numpy as np
+import onnxruntime as ort
+import pytest
 from onnx import numpy_helper
 
-from benanza.profiling.whole_model import whole_model
+from benanza.profiling.whole_model import WholeModel, positions_in, whole_model
 from benanza.pytorch.metadata import MODEL, NODE
-from benanza_runner.onnxruntime.session import CPU, Session
+from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import extract
+from benanza_runner.arrays import Array
+from benanza_runner.onnxruntime.session import CPU, Session, session_options
 from tests.ingest.onnx_text import content, proto
 
 TEXT = """
@@ -24,7 +30,7 @@ def test_layers_have_the_origins_of_their_nodes() -> None:
         if origin:
             node.metadata_props.add(key=NODE, value=origin)
     found = whole_model(model.SerializeToString())
-    assert [node.op_type for node in found.proto.graph.node] == ["Add", "Relu"]
+    assert [node.op_type for node in found.layers.node] == ["Add", "Relu"]
     assert found.origins == ("add", "")
     assert found.metadata == {MODEL: "resnet50"}
 
@@ -47,5 +53,171 @@ def test_an_index_that_the_file_holds_stays_as_it_is() -> None:
     found = whole_model(content(text))
     (index,) = (each for each in found.proto.graph.initializer if each.name == "at")
     assert numpy_helper.to_array(index) == 0
+    session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
+    assert session.call().us > 0
+
+
+def results(model: WholeModel) -> list[Array]:
+    options = session_options(model.weights, CPU, 1)
+    content = model.proto.SerializeToString()
+    session = ort.InferenceSession(content, options, providers=[CPU.name])
+    found: list[Array] = session.run(None, model.inputs)
+    return found
+
+
+def named(model: WholeModel) -> list[tuple[str, tuple[int, ...]]]:
+    """The operators of the nodes, with the layers that their names say."""
+    return [(node.op_type, positions_in(node.name)) for node in model.proto.graph.node]
+
+
+def test_all_of_the_file_runs_with_the_weights_that_it_has() -> None:
+    """Also what nothing reads, and what reads constants alone."""
+    numbers = ", ".join(map(str, range(32)))
+    text = f"""
+    g (float[1, 32] x) => (float[1, 32] y) <float[1, 32] w = {{{numbers}}}> {{
+        doubled = Add(w, w)
+        dead = Neg(doubled)
+        zero = Sub(x, x)
+        y = Add(zero, doubled)
+    }}
+    """
+    model = whole_model(content(text))
+    assert named(model) == [("Add", ()), ("Neg", ()), ("Sub", (0,)), ("Add", (1,))]
+    assert list(model.weights) == ["w"]
+    assert results(model)[0].tolist() == [[2.0 * number for number in range(32)]]
+
+
+def test_a_skipped_layer_runs_and_has_its_position() -> None:
+    text = """
+    g (float[4, 4] x) => (float[4, N] y) {
+        r = Relu(x)
+        at = NonZero(r)
+        f = Cast <to = 1> (at)
+        y = Concat <axis = 0> (f, f)
+    }
+    """
+    model = whole_model(content(text))
+    assert named(model) == [("Relu", (0,)), ("NonZero", (1,)), ("Cast", (2,)), ("Concat", (3,))]
+    assert results(model)[0].shape[0] == 4
+
+
+def test_a_branch_that_always_runs_is_in_the_call_of_its_if() -> None:
+    text = """
+    g (float[2] x) => (float[2] y) {
+        yes = Constant <value = bool {1}> ()
+        z = If (yes) <
+            then_branch = t () => (float[2] a) { b = Relu(x) a = Neg(b) },
+            else_branch = e () => (float[2] a) { a = Abs(x) }
+        >
+        y = Exp(z)
+    }
+    """
+    model = whole_model(content(text))
+    assert [node.op_type for node in model.layers.node] == ["Relu", "Neg", "Exp"]
+    assert named(model)[1:] == [("If", (0, 1)), ("Exp", (2,))]
+    names = [node.name for node in model.proto.graph.node]
+    assert len(set(names)) == len(names)
+    assert results(model)
+
+
+def test_an_input_that_decides_is_in_range() -> None:
+    """An index into a table of two rows, the size of a shape, the number of greatest elements."""
+    text = """
+    g (int64[3] at, int64[2] sizes, int64[1] k, float[2, 6] x)
+        => (float[3, 6] y, float[4, 3] z, float[2, 2] v, int64[2, 2] i) {
+        y = Gather(x, at)
+        z = Reshape(x, sizes)
+        v, i = TopK(x, k)
+    }
+    """
+    model = whole_model(content(text))
+    assert set(model.inputs["at"].tolist()) <= {0, 1}
+    assert model.inputs["sizes"].tolist() == [4, 3]
+    assert [each.shape for each in results(model)] == [(3, 6), (4, 3), (2, 2), (2, 2)]
+
+
+def test_weights_that_the_file_lacks_are_in_range_also_in_bodies() -> None:
+    text = """
+    g (float[2, 64] x, bool c) => (float[20, 64] y)
+        <int64[20] at = ["location": "w"], int8[64, 64] w = ["location": "w"],
+         float s = {0.5}, int8 zero = {0}> {
+        whole = DequantizeLinear(w, s, zero)
+        p = MatMul(x, whole)
+        q = If (c) <
+            then_branch = t () => (float[2, 64] a) <float[64] b = ["location": "w"]> {
+                a = Add(p, b)
+            },
+            else_branch = e () => (float[2, 64] a) { a = Neg(p) }
+        >
+        y = Gather(q, at)
+    }
+    """
+    model = whole_model(content(text))
+    assert set(model.weights) == {"at", "w"}
+    assert set(model.weights["at"].tolist()) <= {0, 1}
+    assert np.isfinite(results(model)[0]).all()
+
+
+def test_at_another_batch_size_a_file_of_fixed_size_is_made_of_its_layers() -> None:
+    text = """
+    g (float[1, 8, 2] x) => (float[1, 16] y) <int64[2] flat = {1, 16}> {
+        r = Relu(x)
+        y = Reshape(r, flat)
+    }
+    """
+    assert results(whole_model(content(text), 1))[0].shape == (1, 16)
+    model = whole_model(content(text), 5)
+    assert named(model) == [("Relu", (0,)), ("Reshape", (1,))]
+    assert results(model)[0].shape == (5, 16)
+
+
+def test_a_light_model_has_weights_made_up_in_place_of_those_that_are_all_the_same() -> None:
+    text = """
+    g (float[1, 32] x) => (float[1, 8] y) <int64[2] shape = {32, 8}> {
+        w = ConstantOfShape(shape)
+        y = MatMul(x, w)
+    }
+    """
+    model = whole_model(content(text))
+    assert named(model) == [("MatMul", (0,))]
+    assert len(np.unique(model.weights["w"])) > 100
+
+
+@pytest.mark.parametrize(
+    ("given", "node"),
+    [
+        ("seq(float[2])", "ConcatFromSequence <axis = 0> (s)"),
+        ("string[2]", "Identity(s)"),
+        ("float[1, length]", "Relu(s)"),
+    ],
+)
+def test_an_input_that_can_not_be_made_up(given: str, node: str) -> None:
+    hint = "give --dim length=N" if "length" in given else ""
+    with pytest.raises(ModelError, match=f"'s' .*{hint}"):
+        whole_model(content(f"g ({given} s) => (float[N] y) {{ y = {node} }}"))
+
+
+def test_each_reader_on_integers_has_a_dequantize_linear_of_its_own() -> None:
+    """As among the layers, of which it is made at another batch size, with scales as the file has
+    them.
+    """
+    text = """
+    g (float[8] x) => (float[8] y) <float s = {0.5}, float t = {0.25}, uint8 z = {7}> {
+        q = QuantizeLinear(x, s, z)
+        d = DequantizeLinear(q, s, z)
+        a = Sigmoid(d)
+        aq = QuantizeLinear(a, t, z)
+        ad = DequantizeLinear(aq, t, z)
+        b = Add(ad, d)
+        bq = QuantizeLinear(b, s, z)
+        y = DequantizeLinear(bq, s, z)
+    }
+    """
+    found = whole_model(content(text), 16)
+    layers = extract(content(text), batch=16).layers
+    assert [node.op_type for node in found.proto.graph.node] == [layer.op for layer in layers]
+    assert [layer.kind for layer in layers].count("view") == 1
+    kept = {each.name: numpy_helper.to_array(each) for each in found.proto.graph.initializer}
+    assert {name: array.item() for name, array in kept.items()} == {"s": 0.5, "t": 0.25, "z": 7}
     session = Session(found.proto, found.weights, found.inputs, CPU, threads=1)
     assert session.call().us > 0

@@ -11,7 +11,7 @@ EXP = NodeTimes("exp", "aten.exp", 5.0, 4.0, 0.1)
 
 
 def joined(nodes: list[NodeTimes], *origins: str) -> list[tuple[str, tuple[int, ...]]]:
-    graph = whole_model(content(CHAIN)).proto.graph
+    graph = whole_model(content(CHAIN)).layers
     return [(call.name, call.layers) for call in framework_calls(nodes, graph, origins)]
 
 

@@ -105,7 +105,7 @@ def test_a_defect_is_found_where_it_is(
 
     model = tiny_model()
     looked = looked_at(module, inputs, 5)
-    calls = framework_calls(looked.nodes, model.proto.graph, model.origins)
+    calls = framework_calls(looked.nodes, model.layers, model.origins)
     names = [call.name for call in calls]
     places = [names.index(name) for name in (BEFORE, *(node.name for node in made), after.name)]
     assert places == sorted(places)

@@ -191,7 +191,7 @@ def test_a_bound_that_a_run_is_below_is_wrong() -> None:
     )
     assert lines(but(beaten_by=runs))[3:] == [
         "alexnet, batch 8, fp32: the bound is wrong: the model ran in 1,234.6 µs "
-        "(with weights prefetched)"
+        "(with weights prefetched); measure it again with --again, or report it"
     ]
 
 

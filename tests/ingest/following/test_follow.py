@@ -610,3 +610,27 @@ def takes_8_times_the_operations_at_batch_8(content: bytes) -> None:
 def test_an_export_without_a_place_of_the_batch_is_refused(name: str) -> None:
     with pytest.raises(ModelError, match=r"is lost at node '.*Gather|as_strided"):
         extract(file_of(name), batch=8)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "q, s, z = DynamicQuantizeLinear(x) i = MatMulInteger(q, w, z, o) c = Cast<to=1>(i)"
+        " y = Mul(c, s)",
+        "q = QuantizeLinear(x, t, p) d = DequantizeLinear(q, t, p) f = DequantizeLinear(w, t, o)"
+        " y = MatMul(d, f)",
+        "q = QuantizeLinear(x, t, p) a = com.microsoft.QLinearAdd(q, t, p, q, t, p, t, p)"
+        " b = com.microsoft.QLinearMul(a, t, p, v, t, p, t, p)"
+        " c = com.microsoft.QLinearConcat<axis=1>(t, p, b, t, p, a, t, p)"
+        " y = DequantizeLinear(c, t, p)",
+    ],
+    ids=["dynamic", "qdq", "operators"],
+)
+def test_scales_and_zero_points_are_of_any_batch(body: str) -> None:
+    text = (
+        "g (float[1,8] x) => (float[1,n] y) <float t = {0.5}, uint8 p = {3}, int8 o = {0},"
+        ' int8[8,4] w = ["location": "w"], uint8[8] v = ["location": "v"]> {' + body + " }"
+    )
+    one, four = (extracted(text, domains={"com.microsoft": 1}, batch=batch) for batch in (1, 4))
+    assert "skipped" not in {layer.kind for layer in four.layers}
+    assert four.layers[-1].flops == 4 * one.layers[-1].flops

@@ -6,9 +6,10 @@ import networkx as nx
 
 from benanza_ingest.extracted import ExtractedGroup, ExtractedModel
 from benanza_ingest.groups import merged
+from benanza_ingest.groups.quantised import propose as quantised
 from benanza_ingest.groups.regions import propose as regions
 
-OPEN = frozenset((merged.RULE, regions.RULE))
+OPEN = frozenset((merged.RULE, quantised.RULE, regions.RULE))
 """Rules whose groups may have several results, and parts that aren't connected."""
 
 

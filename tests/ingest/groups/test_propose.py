@@ -9,6 +9,7 @@ from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedGroup, ExtractedLayer
 from benanza_ingest.groups import channels_last, epilogue, in_place, shuffle
 from benanza_ingest.groups.attention import propose as attention
+from benanza_ingest.groups.functions import propose as functions
 from benanza_ingest.groups.regions import propose as regions
 from benanza_ingest.layering import costs
 from benanza_schemas.events import LayerMeasured
@@ -24,11 +25,12 @@ from tests.ingest.real_models import extracted as real
 @pytest.mark.parametrize("name", ALL)
 def test_groups_are_convex_and_chains_have_every_prefix(name: str) -> None:
     model = real(name)
-    chains = {group.layers for group in model.groups}
+    chains = {group.layers for group in model.groups if group.rule != functions.RULE}
     readers: dict[int, set[int]] = {}
     for writer, reader in model.edges:
         readers.setdefault(writer, set()).add(reader)
-    assert len(chains) == len(model.groups), "each set of layers once"
+    others = {(g.layers, g.rule) for g in model.groups if g.rule == functions.RULE}
+    assert len(chains) + len(others) == len(model.groups), "each set of layers once"
     for group in model.groups:
         check_group(model, group)
         if group.rule == epilogue.RULE:
@@ -42,7 +44,7 @@ def test_groups_are_convex_and_chains_have_every_prefix(name: str) -> None:
         if group.rule in (shuffle.RULE, channels_last.RULE):
             assert kinds == {"view", "movement"}
         elif group.rule != regions.RULE:
-            has_moves = group.rule in (attention.RULE, in_place.RULE)
+            has_moves = group.rule in (attention.RULE, in_place.RULE, functions.RULE)
             moves = {"movement"} if has_moves else set()
             views = {"view"} if has_moves or group.rule == epilogue.RULE else set()
             assert "compute" in kinds <= {"compute", *moves, *views}
@@ -79,7 +81,7 @@ def test_a_groups_layer_is_that_of_its_members(name: str) -> None:
             assert group.bytes == costs.moved_bytes(group.layer)
             assert group.bytes < sum(member.bytes for member in members)
             continue
-        if group.rule in OPEN:  # several results: identity has an order of its own
+        if group.rule in (*OPEN, functions.RULE):  # identity has an order of its own
             ops = [operator.op_type for operator in group.layer.operators]
             assert sorted(ops) == sorted(member.op for member in members)
         else:
@@ -93,7 +95,8 @@ def test_a_groups_layer_is_that_of_its_members(name: str) -> None:
             assert group.bytes == moving.bytes + 8 * sum(told)
         elif group.rule not in OPEN:
             assert group.bytes < sum(member.bytes for member in members)
-        shared = group.rule in OPEN  # several members may read one constant
+        # Several members may read one constant, and a number that is kept is no parameter.
+        shared = group.rule in (*OPEN, functions.RULE)
         parameters = sum(member.parameters for member in members)
         assert shared or costs.parameters(group.layer) == parameters
 

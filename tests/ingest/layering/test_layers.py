@@ -205,7 +205,7 @@ def test_kinds_of_layers() -> None:
     model = extracted(
         "g (float[2,6] x, bool c) => (y, v) <int64[1] s = {12}> { a = Relu(x) b = Transpose(a)"
         " d = Reshape(b, s) y = com.example.Op(d) v = If (c) <then_branch = t () => (o)"
-        " { o = Relu(x) }, else_branch = e () => (o) { o = Abs(x) }> }",
+        " { o = Neg(x) }, else_branch = e () => (o) { o = Abs(x) }> }",
         domains={"com.example": 1},
     )
     assert kinds(model) == [
@@ -213,7 +213,7 @@ def test_kinds_of_layers() -> None:
         ("Transpose", "movement"),
         ("Reshape", "view"),
         ("Op", "skipped"),
-        ("Relu", "compute"),
+        ("Neg", "compute"),
         ("If", "skipped"),
     ]
     for layer in model.layers:

@@ -42,7 +42,7 @@ VIEWS = {
 }
 
 MOVES = {
-    "cast to another type": "{ z = Cast<to=11>(x) y = Cast<to=1>(z) }",
+    "cast to another type": "{ z = Cast<to=10>(x) y = Cast<to=1>(z) }",
     "transpose": "{ y = Transpose(x) }",
     "transpose of two axes": "{ y = Transpose<perm=[0,3,2,1]>(x) }",
     "expand": "<int64[4] s = {3, 2, 1, 6}> { y = Expand(x, s) }",
@@ -93,7 +93,7 @@ def test_what_moves_data_is_movement(case: str) -> None:
     assert {layer.kind for layer in layers} == {"movement"}
     assert all(layer.bytes > 0 and layer.flops == 0 for layer in layers)
     x, y = outputs_of(MOVES[case])
-    assert case == "cast to another type" or x.tobytes() != y.tobytes()
+    assert x.tobytes() != y.tobytes()
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,26 @@ def of(name: str, *numbers: int) -> TensorProto:
 MISMATCHED = [node("MatMul", ["x", "w"], ["m"]), node("Relu", ["m"], ["y"])]
 
 
+def test_axes_of_one_name_in_one_input_are_asked_for_apart() -> None:
+    """Some exporters call height and width alike, and they differ."""
+    image = tensor("x", ["n", 3, "?", "?"])
+    (found,) = reasons(model([node("Relu", ["x"], ["y"])], [image]))
+    assert found.endswith("give --dim 'x[2]=N' --dim 'x[3]=N'")
+    alike = [tensor("x", ["n", "?"]), tensor("z", ["n", "?"])]
+    (found,) = reasons(model([node("Add", ["x", "z"], ["y"])], alike))
+    assert found.endswith("give --dim '?=N'")
+
+
+def test_where_the_batch_was_assumed_another_may_be_right() -> None:
+    """The first axis is a length, of which the node leaves five."""
+    made = model(
+        [node("Reshape", ["x", "s"], ["y"])], [tensor("x", ["frames", 3])], [of("s", 5, -1)]
+    )
+    (found,) = reasons(made)
+    assert "give --batch another number, or export the model again" in found
+    assert reasons(made, batch=5) == []
+
+
 def test_shapes_that_do_not_match_are_what_onnx_says_of_them() -> None:
     found = reasons(model(MISMATCHED, [tensor("x", [1, 10]), tensor("w", [11, 5])]))
     said = (
@@ -82,7 +102,9 @@ def test_shapes_that_a_dimension_spoils_say_so() -> None:
     text = "g (float[N,width] x, float[4,5] w) => (y) { y = MatMul(x, w) }"
     assert extracted(text, dims={"width": 4}).layers[0].kind == "compute"
     (layer,) = extracted(text, dims={"width": 3}).layers
-    assert layer.reason.endswith("; give --dim another number, or export the model again")
+    assert layer.reason.endswith(
+        "; give --batch or --dim another number, or export the model again"
+    )
 
 
 def test_a_kernel_larger_than_the_image_says_what_would_come_out() -> None:

@@ -196,6 +196,22 @@ def test_every_opset_from_7_on(opset: int) -> None:
         assert layer.layer.operators[0].version <= opset
 
 
+def test_quantised_weights_stay_as_small_as_the_file_has_them() -> None:
+    model = extracted(
+        'g (float[1,64] x) => (y) <int4[64,32] w = ["location": "w"],'
+        ' float[2,32] s = ["location": "w"], int8[32] b = ["location": "w"], float bs = {0.1}> {'
+        " f = DequantizeLinear<axis=0, block_size=32>(w, s) t = Transpose(f)"
+        " c = DequantizeLinear(b, bs) y = Gemm<transB=1>(x, t, c) }",
+        opset=21,
+    )
+    assert [layer.op for layer in model.layers] == [
+        *("DequantizeLinear", "Transpose", "DequantizeLinear", "Gemm")
+    ]
+    weights, _, bias, _ = model.layers
+    assert weights.bytes == 64 * 32 // 2 + 4 * 2 * 32 + 4 * 64 * 32
+    assert (weights.parameters, bias.parameters) == (64 * 32 + 2 * 32, 32 + 1)
+
+
 def test_quantised_operators_are_ordinary_layers() -> None:
     model = extracted(
         "g (float[1,3,8,8] x) => (y) <float s = {0.1}, uint8 z = {0}, int8 zw = {0},"

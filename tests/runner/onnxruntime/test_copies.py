@@ -38,6 +38,13 @@ def test_how_many(layer_us: float, constant_bytes: int, copies: int) -> None:
     assert copies_for(layer_us, constant_bytes) == copies
 
 
+@pytest.mark.parametrize(("integer_bytes", "copies"), [(0, 10), (1_000_000, 8), (8_400_000, 1)])
+def test_copies_of_weights_that_are_integers_stay_in_a_cache(
+    integer_bytes: int, copies: int
+) -> None:
+    assert copies_for(100.0, integer_bytes, integer_bytes) == copies
+
+
 @given(st.floats(0.01, 1e6))
 def test_a_call_lasts_long_enough_and_not_much_longer(layer_us: float) -> None:
     copies = copies_for(layer_us, 0)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
@@ -12,7 +13,7 @@ from benanza_runner.onnxruntime import graph as onnxruntime_graph
 from benanza_runner.onnxruntime.graph import as_run
 from benanza_runner.onnxruntime.session import CPU, Session
 from benanza_schemas.identity import canonical
-from benanza_schemas.layer import Layer
+from benanza_schemas.layer import Layer, Tensor
 from tests.runner.layers import conv, conv_group, floats, operator, weights
 
 
@@ -85,6 +86,29 @@ def test_one_operator_stays_as_it_is(tmp_path: Path) -> None:
     same = as_run(model, tmp_path, CPU, optimised=False)
     assert op_types(same) == ["Conv"]
     np.testing.assert_array_equal(computed(same), computed(model))
+
+
+def test_a_group_is_fused_as_in_the_middle_of_a_model(tmp_path: Path) -> None:
+    """ONNX Runtime makes no FastGelu of what a model returns."""
+    kind = Tensor("float32", (), constant=True)
+    numbers = [
+        replace(kind, value=np.float32(n).tobytes()) for n in (3, 0.044715, 0.79788458, 1, 0.5)
+    ]
+    x = floats(2, 8)
+    operators = (
+        operator("Pow", 15, (0, 1), (6,)),
+        operator("Mul", 14, (6, 2), (7,)),
+        operator("Add", 14, (0, 7), (8,)),
+        operator("Mul", 14, (8, 3), (9,)),
+        operator("Tanh", 13, (9,), (10,)),
+        operator("Add", 14, (10, 4), (11,)),
+        operator("Mul", 14, (0, 5), (12,)),
+        operator("Mul", 14, (12, 11), (13,)),
+    )
+    model = layer_model(canonical(Layer((x, *numbers, *(x,) * 8), operators, (13,))))
+    fused = as_run(model, tmp_path, CPU, optimised=True)
+    assert op_types(fused) == ["FastGelu"]
+    np.testing.assert_allclose(computed(fused), computed(model), rtol=1e-4, atol=1e-4)
 
 
 def test_casts_show(tmp_path: Path) -> None:

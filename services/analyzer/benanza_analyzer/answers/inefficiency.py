@@ -11,8 +11,11 @@ from typing import NamedTuple
 
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.answers.differences import differences
-from benanza_analyzer.answers.kinds import InefficiencyKind
+from benanza_analyzer.answers.kinds import CONVERSIONS, InefficiencyKind
 from benanza_schemas.events import FrameworkCall, RunTimes
+
+COPY = "Memcpy"
+"""Begins the names of copies among kernels."""
 
 TO_HOST = "Memcpy DtoH"
 """Begins the names of copies from the GPU to the host among kernels."""
@@ -74,11 +77,17 @@ def inefficiencies(
         if us > 0
     ]
     found += [
-        Inefficiency("conversions and copies", (), (number,), 0, call.median_us, 0.0, call.iqr_us)
+        Inefficiency(_of_no_layer(call), (), (number,), 0, call.median_us, 0.0, call.iqr_us)
         for number, call in enumerate(calls)
         if not call.layers and call.median_us
     ]
     return sorted(found, key=lambda each: (-each.saved_us, each.positions, each.calls))
+
+
+def _of_no_layer(call: FrameworkCall) -> InefficiencyKind:
+    """What a call does that computes no layer. All that some start on a GPU are copies."""
+    copies = bool(call.kernels) and all(each.name.startswith(COPY) for each in call.kernels)
+    return "conversions and copies" if copies or call.op in CONVERSIONS else "unmatched"
 
 
 def _waits(calls: Sequence[FrameworkCall], between_us: float) -> Iterator[Inefficiency]:

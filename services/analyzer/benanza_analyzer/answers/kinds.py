@@ -7,13 +7,22 @@ InefficiencyKind = Literal[
     "between calls",
     "synchronisation",
     "conversions and copies",
+    "unmatched",
     "no call needed",
     "more calls",
     "slower call",
     "not slower",
 ]
 """What it costs to look; the time that passes between calls; what more of it passes after calls
-that copy to the host, which waits for the GPU before it starts the next one; calls that compute no
-layer; layers that the bound needs no call for; layers that the bound covers with fewer calls; with
-as many or more that are faster; and those in which the framework isn't slower.
+that copy to the host, which waits for the GPU before it starts the next one; calls of `CONVERSIONS`
+that compute no layer; other calls that compute none, as of constants alone; layers that the bound
+needs no call for; layers that the bound covers with fewer calls; with as many or more that are
+faster; and those in which the framework isn't slower.
 """
+
+CONVERSIONS = frozenset(
+    "Cast Identity MemcpyFromHost MemcpyToHost ReorderInput ReorderOutput Reshape Squeeze "
+    "Transpose Unsqueeze "
+    "aten._to_copy aten.clone aten.contiguous aten.copy aten.permute aten.to".split()
+)
+"""What ONNX Runtime and PyTorch put around operators to give values other types or layouts."""

@@ -17,6 +17,7 @@ from networkx.utils import UnionFind
 from benanza_analyzer.models.accounting import Standing, standing
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.models.cover import ComponentShape, component_shape
+from benanza_analyzer.models.integers import computes_with_integers
 from benanza_analyzer.models.model_check import check
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
 from benanza_schemas.layer import Accounting
@@ -123,7 +124,8 @@ def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
     for layer in layers:
         if layer.fingerprint:
             number = catalogue.number(layer.fingerprint)
-            catalogue.describe(number, flops=layer.flops, bytes_moved=layer.bytes)
+            flops = 0 if computes_with_integers(layer) else layer.flops
+            catalogue.describe(number, flops=flops, bytes_moved=layer.bytes)
 
 
 def _standings(event: ModelIngested, accounting: Accounting) -> list[Standing]:

@@ -13,9 +13,9 @@ NOTHING = 0
 class Catalogue:
     """Layers and groups by number, from 1, in the order in which they were first seen.
 
-    `flops` (operations) and `bytes` (moved) are the work of one execution, by number. They follow
-    from the layer's graph, so that all models agree on them. They are zero as long as no model
-    has the layer.
+    `flops` (operations in floating point) and `bytes` (moved) are the work of one execution, by
+    number. They follow from the layer's graph, so that all models agree on them. They are zero as
+    long as no model has the layer.
     """
 
     def __init__(self) -> None:
@@ -38,6 +38,6 @@ class Catalogue:
         return number
 
     def describe(self, number: int, *, flops: int, bytes_moved: int) -> None:
-        """Stores the work of one execution of the layer: operations, and bytes moved."""
+        """Stores the work of one execution: operations in floating point, and bytes moved."""
         self.flops[number] = flops
         self.bytes[number] = bytes_moved

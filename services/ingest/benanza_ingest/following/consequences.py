@@ -36,8 +36,9 @@ BROADCASTING = frozenset(
 )
 
 _KEEPING = frozenset(
-    "Abs Cast Ceil Clip Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity LeakyRelu Log Neg "
-    "Not Reciprocal Relu Round Sigmoid Sign Softmax Softplus Sqrt Tanh".split()
+    "Abs Cast Ceil Clip DequantizeLinear Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity "
+    "LeakyRelu Log Neg Not QuantizeLinear Reciprocal Relu Round Sigmoid Sign Softmax Softplus Sqrt "
+    "Tanh".split()
 )
 """The batch is in their results where it is in their first inputs."""
 

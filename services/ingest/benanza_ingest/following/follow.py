@@ -14,8 +14,13 @@ from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.inferring.inference import Inference
 
-_FIT_TOGETHER = BROADCASTING | frozenset(
-    "Concat Gather Gemm MatMul MatMulInteger QLinearMatMul".split()
+_OWN_TOGETHER = frozenset("QGemm QLinearAdd QLinearConcat QLinearMul".split())
+"""Operators of ONNX Runtime's own among the following."""
+
+_FIT_TOGETHER = (
+    BROADCASTING
+    | _OWN_TOGETHER
+    | frozenset("Concat Gather Gemm MatMul MatMulInteger QLinearMatMul".split())
 )
 """Shape inference checks that the inputs of these fit together; any may be without the batch."""
 
@@ -73,7 +78,9 @@ class BatchFollower:
         if not any(map(self._place, read)):
             return
         wrong = self._misfit(node)
-        for name in filter(None, node.outputs):
+        # The scale and the zero point are of the whole batch.
+        of_all = node.op_type == "DynamicQuantizeLinear" and not node.domain
+        for name in filter(None, node.outputs[:1] if of_all else node.outputs):
             self._faults[name] = wrong or self._check_result(node, name)
 
     def refuse(self, live: list[Node]) -> None:
@@ -155,10 +162,15 @@ class BatchFollower:
 
     def _misfit(self, node: Node) -> str:
         """What is wrong with the inputs of a node, where shape inference doesn't see it."""
-        op_type = node.op_type if not node.domain else ""
+        known = not node.domain or node.op_type in _OWN_TOGETHER
+        op_type = node.op_type if known else ""
         places = [self._place(name) for name in node.inputs]
         first, others = places[0] if places else None, places[1:]
-        without = [n for n, place in zip(node.inputs, places, strict=True) if n and not place]
+        without = [
+            name
+            for name, place in zip(node.inputs, places, strict=True)
+            if name and not place and not self._is_scale(name)
+        ]
         wrong = ""
         if op_type in _CHANNELS:
             if first is None or first.axis or any(others):
@@ -175,6 +187,13 @@ class BatchFollower:
         elif op_type not in _FIT_TOGETHER and without:
             wrong = f"its input {without[0]!r} is without the batch"
         return wrong
+
+    def _is_scale(self, name: str) -> bool:
+        """Whether a value is one number and no batch size, as scales and zero points are."""
+        known = self._constants.type_of(name)
+        if known is None or not known.resolved or known.elements() != 1:
+            return False
+        return known.dtype not in ("int32", "int64")
 
     def _start(self, node: Node) -> int:
         """The first axis that a node normalises."""

@@ -44,7 +44,7 @@ def gelu(wiring: Wiring, value: str) -> Gelu | None:
     """The Gelu of a value that nothing else reads, if there is one."""
     for positions in _closed(wiring, value):
         if {"Erf", "Tanh"} & {wiring.layers[at].op for at in positions}:
-            approximate = _which(wiring, value, positions)
+            approximate = which(wiring, value, positions)
             if approximate is not None:
                 return Gelu(positions, approximate)
     return None
@@ -85,8 +85,8 @@ def _is_number(wiring: Wiring, name: str) -> bool:
     return name in constants and constants.value(name) is not None
 
 
-def _which(wiring: Wiring, value: str, positions: Sequence[int]) -> str | None:
-    """Which Gelu of the value these layers compute."""
+def which(wiring: Wiring, value: str, positions: Sequence[int]) -> str | None:
+    """Which Gelu of the value these layers compute, which read nothing else but numbers."""
     nodes = [wiring.node(at) for at in positions]
     names = [name for node in nodes for name in node.inputs if name in wiring.graph.constants]
     values = [wiring.graph.constants.value(name) for name in names]

@@ -17,7 +17,10 @@ from benanza_ingest.groups import (
 )
 from benanza_ingest.groups.attention import propose as attention
 from benanza_ingest.groups.attention.normal_form import Form
+from benanza_ingest.groups.functions import propose as functions
+from benanza_ingest.groups.functions.join import with_numbers
 from benanza_ingest.groups.joining import Joiner
+from benanza_ingest.groups.quantised import propose as quantised
 from benanza_ingest.groups.regions import propose as regions
 from benanza_ingest.groups.wiring import Wiring, without_empty
 from benanza_ingest.layering import costs
@@ -25,12 +28,14 @@ from benanza_schemas.identity import LayerError, canonical, fingerprint_of_canon
 
 
 def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
-    """The groups of all rules, each set of layers once."""
+    """The groups of all rules, each set of layers once, and once more with its numbers."""
     wiring = without_empty(wiring)
     epilogues = epilogue.propose(wiring)
     chains = [*chain.from_iterable(epilogues.values())]
     behind_pads = padded.propose(wiring, epilogues)
-    forms = {each.positions: each.form for each in (*chains, *behind_pads) if each.form is not None}
+    on_integers = quantised.propose(wiring)
+    formed = (*chains, *behind_pads, *on_integers)
+    forms = {each.positions: each.form for each in formed if each.form is not None}
     attentions = attention.propose(wiring)
     alone, attended = set[int](), set[int]()
     for attention_group in attentions:
@@ -40,6 +45,7 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     proposed = (
         (epilogue.RULE, [each.positions for each in chains]),
         (padded.RULE, [each.positions for each in behind_pads]),
+        (quantised.RULE, [each.positions for each in on_integers]),
         (prologue.RULE, prologue.propose(wiring, epilogues)),
         (shuffle.RULE, shuffle.propose(wiring)),
         (channels_last.RULE, channels_last.propose(wiring)),
@@ -69,7 +75,10 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
                 joined.bytes,
             )
     groups.update([(group.layers, group) for group in _attentions(attentions)])
-    return tuple(groups.values())
+    proposed_once = {(group.layers, group.fingerprint) for group in groups.values()}
+    written_out = with_numbers(wiring, joiner, functions.RULE, functions.propose(wiring))
+    others = [g for g in written_out if (g.layers, g.fingerprint) not in proposed_once]
+    return (*groups.values(), *others)
 
 
 def _attentions(proposals: Iterable[attention.Proposal]) -> Iterable[ExtractedGroup]:

@@ -13,8 +13,9 @@ _FEW = 6
 
 
 def einsum_flops(equation: str, shapes: Sequence[Shape]) -> int:
-    """Two for each combination of the indices of a pair of operands, by the order of pairs that
-    takes the fewest; one for each combination of one operand alone.
+    """Two for each combination of the indices of a pair of operands, or one where no index is
+    summed, by the order of pairs that takes the fewest; one for each combination of one operand
+    alone.
     """
     terms, sizes = _terms(equation, shapes)
     *operands, result = terms
@@ -34,8 +35,10 @@ def _along(
     for places in path:
         chosen = [operands.pop(at) for at in sorted(places, reverse=True)]
         letters = set("".join(chosen))
-        found += 2 * (len(chosen) - 1) * prod(sizes[letter] for letter in letters)
-        operands.append("".join(sorted(letters & {*"".join(operands), *result})))
+        kept = letters & {*"".join(operands), *result}
+        operations = len(chosen) - 1 + (kept != letters)
+        found += operations * prod(sizes[letter] for letter in letters)
+        operands.append("".join(sorted(kept)))
     return found
 
 

@@ -57,7 +57,7 @@ class Tensors:
         value = self._constants.value(name) if name in self._constants else None
         if number == NONE or value is None or value.size > DECIDING_ELEMENTS:
             return number
-        return self._number(name, (self._types[name], True, _raw(value)))
+        return self._number(name, (self._types[name], True, raw_data(value)))
 
     def _number(self, name: str, look: tuple[TensorType | None, bool, bytes | None]) -> int:
         number = self._by_look.get(look)
@@ -75,7 +75,7 @@ class Tensors:
         return len(self._tensors) - 1
 
 
-def _raw(value: Array) -> bytes:
+def raw_data(value: Array) -> bytes:
     """The elements as `TensorProto.raw_data` lays them out."""
     if value.dtype.isbuiltin == 1:  # one of numpy's own: none is packed
         return value.astype(value.dtype.newbyteorder("<")).tobytes()

@@ -46,8 +46,12 @@ def parse(content: bytes, limits: Limits) -> ModelProto:
     External data are never opened. Raises `ModelError` if the file is no ONNX model, or if the
     model exceeds the limits.
     """
-    model = _decode(content)
-    return _inline(model, limits) if model.functions else model
+    try:
+        if len(content) > STRIPPED_FROM_BYTES:
+            content = strip(content, KEPT_BYTES)
+    except DecodeError as error:
+        raise no_model(content) from error
+    return inlined(decode(content), limits)
 
 
 def no_model(begin: bytes) -> ModelError:
@@ -74,10 +78,11 @@ def _domain(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
-def _decode(content: bytes) -> ModelProto:
+def decode(content: bytes) -> ModelProto:
+    """The model in an ONNX file, with all that stands in it. Raises `ModelError` for a file that is
+    no ONNX model, and for an opset that the installed onnx package doesn't know.
+    """
     try:
-        if len(content) > STRIPPED_FROM_BYTES:
-            content = strip(content, KEPT_BYTES)
         model: ModelProto = ModelProto.FromString(content)
     except DecodeError as error:
         raise no_model(content) from error
@@ -138,23 +143,25 @@ def _is_outside(place: str) -> bool:
     return ".." in posix.parts or ".." in windows.parts
 
 
-def _inline(model: ModelProto, limits: Limits) -> ModelProto:
-    """The model without functions. Those of another opset are converted, unless onnx might take
+def inlined(model: ModelProto, limits: Limits) -> ModelProto:
+    """The model without functions. Raises `ModelError` if they take too much, or can't be inlined.
+
+    Those of another opset are converted, unless onnx might take
     gigabytes for that: it infers shapes then. What can't be converted stays, and is skipped.
     """
     _check_function_size(model, limits)
-    inlined: ModelProto
+    made: ModelProto
     try:
         if not any(_grows(function.node) for function in model.functions):
-            inlined = inliner.inline_local_functions(model, convert_version=True)
-            return inlined
+            made = inliner.inline_local_functions(model, convert_version=True)
+            return made
     except Exception:  # noqa: BLE001  onnx raises many types
         pass
     try:
-        inlined = inliner.inline_local_functions(model)
+        made = inliner.inline_local_functions(model)
     except Exception as error:
         raise ModelError(f"the model's functions can't be inlined: {_line(error)}") from error
-    return inlined
+    return made
 
 
 def _grows(protos: Iterable[NodeProto]) -> bool:

@@ -44,6 +44,13 @@ class Binding:
         """The names of the dimensions that were not bound."""
         return _open_names(self.inputs)
 
+    def asked_for(self) -> dict[str, tuple[str, ...]]:
+        """What to give numbers for, by the names of the dimensions that were not bound: the name,
+        or, of one without a letter, such as `?`, that stands at several axes of an input, the axes:
+        they may differ.
+        """
+        return {name: _asked_for(name, self.inputs) for name in self.open_names()}
+
 
 class OwnModel(NamedTuple):
     """A model at its own batch size, and what was bound in it."""
@@ -128,6 +135,13 @@ def _inputs(model: ModelProto) -> list[ValueInfoProto]:
 
 def _open_names(inputs: list[ValueInfoProto]) -> list[str]:
     return list(dict.fromkeys(d.dim_param for i in inputs for d in _dims(i) if d.dim_param))
+
+
+def _asked_for(name: str, inputs: list[ValueInfoProto]) -> tuple[str, ...]:
+    axes = [[at for at, dim in enumerate(_dims(i)) if dim.dim_param == name] for i in inputs]
+    if max(map(len, axes)) == 1 or any(map(str.isalpha, name)):
+        return (name,)
+    return tuple(f"{i.name}[{at}]" for i, found in zip(inputs, axes, strict=True) for at in found)
 
 
 def _dims(value: ValueInfoProto) -> list[TensorShapeProto.Dimension]:

@@ -1,6 +1,7 @@
 """Finds out why shape inference didn't find the type of a value."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from onnx import NodeProto
@@ -82,7 +83,7 @@ class Causes:
         opsets: dict[str, int],
     ) -> None:
         self._inputs = {value.name for value in binding.inputs}
-        self._open = frozenset(binding.open_names())
+        self._open = binding.asked_for()
         self._binding = binding
         self._types = types
         self._constants = constants
@@ -267,19 +268,18 @@ class Causes:
         if known is None or known.shape is None:
             return None
         lacking = dict.fromkeys(size for size in known.shape if not isinstance(size, int))
-        dims = tuple([size for size in lacking if size in self._open])
-        return Cause("", dims) if dims and len(dims) == len(lacking) else None
+        asked = [self._open.get(size or "", ()) for size in lacking]
+        return Cause("", tuple(chain.from_iterable(asked))) if asked and all(asked) else None
 
     def _complaint(self, node: NodeProto) -> Cause | None:
         """What shape inference found wrong with a node; None if nothing."""
         said = next(filter(None, map(self._inference.complaints.get, node.output)), None)
         if said is None:
             return None
-        mend = "export the model again"
-        if self._binding.dims:
-            mend = f"give --dim another number, or {mend}"
+        given = ["--batch"] * bool(self._binding.assumed) + ["--dim"] * bool(self._binding.dims)
+        mend = f"give {' or '.join(given)} another number, or " if given else ""
         who = "" if node.domain else "onnx says of "
-        return Cause(f"{who}{_title(node)}: {said}; {mend}")
+        return Cause(f"{who}{_title(node)}: {said}; {mend}export the model again")
 
 
 def _most_telling(causes: list[Cause]) -> Cause:

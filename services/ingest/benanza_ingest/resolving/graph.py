@@ -19,6 +19,12 @@ if TYPE_CHECKING:  # it works on the nodes that are defined here
 
 CONTROL_FLOW = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
+RANDOM = frozenset(
+    "Bernoulli BiasDropout BitmaskBiasDropout BitmaskDropout Dropout Multinomial RandomNormal "
+    "RandomNormalLike RandomUniform RandomUniformLike Sampling".split()
+)
+"""Operators that draw numbers, or may. A Dropout draws none unless it is told to train."""
+
 
 class Node(msgspec.Struct):
     """An operator that runs when the model runs.
@@ -46,7 +52,8 @@ class Graph:
     """A model's graph with the types and constants that are known, and the causes of what isn't.
 
     `outputs` are the names of the model's outputs, `outdated` the values that are declared with
-    other sizes than they have.
+    other sizes than they have. `left_out` is the number of nodes that repeat others, change nothing
+    or are undone.
     """
 
     nodes: list[Node]
@@ -55,6 +62,7 @@ class Graph:
     causes: "Causes"
     outputs: list[str]
     outdated: tuple[Outdated, ...] = ()
+    left_out: int = 0
 
 
 def make_node(proto: NodeProto) -> Node:

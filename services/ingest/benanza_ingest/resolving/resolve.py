@@ -27,6 +27,7 @@ from benanza_ingest.resolving.declared import Declared
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import (
     CONTROL_FLOW,
+    RANDOM,
     Graph,
     Node,
     in_topological_order,
@@ -37,23 +38,30 @@ from benanza_ingest.resolving.inferring.corrections import without_corrected
 from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.inferring.ranks import without_outgrown
 from benanza_ingest.resolving.sequences import Sequences
+from benanza_ingest.resolving.simplifying.simplify import simplify
 from benanza_ingest.resolving.types import TensorType, Types, tensor_type
 from benanza_ingest.resolving.wellformed import check_nodes
 from benanza_schemas.element_types import FROM_ONNX
 
-_RANDOM = frozenset(
-    "RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial".split()
-)
 _ALWAYS_CONSTANT = frozenset(("Shape", "Size", "Constant"))
-_NEVER_CONSTANT = _RANDOM | CONTROL_FLOW | sequences.OPERATORS
+_NEVER_CONSTANT = (RANDOM - {"Dropout"}) | CONTROL_FLOW | sequences.OPERATORS | {"DequantizeLinear"}
+"""What runs with the model even if all that it reads is constant. Runtimes leave quantised weights
+as small as they are: ONNX Runtime computes every other operator on constants beforehand, but no
+DequantizeLinear (onnxruntime/core/optimizer/constant_folding.cc)."""
 
 
 def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
-    """The graph of a model whose inputs were bound, with the types that are known.
+    """The graph of a model whose inputs were bound, with the types that are known, and without
+    nodes that repeat others or are undone.
 
     Raises `ModelError` if the graph has a cycle, if it reads values that nothing writes, or if it
     exceeds the limits.
     """
+    return simplify(_resolve(model, binding, limits), opset_imports(model))
+
+
+def _resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
+    """The graph with all live nodes, as `resolve` has it before it is simplified."""
     check_count(len(model.graph.node), limits)
     nodes = in_topological_order(model.graph)
     check_nodes(nodes, opset_imports(model), limits)
@@ -66,7 +74,7 @@ def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
         types.add_values(inferred.value_info)
         types.add_values(inferred.output)
     else:  # the shapes that the model declares are those of its own batch size
-        own = resolve(binding.own.model, binding.own.binding, limits)
+        own = _resolve(binding.own.model, binding.own.binding, limits)
     types.add_values(binding.inputs)
     return _Resolver(model, types, declared, binding, limits, own).run(nodes)
 

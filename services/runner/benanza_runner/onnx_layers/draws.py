@@ -1,7 +1,9 @@
 """What inputs of layers may hold, and what says so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
+
+import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_schemas.layer import Layer, Operator
@@ -49,3 +51,18 @@ def attribute(operator: Operator, name: str, default: int) -> int:
 def always(draw: Draw) -> Rule:
     """The same for each layer."""
     return lambda layer, operator: draw
+
+
+STEP = 2.0**-6
+"""The scale of all that is quantised. That of a bias has to be the product of two such scales, or
+ONNX Runtime wouldn't run its convolution on integers.
+"""
+
+
+def _step(layer: Layer, operator: Operator) -> Array:
+    sums = layer.tensors[operator.inputs[0]].dtype == "int32"
+    return np.array(STEP * STEP if sums else STEP)
+
+
+QUANTISED: Mapping[int, Rule] = {1: _step, 2: always(ZERO)}
+"""What a QuantizeLinear and a DequantizeLinear read besides numbers."""

@@ -104,8 +104,20 @@ def _node(operator: Operator) -> NodeProto:
     node = NodeProto(op_type=operator.op_type, domain=operator.domain)
     node.input.extend(_name(index) for index in operator.inputs)
     node.output.extend(_name(index) for index in operator.outputs)
-    node.attribute.extend(_attribute(operator, attribute) for attribute in operator.attributes)
+    node.attribute.extend(
+        _attribute(operator, attribute)
+        for attribute in operator.attributes
+        if not _says_nothing(attribute)
+    )
     return node
+
+
+def _says_nothing(attribute: Attribute) -> bool:
+    """Whether it is a default that ONNX Runtime doesn't know once it made a pooling of integers of
+    the operator.
+    """
+    ones = isinstance(attribute.value, tuple) and set(attribute.value) == {1}
+    return attribute.name == "dilations" and ones
 
 
 def _attribute(operator: Operator, attribute: Attribute) -> onnx.AttributeProto:

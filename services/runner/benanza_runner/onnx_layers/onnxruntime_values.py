@@ -9,6 +9,7 @@ from benanza_runner.arrays import Array
 from benanza_runner.onnx_layers.draws import (
     FLOATS,
     POSITIVE,
+    QUANTISED,
     ZERO,
     Draw,
     Rule,
@@ -101,7 +102,7 @@ _OF_ONE = _scaled(1, 3, zeros=(2, 4))
 OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "Attention": {3: _mask(3)},
     "CropAndResize": {1: always(Draw(0, 1)), 2: always(ZERO)},
-    "DequantizeLinear": _scaled(1, zeros=(2,)),
+    "DequantizeLinear": QUANTISED,
     "DynamicQuantizeLSTM": _scaled(8, 10, zeros=(9, 11)),
     "DynamicQuantizeMatMul": _scaled(2, zeros=()),
     "EmbedLayerNormalization": {0: _row_of(2), 1: _row_of(4), 7: _mask(7), 8: _row_of(3)},
@@ -126,7 +127,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "QLinearSoftmax": _OF_ONE,
     "QLinearWhere": _scaled(2, 5, 7, zeros=(3, 6, 8)),
     "QMoE": {3: _SCALES, 6: _SCALES, 9: _SCALES},
-    "QuantizeLinear": _scaled(1, zeros=(2,)),
+    "QuantizeLinear": QUANTISED,
     "RotaryEmbedding": {1: _row_of(2)},
     "TorchEmbedding": {1: _row_of(0)},
 }

@@ -16,6 +16,7 @@ from benanza_runner.onnx_layers.draws import (
     FLOATS,
     INTEGERS,
     POSITIVE,
+    QUANTISED,
     ZERO,
     Draw,
     Rule,
@@ -46,6 +47,11 @@ def random_value(layer: Layer, index: int) -> Array:
     if isinstance(wanted, Draw):
         return np.resize(_block(dtype, wanted), tensor.shape)
     return np.resize(wanted, tensor.shape).astype(dtype)
+
+
+def is_ruled(layer: Layer, index: int) -> bool:
+    """Whether an operator of the layer doesn't take every number for one of the layer's inputs."""
+    return any(True for _ in _ruled(layer, index))
 
 
 def _wanted(layer: Layer, index: int) -> Draw | Array:
@@ -203,7 +209,6 @@ _BYTES = {0: always(Draw(-100, 255)), 1: always(Draw(-60, 60))}
 """Bytes of all kinds, now and then zero: what doesn't fit is taken modulo 256. Weights are so small
 that two products fit into 16 bits: on CPUs without VNNI, ONNX Runtime lets larger sums saturate."""
 
-_QUANTIZED = {1: always(POSITIVE), 2: always(ZERO)}
 _QLINEAR = {slot: always(POSITIVE) for slot in (1, 4, 6)} | {
     slot: always(ZERO) for slot in (2, 5, 7)
 }
@@ -232,7 +237,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "ConvInteger": {2: always(ZERO), 3: always(ZERO)},
     "CumProd": {1: always(ZERO)},
     "CumSum": {1: always(ZERO)},
-    "DequantizeLinear": _QUANTIZED,
+    "DequantizeLinear": QUANTISED,
     "Expand": {1: _whole_output},
     "GRU": _RECURRENT,
     "Gather": {1: _index_on_axis(0)},
@@ -247,7 +252,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "Pow": {0: always(POSITIVE), 1: _exponent},
     "QLinearConv": _QLINEAR,
     "QLinearMatMul": _QLINEAR,
-    "QuantizeLinear": _QUANTIZED,
+    "QuantizeLinear": QUANTISED,
     "RNN": _RECURRENT,
     "ReduceLogSum": {0: always(POSITIVE)},
     "Reshape": {1: _whole_output},

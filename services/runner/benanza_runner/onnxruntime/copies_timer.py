@@ -40,7 +40,9 @@ class CopiesTimer:
         """How many copies a call should have."""
         session = self._session(model, 1, provider)
         us = min(session.call().us for _ in range(PROBES)) - self._empty_call_us
-        return copies_for(us, sum(array.nbytes for array in model.constants.values()))
+        weights = [*model.constants.values()]
+        integers = [array for array in weights if "int" in array.dtype.name]
+        return copies_for(us, *(sum(each.nbytes for each in some) for some in (weights, integers)))
 
     def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> TimedCopies:
         """Times the model as the rule says."""

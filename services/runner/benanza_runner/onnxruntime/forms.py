@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benanza_runner.onnx_layers.layer_model import LayerModel
+from benanza_runner.onnxruntime.between import DEQUANTISE, QUANTISE, between_floats
 from benanza_runner.onnxruntime.blocked import DOMAIN, LAYOUT, Shape, block_size, blocked, maps
 from benanza_runner.onnxruntime.end_views import without_end_views
 from benanza_runner.onnxruntime.graph import as_run
@@ -37,15 +38,14 @@ def forms_of(
 ) -> list[LayerForm]:
     """One form, or two if it takes different nodes in the layout NCHWc, which is of fp32 on CPUs.
 
-    `model` is the layer as it stands. Raises whatever ONNX Runtime raises when it refuses that.
+    `model` is the layer as it stands. What works on integers has channels last where ONNX Runtime
+    has them so. Raises whatever ONNX Runtime raises when it refuses that.
     """
-    is_group = len(layer.operators) > 1
     plain = model
-    if is_group or precision in ("fp16", "bf16"):
-        with tempfile.TemporaryDirectory(prefix="benanza-") as folder:
-            plain = as_run(model, Path(folder), provider, optimised=is_group)
-        if is_group:
-            plain = without_end_views(plain, provider)
+    if len(layer.operators) > 1 or layer.operators[0].op_type == "QLinearConv":
+        plain = _fused(layer, model, provider)
+    elif precision in ("fp16", "bf16"):
+        plain = _optimised(model, provider, fused=False)
     if provider != CPU or precision != "fp32":
         return [LayerForm(plain)]
     graph = model.proto.graph
@@ -65,3 +65,22 @@ def forms_of(
         return [LayerForm(plain, "", (), in_blocks.writes)]
     in_order = LayerForm(plain, "NCHW", reads, in_blocks.writes)
     return [in_order, LayerForm(in_blocks.model, LAYOUT, in_blocks.reads, in_blocks.writes)]
+
+
+def _fused(layer: Layer, model: LayerModel, provider: Provider) -> LayerModel:
+    """The nodes that ONNX Runtime makes of a group within a model, or of one as it stands where
+    that is fewer.
+    """
+    left_out = {"Reshape"} | {"Transpose"} - {operator.op_type for operator in layer.operators}
+    between = between_floats(model)
+    if between is not None:
+        made = _optimised(between, provider, fused=True)
+        made = without_end_views(made, provider, left_out | {QUANTISE, DEQUANTISE})
+        if len(made.proto.graph.node) == 1:
+            return made
+    return without_end_views(_optimised(model, provider, fused=True), provider, left_out)
+
+
+def _optimised(model: LayerModel, provider: Provider, *, fused: bool) -> LayerModel:
+    with tempfile.TemporaryDirectory(prefix="benanza-") as folder:
+        return as_run(model, Path(folder), provider, optimised=fused)

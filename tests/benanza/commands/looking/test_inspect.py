@@ -99,7 +99,7 @@ def save(path: Path, nodes: list[onnx.NodeProto], shape: list[str | int]) -> Pat
 
 def inspect(*arguments: str | Path) -> dict[str, Any]:
     result = CliRunner().invoke(cli, ["inspect", *map(str, arguments), "--format", "json"])
-    assert result.exit_code == 0, result.output
+    assert result.exit_code in (0, 3), result.output
     assert result.stderr == ""
     document: dict[str, Any] = json.loads(result.stdout)
     Draft202012Validator(DOCUMENT).validate(document)
@@ -133,7 +133,7 @@ def test_a_skipped_layer_is_in_the_document_with_its_reason(tmp_path: Path) -> N
     (skipped,) = document["skipped"]
     assert "--dim length=N" in skipped["reason"]
     text = CliRunner().invoke(cli, ["inspect", str(path)])
-    assert text.exit_code == 0
+    assert text.exit_code == 3, "all layers are skipped"
     assert "--dim length=N" in text.stdout
 
 
@@ -153,6 +153,15 @@ def test_the_value_that_a_skipped_if_asks_for_can_be_given_as_it_says(tmp_path: 
         words = [word.replace("VALUE", value) for word in asked]
         document = inspect(path, *words)
         assert [layer["op"] for layer in document["layers"]] == operators
+
+
+def test_only_if_all_layers_are_skipped_it_ends_with_status_3(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["z"]), helper.make_node("NonZero", ["z"], ["y"])]
+    for first, status in ((nodes[0], 0), (helper.make_node("Strange", ["x"], ["z"]), 3)):
+        path = save(tmp_path / "m.onnx", [first, nodes[1]], [2])
+        for output in ("text", "json"):
+            found = CliRunner().invoke(cli, ["inspect", str(path), "--format", output])
+            assert found.exit_code == status, found.output
 
 
 def test_an_infinite_attribute_is_valid_json(tmp_path: Path) -> None:
@@ -215,7 +224,7 @@ def test_layers_that_are_skipped_for_one_reason_are_one_line(tmp_path: Path) -> 
     assert len(inspect(path)["skipped"]) == 31
     text = CliRunner().invoke(cli, ["inspect", str(path)]).stdout
     (said,) = (line for line in text.splitlines() if line.startswith("skipped: "))
-    assert said.startswith("skipped: z0 (Abs) and 30 other layers: ")
+    assert said.startswith("skipped: 31 layers, z0 (Abs), z1 (Abs), z2 (Abs) and 28 more: ")
     assert "--dim length=N" in said
 
 
@@ -224,4 +233,25 @@ def test_layers_without_elements_are_one_line(tmp_path: Path) -> None:
     path = save(tmp_path / "m.onnx", nodes, ["batch", "past"])
     text = CliRunner().invoke(cli, ["inspect", str(path), "--dim", "past=0"]).stdout
     (said,) = (line for line in text.splitlines() if line.startswith("free: "))
-    assert said.startswith("free: a (Neg) and 1 other layer: its results have no elements")
+    assert said.startswith("free: 2 layers, a (Neg), ")
+    assert "its results have no elements" in said
+
+
+def test_what_is_named_in_reasons_does_not_tell_them_apart(tmp_path: Path) -> None:
+    """Each input of text is named in the reason of what reads it."""
+
+    def value(name: str, kind: int) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, kind, [2])
+
+    x, y = (value(name, TensorProto.FLOAT) for name in ("x", "y"))
+    texts = [value(f"s{number}", TensorProto.STRING) for number in range(9)]
+    nodes = [helper.make_node("StringNormalizer", [each.name], [f"y{each.name}"]) for each in texts]
+    outputs = [value(node.output[0], TensorProto.STRING) for node in nodes]
+    nodes.append(helper.make_node("Relu", ["x"], ["y"]))
+    graph = helper.make_graph(nodes, "graph", [x, *texts], [*outputs, y])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    found = CliRunner().invoke(cli, ["inspect", str(path)])
+    assert found.exit_code == 0
+    (said,) = (line for line in found.stdout.splitlines() if line.startswith("skipped: "))
+    assert said.startswith("skipped: 9 layers, ys0 (StringNormalizer), ")

@@ -8,6 +8,7 @@ import msgspec
 from benanza.render.answers.explanations import NONE_SUCH, explanations_html, print_explanations
 from benanza.render.table import console
 from benanza.results.explanations import ExplainedCall, Explanation, Explanations
+from benanza_backbone.clickhouse.bounds import FasterRun
 from tests.benanza.render.test_bounds import BOUND
 
 CONV = ExplainedCall(
@@ -139,3 +140,14 @@ def test_without_a_bound_it_says_where_to_look() -> None:
 def test_a_notebook_shows_a_table() -> None:
     found = Explanations(explanations=(Explanation(bound=BOUND, calls=(CONV,)),))
     assert "cudnn-graph: eng0" in explanations_html(found)
+
+
+def test_a_bound_above_a_run_says_so() -> None:
+    runs = (FasterRun(run_as="onnxruntime: default options", run_us=30.0),)
+    bound = msgspec.structs.replace(BOUND, beaten_by=runs)
+    stream = io.StringIO()
+    print_explanations(
+        console(stream), Explanations(explanations=(Explanation(bound=bound, calls=(CONV,)),))
+    )
+    assert "the bound is wrong: the model ran in 30.0 µs" in stream.getvalue()
+    assert "--again" in stream.getvalue()

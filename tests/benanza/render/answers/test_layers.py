@@ -26,6 +26,7 @@ CONV = KnownLayer(
     kind="layer",
     fingerprint="1" * 32,
     outputs=((1, 64, 56, 56),),
+    dtype="",
     models=3,
     architectures=2,
     uses=1_200,
@@ -86,6 +87,11 @@ def test_layers_with_their_times_or_the_reason_why_not() -> None:
         "2 unique layers, 1 group, 1 network, measured on Some GPU with cuda at fp16; "
         "1 failed; 1 waits"
     )
+
+
+def test_a_type_that_no_precision_changes_is_told() -> None:
+    _, conv, _ = printed(but(dtype="uint8"))
+    assert conv.split()[2:5] == ["1×64×56×56", "uint8", "1" * 12]
 
 
 def test_each_system_and_precision_has_a_table_of_its_own_order() -> None:

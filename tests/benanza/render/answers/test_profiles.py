@@ -8,7 +8,13 @@ import msgspec
 
 from benanza.render.answers.profiles import NO_BOUND, print_profiles, profiles_html
 from benanza.render.table import console
-from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledPart, Profiles
+from benanza.results.profiles import (
+    ModelProfile,
+    ProfiledCall,
+    ProfiledPart,
+    Profiles,
+    contradiction,
+)
 
 CALLS = tuple(
     ProfiledCall(
@@ -121,11 +127,31 @@ def test_without_a_bound_it_says_how_to_get_one() -> None:
     assert hint == NO_BOUND
 
 
+def test_a_bound_above_the_run_is_said_to_be_none_without_a_share() -> None:
+    found = lines(bound_us=120.0, parts=(), contradiction=contradiction(100.0, 120.0))
+    assert found[0].endswith("100.0 µs in onnxruntime 1.25.0, default options")
+    assert found[1].startswith("the bound is 20.0% above this run, so it is none: ")
+    assert "as much as two measurements may differ" in contradiction(100.0, 100.9)
+    assert contradiction(100.0, 100.0) == contradiction(None, 1.0) == ""
+
+
+def test_a_partial_bound_says_how_many_layers_it_lacks() -> None:
+    title, *_ = lines(bound_us=None, partial_bound_us=40.0, missing_layers=2, parts=())
+    assert title.endswith("default options; the bound is 40.0 µs without 2 missing layers")
+
+
 def test_a_failure_stands_in_place_of_the_time() -> None:
     found = lines(us=None, iqr_us=None, looked_at_us=None, calls=(), parts=(), failure="no kernel")
     assert found == [
         "net, batch 8, fp32, on A CPU, threads: 2: onnxruntime 1.25.0, default options: no kernel"
     ]
+
+
+def test_long_names_of_layers_and_operators_don_t_widen_the_tables() -> None:
+    long = msgspec.structs.replace(JOINED, layers=("n" * 800, "relu"), op="+".join(["O" * 800] * 9))
+    found = lines(parts=(long,))
+    assert max(map(len, found)) < 500
+    assert "…" + "n" * 39 + ", relu" in found[-1]
 
 
 def test_a_notebook_shows_the_same() -> None:

@@ -74,8 +74,8 @@ NORM = "p = Mul({0}, {0}) m = ReduceMean(p, last) r = Sqrt(m) n = Div({0}, r)"
         ("n = Softmax<axis=1>(pair) m = Mul(n, pair) c = ReduceSum(m, middle) y = Softmax(c)", "y",
          ["Softmax+Mul+ReduceSum+Softmax"]),
         # Each of them would follow from a few others, and so on.
-        ("n = Softmax<axis=1>(four) m = Softmax<axis=2>(n) c = Softmax<axis=1>(four)"
-         " y = Mul(c, m)", "y", ["Softmax | Softmax", "Softmax+Mul"]),
+        ("n = Softmax<axis=1>(four) m = Softmax<axis=2>(n) c = LogSoftmax<axis=1>(four)"
+         " y = Mul(c, m)", "y", ["Softmax | LogSoftmax", "Softmax+Mul"]),
         ("n = Softmax<axis=1>(pair) m = Softmax<axis=0>(n) y = Neg(m)", "y",
          ["Softmax+Softmax+Neg"]),
         ("n = Softmax(pair) c = ReduceSum(n, middle) y = Neg(c)", "y", ["ReduceSum+Neg"]),
@@ -89,7 +89,7 @@ NORM = "p = Mul({0}, {0}) m = ReduceMean(p, last) r = Sqrt(m) n = Div({0}, r)"
         ("u = Unsqueeze(i, back) e = Expand(u, wide) g = GatherElements<axis=1>(x, e)"
          " y = Mul(g, z)", "y", ["Unsqueeze+Expand+GatherElements+Mul"]),
         # Indices that are computed may be anything, if only the region is run.
-        ("j = Add(i, one) h = Mul(j, one) e = Gather(table, h) y = Add(e, x)", "y",
+        ("j = Add(i, one) h = Mul(j, j) e = Gather(table, h) y = Add(e, x)", "y",
          ["Add+Mul", "Gather+Add"]),
         # A heavy layer in between.
         ("a = Neg(x) b = MatMul(a, w) y = Add(a, b)", "y", []),

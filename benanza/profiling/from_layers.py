@@ -1,0 +1,82 @@
+"""A model made of its layers: its file has no weights, or fits no batch size but its own.
+
+What the model computes from constants stands in it as a constant.
+"""
+
+from math import prod
+
+import numpy as np
+from onnx import GraphProto, ModelProto, helper, numpy_helper
+
+from benanza_ingest.errors import ModelError
+from benanza_ingest.extract import Wired
+from benanza_ingest.groups.quantised.units import DEQUANTISE, QUANTISE
+from benanza_runner.arrays import Array
+from benanza_runner.onnx_layers.layer_model import placeholder
+from benanza_runner.onnx_layers.random_values import random_value
+from benanza_schemas.element_types import TO_ONNX
+from benanza_schemas.layer import OMITTED
+
+
+def is_light(file: ModelProto, found: Wired) -> bool:
+    """Whether most weights of a file are computed by ConstantOfShape, as in onnx's light models:
+    then it lacks them. ONNX Runtime would fill them with one number at each run.
+    """
+    graph = found.graph
+    filled = (
+        graph.types.get(node.output[0])
+        for node in file.graph.node
+        if node.op_type == "ConstantOfShape" and node.output and node.output[0] in graph.constants
+    )
+    elements = sum(each.elements() for each in filled if each is not None and each.resolved)
+    return elements > sum(prod(tensor.dims) for tensor in file.graph.initializer)
+
+
+def from_layers(file: ModelProto, found: Wired) -> tuple[ModelProto, dict[str, Array]]:
+    """The model at the batch size that was bound, and its weights, by name; `file` is that of its
+    own batch size.
+
+    Raises `ModelError` for a layer that had to be skipped, and for an output of unknown type.
+    """
+    graph = found.graph
+    whole = GraphProto(name="whole")
+    weights: dict[str, Array] = {}
+    for node, extracted in zip(graph.nodes, found.wiring.layers, strict=True):
+        layer = extracted.layer
+        if layer is None:
+            raise ModelError(
+                f"{extracted.name} can't be run at another batch size than the file's: "
+                f"{extracted.reason}"
+            )
+        proto = whole.node.add()
+        proto.CopyFrom(node.proto)
+        proto.input[:], proto.output[:] = node.inputs, node.outputs
+        for index, name in zip(layer.operators[0].inputs, node.inputs, strict=False):
+            if index == OMITTED or not layer.tensors[index].constant or name in weights:
+                continue
+            known = graph.constants.value(name)
+            # Several tables of different sizes may be read at the same index, equal scales leave
+            # nothing to do, and by single numbers frameworks know functions.
+            decides = (
+                layer.tensors[index].value is not None
+                or "int" in layer.tensors[index].dtype
+                or extracted.op in (QUANTISE, DEQUANTISE)
+                or prod(layer.tensors[index].shape) == 1
+            )
+            if decides and known is not None:
+                whole.initializer.append(numpy_helper.from_array(np.asarray(known), name))
+                weights[name] = known
+                continue
+            tensor = layer.tensors[index]
+            weights[name] = random_value(layer, index)
+            whole.initializer.append(placeholder(name, TO_ONNX[tensor.dtype], tensor.shape))
+    written = {tensor.name for tensor in whole.initializer if tensor.raw_data}
+    whole.input.extend(found.binding.inputs)
+    for name in graph.outputs:
+        output = graph.types.get(name)
+        if output is None:
+            raise ModelError(f"the type of its output {name} is not known")
+        onnx_type = TO_ONNX[output.dtype]
+        whole.output.append(helper.make_tensor_value_info(name, onnx_type, output.dims()))
+    made = ModelProto(ir_version=file.ir_version, graph=whole, opset_import=file.opset_import)
+    return made, {name: array for name, array in weights.items() if name not in written}

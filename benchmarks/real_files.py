@@ -1,0 +1,176 @@
+"""How models that others made fare: what is read of them, their bounds, and ONNX Runtime's times:
+
+    python -m benchmarks.real_files LISTING DATA > docs/results/real-files.md
+
+LISTING is a table of tab-separated columns with a header: `path`, relative to its own folder;
+`package`, where the file is from; `dims`, sizes of open dimensions such as `sequence=128 past=16`,
+and elements of small inputs with their number, such as `sr=16000=1`; and perhaps `split`, of which
+`--split` takes one. Layers are measured on the CPU into the folder DATA; what that holds already is
+not measured again. ONNX Runtime runs the file itself, with its default options. A line for each
+file goes to standard error.
+"""
+
+import argparse
+import csv
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import onnxruntime as ort
+
+import benanza
+from benanza.profiling.whole_model import whole_model
+from benanza.publishing.fetched_once import FetchedOnce
+from benanza.render.table import printable
+from benanza_backbone.clickhouse.bounds import ModelBound
+from benanza_backbone.errors import BenanzaError
+from benanza_ingest.limits import Limits
+from benanza_runner.cpu import available_cores, cpu_name
+from benanza_runner.measuring.sampling import collect
+from benanza_runner.measuring.stopping import Rule, Summary, summary
+from benanza_runner.onnxruntime.session import CPU, Session
+from benanza_runner.reasons import one_line
+
+RULE = Rule(warm_up_us=100_000, samples=30, least_us=500_000, few_samples=10, cap_us=2_000_000)
+BEGIN = """# Models of others
+
+Files that packages ship, what of them is read, and how long they take. `python -m
+benchmarks.real_files` writes this page.
+
+- Layers are *read* if their shapes and types are known, *measured* are those that take time.
+- *bound* is the sequential one, and *≥* one that lacks layers. *ONNX Runtime* is the median of the
+  file's own runs before and after its layers were measured. *ratio* is that divided by the bound.
+
+| file | package | sizes | layers | read | measured | bound, µs | ONNX Runtime, µs | least | ratio |
+|---|---|---|---|---|---|---|---|---|---|"""
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A row of the listing."""
+
+    path: Path
+    package: str
+    dims: dict[str, int]
+
+
+class Row(msgspec.Struct, frozen=True):
+    """What came of a file: how many layers `missing` have which cause, and `failures` of steps."""
+
+    listed: Listed
+    layers: int = 0
+    skipped: int = 0
+    bound: ModelBound | None = None
+    run: Summary | None = None
+    missing: tuple[tuple[str, int], ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+def listed(listing: Path, split: str) -> Iterator[Listed]:
+    """The files of a listing. Raises `ValueError` for a size that is no number."""
+    with listing.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            if split in ("", row.get("split")):
+                sizes = (each.rpartition("=") for each in (row.get("dims") or "").split())
+                dims = {name: int(size) for name, _, size in sizes}
+                yield Listed(listing.parent / row["path"], row["package"], dims)
+
+
+def looked_at(file: Listed, data: Path) -> Row:
+    """Reads, measures and runs a file. What goes wrong is part of the row."""
+    failures: list[str] = []
+    try:
+        found = benanza.inspect(file.path, dims=file.dims)
+    except BenanzaError as error:
+        return Row(file, failures=(str(error),))
+    before = [*_run(file, failures)]
+    bound = None
+    try:
+        (bound,) = benanza.lower_bound(
+            file.path, dims=file.dims, runtime="onnxruntime", data=data
+        ).bounds
+    except BenanzaError as error:
+        failures.append(str(error))
+    missing = bound.coverage.missing if bound else found.skipped
+    reasons = Counter(each.reason.rpartition("; ")[2] for each in missing)
+    calls_us = sorted([*before, *_run(file, failures)])
+    return Row(
+        file,
+        layers=len(found.layers),
+        skipped=len(found.skipped),
+        bound=bound,
+        run=summary(calls_us) if calls_us else None,
+        missing=tuple(reasons.most_common()),
+        failures=tuple(dict.fromkeys(failures)),
+    )
+
+
+def _run(file: Listed, failures: list[str]) -> Sequence[float]:
+    """Times of ONNX Runtime's calls in microseconds; none, and a failure more, if it refuses."""
+    try:
+        content = FetchedOnce().whole(str(file.path), Limits())
+        model = whole_model(content, None, file.dims)
+        session = Session(
+            model.proto, model.weights, model.inputs, CPU, available_cores(), optimised=True
+        )
+        return collect(session.call, RULE).calls_us
+    except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
+        failures.append(one_line(f"ONNX Runtime: {error}"))
+        return ()
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The page: a line for each file, and below them what is missing, and why."""
+    lines = [BEGIN, *map(_line, rows), "", _totals(rows), "", "## What is missing", ""]
+    for row in rows:
+        said = [*row.failures, *(f"{n}: {reason}" for reason, n in row.missing)]
+        lines += [f"- {row.listed.path.name}: {printable(each)}" for each in said]
+    return "\n".join(lines)
+
+
+def _line(row: Row) -> str:
+    bound, run = row.bound, row.run
+    us = bound.sequential_us if bound else None
+    cells = [row.listed.path.name, row.listed.package]
+    cells += [" ".join(f"{name}={size}" for name, size in row.listed.dims.items()), str(row.layers)]
+    cells.append(_share(row.layers - row.skipped, row.layers))
+    timed = bound.coverage.measured if bound else 0
+    cells.append(_share(timed, timed + len(bound.coverage.missing)) if bound else "–")
+    cells.append(f"{'≥ ' if bound and bound.partial else ''}{us:,.0f}" if us is not None else "–")
+    cells += [f"{run.median:,.0f}", f"{run.minimum:,.0f}"] if run else ["–", "–"]
+    cells.append(f"{run.median / us:.2f}" if run and us and bound and not bound.partial else "–")
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _totals(rows: Sequence[Row]) -> str:
+    read = sum(bool(row.layers) and not row.skipped for row in rows)
+    whole = sum(row.bound is not None and not row.bound.partial for row in rows)
+    return (
+        f"Of {len(rows)} files, {read} are read as a whole, and {whole} have a bound that lacks "
+        f"nothing. Measured on {cpu_name()}, {available_cores()} threads, with ONNX Runtime "
+        f"{ort.__version__}."
+    )
+
+
+def _share(part: int, of: int) -> str:
+    """A percentage that is 100 only of everything."""
+    return f"{100 * part // of} %" if of else "–"
+
+
+def main() -> None:
+    """Prints the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("listing", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--split", default="")
+    asked = parser.parse_args()
+    rows = []
+    for file in listed(asked.listing, asked.split):
+        rows.append(looked_at(file, asked.data))
+        print(_line(rows[-1]), file=sys.stderr, flush=True)
+    print(markdown(rows))
+
+
+if __name__ == "__main__":
+    main()

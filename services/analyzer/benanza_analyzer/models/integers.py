@@ -1,0 +1,23 @@
+"""Which layers compute with integers: for these no ceiling of arithmetic is known.
+
+Ceilings are measured in floating point. A processor multiplies integers of 8 bits several times as
+fast, so that the roofline counts only what such layers move.
+"""
+
+from benanza_schemas.events import Group, LayerSummary
+
+_OF_INTEGERS = ("QLinear", "QOrdered", "QAttention", "QGemm", "DynamicQuantize")
+"""How the names of such operators begin; ONNX Runtime's own ones among them."""
+
+_INTEGER = ("Integer", "NBits")
+"""What the names of others contain: MatMulInteger, MatMulIntegerToFloat, MatMulNBits."""
+
+QUANTISED = "quantised"
+"""The rule of groups that ingest proposes of operators on quantised values."""
+
+
+def computes_with_integers(layer: LayerSummary | Group) -> bool:
+    """Whether a layer or a group may compute with integers."""
+    if isinstance(layer, Group):
+        return layer.rule == QUANTISED
+    return layer.op.startswith(_OF_INTEGERS) or any(part in layer.op for part in _INTEGER)

@@ -1,0 +1,1 @@
+"""Groups of operators between DequantizeLinear and QuantizeLinear, which run on the integers."""

@@ -1,0 +1,59 @@
+"""The table of files that others made, with files made here."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from benchmarks.real_files import listed, looked_at, markdown
+
+
+@pytest.fixture
+def listing(tmp_path: Path) -> Path:
+    """A listing of a product over a sequence, of the same without a size, and of no model."""
+    weight = numpy_helper.from_array(np.ones((8, 4), np.float32), "w")
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "length"])
+    out = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    nodes = [
+        helper.make_node("Gather", ["w", "ids"], ["g"]),
+        helper.make_node("Softmax", ["g"], ["y"]),
+    ]
+    graph = helper.make_graph(nodes, "ids", [ids], [out], [weight])
+    opsets = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    (tmp_path / "ids.onnx").write_bytes(model.SerializeToString())
+    (tmp_path / "text.onnx").write_text("no model")
+    rows = ("path\tpackage\tdims\tsplit", "ids.onnx\ta 1.0\tlength=6\tone")
+    found = (*rows, "ids.onnx\tb 2.0\t\ttwo", "text.onnx\tc 3.0\t\ttwo")
+    path = tmp_path / "listing.tsv"
+    path.write_text("\n".join(found))
+    return path
+
+
+def test_a_split_takes_its_own_files(listing: Path) -> None:
+    assert [each.package for each in listed(listing, "one")] == ["a 1.0"]
+    assert [each.package for each in listed(listing, "")] == ["a 1.0", "b 2.0", "c 3.0"]
+
+
+@pytest.mark.integration
+def test_a_file_has_its_bound_beside_its_runs_or_what_is_missing(listing: Path, data: Path) -> None:
+    rows = [looked_at(file, data) for file in listed(listing, "")]
+    (bound, run) = rows[0].bound, rows[0].run
+    assert bound is not None
+    assert bound.sequential_us is not None
+    assert run is not None
+    assert run.median >= run.minimum > 0
+    assert not rows[0].missing
+    assert not rows[0].failures
+    page = markdown(rows)
+    us = (bound.sequential_us, run.median, run.minimum)
+    times = " | ".join(f"{each:,.0f}" for each in us)
+    ratio = f"{run.median / bound.sequential_us:.2f}"
+    assert f"| ids.onnx | a 1.0 | length=6 | 2 | 100 % | 100 % | {times} | {ratio} |" in page
+    assert "| ids.onnx | b 2.0 |  | 2 | 0 % | 0 % | – | – | – | – |" in page
+    assert "- ids.onnx: 2: give --dim length=N" in page
+    assert "- ids.onnx: ONNX Runtime: its input 'ids' can't be made up: give --dim length=N" in page
+    assert "| text.onnx | c 3.0 |  | 0 | – | – | – | – | – | – |" in page
+    assert "text.onnx: not an ONNX model" in page
+    assert "Of 3 files, 1 are read as a whole, and 1 have a bound that lacks nothing." in page

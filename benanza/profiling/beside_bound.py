@@ -1,6 +1,7 @@
 """A framework's run of a model beside the model's bound on the same device."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from benanza.looking.stored_bound import StoredBound
@@ -27,11 +28,27 @@ from benanza_schemas.events import FrameworkCall, ModelIngested, ModelProfiled, 
 from benanza_schemas.layer import Precision
 
 
-class Lowest(NamedTuple):
-    """The lowest full bound of a model on a device, and its calls."""
+class Lowest:
+    """The lowest full bound of a model on a device. Its layers and its calls are read once they are
+    asked for: only runs whose calls were timed need them.
+    """
 
-    stored: StoredBound
-    calls: list[Call]
+    def __init__(self, store: Store, bound: ModelBound) -> None:
+        self._store = store
+        self.bound = bound
+
+    @cached_property
+    def _stored(self) -> StoredBound:
+        return StoredBound.of(self._store, self.bound)
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """The calls of the bound. Raises `BenanzaError` as `StoredBound.of` does."""
+        return self._stored.cover(fusion=True).calls
+
+    def model(self) -> ModelIngested:
+        """The model, with its layers. Raises likewise."""
+        return self._stored.model
 
 
 class Beside(NamedTuple):
@@ -71,8 +88,7 @@ class LowestBounds:
         full = [each for each in found if not each.partial]
         if not full:
             return Beside(partial=max(found, key=_sequential_us, default=None))
-        stored = StoredBound.of(self._store, min(full, key=_sequential_us))
-        return Beside(Lowest(stored, stored.cover(fusion=True).calls))
+        return Beside(Lowest(self._store, min(full, key=_sequential_us)))
 
     def _device(self, system_id: str) -> str | None:
         """The device of a system; `None` if the store lacks it."""
@@ -108,14 +124,14 @@ def beside_bound(
     """
     lowest, partial = bounds.of(event)
     timed = _timed(event, others)
-    model = lowest.stored.model if lowest else None
+    model = lowest.model() if lowest is not None and timed.calls else None
     parts: tuple[ProfiledPart, ...] = ()
     # That calls were timed in another run cost this one nothing.
     looking = timed.times_looked_at if timed is event else event.times
     if lowest is not None and event.times is not None and looking is not None:
         found = inefficiencies(event.times, looking, timed.calls, lowest.calls)
-        parts = tuple(_part(each, timed, lowest.stored.model) for each in found)
-    bound = lowest.stored.bound if lowest else None
+        parts = tuple(_part(each, timed, lowest.model()) for each in found)
+    bound = lowest.bound if lowest else None
     partial_us = partial.sequential_us if partial else None
     system, times, looked_at = event.system, event.times, event.times_looked_at
     us = times.median_us if times else None

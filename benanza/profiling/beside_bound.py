@@ -61,10 +61,16 @@ class Beside(NamedTuple):
 
 
 class LowestBounds:
-    """The bounds of the models in a store that runs stand beside. Each is read once."""
+    """The bounds of the models in a store that runs stand beside. Each is read once; `bounds` are
+    all of some models, if they have been read before.
+    """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, bounds: Iterable[ModelBound] = ()) -> None:
         self._store = store
+        self._bounds: dict[str, list[ModelBound]] = {}
+        for bound in bounds:
+            self._bounds.setdefault(bound.model_id, []).append(bound)
+        self._devices: dict[str, str | None] = {}
         self._found: dict[tuple[str, Precision, str], Beside] = {}
 
     def of(self, event: ModelProfiled) -> Beside:
@@ -79,9 +85,11 @@ class LowestBounds:
 
     def _read(self, model_id: str, precision: Precision, where: str) -> Beside:
         policy = BoundPolicy((precision,))
+        if model_id not in self._bounds:
+            self._bounds[model_id] = self._store.bounds([model_id])
         found = [
             each
-            for each in self._store.bounds([model_id])
+            for each in self._bounds[model_id]
             if policy.includes(each) and each.sequential_us is not None
             if self._device(each.system_id) == where
         ]
@@ -92,10 +100,12 @@ class LowestBounds:
 
     def _device(self, system_id: str) -> str | None:
         """The device of a system; `None` if the store lacks it."""
-        try:
-            return device(stored_system(self._store, system_id).system)
-        except LookupError:  # the sink may be behind
-            return None
+        if system_id not in self._devices:
+            try:
+                self._devices[system_id] = device(stored_system(self._store, system_id).system)
+            except LookupError:  # the sink may be behind
+                self._devices[system_id] = None
+        return self._devices[system_id]
 
 
 def _sequential_us(bound: ModelBound) -> float:
@@ -105,11 +115,14 @@ def _sequential_us(bound: ModelBound) -> float:
 def profiles_of(
     store: Store, ids: Sequence[str], bounds: Sequence[ModelBound]
 ) -> list[ModelProfile]:
-    """The newest profiles of the models with these ids, which have names from the bounds."""
+    """The newest profiles of the models with these ids. `bounds` are all of these models under the
+    accounting `full`, and perhaps others; they have the models' names.
+    """
     names = {each.model_id: each.model for each in reversed(bounds)}
+    lowest = LowestBounds(store, bounds)
     found = []
     for identity in profiled_models(store, ids):
-        name, lowest = names.get(identity, identity), LowestBounds(store)
+        name = names.get(identity, identity)
         events = stored_profiles(store, identity)
         found += [beside_bound(lowest, name, event, events) for event in events]
     return found

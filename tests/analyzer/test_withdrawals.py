@@ -81,14 +81,15 @@ def counting(events: Iterable[AnalyzerEvent]) -> list[AnalyzerEvent]:
             standing = [each for each in standing if recording_of(each) != event.digest]
         elif isinstance(event, LayerMeasured | SystemMeasured):
             standing.append(event)
-    own = {what_of(event) for event in standing if not recording_of(event)}
-    return [e for e in standing if not recording_of(e) or what_of(e) not in own]
+    own = {what for event in standing if not recording_of(event) for what in what_of(event)}
+    return [e for e in standing if not recording_of(e) or own.isdisjoint(what_of(e))]
 
 
-def what_of(event: LayerMeasured | SystemMeasured) -> tuple[str, ...]:
+def what_of(event: LayerMeasured | SystemMeasured) -> set[tuple[str, ...]]:
+    """A layer, or ceilings, which are all measured together here at one precision."""
     if isinstance(event, SystemMeasured):
-        return ("system", event.system.system_id)
-    return (event.fingerprint, event.system.system_id, event.precision)
+        return {("system", event.system.system_id, each.precision) for each in event.ceilings}
+    return {(event.fingerprint, event.system.system_id, event.precision)}
 
 
 def key_of(bound: BoundUpdated) -> tuple[object, ...]:

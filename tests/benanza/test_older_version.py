@@ -62,7 +62,13 @@ def test_an_older_folder_says_what_it_said(anew: bool, older: Path, benanza: Ben
         done = benanza(*command, "--data", older / "store", "--format", "json")
         assert done.returncode == 0, done.stderr
         before = json.loads((older / "said" / f"{name}.json").read_text("utf-8"))
-        assert not differences(before, json.loads(done.stdout))
+        after = json.loads(done.stdout)
+        if name == "advice":
+            # What advice saves counts in proportion to the run since, which is no reading.
+            before, after = (
+                [each["profile"] for each in said["models"]] for said in (before, after)
+            )
+        assert not differences(before, after)
 
 
 def test_the_other_commands_read_it(older: Path, benanza: Benanza, tmp_path: Path) -> None:

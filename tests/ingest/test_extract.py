@@ -16,6 +16,7 @@ from benanza_ingest.core import ingest
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import extract
 from benanza_ingest.extracted import ExtractedModel
+from benanza_ingest.layering.views import why_nothing_runs
 from benanza_ingest.limits import Limits
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import ModelPublished, event_id
@@ -36,7 +37,8 @@ def check(model: ExtractedModel) -> None:
     assert list(model.edges) == sorted(set(model.edges))
     assert all(a in positions and b in positions and a < b for a, b in model.edges)
     for layer in model.layers:
-        assert (layer.kind == "skipped") == (layer.layer is None) == bool(layer.reason)
+        assert (layer.kind == "skipped") == (layer.layer is None)
+        assert bool(layer.reason) == (layer.layer is None or bool(why_nothing_runs(layer.layer)))
         assert "\n" not in layer.reason
         assert min(layer.flops, layer.bytes, layer.parameters) >= 0
         if layer.layer is not None:

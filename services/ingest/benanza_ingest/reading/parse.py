@@ -149,6 +149,8 @@ def inlined(model: ModelProto, limits: Limits) -> ModelProto:
     Those of another opset are converted, unless onnx might take
     gigabytes for that: it infers shapes then. What can't be converted stays, and is skipped.
     """
+    if not model.functions:
+        return model
     _check_function_size(model, limits)
     made: ModelProto
     try:

@@ -145,6 +145,8 @@ class _Resolver:
         elif self._binding.asked:
             known = self._types, self._declared, self._constants
             Contradictions(self._binding, *known).refuse(live)
+        # They refer back to the resolver, and what is in a circle stays until a search for garbage.
+        del self._choices, self._unroller
         return self._graph(live, outputs)
 
     def _graph(self, nodes: list[Node], outputs: list[str]) -> Graph:

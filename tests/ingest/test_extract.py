@@ -132,7 +132,7 @@ EXPORTS = {
         "g (float[N,4] x) => (y) <int64[1] b = {0}, int64[1] e = {9223372036854775807},"
         " int64[1] a = {1}, int64[1] s = {1}> { t = Transpose<perm=[0,1]>(x)"
         " u = Slice(t, b, e, a, s) y = Relu(u) }",
-        [("Slice", "view"), ("Relu", "compute")],
+        [("Transpose", "view"), ("Slice", "view"), ("Relu", "compute")],
     ),
     "chunk": (
         "g (float[N,6] x) => (y) <int64 i = {0}, int64 j = {1}, int64 n = {3}> {"

@@ -43,10 +43,7 @@ def notes(graph: Graph, binding: Binding) -> Iterator[str]:
         yield binding.assumed
     if graph.left_out:
         nodes = "1 node is" if graph.left_out == 1 else f"{graph.left_out:,} nodes are"
-        yield (
-            f"{nodes} left out, since nothing has to run for them: they repeat others, change "
-            "nothing, or are undone by others"
-        )
+        yield (f"{nodes} left out, since nothing has to run for what repeats others")
     if graph.outdated:
         name, declared, found = graph.outdated[0]
         others = len(graph.outdated) - 1

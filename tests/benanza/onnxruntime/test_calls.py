@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from onnx import numpy_helper, parser
 
 from tests.benanza.onnxruntime.calls import calls_of_bound, nodes_of_onnxruntime
-from tests.ingest.resolving.simplifying.graphs import graphs
+from tests.ingest.resolving.repeated_graphs import graphs
 
 MEAN = "ReduceMean<axes=[-1]>"
 ROOT = f"V0 = Pow(X, two) V1 = {MEAN}(V0) V2 = Add(V1, eps) V3 = Sqrt(V2)"
@@ -76,13 +76,6 @@ def test_functions_that_are_written_out(content: bytes) -> None:
 
 
 @settings(max_examples=40)
-@given(graphs(("unary", "binary", "number", "constant", "softmax", "concat", "cast", "repeat")))
-def test_what_repeats_or_changes_nothing(content: bytes) -> None:
-    assert calls_of_bound(content) <= len(nodes_of_onnxruntime(content))
-
-
-@settings(max_examples=40)
-@given(graphs(("unary", "binary", "constant", "transpose", "transpose"), once=True))
-def test_transposes_that_cancel(content: bytes) -> None:
-    """No operator stands there twice: ONNX Runtime also moves Transposes to make such equal."""
+@given(graphs(("softmax", "repeat")))
+def test_what_is_costly_and_repeats(content: bytes) -> None:
     assert calls_of_bound(content) <= len(nodes_of_onnxruntime(content))

@@ -52,8 +52,7 @@ class Graph:
     """A model's graph with the types and constants that are known, and the causes of what isn't.
 
     `outputs` are the names of the model's outputs, `outdated` the values that are declared with
-    other sizes than they have. `left_out` is the number of nodes that repeat others, change nothing
-    or are undone.
+    other sizes than they have. `left_out` is the number of nodes that repeat others.
     """
 
     nodes: list[Node]

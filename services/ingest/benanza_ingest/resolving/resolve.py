@@ -37,8 +37,8 @@ from benanza_ingest.resolving.graph import (
 from benanza_ingest.resolving.inferring.corrections import without_corrected
 from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.inferring.ranks import without_outgrown
+from benanza_ingest.resolving.repeated import once
 from benanza_ingest.resolving.sequences import Sequences
-from benanza_ingest.resolving.simplifying.simplify import simplify
 from benanza_ingest.resolving.types import TensorType, Types, tensor_type
 from benanza_ingest.resolving.wellformed import check_nodes
 from benanza_schemas.element_types import FROM_ONNX
@@ -52,16 +52,16 @@ DequantizeLinear (onnxruntime/core/optimizer/constant_folding.cc)."""
 
 def resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
     """The graph of a model whose inputs were bound, with the types that are known, and without
-    nodes that repeat others or are undone.
+    costly nodes that repeat others.
 
     Raises `ModelError` if the graph has a cycle, if it reads values that nothing writes, or if it
     exceeds the limits.
     """
-    return simplify(_resolve(model, binding, limits), opset_imports(model))
+    return once(_resolve(model, binding, limits), opset_imports(model))
 
 
 def _resolve(model: ModelProto, binding: Binding, limits: Limits) -> Graph:
-    """The graph with all live nodes, as `resolve` has it before it is simplified."""
+    """The graph with all live nodes, also those that repeat others."""
     check_count(len(model.graph.node), limits)
     nodes = in_topological_order(model.graph)
     check_nodes(nodes, opset_imports(model), limits)

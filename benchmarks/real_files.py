@@ -37,7 +37,7 @@ RULE = Rule(warm_up_us=100_000, samples=30, least_us=500_000, few_samples=10, ca
 BEGIN = """# Models of others
 
 Files that packages ship, what of them is read, and how long they take. `python -m
-benchmarks.real_files` writes this page.
+benchmarks.real_files` writes the table and what is missing.
 
 - Layers are *read* if their shapes and types are known, *measured* are those that take time.
 - *bound* is the sequential one, and *≥* one that lacks layers. *ONNX Runtime* is the median of the

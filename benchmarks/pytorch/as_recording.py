@@ -14,19 +14,20 @@ from pathlib import Path
 from benanza.importing.recording import write_recording
 from benanza.publishing.asked_models import AskedModel, asked_models
 from benanza.pytorch.names import parsed
-from benanza.pytorch.options import CAPTURED, COMPILED, LAYOUT, NHWC
+from benanza.pytorch.options import CAPTURED, configurations
 from benanza.request import RunRequest
 from benanza_ingest.limits import Limits
 from benanza_schemas.events import ModelProfiled, RunTimes, System, event_id, identified
 from benchmarks.pytorch.rows import Row, Software, Timed, TorchAttempt, read
 
+_KNOWN = {each.name: dict(each.options) for each in configurations(on_gpu=True)}
 CONFIGURATIONS: dict[str, tuple[str, dict[str, str]]] = {
-    "eager, NCHW": ("CUDA graph", CAPTURED),
-    "eager, NHWC": ("CUDA graph, channels last", CAPTURED | {LAYOUT: NHWC}),
-    "compiled, NCHW": ("compiled", CAPTURED | COMPILED),
-    "compiled, NHWC": ("compiled, channels last", CAPTURED | COMPILED | {LAYOUT: NHWC}),
+    "eager, NCHW": ("CUDA graph", _KNOWN["CUDA graph"]),
+    "eager, NHWC": ("CUDA graph, channels last", _KNOWN["eager, channels last"] | CAPTURED),
+    "compiled, NCHW": ("compiled", _KNOWN["compiled"]),
+    "compiled, NHWC": ("compiled, channels last", _KNOWN["compiled, channels last"]),
 }
-"""Their names in `benanza profile`, and what was set."""
+"""Their names in `benanza profile`, and what was set; it has none for the second."""
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from benanza_ingest.layering.operator_values import attribute, elements, ints, number
-from benanza_ingest.layering.touched_by_tensor import TOUCHED_BY_TENSOR, rotary_tables
+from benanza_ingest.layering.touched_by_tensor import TOUCHED_BY_TENSOR
 from benanza_schemas.layer import Layer, Operator
 from benanza_schemas.operators.onnxruntime import is_own_operator
 
@@ -24,11 +24,10 @@ def touched(layer: Layer, operator: Operator) -> Mapping[int, int]:
     """The elements that an operator reads or writes at most, by the tensor's place in the layer;
     of tensors that it doesn't name, all.
     """
-    own = is_own_operator(operator.op_type, operator.domain)
-    if own and (by_tensor := TOUCHED_BY_TENSOR.get(operator.op_type)):
+    by_tensor = TOUCHED_BY_TENSOR.get((operator.domain, operator.op_type))
+    if by_tensor is not None:
         return by_tensor(layer, operator)
-    if not operator.domain and operator.op_type == "RotaryEmbedding":
-        return rotary_tables(layer, operator)
+    own = is_own_operator(operator.op_type, operator.domain)
     rule = (_OWN_RULES if own else _RULES).get(operator.op_type)
     part = rule(layer, operator) if rule and operator.inputs else None
     return {} if part is None else {operator.inputs[0]: part}

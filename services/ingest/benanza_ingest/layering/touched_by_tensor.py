@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 ByTensor = Callable[[Layer, Operator], dict[int, int]]
 
 
-def rotary_tables(layer: Layer, operator: Operator) -> dict[int, int]:
+def _standard_tables(layer: Layer, operator: Operator) -> dict[int, int]:
     """ONNX's RotaryEmbedding: with positions, a row of each table for each of them."""
     if not _has(operator, 3):
         return {}
@@ -81,14 +81,15 @@ def _shape(layer: Layer, operator: Operator, place: int) -> Shape:
     return layer.tensors[operator.inputs[place]].shape
 
 
-TOUCHED_BY_TENSOR: Mapping[str, ByTensor] = {
-    "EmbedLayerNormalization": _embeddings,
-    "GatherBlockQuantized": _quantised_rows,
-    "GroupQueryAttention": _grouped,
-    "MoE": _experts,
-    "QMoE": _experts,
-    "RotaryEmbedding": _rotary_tables,
+TOUCHED_BY_TENSOR: Mapping[tuple[str, str], ByTensor] = {
+    ("", "RotaryEmbedding"): _standard_tables,
+    ("com.microsoft", "EmbedLayerNormalization"): _embeddings,
+    ("com.microsoft", "GatherBlockQuantized"): _quantised_rows,
+    ("com.microsoft", "GroupQueryAttention"): _grouped,
+    ("com.microsoft", "MoE"): _experts,
+    ("com.microsoft", "QMoE"): _experts,
+    ("com.microsoft", "RotaryEmbedding"): _rotary_tables,
 }
-"""Those of `com.microsoft`: the elements of each tensor, by its place in the layer, of which not
-all are touched.
+"""By domain and operator: the elements of each tensor, by its place in the layer, of which not all
+are touched.
 """

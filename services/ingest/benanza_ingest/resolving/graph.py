@@ -19,12 +19,6 @@ if TYPE_CHECKING:  # it works on the nodes that are defined here
 
 CONTROL_FLOW = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
-RANDOM = frozenset(
-    "Bernoulli BiasDropout BitmaskBiasDropout BitmaskDropout Dropout Multinomial RandomNormal "
-    "RandomNormalLike RandomUniform RandomUniformLike Sampling".split()
-)
-"""Operators that draw numbers, or may. A Dropout draws none unless it is told to train."""
-
 
 class Node(msgspec.Struct):
     """An operator that runs when the model runs.

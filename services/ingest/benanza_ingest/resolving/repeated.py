@@ -1,7 +1,7 @@
 """Nodes that compute what another node computes.
 
-Equal operators with equal inputs have equal results, but for those that draw numbers. Small
-constants are equal by value. Source: common_subexpression_elimination.cc of ONNX Runtime 1.31.
+Equal operators with equal inputs have equal results: none of these draws numbers. Small constants
+are equal by value. Source: common_subexpression_elimination.cc of ONNX Runtime 1.31.
 """
 
 from collections.abc import Hashable
@@ -81,9 +81,9 @@ class _Once:
         """The node before this one that computes the same; None if there is none."""
         if node.op_type not in _COSTLY or node.domain:
             return None
-        alike = (node.op_type, node.domain, self._values(node), len(node.outputs))
+        alike = (node.op_type, self._values(node), len(node.outputs))
         other = self._alike.setdefault(alike, node)
-        version = since_version(node.op_type, node.domain, self._opsets.get(node.domain))
+        version = since_version(node.op_type, "", self._opsets.get(""))
         if other is node or version is None:
             return None
         try:
@@ -100,7 +100,7 @@ class _Once:
 
     def _look(self, node: Node, version: int) -> Hashable:
         given = [read_attribute(each.SerializeToString()) for each in node.proto.attribute]
-        chosen = attributes(node.op_type, node.domain, version, given, None)
+        chosen = attributes(node.op_type, "", version, given, None)
         return chosen, tuple([self._constant(name) for name in node.inputs])
 
     def _constant(self, name: str) -> Hashable:

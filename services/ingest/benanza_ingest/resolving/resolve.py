@@ -27,7 +27,6 @@ from benanza_ingest.resolving.declared import Declared
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import (
     CONTROL_FLOW,
-    RANDOM,
     Graph,
     Node,
     in_topological_order,
@@ -44,7 +43,12 @@ from benanza_ingest.resolving.wellformed import check_nodes
 from benanza_schemas.element_types import FROM_ONNX
 
 _ALWAYS_CONSTANT = frozenset(("Shape", "Size", "Constant"))
-_NEVER_CONSTANT = (RANDOM - {"Dropout"}) | CONTROL_FLOW | sequences.OPERATORS | {"DequantizeLinear"}
+_RANDOM = frozenset(
+    "Bernoulli BiasDropout BitmaskBiasDropout BitmaskDropout Multinomial RandomNormal "
+    "RandomNormalLike RandomUniform RandomUniformLike Sampling".split()
+)
+"""Operators that draw numbers. A Dropout draws none unless it is told to train."""
+_NEVER_CONSTANT = _RANDOM | CONTROL_FLOW | sequences.OPERATORS | {"DequantizeLinear"}
 """What runs with the model even if all that it reads is constant. Runtimes leave quantised weights
 as small as they are: ONNX Runtime computes every other operator on constants beforehand, but no
 DequantizeLinear (onnxruntime/core/optimizer/constant_folding.cc)."""

@@ -11,6 +11,7 @@ from math import log2, prod
 from benanza_ingest.errors import ModelError
 from benanza_ingest.layering.einsum import einsum_flops
 from benanza_ingest.layering.onnxruntime_flops import own_flops
+from benanza_ingest.layering.operator_values import attribute, ints, number
 from benanza_ingest.layering.touched import touched
 from benanza_ingest.resolving.operators import MOVEMENT
 from benanza_schemas.element_types import size_bytes
@@ -110,7 +111,7 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
     output = tensors[written[0]].shape if written else ()
     elements = prod(output)
     match operator.op_type:
-        case "BatchNormalization" if _attribute(operator, "training_mode"):
+        case "BatchNormalization" if attribute(operator, "training_mode"):
             return elements * 7
         case "Dropout" if _is_true(layer, operator, 2):
             return elements * 2  # a comparison and a scale
@@ -123,23 +124,22 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
         case "ConvTranspose":
             return 2 * prod(shapes[0]) * prod(shapes[1][1:])
         case "Gemm":
-            inner = shapes[0][0] if _attribute(operator, "transA") else shapes[0][-1]
+            inner = shapes[0][0] if attribute(operator, "transA") else shapes[0][-1]
             return 2 * elements * inner
         case "MatMul" | "MatMulInteger" | "QLinearMatMul":
             return 2 * elements * (shapes[0][-1] if shapes[0] else 1)
         case "Einsum":
-            return einsum_flops(str(_attribute(operator, "equation")), shapes)
+            return einsum_flops(str(attribute(operator, "equation")), shapes)
         case "Attention":
             return _attention_flops(operator, shapes, output)
         case "LSTM" | "GRU" | "RNN":
             return _recurrent_flops(operator.op_type, shapes)
         case "MaxPool" | "AveragePool" | "LpPool":
-            kernel = _attribute(operator, "kernel_shape")
-            return elements * prod(kernel if isinstance(kernel, tuple) else ())
+            return elements * prod(ints(operator, "kernel_shape"))
         case "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool":
             return prod(shapes[0])
         case "LRN":
-            size = _attribute(operator, "size")
+            size = attribute(operator, "size")
             return elements * ((size if isinstance(size, int) else 1) + 4)
         case "TopK" | "Hardmax":
             return prod(shapes[0])
@@ -150,13 +150,13 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
         case "DFT":
             return _fourier(operator, shapes[0], output)
         case "STFT":
-            half = 2 if _attribute(operator, "onesided") else 1
+            half = 2 if attribute(operator, "onesided") else 1
             return prod(output[:2]) * _fast(half * output[2])
         case "GridSample":
-            along = _POINTS.get(str(_attribute(operator, "mode")), 2)
+            along = _POINTS.get(str(attribute(operator, "mode")), 2)
             return elements * 2 * prod([along] * (len(output) - 2))
         case "RoiAlign":
-            samples = max(1, _number(operator, "sampling_ratio"))
+            samples = max(1, number(operator, "sampling_ratio"))
             return elements * _SAMPLE * samples * samples
         case name if name.startswith(("Reduce", "Arg", "CumSum")):
             return prod(shapes[0])
@@ -177,7 +177,7 @@ def _fourier(operator: Operator, given: tuple[int, ...], output: tuple[int, ...]
     """A transform along an axis of numbers whose parts are the last axis: an attribute until opset
     19, and an input since.
     """
-    axis = _attribute(operator, "axis")
+    axis = attribute(operator, "axis")
     sizes = list(map(max, given[:-1], output[:-1]))  # one half may stand for both
     length = sizes[axis if isinstance(axis, int) else -1]
     return prod(sizes) // max(1, length) * _fast(length)
@@ -190,15 +190,6 @@ def _is_true(layer: Layer, operator: Operator, position: int) -> bool:
     return any(layer.tensors[operator.inputs[position]].value or b"")
 
 
-def _number(operator: Operator, name: str) -> int:
-    found = _attribute(operator, name)
-    return found if isinstance(found, int) else 0
-
-
-def _attribute(operator: Operator, name: str) -> object:
-    return next((a.value for a in operator.attributes if a.name == name), None)
-
-
 def _attention_flops(
     operator: Operator, shapes: list[tuple[int, ...]], output: tuple[int, ...]
 ) -> int:
@@ -208,7 +199,7 @@ def _attention_flops(
     """
     query, key = shapes[0], shapes[1]
     past = shapes[4][2] if len(shapes) > 4 and len(shapes[4]) == 4 else 0
-    heads = _attribute(operator, "q_num_heads")
+    heads = attribute(operator, "q_num_heads")
     if len(query) == 3 and isinstance(heads, int):
         batch, queries, width = query
         keys, value_width = past + key[1], output[-1]

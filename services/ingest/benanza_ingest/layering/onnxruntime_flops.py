@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from benanza_ingest.layering.grouped_attention import grouped_flops
+from benanza_ingest.layering.operator_values import attribute, ints, number
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Shape = tuple[int, ...]
@@ -53,14 +54,9 @@ def _shapes(layer: Layer, places: Sequence[int]) -> list[Shape]:
     return [() if place == OMITTED else layer.tensors[place].shape for place in places]
 
 
-def _number(operator: Operator, name: str) -> int:
-    found = next((a.value for a in operator.attributes if a.name == name), 0)
-    return found if isinstance(found, int) else 0
-
-
 def _product(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     left = inputs[0]
-    flipped = _number(operator, "transA") and len(left) > 1
+    flipped = number(operator, "transA") and len(left) > 1
     activation = any(each.name == "activation" for each in operator.attributes)
     return prod(results[0]) * (2 * (left[-2] if flipped else left[-1]) + activation)
 
@@ -75,9 +71,7 @@ def _convolution(weights: int) -> Formula:
 
 
 def _pooling(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-    kernel = next((a.value for a in operator.attributes if a.name == "kernel_shape"), ())
-    window = [each for each in kernel if isinstance(each, int)] if isinstance(kernel, tuple) else ()
-    return prod(results[0]) * prod(window)
+    return prod(results[0]) * prod(ints(operator, "kernel_shape"))
 
 
 def _over_all(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
@@ -93,7 +87,7 @@ def _projected(past: int) -> Formula:
     """With the products that make queries, keys and values."""
 
     def formula(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-        (batch, length, width), heads = inputs[0], _number(operator, "num_heads")
+        (batch, length, width), heads = inputs[0], number(operator, "num_heads")
         before = inputs[past][3] if len(inputs) > past and inputs[past] else 0
         depth = results[0][2] // heads
         made = 2 * batch * length * width * inputs[1][-1]
@@ -103,7 +97,7 @@ def _projected(past: int) -> Formula:
 
 
 def _multi_head(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-    heads, query = _number(operator, "num_heads"), inputs[0]
+    heads, query = number(operator, "num_heads"), inputs[0]
     batch, length = query[:2]
     key = inputs[1] if len(inputs) > 1 else ()
     keys = length
@@ -115,7 +109,7 @@ def _multi_head(operator: Operator, inputs: Sequence[Shape], results: Sequence[S
 
 
 def _sparse(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-    heads = _number(operator, "num_heads")
+    heads = number(operator, "num_heads")
     batch, length, width = results[0]
     before = inputs[3][2] if len(inputs) > 3 and inputs[3] else 0
     keys = results[1][2] if len(results) > 1 and results[1] else before + length
@@ -135,16 +129,16 @@ def _experts(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shap
         if len(inputs) > place and inputs[place]:
             bits = _expert_bits(operator, product) if operator.op_type == "QMoE" else 8
             weights += prod(inputs[place][1:]) * 8 // bits
-    return 2 * rows * max(1, _number(operator, "k")) * weights
+    return 2 * rows * max(1, number(operator, "k")) * weights
 
 
 def _expert_bits(operator: Operator, product: int) -> int:
     """Of a weight of QMoE's first, second or third product."""
-    kind = next((each.value for each in operator.attributes if each.name == "quant_type"), "int")
+    kind = attribute(operator, "quant_type") or "int"
     if kind != "int":
         return 8 if kind == "fp8" else 4
-    own = _number(operator, f"fc{product}_expert_weight_bits")
-    return own or _number(operator, "expert_weight_bits") or 4
+    own = number(operator, f"fc{product}_expert_weight_bits")
+    return own or number(operator, "expert_weight_bits") or 4
 
 
 _FORMULAS: dict[str, Formula] = {

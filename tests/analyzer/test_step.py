@@ -62,9 +62,9 @@ def test_the_analyzer_gives_the_same_bounds_however_often_it_starts(
 
 
 def last_bounds(log: EventLog) -> dict[bytes, BoundUpdated]:
-    """The last version of each bound, but for when it was computed."""
+    """The last version of each bound, but for when and by whom it was computed."""
     return {
-        record.key: msgspec.structs.replace(event, computed_at=NOW)
+        record.key: msgspec.structs.replace(event, computed_at=NOW, claim=0)
         for record in log.records(BOUNDS)
         if isinstance(event := decode(record.value), BoundUpdated)
     }
@@ -95,6 +95,48 @@ def test_the_last_version_of_a_bound_has_the_latest_time_whatever_the_clocks_say
     for of_one in versions.values():
         assert len(of_one) > 6
         assert of_one == sorted(set(of_one))
+
+
+def test_each_analyzer_has_a_higher_claim_than_the_former_whatever_its_clock_says(
+    log: EventLog,
+) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    jobs = [job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested)]
+    day = timedelta(days=1)
+    claims: list[int] = []
+    for job, at in zip(jobs[:4], (NOW, NOW + day, NOW - day, NOW), strict=True):
+        append(log, measurement(job, 10.0))
+        written_before = len(written(log, BOUNDS))
+        with analyzer_step(log, lambda at=at: at) as step:  # type: ignore[misc]
+            drain(step)
+        new = written(log, BOUNDS)[written_before:]
+        (claim,) = {bound.claim for bound in new if isinstance(bound, BoundUpdated)}
+        claims.append(claim)
+    today_us = int(NOW.timestamp()) * 1_000_000
+    tomorrow_us = today_us + 24 * 3600 * 1_000_000
+    assert claims == [today_us, tomorrow_us, tomorrow_us + 1, tomorrow_us + 2]
+
+
+def test_a_claim_is_higher_than_those_of_bounds_of_a_group_that_is_not_known_any_more(
+    log: EventLog, tmp_path: Path
+) -> None:
+    ingested(log, "zoo:squeezenet")
+    with dedupe_step(log, clock) as step:
+        drain(step)
+    job = next(job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested))
+    append(log, measurement(job, 10.0))
+    with analyzer_step(log, lambda: NOW + timedelta(days=1)) as step:
+        drain(step)
+    former = written(log, BOUNDS)
+    with SqliteEventLog(tmp_path / "other.sqlite") as other:
+        append(other, *written(log, GRAPHS), *former, measurement(job, 9.0))
+        with analyzer_step(other, clock) as step:
+            drain(step)
+        new = written(other, BOUNDS)[len(former) :]
+    (before,) = {bound.claim for bound in former if isinstance(bound, BoundUpdated)}
+    assert {bound.claim for bound in new if isinstance(bound, BoundUpdated)} == {before + 1}
 
 
 def test_the_analyzer_starts_though_a_model_was_refused(log: EventLog) -> None:

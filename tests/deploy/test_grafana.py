@@ -12,7 +12,7 @@ import yaml
 
 from benanza_backbone.clickhouse.store import Store
 from benanza_runner.monitoring.gpu_collector import GpuCollector
-from benanza_schemas.events import identified
+from benanza_schemas.events import event_id, identified
 from tests.backbone.sample_events import (
     BOUNDS,
     CHECKPOINT,
@@ -22,6 +22,7 @@ from tests.backbone.sample_events import (
     OTHER_SYSTEM,
     SYSTEM,
     SYSTEM_MEASURED,
+    after,
     elsewhere,
 )
 from tests.deploy.compose import ROOT, SERVICES
@@ -139,6 +140,29 @@ def test_a_query_to_the_store_finds_something(
         # The form that the data source makes lines of: a time, and at least one number.
         assert found[0]["time"].year == 2026
         assert any(isinstance(value, float | int) for value in found[0].values())
+
+
+def test_nothing_is_drawn_of_an_analyzer_that_was_taken_for_dead(tmp_path: Path) -> None:
+    late = [
+        msgspec.structs.replace(
+            BOUNDS[-1],
+            event_id=event_id("late", str(fusion)),
+            computed_at=after(60),
+            sequential_us=99.0,
+            fusion=fusion,
+        )
+        for fusion in (False, True)
+    ]
+    newest = [
+        msgspec.structs.replace(BOUNDS[-1], claim=1, fusion=fusion) for fusion in (False, True)
+    ]
+    # This one says what was computed in each minute, current or not.
+    queries = [query.text for query in sql() if query.name != "models: Coverage"]
+    with Store.open(f"chdb://{tmp_path}") as store:
+        store.insert([*EVERY_KIND, *newest])
+        before = [store.query(filled_in(text, store)) for text in queries]
+        store.insert(late)
+        assert [store.query(filled_in(text, store)) for text in queries] == before
 
 
 def test_what_is_drawn_as_a_bound_lacks_no_layer(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""An event of each kind with every field set: what the golden bytes of version 14 say."""
+"""An event of each kind with every field set: what the golden bytes of version 15 say."""
 
 from datetime import UTC, datetime
 
@@ -240,6 +240,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         cover=(some_id("b"),),
         critical_path=(0,),
         layout="NHWC",
+        claim=1_795_766_400_000_000,
     ),
     ModelWitnessed(
         event_id=some_id("b"),

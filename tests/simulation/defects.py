@@ -20,6 +20,7 @@ from benanza_runner.step import Benchmarks
 from benanza_schemas.consumer_groups import CONSUMER_GROUPS, SINK
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.events import event_id as right_id
+from tests.simulation.log import SimulatedConsumer
 
 Defect = Callable[[], AbstractContextManager[object]]
 
@@ -51,7 +52,13 @@ def id_by_chance() -> AbstractContextManager[object]:
 
 def versions_have_the_time_of_the_clock() -> AbstractContextManager[object]:
     """A clock that is set back makes the former version of a bound count."""
-    return patch.object(VersionTimes, "_after_former", lambda _, update: update)
+    return patch.object(VersionTimes, "now", lambda times: times._clock())
+
+
+def claims_are_all_alike() -> AbstractContextManager[object]:
+    """Of two analyzers the one whose clock is ahead is believed, though it was taken for dead."""
+    claim = SimulatedConsumer.claim
+    return patch.object(SimulatedConsumer, "claim", lambda *of: claim(*of) and 1)
 
 
 def graph_is_appended_with_its_layers() -> AbstractContextManager[object]:
@@ -175,6 +182,7 @@ DEFECTS: tuple[Defect, ...] = (
     committed_before_it_is_written,
     id_by_chance,
     versions_have_the_time_of_the_clock,
+    claims_are_all_alike,
     graph_is_appended_with_its_layers,
     repeated_job_is_done_again,
     owners_are_forgotten,

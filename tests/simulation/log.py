@@ -38,10 +38,13 @@ class Effects(Protocol):
 
 
 class _Commit(NamedTuple):
-    """An offset of a partition, with how far the topics that each member reads whole were read."""
+    """An offset of a partition, with how far the topics that each member reads whole were read, and
+    the number with which the partition was claimed last.
+    """
 
     offset: int
     whole: Offsets
+    claim: int = 0
 
 
 class _Group:
@@ -195,6 +198,8 @@ class SimulatedConsumer(Consumer):
         self._positions: dict[Partition, int] = {}
         self._whole_at: dict[Partition, int] = {}
         self._whole_before: dict[Partition, dict[Partition, int]] = {}
+        self._joined_at: dict[Partition, _Commit] = {}
+        self._claimed = 0
         self._group.members.append(self)
         self._group.generation += 1
 
@@ -220,14 +225,28 @@ class SimulatedConsumer(Consumer):
 
     def commit_at(self, offsets: Offsets) -> None:
         """Commits these offsets, unless others may hold the partitions by now."""
+        whole = dict(self._whole_at)
+        made = {at: _Commit(offset, whole, self._claimed) for at, offset in offsets.items()}
+        made |= {at: _Commit(n, {}) for at, n in whole.items()}
+        self._commit("commits", made)
+
+    def claim(self, least: int) -> int | None:
+        self._claimed = claim = max(least, self._claimed + 1)
+        made = {at: each._replace(claim=claim) for at, each in self._joined_at.items()}
+        return claim if made and self._commit("claims", made) else None
+
+    def _commit(self, verb: str, made: Mapping[Partition, _Commit]) -> bool:
+        """Whether it was committed."""
+        done = False
 
         def commit() -> None:
+            nonlocal done
             if self._generation == self._group.generation:
-                whole = dict(self._whole_at)
-                made = {at: _Commit(offset, whole) for at, offset in offsets.items()}
-                self._group.committed |= made | {at: _Commit(n, {}) for at, n in whole.items()}
+                self._group.committed |= made
+                done = True
 
-        self.effects.effect(f"commits {self._name}", [commit])
+        self.effects.effect(f"{verb} {self._name}", [commit])
+        return done
 
     def position(self) -> dict[Partition, int]:
         return self._positions | self._whole_at
@@ -287,6 +306,9 @@ class SimulatedConsumer(Consumer):
             for at in self._cluster.partitions(topic)
             if share
         }
+        whole_from = dict(self._whole_at)
+        self._joined_at = {at: committed[at] or _Commit(0, whole_from) for at in share}
+        self._claimed = max((each.claim for each in self._joined_at.values()), default=0)
         return True
 
     def _at(self, partition: Partition) -> int:

@@ -23,7 +23,7 @@ from tests.simulation.log import Cluster
 from tests.simulation.store import Table
 from tests.simulation.world import World
 
-LEFT_OUT = frozenset(("measured_at", "computed_at", "changed_at", "environment"))
+LEFT_OUT = frozenset(("measured_at", "computed_at", "claim", "changed_at", "environment"))
 """When, and in which process."""
 
 BY_CHANCE = {
@@ -114,8 +114,9 @@ def _events(records: Iterable[Record]) -> list[Any]:
 
 def _current(bounds: Table) -> Iterable[Row]:
     """Of each bound the version that the view `current_bounds` shows."""
-    # A key ends with the version's time and id.
-    return {key[:-2]: bounds[key] for key in sorted(bounds)}.values()
+    # A key ends with the version's time, id and claim.
+    ordered = sorted(bounds, key=lambda key: (key[-1], key))
+    return {key[:-3]: bounds[key] for key in ordered}.values()
 
 
 def _best(measurements: Table) -> Facts:

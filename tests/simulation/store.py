@@ -26,7 +26,7 @@ KEYS = {
     ),
     "architecture_bounds": (
         *("architecture_id", "system_id", "precision", "accounting", "fusion"),
-        *("computed_at", "event_id"),
+        *("computed_at", "event_id", "claim"),
     ),
     "dead_letters": ("dead_letter_id", "changed_at", "state"),
 }

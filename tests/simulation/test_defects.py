@@ -1,17 +1,20 @@
-"""Each defect makes one of the seeds that CI runs end otherwise."""
+"""Each defect makes one of the cases that CI runs end otherwise."""
+
+from itertools import chain
 
 import pytest
 
 from tests.simulation.case import case_of, run
 from tests.simulation.defects import DEFECTS, Defect, committed_before_it_is_written
 from tests.simulation.shrink import shrunk
-from tests.simulation.test_simulation import SEEDS
+from tests.simulation.test_simulation import FOUND, SEEDS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
 def test_a_defect_is_found(defect: Defect) -> None:
-    assert any(run(case_of(seed), defect).wrong for seed in range(SEEDS))
+    cases = chain(FOUND, map(case_of, range(SEEDS)))
+    assert any(run(case, defect).wrong for case in cases)
 
 
 def test_a_case_is_shrunk_to_what_it_fails_by() -> None:

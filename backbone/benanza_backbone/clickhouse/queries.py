@@ -35,6 +35,12 @@ WITH
             -- A replay computes known bounds again: equal figures are no change.
             SELECT * FROM architecture_bounds FINAL
             WHERE architecture_id IN (SELECT architecture_id FROM chosen)
+            -- What counted when it was computed, as in the view `bounds`.
+            QUALIFY claim = max(claim) OVER
+            (
+                PARTITION BY architecture_id, system_id, precision, accounting, fusion
+                ORDER BY computed_at, event_id
+            )
             ORDER BY computed_at, event_id
             LIMIT 1 BY
                 architecture_id, system_id, precision, accounting, fusion, event_id,

@@ -278,6 +278,7 @@ def _bound(event: BoundUpdated) -> Row:
         "cover": event.cover,
         "critical_path": event.critical_path,
         "layout": event.layout,
+        "claim": event.claim,
     }
 
 

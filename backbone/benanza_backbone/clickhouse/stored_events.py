@@ -88,7 +88,7 @@ WHERE architecture_id IN
       (SELECT architecture_id FROM model_architectures WHERE model_id = {model:String})
   AND system_id = {system:String} AND precision = {precision:String}
   AND accounting = 'full' AND fusion
-ORDER BY computed_at DESC, event_id DESC
+ORDER BY claim DESC, computed_at DESC, event_id DESC
 LIMIT 1
 """
 

@@ -111,6 +111,16 @@ class Consumer(Closing):
         return {}
 
     @abstractmethod
+    def claim(self, least: int) -> int | None:
+        """Claims the partitions held with a number: at least `least`, and higher than any with
+        which one of them was claimed before. It is durable on return.
+
+        So what bears the number is told from what a former holder goes on to write. None if others
+        may hold some of the partitions by now: then nothing that was polled can be committed. For
+        groups that read topics whole.
+        """
+
+    @abstractmethod
     def seek(self, partition: Partition, offset: int) -> None:
         """Makes `poll` go on with the first record at or after this offset.
 

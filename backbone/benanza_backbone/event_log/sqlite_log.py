@@ -53,6 +53,10 @@ CHECKSUMS = "ALTER TABLE events ADD COLUMN checksum INTEGER"
 
 BUSY_TIMEOUT_S = 30.0
 POLL_INTERVAL_S = 0.01
+
+CLAIM = ""
+"""The topic under whose name the number of a group's last claim is kept among the offsets."""
+
 MAX_BATCH_BYTES = 64_000_000
 """A poll or read ends with the record that reaches this, so that large events fit in memory."""
 
@@ -173,6 +177,16 @@ class SqliteConsumer(Consumer):
         with explained(self._path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany("INSERT OR REPLACE INTO committed VALUES (?, ?, ?)", rows)
+
+    def claim(self, least: int) -> int | None:
+        if not self._positions:
+            return None
+        with explained(self._path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            claim = max(least, _committed(self._db, self._group).get(CLAIM, 0) + 1)
+            row = (self._group, CLAIM, claim)
+            self._db.execute("INSERT OR REPLACE INTO committed VALUES (?, ?, ?)", row)
+        return claim
 
     def position(self) -> dict[Partition, int]:
         return dict(self._positions)

@@ -69,8 +69,11 @@ class KafkaLogConsumer(Consumer):
         self._changes = _Changes()
         self._whole: WholeTopics | None = None
         self._followed = 0
+        self._committed: dict[TopicPartition, OffsetAndMetadata | None] = {}
         self._whole_before: dict[TopicPartition, dict[TopicPartition, int]] = {}
+        self._whole_from: dict[TopicPartition, int] = {}
         self._whole_first = False
+        self._claimed = 0
         with kafka_errors_mended(connection):
             self._consumer = ConsumerClient(
                 connection,
@@ -134,24 +137,43 @@ class KafkaLogConsumer(Consumer):
         if self._whole is None or self._followed == self._changes.count:
             return
         self._followed = self._changes.count
-        committed = {at: self._consumer.committed(at, metadata=True) for at in self._held()}
+        self._committed = {at: self._consumer.committed(at, metadata=True) for at in self._held()}
+        noted = {at: of_metadata(each.metadata) for at, each in self._committed.items() if each}
+        self._claimed = max((claim for _, claim in noted.values()), default=0)
         # What was committed before there was metadata.
         before = {at: self._consumer.committed(at) or 0 for at in self._whole.partitions}
         # Where nothing was committed, nothing was handled: such a partition has missed nothing.
-        self._whole_before = {
-            at: {**of_metadata(each.metadata)} or before for at, each in committed.items() if each
-        }
+        self._whole_before = {at: read or before for at, (read, _) in noted.items()}
         self._whole.go_on(self._whole_before.values())
+        self._whole_from = self._whole.position()
+
+    def claim(self, least: int) -> int | None:
+        self._claimed = max(least, self._claimed + 1)
+        with kafka_errors_mended(self._connection):
+            first = self._consumer.beginning_offsets(list(self._committed))
+            # All else stays as the former holder left it.
+            claimed = {
+                at: OffsetAndMetadata(
+                    former.offset if former else first[at],
+                    as_metadata(self._whole_before.get(at, self._whole_from), self._claimed),
+                    -1,
+                )
+                for at, former in self._committed.items()
+            }
+            return self._claimed if claimed and self._commit(claimed) else None
 
     def commit(self) -> None:
         with kafka_errors_mended(self._connection):
-            offsets = None if self._whole is None else self._with_whole(self._whole.position())
-            try:
-                self._consumer.commit(offsets, timeout_ms=TIMEOUT_MS)
-            except _TAKEN_AWAY:
-                # The group is sharing out its partitions anew: what isn't committed comes
-                # again, here or elsewhere.
-                return
+            # What is refused comes again, here or elsewhere.
+            self._commit(None if self._whole is None else self._with_whole(self._whole.position()))
+
+    def _commit(self, offsets: dict[TopicPartition, Any] | None) -> bool:
+        """Whether they were committed: not while the group is sharing out its partitions anew."""
+        try:
+            self._consumer.commit(offsets, timeout_ms=TIMEOUT_MS)
+        except _TAKEN_AWAY:
+            return False
+        return True
 
     def _with_whole(self, read: dict[TopicPartition, int]) -> dict[TopicPartition, Any]:
         """What is to be committed. That of topics read whole is for people to see: of several
@@ -160,7 +182,7 @@ class KafkaLogConsumer(Consumer):
         held = self._held()
         if not held:
             return {}
-        metadata = as_metadata(read)
+        metadata = as_metadata(read, self._claimed)
         shown = {at: OffsetAndMetadata(offset, "", -1) for at, offset in read.items()}
         return {at: OffsetAndMetadata(self._next(at), metadata, -1) for at in held} | shown
 

@@ -2,7 +2,7 @@
 
 Kafka commits one offset for a partition of a group. So how far a member had read these topics is
 committed with each partition that it holds, as that commit's metadata: whoever takes the partition
-over goes on from there.
+over goes on from there. So is the number with which the partition was claimed last.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +16,9 @@ from benanza_backbone.kafka.connection import TIMEOUT_MS, KafkaConnection
 from benanza_backbone.kafka.topics import MAX_RECORD_BYTES
 
 Offsets = Mapping[TopicPartition, int]
+
+_CLAIM = ""
+"""The topic under whose name the number of a claim is among the offsets."""
 
 _METADATA = msgspec.json.Decoder(dict[str, dict[int, int]])
 
@@ -72,22 +75,26 @@ class WholeTopics:
         self._reader.close(autocommit=False, timeout_ms=TIMEOUT_MS)
 
 
-def as_metadata(offsets: Offsets) -> str:
-    """Offsets as text, to be committed with a partition."""
-    topics: dict[str, dict[int, int]] = {}
+def as_metadata(offsets: Offsets, claim: int) -> str:
+    """Offsets and the number of a claim as text, to be committed with a partition."""
+    topics: dict[str, dict[int, int]] = {_CLAIM: {0: claim}}
     for at, offset in sorted(offsets.items()):
         topics.setdefault(at.topic, {})[at.partition] = offset
     return msgspec.json.encode(topics).decode()
 
 
-def of_metadata(metadata: str) -> Offsets:
-    """The offsets in such a text; none if it is none, as of a version that wrote no such thing."""
+def of_metadata(metadata: str) -> tuple[dict[TopicPartition, int], int]:
+    """The offsets and the number in such a text; none, and 0, if it is none, as of a version that
+    wrote no such thing.
+    """
     try:
         topics = _METADATA.decode(metadata)
     except msgspec.DecodeError:
-        return {}
-    return {
+        return {}, 0
+    claim = topics.pop(_CLAIM, {}).get(0, 0)
+    read = {
         TopicPartition(topic, number): offset
         for topic, offsets in topics.items()
         for number, offset in offsets.items()
     }
+    return read, claim

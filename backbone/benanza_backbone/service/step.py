@@ -12,7 +12,7 @@ from typing import Any
 import prometheus_client
 
 from benanza_backbone.closing import Closing
-from benanza_backbone.event_log.event_log import EventLog, Message, Partition, Record
+from benanza_backbone.event_log.event_log import Consumer, EventLog, Message, Partition, Record
 from benanza_backbone.service.lag_report import LagReport
 from benanza_backbone.service.processor import Processor, Refused
 from benanza_backbone.telemetry import REBALANCES, RECORDS_CONSUMED, RECORDS_PRODUCED
@@ -34,9 +34,9 @@ class Step(Closing):
 
     `recover`, if given, is called whenever partitions were given to this step or taken from it,
     before anything more is processed, with the offsets from which processing would go on, and
-    with the consumer's `whole_before`: so that what `handle` remembers can be brought in line
-    with them. It returns the offsets from
-    which to go on instead, for those partitions where that is to be elsewhere. `flush`, if
+    with the consumer: so that what `handle` remembers can be brought in line with them. It returns
+    the offsets from which to go on instead, for those partitions where that is to be elsewhere; or
+    None if others may hold the partitions by now, and then it is called again. `flush`, if
     given, is called before each commit, with the offsets that are to be committed: what
     `handle` has only taken in has to be durable when it returns. It returns which of the events
     that `handle` has taken in since the last flush can't be made so, whatever is done: they become
@@ -52,7 +52,7 @@ class Step(Closing):
         clock: Callable[[], datetime],
         *,
         ahead: Callable[[Sequence[Record]], None] | None = None,
-        recover: Callable[[Offsets, Mapping[Partition, Offsets]], Offsets] | None = None,
+        recover: Callable[[Offsets, Consumer], Offsets | None] | None = None,
         flush: Callable[[Offsets], Refused] | None = None,
         probe: Callable[[], None] | None = None,
         stops_on: tuple[type[Exception], ...] = (),
@@ -149,13 +149,14 @@ class Step(Closing):
         A partition that goes on elsewhere is sought there, and read again with the next poll.
         """
         now = self._consumer.rebalances()
-        REBALANCES.inc(now - self._rebalances)
-        self._rebalances = now
-        if not self._recover:
-            return records
         offsets = self._consumer.position()
         offsets |= {record.partition: record.offset for record in reversed(records)}
-        asked = self._recover(offsets, self._consumer.whole_before())
+        asked = self._recover(offsets, self._consumer) if self._recover else {}
+        if asked is None:
+            self._leave(records)
+            return []
+        REBALANCES.inc(now - self._rebalances)
+        self._rebalances = now
         elsewhere = {p: offset for p, offset in asked.items() if offset != offsets[p]}
         for partition, offset in elsewhere.items():
             self._consumer.seek(partition, offset)

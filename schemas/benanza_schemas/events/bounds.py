@@ -8,6 +8,7 @@ from benanza_schemas.events.event import TimedEvent
 from benanza_schemas.layer import Accounting, Precision
 from benanza_schemas.limits import (
     MOST_ITEMS,
+    Count,
     Hash,
     Hashes,
     Positions,
@@ -45,6 +46,12 @@ class BoundUpdated(TimedEvent, frozen=True, kw_only=True):
     `roofline_us` and `attainable_us` are null where they can't be computed. The sequential and the
     parallel bound and their spreads are null where layers are missing and none is measured; zeros
     that an older version wrote there are read as null.
+
+    Of the versions of a bound the one with the highest `claim` counts, of these the one with the
+    latest `computed_at`, and of these the one with the highest `event_id`. Whichever analyzer takes
+    over an architecture claims it with a higher number than all before it (`Consumer.claim`), so
+    that what one writes that was taken for dead doesn't count any more, whatever its clock says. An
+    event of an older version has 0.
     """
 
     architecture_id: Hash
@@ -68,6 +75,7 @@ class BoundUpdated(TimedEvent, frozen=True, kw_only=True):
     cover: Hashes
     critical_path: Positions
     layout: ImageLayout = ""
+    claim: Count = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,7 +8,7 @@ from typing import get_args
 from benanza_backbone.clickhouse.refused_data import RefusedDataError
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import Clock
-from benanza_backbone.event_log.event_log import EventLog, Partition
+from benanza_backbone.event_log.event_log import Consumer, EventLog, Partition
 from benanza_backbone.service.halving import refused
 from benanza_backbone.service.processor import Refused
 from benanza_backbone.service.step import Offsets, Step
@@ -51,7 +51,7 @@ def sink_step(log: EventLog, store: Store, clock: Clock) -> Step:
     stored: dict[Partition, int] = {}
     beaten_by_s = 0.0
 
-    def recover(offsets: Offsets, _: Mapping[Partition, Offsets]) -> Offsets:
+    def recover(offsets: Offsets, _: Consumer) -> Offsets:
         stored.clear()
         stored.update(store.offsets(group.name))
         return {p: min(offset, stored.get(p, 0)) for p, offset in offsets.items()}

@@ -7,6 +7,7 @@ import pytest
 
 from benanza_backbone.clickhouse.bounds import Coverage, FasterRun, MissingLayer, Slowed
 from benanza_backbone.clickhouse.store import Store
+from benanza_backbone.clickhouse.stored_events import stored_bound_id
 from benanza_schemas.events import RunTimes, event_id
 from tests.backbone.sample_events import (
     BOUNDS,
@@ -270,6 +271,36 @@ def test_a_framework_on_another_device_beats_no_bound(store: Store) -> None:
     store.insert([*others, higher, elsewhere])
     assert store.beaten_bounds() == {}
     assert store.query("SELECT * FROM profiles_beside_bounds") == []
+
+
+@pytest.mark.parametrize("late_first", [False, True])
+def test_what_an_analyzer_writes_that_was_taken_for_dead_is_shown_nowhere(
+    store: Store, *, late_first: bool
+) -> None:
+    """Its clock is ahead of that of the analyzer that took over, which read more of the results."""
+    own = [event for event in EVERY_KIND if event not in BOUNDS]
+    fused = bound(cause=RELU_MEASURED.event_id, at=2.5, sequential_us=15.0, fusion=True)
+    newest = [msgspec.structs.replace(each, claim=2) for each in (*BOUNDS, fused)]
+    late = [
+        msgspec.structs.replace(
+            bound(cause=event_id("late"), at=60, sequential_us=99.0, fusion=fusion), claim=1
+        )
+        for fusion in (False, True)
+    ]
+    store.insert(own)
+    for versions in (late, newest) if late_first else (newest, late):
+        store.insert(versions)
+    wanted = {newest[2].event_id, fused.event_id}
+    assert {row["event_id"] for row in store.query("SELECT * FROM current_bounds")} == wanted
+    assert [found.sequential_us for found in store.bounds()] == [15.25, 15.0]
+    assert [found.sequential_us for found in store.bounds(at=after(70))] == [15.25, 15.0]
+    history = [change.sequential_us for change in store.history("Net")]
+    assert history == [None, 10.25, 15.25, 15.0]
+    for view in ("bounds", "bound_moves"):
+        found = store.query(f"SELECT * FROM {view} ORDER BY fusion, computed_at")
+        assert [row["sequential_us"] for row in found] == history
+    assert store.beaten_bounds() == {}
+    assert stored_bound_id(store, MODEL_ID, SYSTEM.system_id, "fp32") == fused.event_id
 
 
 def test_history_says_what_moved_a_bound(store: Store) -> None:

@@ -436,6 +436,25 @@ class EventLogContract(ABC):
             consumer.seek_to_time(datetime(2000, 1, 1, tzinfo=UTC))
             assert values(drain(consumer)) == values_of(5)
 
+    def test_each_claim_is_higher_than_those_before(
+        self, log: EventLog, topic: str, group: str
+    ) -> None:
+        log.append([*numbered(f"{topic}-shared", 2), *numbered(topic, 5)])
+        claims = []
+        for least in (7, 3, 1000):
+            with log.consumer(group, [f"{topic}-shared"], [topic]) as consumer:
+                # What was polled before is not committed by a claim.
+                records = drain(consumer)
+                assert len(records) == 7
+                claims += [consumer.claim(least), consumer.claim(least)]
+        assert claims == [7, 8, 9, 10, 1000, 1001]
+        with log.consumer(group, [f"{topic}-shared"], [topic]) as consumer:
+            drain(consumer)
+            consumer.commit()
+        with log.consumer(group, [f"{topic}-shared"], [topic]) as consumer:
+            assert consumer.claim(0) == 1002
+            assert sum(consumer.lag().values()) == 0
+
     # What waits, asked from outside
 
     def test_what_waits_is_what_the_group_has_not_committed(

@@ -128,6 +128,32 @@ def test_a_member_that_hangs_is_thrown_out_and_its_late_commit_changes_nothing(
             assert values(drain(consumer)) == values_of(5)
 
 
+@pytest.mark.usefixtures("short_session")
+def test_a_member_that_hangs_claims_nothing_and_the_other_one_has_a_higher_claim(
+    kafka: KafkaConnection, log: KafkaEventLog
+) -> None:
+    topics = ["graphs-of-a-test"], ["results-of-a-test"]
+    log.append([*numbered("graphs-of-a-test", 1), *numbered("results-of-a-test", 3)])
+    with KafkaEventLog(kafka, longest_turn_s=SHORT_SESSION_MS / 1000) as impatient:
+        hanging = impatient.consumer("analyzer", *topics)
+        assert len(drain(hanging)) == 4
+        assert hanging.claim(1_000) == 1_000
+        with log.consumer("analyzer", *topics) as other:
+            # A claim commits nothing of what was polled.
+            polled(other, values_of(3)[-1])
+            assert len(other.whole_before()) == len(log.end_offsets("graphs-of-a-test"))
+            assert {sum(read.values()) for read in other.whole_before().values()} == {0}
+            drain(other)
+            assert hanging.claim(2_000) is None
+            assert other.claim(0) == 1_001
+            other.commit()
+            hanging.poll(limit=1, timeout=1)
+            hanging.close()
+        with log.consumer("analyzer", *topics) as consumer:
+            assert drain(consumer) == []
+            assert consumer.claim(0) == 1_002
+
+
 MEMBER = """
 import sys
 from benanza_backbone.kafka.connection import KafkaConnection

@@ -1,6 +1,6 @@
 """The shell of a service: it loses nothing, repeats under the same ids, and is not stopped."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import msgpack
 import pytest
 
 from benanza_backbone.errors import BenanzaError
-from benanza_backbone.event_log.event_log import EventLog, Message, Partition
+from benanza_backbone.event_log.event_log import Consumer, EventLog, Message, Partition
 from benanza_backbone.event_log.sqlite_log import SqliteEventLog
 from benanza_backbone.service.circuit_breaker import MAX_IN_A_ROW, CircuitOpenError
 from benanza_backbone.service.processor import Refused, as_message
@@ -311,7 +311,7 @@ def test_who_is_given_partitions_recovers_before_anything_is_processed(log: Even
         handled.append(event)
         return []
 
-    def recover(offsets: Offsets, _: Mapping[Partition, Offsets]) -> Offsets:
+    def recover(offsets: Offsets, _: Consumer) -> Offsets:
         told.append(offsets)
         return {}
 
@@ -339,7 +339,7 @@ def test_recovery_says_where_to_go_on(log: EventLog, first: int) -> None:
         handled.append(event)
         return []
 
-    def recover(offsets: Offsets, _: Mapping[Partition, Offsets]) -> Offsets:
+    def recover(offsets: Offsets, _: Consumer) -> Offsets:
         return {records[first].partition: records[first].offset}
 
     with Step(
@@ -352,10 +352,31 @@ def test_recovery_says_where_to_go_on(log: EventLog, first: int) -> None:
         assert dedupe.waiting() == 0
 
 
+def test_nothing_is_processed_while_others_may_hold_the_partitions(log: EventLog) -> None:
+    events = [relu(size) for size in range(3)]
+    publish(log, events)
+    answers: list[Offsets | None] = [None, None, {}]
+    handled: list[LayerSeen] = []
+
+    def handle(event: LayerSeen) -> list[AnyEvent]:
+        assert not answers
+        handled.append(event)
+        return []
+
+    def recover(offsets: Offsets, _: Consumer) -> Offsets | None:
+        return answers.pop(0)
+
+    with Step(
+        log, ConsumerGroup("dedupe", (LAYERS,)), LayerSeen, handle, clock, recover=recover
+    ) as dedupe:
+        assert [dedupe.turn(limit=10) for _ in range(4)] == [0, 0, 3, 0]
+    assert handled == events
+
+
 def test_an_error_of_recovery_stops_the_step_before_anything_is_lost(log: EventLog) -> None:
     publish(log, [relu(1)])
 
-    def recover(offsets: Offsets, _: Mapping[Partition, Offsets]) -> Offsets:
+    def recover(offsets: Offsets, _: Consumer) -> Offsets:
         raise BenanzaError("the store is away")
 
     with (

@@ -1,8 +1,9 @@
 """When versions of bounds were computed: a later version never has an earlier time.
 
-The version of a bound with the latest time is the current one, for all who read it. So a clock that
-is set back, or an analyzer that takes over with a clock behind, must not give it a time before
-those of former versions.
+Of the versions under one claim the one with the latest time is the current one, for all who read
+it; and people read the versions of all claims in order of time. So a clock that is set back, or an
+analyzer that takes over with a clock behind, must not give a version a time before those of former
+ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,11 +16,8 @@ from benanza_schemas.events import BoundUpdated
 from benanza_schemas.layer import Accounting, Precision
 from benanza_schemas.limits import LAST_TIME, Time, in_utc
 
-RESOLVED = timedelta(microseconds=1)
-"""What the stored times resolve."""
-
-LEAST = 2 * RESOLVED
-"""Between two versions: what `late` returns has room between them."""
+LEAST = timedelta(microseconds=1)
+"""Between two versions: what the stored times resolve."""
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -31,6 +29,7 @@ class _Version(msgspec.Struct, frozen=True):
     accounting: Accounting
     fusion: bool
     computed_at: Time
+    claim: int = 0
 
 
 _VERSIONS = msgspec.msgpack.Decoder(_Version)
@@ -41,13 +40,15 @@ _Key = tuple[str, str, Precision, Accounting, bool]
 class VersionTimes:
     """The times of one process's versions. `clock` gives the time, in UTC; it may jump.
 
-    Of former versions only those are kept that this clock has not come to.
+    `claimed` is the highest claim of the former versions that it was told of. Of the times of these
+    only those are kept that this clock has not come to.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._last = clock() - LEAST
         self._ahead: dict[_Key, datetime] = {}
+        self.claimed = 0
 
     def now(self) -> datetime:
         """The time by the clock, but later than what was returned before."""
@@ -63,6 +64,7 @@ class VersionTimes:
                 computed_at = in_utc(version.computed_at)
             except (ValueError, RecursionError):
                 continue
+            self.claimed = max(self.claimed, version.claim)
             key = _key(version)
             if computed_at > self._ahead.get(key, self._last):
                 self._ahead[key] = computed_at

@@ -20,6 +20,7 @@ from benanza_schemas.events import (
     Ceiling,
     LayerMeasured,
     ModelProfiled,
+    ModelWitnessed,
     SystemMeasured,
     event_id,
 )
@@ -63,18 +64,19 @@ def merged(events: Iterable[Recorded]) -> list[Recorded]:
     """The events that count, systems first."""
     systems: dict[str, SystemMeasured] = {}
     layers: dict[tuple[str, str, str], LayerMeasured] = {}
-    profiles: dict[str, ModelProfiled] = {}
+    runs: dict[str, ModelProfiled | ModelWitnessed] = {}
     for event in events:
-        system_id = event.system.system_id
-        if isinstance(event, LayerMeasured):
-            key = event.fingerprint, system_id, event.precision
-            if key not in layers or is_timed(event):
-                layers[key] = event
-        elif isinstance(event, ModelProfiled):
-            profiles[event.event_id] = event
-        else:
-            systems[system_id] = _joined(systems.get(system_id, event), event)
-    return [*systems.values(), *layers.values(), *profiles.values()]
+        match event:
+            case LayerMeasured():
+                key = event.fingerprint, event.system.system_id, event.precision
+                if key not in layers or is_timed(event):
+                    layers[key] = event
+            case SystemMeasured():
+                known = systems.get(event.system.system_id, event)
+                systems[event.system.system_id] = _joined(known, event)
+            case _:
+                runs[event.event_id] = event
+    return [*systems.values(), *layers.values(), *runs.values()]
 
 
 def _joined(known: SystemMeasured, event: SystemMeasured) -> SystemMeasured:

@@ -1,9 +1,11 @@
-"""Records what this machine makes of the nine models' layers, for `benanza import`:
+"""Records what this machine makes of the layers of the zoo's models, for `benanza import`:
 
     python -m benchmarks.record FILE --batch 1,32 --precision fp32,tf32,fp16,bf16 --seconds 500
+    python -m benchmarks.record FILE --precision fp16 --models resnet50,timm:levit_192
 
-It needs neither an event log nor a store. What the file holds already is kept, and not measured
-again: so the time may be too short for everything, and the same command again goes on from there.
+Without --models, they are the nine of the `onnx` package. It needs neither an event log nor a
+store. What the file holds already is kept, and not measured again: so the time may be too short for
+everything, and the same command again goes on from there.
 """
 
 import argparse
@@ -44,6 +46,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--batch", default="1")
     parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--models", default=",".join(zoo_names()))
     parser.add_argument("--seconds", type=float, default=float("inf"))
     asked = parser.parse_args()
     until = time.monotonic() + asked.seconds
@@ -56,7 +59,7 @@ def main() -> None:
             for event in events
             if isinstance(event, LayerMeasured) and event.system.system_id == system_id
         }
-        jobs = _jobs([int(size) for size in asked.batch.split(",")])
+        jobs = _jobs(asked.models.split(","), [int(size) for size in asked.batch.split(",")])
         wanted = [
             (job, precision)
             for precision in precisions
@@ -84,11 +87,11 @@ def main() -> None:
                 print(f"This goes on:\n\n    {command}")
 
 
-def _jobs(batch_sizes: list[int]) -> list[BenchmarkRequested]:
-    """Each layer and group of the nine models once."""
+def _jobs(names: list[str], batch_sizes: list[int]) -> list[BenchmarkRequested]:
+    """Each layer and group of these models once."""
     jobs: dict[str, BenchmarkRequested] = {}
     for batch in batch_sizes:
-        for name in zoo_names():
+        for name in names:
             model = fetch(PREFIX + name, Limits())
             published = ModelPublished(
                 event_id=event_id("ModelPublished", name),

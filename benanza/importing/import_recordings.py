@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from benanza.importing.known import Known, key_of
+from benanza.importing.known import Known, key_of, made_at
 from benanza.importing.recording import Recorded, digest_of, read_recording
 from benanza.installation.configured import configured_log
 from benanza.results.import_recordings import Imported
@@ -20,6 +20,7 @@ from benanza_schemas.events import (
     SCHEMA_VERSION,
     LayerMeasured,
     ModelProfiled,
+    ModelWitnessed,
     SystemMeasured,
 )
 from benanza_schemas.topics import topic_and_key
@@ -40,7 +41,7 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
     `read_recording` does, if a time lies ahead, or if the log can't be reached.
     """
     systems: set[str] = set()
-    layers = profiles = new = left_out = 0
+    layers = profiles = witnesses = new = left_out = 0
     with configured_log(settings) as log:
         known = Known(log)
         lacking: set[bytes] = set()
@@ -49,10 +50,13 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
                 _check_time(file, event)
                 measured = isinstance(event, LayerMeasured)
                 layers += measured
-                if isinstance(event, ModelProfiled):
-                    profiles += 1
-                else:
-                    systems.add(event.system.system_id)
+                match event:
+                    case ModelProfiled():
+                        profiles += 1
+                    case ModelWitnessed():
+                        witnesses += 1
+                    case _:
+                        systems.add(event.system.system_id)
                 key = key_of(event)
                 if key in known.keys or key in lacking:
                     continue
@@ -65,13 +69,17 @@ def import_recordings(files: Sequence[Path], settings: Settings) -> Imported:
             for messages in _batched(_messages(file, lacking)):
                 log.append(messages)
     return Imported(
-        systems=len(systems), measurements=layers, new=new, left_out=left_out, profiles=profiles
+        systems=len(systems),
+        measurements=layers,
+        new=new,
+        left_out=left_out,
+        profiles=profiles,
+        witnesses=witnesses,
     )
 
 
 def _check_time(file: Path, event: Recorded) -> None:
-    at = event.profiled_at if isinstance(event, ModelProfiled) else event.measured_at
-    if at > now() + MOST_AHEAD:
+    if (at := made_at(event)) > now() + MOST_AHEAD:
         raise BenanzaError(
             f"{file} has a measurement of {at:%Y-%m-%d %H:%M}, which is yet to come; set this "
             "machine's clock, or record it again where the clock is right"
@@ -89,7 +97,7 @@ def _messages(file: Path, lacking: set[bytes]) -> Iterator[Message]:
 
 def _marked(event: Recorded, digest: str) -> Recorded:
     event = replace(event, schema_version=SCHEMA_VERSION)
-    if isinstance(event, SystemMeasured):
+    if isinstance(event, SystemMeasured | ModelWitnessed):
         return replace(event, imported_from=digest)
     return replace(event, environment={**event.environment, MARK: digest})
 

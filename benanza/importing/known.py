@@ -10,7 +10,13 @@ import msgspec
 
 from benanza.importing.recording import Recorded
 from benanza_backbone.event_log.event_log import EventLog
-from benanza_schemas.events import MARK, LayerMeasured, ModelProfiled, SystemMeasured
+from benanza_schemas.events import (
+    MARK,
+    LayerMeasured,
+    ModelProfiled,
+    ModelWitnessed,
+    SystemMeasured,
+)
 from benanza_schemas.topics import PROFILES, RESULTS
 
 
@@ -42,26 +48,38 @@ class _Profiled(msgspec.Struct, tag_field="type", tag="ModelProfiled"):
     environment: dict[str, str] = {}
 
 
+class _Witnessed(msgspec.Struct, tag_field="type", tag="ModelWitnessed"):
+    event_id: str
+    model_id: str
+    witnessed_at: datetime
+    imported_from: str = ""
+
+
 class _Withdrawn(msgspec.Struct, tag_field="type", tag="RecordingWithdrawn"):
     digest: str
     model_id: str = ""
 
 
-_DECODER = msgspec.msgpack.Decoder(_Measured | _Ceilings | _Profiled | _Withdrawn)
+_Kept = _Measured | _Ceilings | _Profiled | _Witnessed
+
+_DECODER = msgspec.msgpack.Decoder(_Kept | _Withdrawn)
 
 
 class Taken(NamedTuple):
-    """What stands of a file in one place of the log: `measurements` are those of layers."""
+    """What stands of a file in one place of the log: `measurements` are those of layers,
+    `profiles` runs by a framework. The other keys are of ceilings, or of witnesses.
+    """
 
     keys: set[bytes]
     measurements: set[bytes]
+    profiles: set[bytes]
 
 
 class Known:
     """What a log has. `keys` are those of `key_of`, without those of withdrawn recordings.
 
     A measurement without a mark was measured here. `of_recordings` is by digest and then by model
-    for profiles, under an empty text for measurements: as `RecordingWithdrawn` names them. Raises
+    for runs, under an empty text for measurements: as `RecordingWithdrawn` names them. Raises
     `BenanzaError` if the log can't be reached.
     """
 
@@ -72,11 +90,11 @@ class Known:
         self._systems: set[str] = set()
         for topic in (RESULTS, PROFILES):
             for record in log.records(topic):
-                # Of other kinds, such as ModelWitnessed, nothing is imported.
+                # Of other kinds nothing is imported.
                 with suppress(msgspec.DecodeError):
                     self._add(_DECODER.decode(record.value))
 
-    def _add(self, found: _Measured | _Ceilings | _Profiled | _Withdrawn) -> None:
+    def _add(self, found: _Kept | _Withdrawn) -> None:
         if isinstance(found, _Withdrawn):
             if taken := self.of_recordings[found.digest].pop(found.model_id, None):
                 self.keys -= taken.keys
@@ -88,13 +106,17 @@ class Known:
                 at, mark, place = found.measured_at, found.environment.get(MARK, ""), ""
             case _Profiled():
                 at, mark, place = found.profiled_at, found.environment.get(MARK, ""), found.model_id
+            case _Witnessed():
+                at, mark, place = found.witnessed_at, found.imported_from, found.model_id
         key = _key(found.event_id, at)
         self.keys.add(key)
         if mark:
-            taken = self.of_recordings[mark].setdefault(place, Taken(set(), set()))
+            taken = self.of_recordings[mark].setdefault(place, Taken(set(), set(), set()))
             taken.keys.add(key)
             if isinstance(found, _Measured):
                 taken.measurements.add(key)
+            if isinstance(found, _Profiled):
+                taken.profiles.add(key)
         elif isinstance(found, _Measured):
             self._layers.add((found.fingerprint, found.system.system_id, found.precision))
             self._systems.add(found.system.system_id)
@@ -111,8 +133,18 @@ class Known:
 
 def key_of(event: Recorded) -> bytes:
     """The same for the same event, marked or not."""
-    at = event.profiled_at if isinstance(event, ModelProfiled) else event.measured_at
-    return _key(event.event_id, at)
+    return _key(event.event_id, made_at(event))
+
+
+def made_at(event: Recorded) -> datetime:
+    """When what the event tells of was measured or run."""
+    match event:
+        case ModelProfiled():
+            return event.profiled_at
+        case ModelWitnessed():
+            return event.witnessed_at
+        case _:
+            return event.measured_at
 
 
 def _key(event_id: str, at: datetime) -> bytes:

@@ -15,9 +15,16 @@ import msgpack
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.xz import Read, decompressed
 from benanza_schemas.codec import MAX_EVENT_BYTES, DecodeError, decode, encode
-from benanza_schemas.events import LayerMeasured, ModelProfiled, System, SystemMeasured, identified
+from benanza_schemas.events import (
+    LayerMeasured,
+    ModelProfiled,
+    ModelWitnessed,
+    System,
+    SystemMeasured,
+    identified,
+)
 
-Recorded = SystemMeasured | LayerMeasured | ModelProfiled
+Recorded = SystemMeasured | LayerMeasured | ModelProfiled | ModelWitnessed
 
 MAX_FILE_BYTES = 500_000_000
 MAX_UNPACKED_BYTES = 5_000_000_000
@@ -65,7 +72,8 @@ def read_recording(path: Path) -> Iterator[tuple[bytes, Recorded]]:
                 event = decode(encoded)
                 if not isinstance(event, Recorded):
                     raise DecodeError(f"a {type(event).__name__} is no measurement")
-                _check_system(event.system, systems)
+                if not isinstance(event, ModelWitnessed):
+                    _check_system(event.system, systems)
                 if number == MAX_EVENTS:
                     raise TooLargeError(f"it holds more than {MAX_EVENTS:,} events")
                 yield encoded, event

@@ -26,7 +26,7 @@ def withdraw_recordings(files: Sequence[Path], settings: Settings) -> Withdrawn:
     """
     digests = {digest_of(file): file for file in files}
     at = now()
-    measurements = profiles = 0
+    measurements = profiles = witnesses = 0
     with configured_log(settings) as log:
         known = Known(log)
         withdrawn: list[RecordingWithdrawn] = []
@@ -39,7 +39,8 @@ def withdraw_recordings(files: Sequence[Path], settings: Settings) -> Withdrawn:
                 )
             for model_id, of in taken.items():
                 measurements += len(of.measurements)
-                profiles += len(of.keys) if model_id else 0
+                profiles += len(of.profiles)
+                witnesses += len(of.keys) - len(of.profiles) if model_id else 0
                 withdrawn.append(
                     RecordingWithdrawn(
                         event_id=event_id("RecordingWithdrawn", digest, model_id, at.isoformat()),
@@ -49,4 +50,4 @@ def withdraw_recordings(files: Sequence[Path], settings: Settings) -> Withdrawn:
                     )
                 )
         log.append([as_message(event) for event in withdrawn])
-    return Withdrawn(measurements=measurements, profiles=profiles)
+    return Withdrawn(measurements=measurements, profiles=profiles, witnesses=witnesses)

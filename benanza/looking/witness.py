@@ -4,6 +4,8 @@ What isn't measured yet is measured first.
 
 from collections.abc import Iterator
 
+from msgspec.structs import asdict
+
 from benanza.installation.embedded import fill, opened_log
 from benanza.looking.bound_program import program_of
 from benanza.looking.stored_bound import StoredBound
@@ -28,7 +30,7 @@ from benanza_ingest.reading.source import Fetch
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.runtime import Runtime, Testimony
 from benanza_runner.runtimes import open_runtime
-from benanza_schemas.events import ModelWitnessed, event_id
+from benanza_schemas.events import BoundUpdated, ModelWitnessed, event_id
 
 
 def witness(
@@ -61,7 +63,10 @@ def witness(
             for policy, cover in _covers(stored, what_ifs=what_ifs):
                 testimony = _testimony(stored, content, policy, cover, runtime, limits)
                 result = _result(bound, policy, cover, testimony)
-                log.append([as_message(_event(result, testimony, of))])
+                event = witnessed_event(
+                    testimony, bound.model_id, bound, of, result.policy, result.predicted_us
+                )
+                log.append([as_message(event)])
                 witnesses.append(result)
             progress.advance()
         fill(store, log)
@@ -110,27 +115,30 @@ def _testimony(
     return runtime.witness(program, stored.bound.precision)
 
 
-def _event(result: ModelWitness, testimony: Testimony, bound_id: str) -> ModelWitnessed:
+def witnessed_event(
+    testimony: Testimony,
+    model_id: str,
+    bound: ModelBound | BoundUpdated,
+    bound_id: str,
+    policy: str = "",
+    predicted_us: float | None = None,
+) -> ModelWitnessed:
+    """What came of running a model as its bound of this id says; with a policy, as the bound would
+    say under it.
+    """
     time = now()
+    found = {name: value for name, value in asdict(testimony).items() if name != "slowed"}
     return ModelWitnessed(
-        event_id=event_id("ModelWitnessed", bound_id, result.policy, time.isoformat()),
-        model_id=result.model_id,
-        system_id=result.system_id,
+        event_id=event_id("ModelWitnessed", bound_id, policy, time.isoformat()),
+        model_id=model_id,
+        system_id=bound.system_id,
         bound_id=bound_id,
-        precision=result.precision,
-        batch=result.batch,
+        precision=bound.precision,
+        batch=bound.batch,
         witnessed_at=time,
-        sequential=testimony.sequential,
-        read_ahead=testimony.read_ahead,
-        parallel=testimony.parallel,
-        calls=testimony.calls,
-        layout_changes=testimony.layout_changes,
-        error=testimony.error,
-        allowed_error=testimony.allowed_error,
-        unchecked=testimony.unchecked,
-        failure=testimony.failure,
-        policy=result.policy,
-        predicted_us=result.predicted_us,
+        policy=policy,
+        predicted_us=predicted_us,
+        **found,
     )
 
 

@@ -5,7 +5,8 @@ from benanza.results.result import Result
 
 class Imported(Result, frozen=True, kw_only=True):
     """How many measurements of how many systems there were, how many of them were new, how many
-    were left out since the layers had been measured here, and how many profiles there were.
+    were left out since the layers had been measured here, and how many profiles and witnesses
+    there were.
     """
 
     systems: int
@@ -13,10 +14,12 @@ class Imported(Result, frozen=True, kw_only=True):
     new: int
     left_out: int
     profiles: int
+    witnesses: int
 
 
 class Withdrawn(Result, frozen=True, kw_only=True):
-    """How many measurements of layers and how many profiles were taken back."""
+    """How many measurements of layers, profiles and witnesses were taken back."""
 
     measurements: int
     profiles: int
+    witnesses: int

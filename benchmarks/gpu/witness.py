@@ -7,13 +7,15 @@ It runs on a machine with the GPU of the recording, and needs neither an event l
 bound's variants are timed once more, so that differences between the recording and now are seen. It
 writes after each model; models that the file holds already are not measured again. If everything
 takes longer in the process than when it started, another process takes its place. With --what-ifs,
-models also run as their bounds would say under other policies: without fusion, in one layout.
+models also run as their bounds would say under other policies: without fusion, in one layout. With
+--events, the runs are written as a recording for `benanza import`, too.
 """
 
 import argparse
 import json
 import os
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -24,8 +26,9 @@ from typing import Any, cast
 
 import cupy
 
-from benanza.importing.recording import read_recording
+from benanza.importing.recording import read_recording, write_recording
 from benanza.looking.bound_program import program_of
+from benanza.looking.witness import witnessed_event
 from benanza_analyzer.answers.policies import FASTEST, POLICIES, Policy
 from benanza_analyzer.answers.under_policy import under
 from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
@@ -39,6 +42,7 @@ from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.runtime import CudaRuntime
+from benanza_runner.cuda.search.instruments import NoiseError
 from benanza_runner.cuda.timing.graph_timer import GraphTimer
 from benanza_runner.cuda.timing.interleaved import SpacedTimer
 from benanza_runner.cuda.workspace import Workspace
@@ -47,8 +51,8 @@ from benanza_schemas.events import (
     BoundUpdated,
     LayerMeasured,
     ModelIngested,
-    ModelProfiled,
     ModelPublished,
+    ModelWitnessed,
     SystemMeasured,
     event_id,
 )
@@ -68,7 +72,10 @@ def main() -> None:
     parser.add_argument("--precision", default="fp32,fp16")
     parser.add_argument("--batch", default="1")
     parser.add_argument("--what-ifs", action="store_true")
+    parser.add_argument("--events", type=Path, help="a recording of the runs")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="then none is begun")
     asked = parser.parse_args()
+    until = time.monotonic() + asked.seconds
     runtime = CudaRuntime()
     again = Again(runtime)
     batch_sizes = tuple(map(int, asked.batch.split(",")))
@@ -79,15 +86,22 @@ def main() -> None:
         found = [row for row in rows if not row["failure"]]
     known = {(row["model"], row["batch"], row["precision"], row["policy"]) for row in found}
     policies = POLICIES if asked.what_ifs else (FASTEST,)
+    kept = asked.events and asked.events.exists()
+    events = [event for _, event in read_recording(asked.events)] if kept else []
     fresh = True
     for precision in cast(list[Precision], asked.precision.split(",")):
         for (model, content), policy in product(recorded.models, policies):
             if (model.name, model.batch, precision, policy.name) in known:
                 continue
-            row = witnessed(runtime, again, recorded, model, content, precision, policy)
+            if time.monotonic() > until:
+                return
+            row, event = witnessed(runtime, again, recorded, model, content, precision, policy)
             if row["slowed"] and not fresh:
                 os.execv(sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]])
             fresh = False
+            if asked.events and event:
+                events.append(event)
+                write_recording(asked.events, events)
             print(json.dumps(row), flush=True)
             found.append(row)
             asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
@@ -110,7 +124,9 @@ class Recorded:
         )
         now = datetime.now(UTC)
         measurements = (
-            event for _, event in read_recording(path) if not isinstance(event, ModelProfiled)
+            event
+            for _, event in read_recording(path)
+            if isinstance(event, LayerMeasured | SystemMeasured)
         )
         # Models last: each measurement of a known model would compute its bounds anew.
         for event in (*measurements, *(model for model, _ in self.models)):
@@ -167,25 +183,27 @@ def witnessed(
     content: bytes,
     precision: Precision,
     policy: Policy,
-) -> dict[str, Any]:
-    """A row: the bound under the policy, as recorded and timed again, the estimate, and the runs.
-    The parallel bound and the estimate are those of the fastest calls.
+) -> tuple[dict[str, Any], ModelWitnessed | None]:
+    """A row and its event: the bound under the policy, as recorded and timed again, the estimate,
+    and the runs. The parallel bound and the estimate are those of the fastest calls.
     """
     bound = recorded.bounds[model.architecture_id, precision]
     predicted_us, covered, program = recorded.program(model, content, precision, policy)
     of = {"model": model.name, "batch": model.batch, "precision": precision, "policy": policy.name}
     if program is None:
-        return of | {"failure": "layers have no time under this policy", "slowed": False}
+        return of | {"failure": "layers have no time under this policy", "slowed": False}, None
     testimony = runtime.witness(program, precision)
+    named = "" if policy == FASTEST else policy.name
+    event = witnessed_event(testimony, model.model_id, bound, bound.event_id, named, predicted_us)
     try:
         again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
-    except LookupError as error:  # recorded by an older runner
-        return of | {"failure": str(error), "slowed": False}
+    except (LookupError, NoiseError) as error:  # recorded by an older runner, or too short to time
+        return of | {"failure": str(error), "slowed": False}, event
     warm_us, interleaved_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
     share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
     bound_us, conversion_us = warm_us + covered.conversion_us, covered.interleaved_conversion_us
-    return of | {
+    row = of | {
         "layout": bound.layout,
         "bound_us": predicted_us,
         "parallel_bound_us": bound.parallel_us,
@@ -210,6 +228,7 @@ def witnessed(
         "same_system": bound.system_id == runtime.system().system_id,
         "slowed": testimony.slowed or runtime.slowed(),
     }
+    return row, event
 
 
 class OneLayout(Workspace):

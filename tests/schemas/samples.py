@@ -257,6 +257,7 @@ EVENTS: tuple[AnyEvent, ...] = (
         layout_changes=1,
         error=0.001,
         allowed_error=0.02,
+        imported_from=SHA256,
         failure="",
         policy="without fusion",
         predicted_us=11.0,

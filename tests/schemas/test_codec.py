@@ -75,7 +75,7 @@ NEW_IN: dict[int, dict[str, dict[str, Any]]] = {
         "ModelIngested": {"dims": {"sequence": 128}},
         "CheckpointIngested": {"dims": {"sequence": 128}},
     },
-    15: {"BoundUpdated": {"claim": 0}},
+    15: {"BoundUpdated": {"claim": 0}, "ModelWitnessed": {"imported_from": ""}},
 }
 NEW_VARIANT_FIELDS_IN: dict[int, dict[str, Any]] = {
     2: {"layout_change_us": None},

@@ -225,7 +225,7 @@ WITHDRAW_MEASUREMENTS = (
 )
 """Statements that take back what was imported from the file with this `digest`."""
 
-WITHDRAW_PROFILES = (
+WITHDRAW_RUNS = (
     """
     DELETE FROM profile_calls WHERE event_id IN
     (
@@ -237,5 +237,6 @@ WITHDRAW_PROFILES = (
     DELETE FROM profiles
     WHERE model_id = {model:String} AND environment['imported_from'] = {digest:String}
     """,
+    "DELETE FROM witnesses WHERE model_id = {model:String} AND imported_from = {digest:String}",
 )
-"""Those that take back the profiles of a `model`."""
+"""Those that take back the runs of a `model`."""

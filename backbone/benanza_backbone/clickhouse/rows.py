@@ -309,6 +309,7 @@ def _witness(event: ModelWitnessed) -> Row:
         "failure": event.failure,
         "policy": event.policy,
         "predicted_us": event.predicted_us,
+        "imported_from": event.imported_from,
     }
 
 

@@ -40,7 +40,7 @@ from benanza_backbone.clickhouse.queries import (
     OFFSETS,
     OPEN_DEAD_LETTERS,
     WITHDRAW_MEASUREMENTS,
-    WITHDRAW_PROFILES,
+    WITHDRAW_RUNS,
 )
 from benanza_backbone.clickhouse.refused_data import unfit_refused
 from benanza_backbone.clickhouse.rows import (
@@ -182,7 +182,7 @@ class Store(Closing):
         """Deletes what was imported from the file."""
         parameters = {"digest": event.digest, "model": event.model_id}
         with errors_mended(self._address):
-            for statement in WITHDRAW_PROFILES if event.model_id else WITHDRAW_MEASUREMENTS:
+            for statement in WITHDRAW_RUNS if event.model_id else WITHDRAW_MEASUREMENTS:
                 self._client.command(statement, parameters=parameters)
 
     def open_dead_letters(self) -> dict[tuple[str, str], int]:

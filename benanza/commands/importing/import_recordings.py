@@ -1,11 +1,15 @@
 """`benanza import`: measurements that were made elsewhere."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from benanza.commands.options import Format, data_option, format_option, print_json
 from benanza.commands.startup import settings_of
+
+if TYPE_CHECKING:
+    from benanza.results.import_recordings import Imported, Withdrawn
 
 
 @click.command("import")
@@ -29,8 +33,8 @@ def import_recordings(
     there already are left out, and so are layers that were measured here on the same system. What
     is measured here later counts instead of them. A damaged file is not imported at all.
 
-    With --undo, the measurements and profiles that came in a file count no more, and bounds are
-    computed without them. Importing the file again makes them count again.
+    With --undo, the measurements, profiles and witnesses that came in a file count no more, and
+    bounds are computed without them. Importing the file again makes them count again.
 
     \b
     Examples:
@@ -53,7 +57,7 @@ def import_recordings(
             f"{plural(found.measurements, 'measurement')} of {plural(found.systems, 'system')}, "
             f"{found.new:,} of them new"
             + (f"; {found.left_out:,} left out, measured here" if found.left_out else "")
-            + (f"; {plural(found.profiles, 'profile')}" if found.profiles else "")
+            + _runs(found)
         )
         click.echo("bounds follow from them for published models; say: benanza publish MODEL")
 
@@ -66,7 +70,11 @@ def _take_back(files: tuple[Path, ...], data: Path | None, output: Format) -> No
     if output == "json":
         print_json(found)
         return
-    click.echo(
-        f"took back {plural(found.measurements, 'measurement')} and "
-        f"{plural(found.profiles, 'profile')}"
-    )
+    click.echo(f"took back {plural(found.measurements, 'measurement')}{_runs(found)}")
+
+
+def _runs(found: "Imported | Withdrawn") -> str:
+    from benanza.render.units import plural
+
+    profiles, witnesses = plural(found.profiles, "profile"), plural(found.witnesses, "witness run")
+    return f"; {profiles}" * bool(found.profiles) + f"; {witnesses}" * bool(found.witnesses)

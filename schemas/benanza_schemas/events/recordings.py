@@ -4,7 +4,7 @@ taken back.
 
 from benanza_schemas.events.event import Event, TimedEvent
 from benanza_schemas.events.measurements import LayerMeasured, SystemMeasured
-from benanza_schemas.events.runs import ModelProfiled
+from benanza_schemas.events.runs import ModelProfiled, ModelWitnessed
 from benanza_schemas.limits import MaybeHash, Sha256, Time
 
 MARK = "imported_from"
@@ -16,9 +16,9 @@ class RecordingWithdrawn(TimedEvent, frozen=True, kw_only=True):
     `profiles`, key `model_id`.
 
     `digest` is the file's SHA-256. Without `model_id`, all measurements are taken back that came in
-    the file and stand before this event in the topic `results`; with one, the profiles of this
-    model that stand before it in `profiles`. So the log's order decides: what is imported again
-    later counts again. Events of one key keep their order in every log.
+    the file and stand before this event in the topic `results`; with one, the runs of this model,
+    profiles and witnesses, that stand before it in `profiles`. So the log's order decides: what is
+    imported again later counts again. Events of one key keep their order in every log.
     """
 
     digest: Sha256
@@ -32,7 +32,7 @@ def recording_of(event: Event) -> str:
     A system that was imported before version 13 doesn't say so, and counts as measured here.
     """
     match event:
-        case SystemMeasured():
+        case SystemMeasured() | ModelWitnessed():
             return event.imported_from
         case LayerMeasured() | ModelProfiled():
             return event.environment.get(MARK, "")

@@ -10,6 +10,7 @@ from benanza_schemas.layer import Precision
 from benanza_schemas.limits import (
     MOST_ITEMS,
     Hash,
+    MaybeSha256,
     Microseconds,
     Name,
     Named,
@@ -38,7 +39,9 @@ class ModelWitnessed(TimedEvent, frozen=True, kw_only=True):
 
     `bound_id` is the id of the BoundUpdated, with fusion under the accounting `full`, whose cover
     was run. If `policy` is not empty, it names the policy whose cover was run instead, such as
-    `without fusion`, and `predicted_us` is the sequential bound under it. `sequential` is the time
+    `without fusion`. `predicted_us` is the sequential bound under the policy; without one, that of
+    the bound, which a recording needs, as it has no bounds. `imported_from` is as for
+    `SystemMeasured`. `sequential` is the time
     as one CUDA graph on one stream; `read_ahead` the time with weights prefetched into the cache,
     or kept there, whichever was faster; `parallel` the time on several streams. `calls` counts all
     calls, `layout_changes` the layout conversions among them. `failure` says why there are no
@@ -66,6 +69,7 @@ class ModelWitnessed(TimedEvent, frozen=True, kw_only=True):
     failure: Reason = ""
     policy: Name = ""
     predicted_us: TotalMicroseconds | None = None
+    imported_from: MaybeSha256 = ""
 
 
 class FrameworkKernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

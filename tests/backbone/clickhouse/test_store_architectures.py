@@ -10,7 +10,7 @@ from benanza_backbone.clickhouse.stored_events import (
     stored_model,
     stored_profiles,
 )
-from benanza_schemas.events import CheckpointIngested, event_id
+from benanza_schemas.events import CheckpointIngested, RecordingWithdrawn, event_id
 from tests.backbone.sample_events import (
     BOUNDS,
     CHECKPOINT,
@@ -141,6 +141,28 @@ def test_runs_count_for_all_models_of_the_architecture(store: Store) -> None:
         assert [(row["model"], row["model_id"]) for row in rows] == [
             (each.name, each.model_id) for each in MODELS
         ], view
+
+
+def test_an_imported_witness_stands_beside_the_bound_that_it_ran(store: Store) -> None:
+    """That bound isn't in this store."""
+    digest = "ab" * 32
+    imported = msgspec.structs.replace(
+        WITNESSED,
+        event_id="d" * 32,
+        bound_id="e" * 32,
+        predicted_us=15.0,
+        imported_from=digest,
+    )
+    store.insert([imported])
+    query = (
+        "SELECT DISTINCT bound_us, of_the_bound FROM witnesses_beside_bounds WHERE bound_us = 15"
+    )
+    assert store.query(query) == [{"bound_us": 15.0, "of_the_bound": 1.1}]
+    withdrawn = RecordingWithdrawn(
+        event_id="f" * 32, digest=digest, withdrawn_at=after(9), model_id=imported.model_id
+    )
+    store.insert([withdrawn])
+    assert store.query(query) == []
 
 
 def test_what_is_in_tables_by_architecture_is_in_views_by_model(store: Store) -> None:

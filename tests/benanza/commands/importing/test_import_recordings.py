@@ -28,7 +28,7 @@ from benanza_schemas.events import (
     event_id,
 )
 from benanza_schemas.topics import PROFILES, RESULTS, topic_and_key
-from tests.backbone.sample_events import PROFILED
+from tests.backbone.sample_events import PROFILED, WITNESSED
 from tests.benanza.commands.conftest import Kind, opened_log
 from tests.benanza.hashed_runtime import HashedRuntime
 from tests.schemas.samples import NOON
@@ -81,22 +81,24 @@ def test_it_takes_in_what_is_new_and_nothing_twice(installation: Kind, tmp_path:
         "new": len(events) - 10,
         "left_out": 0,
         "profiles": 0,
+        "witnesses": 0,
     }
     assert in_the_log() == [event.event_id for event in events]
 
 
-def test_profiles_come_along(installation: Kind, tmp_path: Path) -> None:
+def test_runs_come_along(installation: Kind, tmp_path: Path) -> None:
     events = measured()[:10]
-    write_recording(tmp_path / "r.xz", [*events, PROFILED])
+    write_recording(tmp_path / "r.xz", [*events, PROFILED, WITNESSED])
     for new in (10, 0):
         assert command("import", str(tmp_path / "r.xz")).stdout.startswith(
-            f"10 measurements of 1 system, {new} of them new; 1 profile\n"
+            f"10 measurements of 1 system, {new} of them new; 1 profile; 1 witness run\n"
         )
     with opened_log() as log:
-        (profile,) = [decode(record.value) for record in log.records(PROFILES)]
-    assert isinstance(profile, ModelProfiled)
+        runs = [decode(record.value) for record in log.records(PROFILES)]
+    (profile,) = (each for each in runs if isinstance(each, ModelProfiled))
     digest = sha256((tmp_path / "r.xz").read_bytes()).hexdigest()
     assert profile.environment == {**PROFILED.environment, "imported_from": digest}
+    assert msgspec.structs.replace(WITNESSED, imported_from=digest) in runs
 
 
 def test_of_a_damaged_file_and_those_beside_it_nothing_is_taken_in(
@@ -192,12 +194,13 @@ def test_what_was_imported_is_taken_back_and_comes_again(
     with opened_log() as log:
         log.append([Message(*topic_and_key(own), encode(own))])
     file, other = tmp_path / "r.xz", tmp_path / "s.xz"
-    write_recording(file, [*events[:10], PROFILED])
+    write_recording(file, [*events[:10], PROFILED, WITNESSED])
     write_recording(other, events[10:12])
     for each in (file, other):
         assert command("import", str(each)).exit_code == 0
     assert (
-        command("import", "--undo", str(file)).stdout == "took back 10 measurements and 1 profile\n"
+        command("import", "--undo", str(file)).stdout
+        == "took back 10 measurements; 1 profile; 1 witness run\n"
     )
     before = in_the_log()
     again = command("import", "--undo", str(file))
@@ -207,9 +210,9 @@ def test_what_was_imported_is_taken_back_and_comes_again(
         f"error: there is nothing in the log that was imported from {file}; "
     )
     assert in_the_log() == before
-    assert ", 10 of them new; 1 profile\n" in command("import", str(file)).stdout
+    assert ", 10 of them new; 1 profile; 1 witness run\n" in command("import", str(file)).stdout
     undone = command("import", "--undo", str(file), str(other), "--format", "json")
-    assert json.loads(undone.stdout) == {"measurements": 12, "profiles": 1}
+    assert json.loads(undone.stdout) == {"measurements": 12, "profiles": 1, "witnesses": 1}
     assert ", 2 of them new\n" in command("import", str(other)).stdout
 
 
@@ -227,9 +230,7 @@ def test_any_file_can_be_named_to_take_it_back(installation: Kind, tmp_path: Pat
         done = command("import", "--undo", str(file), str(wrong))
         assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
         assert done.stderr.startswith(f"error: {says}")
-    assert (
-        command("import", "--undo", str(file)).stdout == "took back 3 measurements and 0 profiles\n"
-    )
+    assert command("import", "--undo", str(file)).stdout == "took back 3 measurements\n"
 
 
 def test_a_measurement_of_the_future_is_refused(installation: Kind, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import pytest
 from benanza_ingest.extract import extract
 from tests.ingest.onnx_text import content
 from tests.ingest.resolving.onnxruntime_operators.cases import CASES
+from tests.ingest.resolving.onnxruntime_operators.cases_without_cpu import STATED
+from tests.ingest.resolving.onnxruntime_operators.drawing import Make
 from tests.ingest.resolving.onnxruntime_operators.test_results import model_of
 
 
@@ -44,6 +46,38 @@ def flops(graph: str) -> int:
             "g (float[2,6,10] x, float[10,72] w, float[2,3,6,8] q, float[2,3,8,6] k, "
             "float[2,3,6,8] v) => (y, m) "
             "{ m = MatMul(x, w) s = MatMul(q, k) p = Softmax(s) y = MatMul(p, v) }",
+        ),
+        (
+            "g (float[2,7,64] x, uint8[16,2,16] w, float[16,2] s, uint8[8,2,16] v, float[8,2] t, "
+            "float[64] n) => (q, k, u) { q, k, u = com.microsoft.MatMulNBitsQkv <K = 64, Nq = 16, "
+            "Nkv = 8, bits = 4, block_size = 32> "
+            "(x, , n, w, s, , v, t, , v, t) }",
+            "g (float[2,7,64] x, float[64,16] w, float[64,8] v) => (q, k, u) "
+            "{ q = MatMul(x, w) k = MatMul(x, v) u = MatMul(x, v) }",
+        ),
+        (
+            "g (float[2,6,9] x, float[6,1,3] w) => (y, s) "
+            "{ y, s = com.microsoft.CausalConvWithState (x, w) }",
+            "g (float[2,6,11] x, float[6,1,3] w) => (y) { y = Conv <group = 6> (x, w) }",
+        ),
+        (
+            "g (float[2,5,6] x, float[6,4,3] w) => (y) <int64[2] p = {1, 1}> "
+            "{ y = com.microsoft.ConvTransposeWithDynamicPads (x, w, p) }",
+            "g (float[2,5,6] x, float[6,4,3] w) => (y) "
+            "{ y = ConvTranspose <pads = [1, 1]> (x, w) }",
+        ),
+        (
+            "g (float[6,24] q, float[6,24] k, float[6,24] v, int32[2,4] t, int32[3] c) => (y) "
+            "{ y = com.microsoft.PackedMultiHeadAttention <num_heads = 3> (q, k, v, , t, c) }",
+            "g (float[2,3,3,8] q, float[2,3,8,3] k, float[2,3,3,8] v) => (y) "
+            "{ s = MatMul(q, k) p = Softmax(s) y = MatMul(p, v) }",
+        ),
+        (
+            "g (float[2,5,12] q, float[2,5,12] k, float[2,5,18] v) => (y, s) { y, s = "
+            "com.microsoft.LinearAttention <q_num_heads = 3, kv_num_heads = 3, update_rule = "
+            '"linear"> (q, k, v) }',
+            "g (float[30,4,1] k, float[30,1,6] v, float[30,1,4] q, float[30,4,6] s) => (u, y) "
+            "{ u = MatMul(k, v) y = MatMul(q, s) }",
         ),
     ],
 )
@@ -100,10 +134,12 @@ def test_each_row_goes_through_the_products_of_its_experts(
     assert flops(graph) == 2 * 14 * 2 * products * 32 * 16
 
 
-@pytest.mark.parametrize("op_type", CASES)
-def test_none_is_negative_or_unknown(op_type: str) -> None:
+@pytest.mark.parametrize(
+    ("op_type", "make"), [*CASES.items(), *STATED.items()], ids=[*CASES, *STATED]
+)
+def test_none_is_negative_or_unknown(op_type: str, make: Make) -> None:
     for seed in range(5):
-        model, _ = model_of(op_type, CASES[op_type](random.Random(seed)))
+        model, _ = model_of(op_type, make(random.Random(seed)))
         (layer,) = extract(model.SerializeToString()).layers
         assert layer.flops >= 0
         assert layer.bytes > 0

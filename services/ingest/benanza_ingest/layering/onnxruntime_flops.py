@@ -16,14 +16,21 @@ _PER_ELEMENT = {
     "BiasDropout": 1,
     "BiasGelu": 6,
     "BiasSoftmax": 6,
+    "BranchwiseRMSNorm": 4,
     "EmbedLayerNormalization": 9,  # two sums, then as LayerNormalization
+    "EngramGate": 11,  # two norms, a product of rows, and the gate
     "FastGelu": 5,
+    "GatedAdd": 2,
+    "GatedRMSNorm": 8,  # the norm, the gate's activation, and their product
     "Gelu": 5,
     "GatherBlockQuantized": 2,  # a difference and a product
     "GroupNorm": 7,
+    "LinearAttentionGate": 5,  # a sum, three of the activation, and a product
+    "MRotaryEmbedding": 3,
     "QEmbedLayerNormalization": 9,
     "QLinearSoftmax": 5,
     "QuickGelu": 4,
+    "ScaledSiLU": 4,
     "RotaryEmbedding": 3,  # two products and a sum
     "SimplifiedLayerNormalization": 4,
     "SkipGroupNorm": 8,
@@ -31,8 +38,8 @@ _PER_ELEMENT = {
     "SkipSimplifiedLayerNormalization": 5,
 }
 _NONE = frozenset(
-    "BitmaskDropout ExpandDims Pad QLinearConcat ReorderInput ReorderOutput Trilu UnfoldTensor "
-    "TorchEmbedding NGramRepeatBlock".split()
+    "BitmaskDropout ExpandDims GatherND NGramRepeatBlock Pad QLinearConcat Range RemovePadding "
+    "ReorderInput ReorderOutput RestorePadding TorchEmbedding Trilu UnfoldTensor".split()
 )
 """They only move."""
 
@@ -116,6 +123,62 @@ def _sparse(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape
     return _scores(batch * heads * length, keys, width // heads, width // heads)
 
 
+def _several(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """Products of the same rows with two packed matrices for an activation, or with three."""
+    columns = 2 * number(operator, "N") or number(operator, "Nq") + 2 * number(operator, "Nkv")
+    return 2 * prod(inputs[0]) * columns
+
+
+def _in_a_row(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """Sequences of any lengths: no lengths give fewer pairs than equal ones."""
+    tokens, width = results[0]
+    heads, batch = number(operator, "num_heads"), inputs[5][0] - 1
+    depth = prod(inputs[0][1:]) // heads // (3 if len(inputs[0]) == 4 else 1)
+    return _scores(heads * tokens, -(-tokens // batch), depth, width // heads)
+
+
+def _ordered(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """With the products that make queries, keys and values."""
+    batch, length, width = results[0]
+    heads = number(operator, "num_heads")
+    made = 2 * prod(inputs[0]) * sum(inputs[place][-1] for place in (5, 6, 7))
+    return made + _scores(batch * heads * length, length, inputs[5][-1] // heads, width // heads)
+
+
+def _of_states(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """For each token and head of the results, what a key and a value add to the state, and the
+    product of a query with it.
+    """
+    state = results[1] if len(results) > 1 and results[1] else inputs[6]
+    depth_of_keys = state[-2] if operator.op_type == "LinearAttention" else state[-1]
+    return 4 * prod(results[0]) * depth_of_keys
+
+
+def _causal(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    return 2 * prod(results[0]) * prod(inputs[1][2:])
+
+
+def _inverse(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    return 2 * prod(inputs[0]) * prod(inputs[1][1:])
+
+
+def _letters(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """A convolution along the letters of each word, and the largest of its results."""
+    windows = max(0, inputs[0][1] - inputs[1][2] + 1)
+    return prod(results[0]) * windows * (2 * prod(inputs[1][1:]) + 1)
+
+
+def _mixed(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """Products with matrices of the branches, where there are any, and what is added to each."""
+    mixed = inputs[3][-1] if len(inputs) > 3 and inputs[3] else 0
+    return 2 * prod(results[0]) * (mixed + 1)
+
+
+def _queries(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """The product that makes queries: how many keys there are, the data decide."""
+    return 2 * prod(inputs[0]) * inputs[2][-1]
+
+
 def _recurrent(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     return 2 * prod(inputs[0][:2]) * (prod(inputs[1]) + prod(inputs[2]))
 
@@ -143,12 +206,23 @@ def _expert_bits(operator: Operator, product: int) -> int:
 
 _FORMULAS: dict[str, Formula] = {
     "Attention": _projected(4),
+    "AttnLSTM": _recurrent,
     "AveragePool": _pooling,
+    "CausalConvWithState": _causal,
     "Conv": _convolution(1),
+    "ConvTransposeWithDynamicPads": _inverse,
+    "DecoderAttention": _queries,
+    "DecoderMaskedSelfAttention": _projected(4),
     "DynamicQuantizeLSTM": _recurrent,
     "FusedConv": _convolution(1),
+    "GatedDeltaNet": _of_states,
     "GlobalAveragePool": _over_all,
     "GlobalMaxPool": _over_all,
+    "HyperConnectionPostMix": _mixed,
+    "HyperConnectionPreMix": lambda operator, inputs, results: 2 * prod(inputs[0]),
+    "LinearAttention": _of_states,
+    "MatMulNBitsMlp": _several,
+    "MatMulNBitsQkv": _several,
     "MaxPool": _pooling,
     "MaxpoolWithMask": _pooling,
     "MoE": _experts,
@@ -156,18 +230,23 @@ _FORMULAS: dict[str, Formula] = {
     "NhwcConv": _convolution(1),
     "NhwcFusedConv": _convolution(1),
     "NhwcMaxPool": _pooling,
+    "PackedMultiHeadAttention": _in_a_row,
     "QAttention": _projected(8),
     "QLinearAveragePool": _pooling,
     "QLinearConv": _convolution(3),
     "QLinearGlobalAveragePool": _over_all,
     "QLinearReduceMean": _over_all,
     "QMoE": _experts,
+    "QOrderedAttention": _ordered,
     "ReduceSumInteger": _over_all,
     "SparseAttention": _sparse,
+    "VarlenCausalConvWithState": _causal,
+    "WordConvEmbedding": _letters,
 } | dict.fromkeys(
     (
         *("DynamicQuantizeMatMul", "FusedGemm", "FusedMatMul", "FusedMatMulActivation"),
         *("GemmFastGelu", "GemmFloat8", "MatMulBnb4", "MatMulFpQ4", "MatMulInteger16"),
+        *("MatMulBlockQuantizedFp4Weight", "MatMulBlockQuantizedFp8Weight"),
         *("MatMulIntegerToFloat", "MatMulNBits", "QGemm", "QOrderedMatMul"),
         *("SparseToDenseMatMul", "TransposeMatMul"),
     ),

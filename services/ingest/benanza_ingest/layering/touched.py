@@ -125,6 +125,7 @@ _OWN_RULES: dict[str, Rule] = {
     "AveragePool": _in_windows(),
     "Conv": _in_windows(1),
     "FusedConv": _in_windows(1),
+    "GatherND": _written,
     "MaxPool": _in_windows(),
     "MaxpoolWithMask": _in_windows(),
     "NhwcConv": _in_windows(1, always_last=True),

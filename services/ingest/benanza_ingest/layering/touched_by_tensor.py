@@ -37,6 +37,34 @@ def _grouped(layer: Layer, operator: Operator) -> dict[int, int]:
     return _rows(layer, operator, (7, 8), rows) | grouped_touched(layer, operator)
 
 
+def _in_place(tables: int, *axes_of_token: int) -> ByTensor:
+    """Of kept keys and values, which the operator keeps in the same memory, the new ones are
+    written; how many are read, the data decide. `axes_of_token` are those of one key, `tables` the
+    first of two with rotations.
+    """
+
+    def touched(layer: Layer, operator: Operator) -> dict[int, int]:
+        tokens = prod(_shape(layer, operator, 0)[:-1])
+        found = _rows(layer, operator, (tables, tables + 1), tokens)
+        for kept, result in ((3, 1), (4, 2)):
+            if _has(operator, kept):
+                shape = _shape(layer, operator, kept)
+                new = tokens * prod(shape[axis] for axis in axes_of_token)
+                found[operator.inputs[kept]] = 0
+                if result < len(operator.outputs) and operator.outputs[result] != OMITTED:
+                    found[operator.outputs[result]] = min(prod(shape), new)
+        return found
+
+    return touched
+
+
+def _rows_of_positions(tables: tuple[int, ...], positions: int) -> ByTensor:
+    """Of these tables, a row for each element of another input."""
+    return lambda layer, operator: _rows(
+        layer, operator, tables, prod(_shape(layer, operator, positions))
+    )
+
+
 def _experts(layer: Layer, operator: Operator) -> dict[int, int]:
     """Of the weights [E, ...], those of the `k` experts that each row goes through."""
     rows = prod(_shape(layer, operator, 0)[:-1])
@@ -54,11 +82,6 @@ def _quantised_rows(layer: Layer, operator: Operator) -> dict[int, int]:
     axis = number(operator, "gather_axis")
     count = prod(_shape(layer, operator, 1))
     return _rows(layer, operator, (0, 2, 3), count, axis)
-
-
-def _embeddings(layer: Layer, operator: Operator) -> dict[int, int]:
-    """Of the tables of words, positions and segments, a row for each word."""
-    return _rows(layer, operator, (2, 3, 4), prod(_shape(layer, operator, 0)))
 
 
 def _rows(
@@ -83,12 +106,17 @@ def _shape(layer: Layer, operator: Operator, place: int) -> Shape:
 
 TOUCHED_BY_TENSOR: Mapping[tuple[str, str], ByTensor] = {
     ("", "RotaryEmbedding"): _standard_tables,
-    ("com.microsoft", "EmbedLayerNormalization"): _embeddings,
+    ("com.microsoft", "DynamicSparseAttention"): _in_place(11, 1, 3),
+    ("com.microsoft", "EmbedLayerNormalization"): _rows_of_positions((2, 3, 4), 0),
     ("com.microsoft", "GatherBlockQuantized"): _quantised_rows,
     ("com.microsoft", "GroupQueryAttention"): _grouped,
+    ("com.microsoft", "MRotaryEmbedding"): _rows_of_positions((2, 3), 1),
     ("com.microsoft", "MoE"): _experts,
+    ("com.microsoft", "PagedAttention"): _in_place(8, 2, 3),
     ("com.microsoft", "QMoE"): _experts,
     ("com.microsoft", "RotaryEmbedding"): _rotary_tables,
+    ("com.microsoft", "SparsePagedAttention"): _in_place(14, 2, 3),
+    ("com.microsoft", "WordConvEmbedding"): _rows_of_positions((3,), 0),
 }
 """By domain and operator: the elements of each tensor, by its place in the layer, of which not all
 are touched.

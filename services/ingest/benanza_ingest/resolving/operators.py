@@ -19,7 +19,10 @@ MOVEMENT = frozenset(
 )
 """Operators that only move bytes. A node that moves none is a view."""
 
-OWN_MOVEMENT = frozenset("ExpandDims Pad ReorderInput ReorderOutput Trilu".split())
+OWN_MOVEMENT = frozenset(
+    "ExpandDims GatherND Pad Range RemovePadding ReorderInput ReorderOutput RestorePadding "
+    "Trilu".split()
+)
 """Those of them that ONNX Runtime adds."""
 
 DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
@@ -28,10 +31,13 @@ DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
     "Clip": (1, 2),
     "Col2Im": (1, 2),
     "ConstantOfShape": (0,),
+    "ConvTransposeWithDynamicPads": (2,),
     "CropAndResize": (3,),
     "CumProd": (1,),
     "CumSum": (1,),
     "DFT": (1, 2),
+    "DecoderAttention": (8, 9, 10),
+    "DequantizeBFP": (1,),
     "Dropout": (2,),
     "Expand": (1,),
     "ExpandDims": (1,),
@@ -57,6 +63,7 @@ DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
     "ReduceSum": (1,),
     "ReduceSumSquare": (1,),
     "RelativePositionBias": (1, 2),
+    "RemovePadding": (1,),
     "Reshape": (1,),
     "Resize": (1, 2, 3),
     "STFT": (1, 3),

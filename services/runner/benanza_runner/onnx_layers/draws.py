@@ -53,6 +53,13 @@ def always(draw: Draw) -> Rule:
     return lambda layer, operator: draw
 
 
+def index_tuple(layer: Layer, operator: Operator) -> Draw:
+    """For GatherND: what is in range on each axis that a tuple names."""
+    batch = attribute(operator, "batch_dims", 0)
+    named = input_shape(layer, operator, 1)[-1]
+    return below(min(input_shape(layer, operator, 0)[batch : batch + named], default=1))
+
+
 STEP = 2.0**-6
 """The scale of all that is quantised. That of a bias has to be the product of two such scales, or
 ONNX Runtime wouldn't run its convolution on integers.

@@ -16,6 +16,7 @@ from benanza_runner.onnx_layers.draws import (
     always,
     attribute,
     below,
+    index_tuple,
     input_shape,
     output_shape,
 )
@@ -69,6 +70,12 @@ def _row_on_axis(layer: Layer, operator: Operator) -> Draw:
     return below(input_shape(layer, operator, 0)[attribute(operator, "gather_axis", 0)])
 
 
+def _even_ends(layer: Layer, operator: Operator) -> Array:
+    """Where sequences of equal lengths begin and end that stand in a row."""
+    tokens, ends = input_shape(layer, operator, 0)[0], input_shape(layer, operator, 3)[0]
+    return np.linspace(0, tokens, ends).astype(np.int64)
+
+
 def _block(layer: Layer, operator: Operator) -> Draw:
     return below(input_shape(layer, operator, 1)[1])
 
@@ -107,7 +114,9 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "DynamicQuantizeMatMul": _scaled(2, zeros=()),
     "EmbedLayerNormalization": {0: _row_of(2), 1: _row_of(4), 7: _mask(7), 8: _row_of(3)},
     "GatherBlockQuantized": {1: _row_on_axis, 2: always(POSITIVE)},
+    "GatherND": {1: index_tuple},
     "GroupQueryAttention": {5: _last_key, 6: _number_of_keys},
+    "MRotaryEmbedding": {1: _row_of(2)},
     "MatMulIntegerToFloat": _scaled(2, 3, zeros=()),
     "MatMulNBits": {2: always(POSITIVE), 4: _block},
     "MoE": {2: _WEIGHTS, 4: _WEIGHTS, 6: _WEIGHTS},
@@ -130,5 +139,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "QuantizeLinear": QUANTISED,
     "RotaryEmbedding": {1: _row_of(2)},
     "TorchEmbedding": {1: _row_of(0)},
+    "VarlenNGramHashMapping": {3: _even_ends},
+    "WordConvEmbedding": {0: _row_of(3)},
 }
 """What each input may hold, by its place, for operators that don't take every number."""

@@ -23,6 +23,7 @@ from benanza_runner.onnx_layers.draws import (
     always,
     attribute,
     below,
+    index_tuple,
     input_shape,
     output_shape,
 )
@@ -125,13 +126,6 @@ def _source(layer: Layer, index: int) -> int:
         if index in operator.outputs and operator.op_type in MOVING:
             index = operator.inputs[0]
     return index
-
-
-def _index_tuple(layer: Layer, operator: Operator) -> Draw:
-    """For GatherND: what is in range on each axis that a tuple names."""
-    batch = attribute(operator, "batch_dims", 0)
-    named = input_shape(layer, operator, 1)[-1]
-    return below(min(input_shape(layer, operator, 0)[batch : batch + named], default=1))
 
 
 def _distinct_on_axis(layer: Layer, operator: Operator) -> Array:
@@ -242,7 +236,7 @@ RULES: Mapping[str, Mapping[int, Rule]] = {
     "GRU": _RECURRENT,
     "Gather": {1: _index_on_axis(0)},
     "GatherElements": {1: _element_index},
-    "GatherND": {1: _index_tuple},
+    "GatherND": {1: index_tuple},
     "LSTM": _RECURRENT,
     "Log": {0: always(POSITIVE)},
     "MatMulInteger": _BYTES | {2: always(INTEGERS), 3: always(INTEGERS)},

@@ -11,7 +11,9 @@ from onnx import ModelProto, helper, numpy_helper
 from benanza_ingest.extract import extract
 from benanza_ingest.resolving.onnxruntime_operators.results import RULES
 from benanza_schemas.operators.onnxruntime import WITHOUT_DOMAIN
-from tests.ingest.resolving.onnxruntime_operators.cases import CASES, Array, Case
+from tests.ingest.resolving.onnxruntime_operators.cases import CASES
+from tests.ingest.resolving.onnxruntime_operators.cases_without_cpu import STATED
+from tests.ingest.resolving.onnxruntime_operators.drawing import Array, Case
 
 TIMES = 25
 
@@ -33,7 +35,7 @@ def model_of(op_type: str, case: Case) -> tuple[ModelProto, dict[str, Array]]:
     """The case as a model that declares nothing of its results, and what it is fed with."""
     domain = "" if op_type in WITHOUT_DOMAIN else "com.microsoft"
     names = ["" if each is None else f"i{at}" for at, each in enumerate(case.inputs)]
-    outputs = [f"o{at}" for at in range(case.outputs)]
+    outputs = ["" if at in case.left_out else f"o{at}" for at in range(case.outputs)]
     node = helper.make_node(op_type, names, outputs, domain=domain, **case.attributes)
     given = {name: each for name, each in zip(names, case.inputs, strict=True) if each is not None}
     constants = {names[at] for at in case.constants}
@@ -43,7 +45,7 @@ def model_of(op_type: str, case: Case) -> tuple[ModelProto, dict[str, Array]]:
         if name not in constants
     ]
     initializers = [numpy_helper.from_array(given[name], name) for name in sorted(constants)]
-    results = [onnx.ValueInfoProto(name=name) for name in outputs]
+    results = [onnx.ValueInfoProto(name=name) for name in outputs if name]
     graph = helper.make_graph([node], "g", inputs, results, initializers)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
@@ -73,7 +75,7 @@ def test_they_are_what_onnx_runtime_returns(op_type: str) -> None:
 
 def test_each_rule_is_compared_or_needs_more_than_a_cpu() -> None:
     mine = {name for domain, name in RULES if domain in ("", "com.microsoft")}
-    assert mine == {*CASES, *WITHOUT_CPU}
+    assert mine == {*CASES, *WITHOUT_CPU, *STATED}
 
 
 def test_what_does_not_fit_is_a_skipped_layer_with_the_reason() -> None:

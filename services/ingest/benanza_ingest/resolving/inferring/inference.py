@@ -48,8 +48,6 @@ class Inference:
         those that are known. Types that can't be inferred stay as they are: layers that need them
         are skipped.
         """
-        if any(subgraphs(node)):
-            return
         types: dict[str, TypeProto] = {}
         data: dict[str, TensorProto] = {}
         for name in filter(None, inputs):
@@ -71,6 +69,8 @@ class Inference:
             return
         if (domain, node.op_type) in RULES or is_own_operator(node.op_type, domain):
             self._infer_own(definition, renamed, values)
+            return
+        if any(subgraphs(node)):
             return
         if node.op_type in GROWING and not domain:
             bounds = [self._bound(name, values.get(name)) for name in inputs]

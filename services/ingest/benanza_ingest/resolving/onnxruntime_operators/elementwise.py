@@ -1,5 +1,7 @@
 """Results of operators that work element by element, reduce, join or look up."""
 
+from math import ceil
+
 from benanza_ingest.resolving.onnxruntime_operators.own_node import (
     OwnNode,
     Rule,
@@ -41,6 +43,18 @@ def gathered(node: OwnNode) -> list[Shape]:
     table = (*sizes, last * in_a_byte)
     axis = node.number("gather_axis") % len(table)
     return [(*table[:axis], *node.shape(1), *table[axis + 1 :])]
+
+
+def gathered_slices(node: OwnNode) -> list[Shape]:
+    """Of each index, the slice of the data that it points to."""
+    data, (*outer, depth) = node.shape(0), node.shape(1)
+    return [(*outer, *data[depth:])]
+
+
+def counted(node: OwnNode) -> list[Shape]:
+    """The numbers from a first one up to a last one."""
+    start, limit, *rest = map(node.only_value, range(3 if node.has(2) else 2))
+    return [(max(0, ceil((limit - start) / (rest or [1])[0])),)]
 
 
 def recurrent(node: OwnNode) -> list[Shape]:
@@ -107,6 +121,11 @@ def unfolded(node: OwnNode) -> list[Shape]:
     return [(*x[:axis], (x[axis] - size) // step + 1, *x[axis + 1 :], size)]
 
 
+def words(node: OwnNode) -> list[Shape]:
+    """A vector for each word [words, letters]: the largest of a convolution's over its letters."""
+    return [(node.shape(0)[0], node.shape(1)[0])]
+
+
 def halved(node: OwnNode) -> list[Shape]:
     """One half of the channels gates the other."""
     *outer, channels = node.shape(0)
@@ -121,15 +140,21 @@ RULES: dict[str, Rule] = {
     "BiasSplitGelu": halved,
     "BitmaskBiasDropout": dropped,
     "BitmaskDropout": dropped,
+    "BranchwiseRMSNorm": like(0),
     "CDist": distances,
     "ComplexMul": broadcasting(0, 1),
     "ComplexMulConj": broadcasting(0, 1),
     "CropAndResize": cropped,
+    "DequantizeBFP": lambda node: [tuple(node.numbers(1))],
     "DequantizeLinear": like(0),
+    "DequantizeWithOrder": like(0),
     "DynamicQuantizeLSTM": recurrent,
     "ExpandDims": expanded,
     "FastGelu": like(0),
     "GatherBlockQuantized": gathered,
+    "GatedAdd": like(0),
+    "GatedRMSNorm": like(0),
+    "GatherND": gathered_slices,
     "Gelu": like(0),
     "GridSample": sampled,
     "GroupNorm": like(0),
@@ -151,12 +176,16 @@ RULES: dict[str, Rule] = {
     "QOrderedGelu": like(0),
     "QOrderedLayerNormalization": like(0),
     "QuantizeLinear": like(0),
+    "QuantizeWithOrder": like(0),
     "QuickGelu": like(0),
+    "Range": counted,
     "ReduceSumInteger": reduced,
     "Rfft": fourier,
     "SampleOp": like(0),
+    "ScaledSiLU": like(0),
     "SkipGroupNorm": like(0, 0),
     "TorchEmbedding": lambda node: [(*node.shape(1), node.shape(0)[1])],
     "Trilu": like(0),
     "UnfoldTensor": unfolded,
+    "WordConvEmbedding": words,
 }

@@ -43,6 +43,13 @@ class OwnNode:
             raise UnknownResultError(f"its input {position + 1} is no constant")
         return [int(each) for each in found.ravel()]
 
+    def only_value(self, position: int) -> float:
+        """The one element of an input that decides a shape."""
+        found = self.values[position] if position < len(self.values) else None
+        if found is None:
+            raise UnknownResultError(f"its input {position + 1} is no constant")
+        return float(found.item())
+
     def number(self, name: str, default: int = 0) -> int:
         """An attribute that is a whole number."""
         return int(self.attributes.get(name, default))

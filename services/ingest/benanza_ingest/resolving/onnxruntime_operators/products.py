@@ -68,6 +68,21 @@ def first_rank_2(node: OwnNode) -> list[Shape]:
     return list(transposed(0, 1)(node))
 
 
+def rows_of(weights: int) -> Rule:
+    """The product with a matrix [N, ...] in blocks of quantised numbers."""
+    return lambda node: [(*node.shape(0)[:-1], node.shape(weights)[0])]
+
+
+def several(*columns: str) -> Rule:
+    """Products with packed weights, whose columns attributes count; and what they are made of."""
+
+    def rule(node: OwnNode) -> list[Shape]:
+        x = node.shape(0)
+        return [*((*x[:-1], node.number(name)) for name in columns), x]
+
+    return rule
+
+
 RULES: dict[str, Rule] = {
     "DynamicQuantizeMatMul": of_inputs(0, 1),
     "FusedGemm": transposed(0, 1),
@@ -75,11 +90,15 @@ RULES: dict[str, Rule] = {
     "FusedMatMulActivation": transposed(0, 1),
     "GemmFastGelu": of_inputs(0, 1),
     "GemmFloat8": first_rank_2,
+    "MatMulBlockQuantizedFp4Weight": rows_of(1),
+    "MatMulBlockQuantizedFp8Weight": rows_of(1),
     "MatMulBnb4": packed,
     "MatMulFpQ4": fp4,
     "MatMulInteger16": of_inputs(0, 1),
     "MatMulIntegerToFloat": of_inputs(0, 1),
     "MatMulNBits": packed,
+    "MatMulNBitsMlp": several("N"),
+    "MatMulNBitsQkv": several("Nq", "Nkv", "Nkv"),
     "QGemm": transposed(0, 3),
     "QOrderedMatMul": of_inputs(0, 2),
     "SparseToDenseMatMul": transposed(0, 1),

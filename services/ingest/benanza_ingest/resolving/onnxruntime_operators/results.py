@@ -12,8 +12,10 @@ from onnx.defs import OpSchema
 
 from benanza_ingest.resolving.onnxruntime_operators import (
     attention,
+    chosen_keys,
     classical,
     elementwise,
+    kept_states,
     products,
     windows,
 )
@@ -22,13 +24,17 @@ from benanza_ingest.resolving.onnxruntime_operators.own_node import (
     Rule,
     UnknownResultError,
 )
+from benanza_ingest.resolving.onnxruntime_operators.unknown import UNKNOWN
 from benanza_ingest.resolving.types import TensorType, tensor_type
 from benanza_schemas.element_types import FROM_ONNX
 
 RULES: dict[tuple[str, str], Rule] = {
     **{
         ("com.microsoft" if name != "SimplifiedLayerNormalization" else "", name): rule
-        for rules in (attention.RULES, elementwise.RULES, products.RULES, windows.RULES)
+        for rules in (
+            *(attention.RULES, chosen_keys.RULES, elementwise.RULES, kept_states.RULES),
+            *(products.RULES, windows.RULES),
+        )
         for name, rule in rules.items()
     },
     **{("com.microsoft.nchwc", name): rule for name, rule in windows.IN_BLOCKS.items()},
@@ -38,6 +44,9 @@ RULES: dict[tuple[str, str], Rule] = {
 _NAMES = {"float": "float32", "double": "float64"}
 _DEFAULTS = {"MurmurHash3": "uint32", "QGemm": "float32", "QuantizeLinear": "uint8"}
 """Element types of results where what decides them is left out."""
+
+_BY_ATTRIBUTE = {"DequantizeBFP": "dtype", "DequantizeWithOrder": "to"}
+"""Attributes that decide them."""
 
 _BY_INPUT = {"QGemm": 8}
 """Inputs that decide them though the definition gives the two different variables."""
@@ -57,7 +66,7 @@ def results(
     """
     rule = RULES.get((definition.domain, definition.name))
     if rule is None:
-        raise UnknownResultError("how large its results are isn't known here")
+        raise UnknownResultError(UNKNOWN[definition.name])
     own = OwnNode(
         op_type=definition.name,
         attributes=_attributes(definition, node, known),
@@ -68,6 +77,9 @@ def results(
     bound = _bound(definition, known)
     if definition.name == "MurmurHash3" and not own.number("positive"):
         bound["T2"] = "int32"
+    if definition.name in _BY_ATTRIBUTE:
+        chosen = FROM_ONNX[own.number(_BY_ATTRIBUTE[definition.name])]
+        bound[definition.outputs[0].type_str] = chosen
     if definition.name == "TreeEnsembleClassifier":
         bound["T2"] = "int64" if own.attributes.get("classlabels_int64s") else "string"
     for position, shape in enumerate(rule(own)[: len(node.output)]):

@@ -1,7 +1,12 @@
 """Results of convolutions and poolings, in any order of the axes."""
 
 from benanza_ingest.resolving.inferring.windows import slid
-from benanza_ingest.resolving.onnxruntime_operators.own_node import OwnNode, Rule, Shape
+from benanza_ingest.resolving.onnxruntime_operators.own_node import (
+    OwnNode,
+    Rule,
+    Shape,
+    UnknownResultError,
+)
 
 BLOCK = 16
 """Channels in a block where the processor has AVX-512; 8 elsewhere."""
@@ -68,7 +73,32 @@ def scaled(node: OwnNode) -> list[Shape]:
     return [tuple(size * scale for size, scale in zip(node.shape(0), scales, strict=True))]
 
 
+def transposed(node: OwnNode) -> list[Shape]:
+    """The inverse of a convolution, with the pads as an input."""
+    x, w = node.shape(0), node.shape(1)
+    rank = len(x) - 2
+    ones, zeros = [1] * rank, [0] * rank
+    if node.attributes.get("auto_pad", b"NOTSET") != b"NOTSET":
+        raise UnknownResultError("its pads are chosen by itself")
+    pads = node.numbers(2) if node.has(2) else zeros * 2
+    found = [
+        (size - 1) * stride + more + (window - 1) * apart + 1 - before - after
+        for size, window, stride, apart, more, before, after in zip(
+            x[2:],
+            w[2:],
+            node.list("strides", ones),
+            node.list("dilations", ones),
+            node.list("output_padding", zeros),
+            pads[:rank],
+            pads[rank:],
+            strict=True,
+        )
+    ]
+    return [(x[0], w[1] * node.number("group", 1), *found)]
+
+
 RULES: dict[str, Rule] = {
+    "ConvTransposeWithDynamicPads": transposed,
     "FusedConv": convolution(0, 1),
     "MaxpoolWithMask": pooling(),
     "NhwcConv": convolution(0, 1, always_last=True),

@@ -9,6 +9,7 @@ their definition in ONNX's documentation of operators.
 from math import log2, prod
 
 from benanza_ingest.errors import ModelError
+from benanza_ingest.layering.attended import standard
 from benanza_ingest.layering.einsum import einsum_flops
 from benanza_ingest.layering.onnxruntime_flops import own_flops
 from benanza_ingest.layering.operator_values import attribute, ints, number
@@ -131,7 +132,7 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
         case "Einsum":
             return einsum_flops(str(attribute(operator, "equation")), shapes)
         case "Attention":
-            return _attention_flops(operator, shapes, output)
+            return _attention_flops(layer, operator, shapes, output)
         case "LSTM" | "GRU" | "RNN":
             return _recurrent_flops(operator.op_type, shapes)
         case "MaxPool" | "AveragePool" | "LpPool":
@@ -191,23 +192,19 @@ def _is_true(layer: Layer, operator: Operator, position: int) -> bool:
 
 
 def _attention_flops(
-    operator: Operator, shapes: list[tuple[int, ...]], output: tuple[int, ...]
+    layer: Layer, operator: Operator, shapes: list[tuple[int, ...]], output: tuple[int, ...]
 ) -> int:
-    """Two matrix products and a softmax. At rank 3, the last axis contains the heads.
-
-    The keys are the former ones, `past_key` [batch, heads, length, depth], and the new ones.
+    """Two matrix products and a softmax, of the pairs of a query and a key that it sees. At rank 3,
+    the last axis contains the heads.
     """
-    query, key = shapes[0], shapes[1]
-    past = shapes[4][2] if len(shapes) > 4 and len(shapes[4]) == 4 else 0
-    heads = attribute(operator, "q_num_heads")
-    if len(query) == 3 and isinstance(heads, int):
-        batch, queries, width = query
-        keys, value_width = past + key[1], output[-1]
-        scores = batch * heads * queries * keys
-        return 2 * batch * queries * keys * (width + value_width) + 5 * scores
-    *outer, queries, depth = query
-    scores = prod(outer) * queries * (past + key[-2])
-    return 2 * scores * (depth + output[-1]) + 5 * scores
+    query = shapes[0]
+    pairs = standard(layer, operator).pairs()
+    if len(query) == 3:
+        batch, _, width = query
+        heads = number(operator, "q_num_heads") or 1
+        return batch * pairs * (2 * (width + output[-1]) + 5 * heads)
+    *outer, _, depth = query
+    return prod(outer) * pairs * (2 * (depth + output[-1]) + 5)
 
 
 def _recurrent_flops(op_type: str, shapes: list[tuple[int, ...]]) -> int:

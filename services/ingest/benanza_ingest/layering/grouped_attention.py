@@ -8,6 +8,7 @@ results on the CPU a test compares.
 from math import prod
 from typing import NamedTuple
 
+from benanza_ingest.layering.attended import Attended
 from benanza_ingest.layering.operator_values import attribute, elements, number
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
@@ -16,7 +17,7 @@ _SOFTMAX, _SOFTCAP, _ROTATION = 5, 3, 3
 """Operations for each element: a softmax; a quotient, tanh and product; two products and a sum."""
 
 
-class _Attended(NamedTuple):
+class _Kept(NamedTuple):
     """How many keys are kept from `before` the `length` new ones; the window, 0 for none; and
     whether what is kept afterwards lies in the same memory, which its equal length shows.
     """
@@ -33,7 +34,7 @@ def grouped_flops(layer: Layer, operator: Operator) -> int:
     heads, kept_heads = number(operator, "num_heads"), number(operator, "kv_num_heads")
     depth = width // heads
     each = 2 * (depth + depth) + _SOFTMAX + bool(attribute(operator, "softcap")) * _SOFTCAP
-    found = batch * heads * _pairs(operator, _attended(layer, operator)) * each
+    found = batch * heads * _pairs(operator, _kept(layer, operator)) * each
     if number(operator, "do_rotary"):
         found += _ROTATION * batch * length * (heads + kept_heads) * depth
     return found
@@ -41,11 +42,11 @@ def grouped_flops(layer: Layer, operator: Operator) -> int:
 
 def grouped_touched(layer: Layer, operator: Operator) -> dict[int, int]:
     """Of the kept keys and values those that queries attend to, or all before the query if they
-    are written elsewhere with the new ones; in place only the new ones are written. `_Attended`
+    are written elsewhere with the new ones; in place only the new ones are written. `_Kept`
     says where that is.
     """
     found = {}
-    before, length, window, in_place = _attended(layer, operator)
+    before, length, window, in_place = _kept(layer, operator)
     for kept, result in ((3, 1), (4, 2)):
         if not _has(operator.inputs, kept):
             continue
@@ -60,23 +61,22 @@ def grouped_touched(layer: Layer, operator: Operator) -> dict[int, int]:
     return found
 
 
-def _attended(layer: Layer, operator: Operator) -> _Attended:
+def _kept(layer: Layer, operator: Operator) -> _Kept:
     length = _shape(layer, operator.inputs[0])[1]
     kept = _shape(layer, operator.inputs[3])[2] if _has(operator.inputs, 3) else 0
     after = _shape(layer, operator.outputs[1])[2] if _has(operator.outputs, 1) else kept + length
     total = elements(layer, operator, 6) or [after]
     window = max(0, number(operator, "local_window_size"))
-    return _Attended(max(0, total[0] - length), length, window, in_place=kept == after)
+    return _Kept(max(0, total[0] - length), length, window, in_place=kept == after)
 
 
-def _pairs(operator: Operator, attended: _Attended) -> int:
+def _pairs(operator: Operator, kept: _Kept) -> int:
     """Of a query and a key to which it attends."""
-    before, length, window, _ = attended
+    before, length, window, _ = kept
     if attribute(operator, "causal") == 0:
         return length * (before + length)
-    # So many queries attend to all before them.
-    whole = min(length, max(0, window - before)) if window else length
-    return whole * before + whole * (whole + 1) // 2 + (length - whole) * window
+    left = window - 1 if window else None
+    return Attended(length, before + length, before, left, 0).pairs()
 
 
 def _has(places: tuple[int, ...], place: int) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import prod
 
+from benanza_ingest.layering.attended import Attended
 from benanza_ingest.layering.grouped_attention import grouped_flops
 from benanza_ingest.layering.operator_values import attribute, ints, number
 from benanza_schemas.layer import OMITTED, Layer, Operator
@@ -85,20 +86,33 @@ def _over_all(operator: Operator, inputs: Sequence[Shape], results: Sequence[Sha
     return prod(inputs[0])
 
 
-def _scores(queries: int, keys: int, depth: int, value_depth: int) -> int:
-    """Two products and a softmax, for each pair of a query and a key."""
-    return queries * keys * (2 * (depth + value_depth) + 5)
+def _scores(heads: int, attended: Attended, depth: int, value_depth: int) -> int:
+    """Two products and a softmax, for each pair of a query and a key that it sees."""
+    return heads * attended.pairs() * (2 * (depth + value_depth) + 5)
+
+
+def _attended(operator: Operator, length: int, keys: int, before: int) -> Attended:
+    """With the keys from before, in front of so many new ones. A query of an operator that is
+    unidirectional sees those before it and its own.
+    """
+    right = 0 if number(operator, "unidirectional") else None
+    return Attended(length, before + keys, before, right=right)
 
 
 def _projected(past: int) -> Formula:
-    """With the products that make queries, keys and values."""
+    """With the products that make queries, keys and values. Where former keys share their memory
+    with the results, the data decide how many there are.
+    """
 
     def formula(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
         (batch, length, width), heads = inputs[0], number(operator, "num_heads")
         before = inputs[past][3] if len(inputs) > past and inputs[past] else 0
+        if number(operator, "past_present_share_buffer"):
+            before = 0
         depth = results[0][2] // heads
         made = 2 * batch * length * width * inputs[1][-1]
-        return made + _scores(batch * heads * length, before + length, depth, depth)
+        attended = _attended(operator, length, length, before)
+        return made + _scores(batch * heads, attended, depth, depth)
 
     return formula
 
@@ -110,17 +124,19 @@ def _multi_head(operator: Operator, inputs: Sequence[Shape], results: Sequence[S
     keys = length
     if key:
         keys = key[2] if len(key) == 4 else key[1]
-    keys += inputs[6][2] if len(inputs) > 6 and inputs[6] else 0
+    before = inputs[6][2] if len(inputs) > 6 and inputs[6] else 0
+    if len(operator.inputs) > 8 and operator.inputs[8] != OMITTED:
+        before = 0  # the data decide how many of them count
     depth = query[4] if len(query) == 5 else query[2] // heads
-    return _scores(batch * heads * length, keys, depth, results[0][2] // heads)
+    attended = _attended(operator, length, keys, before)
+    return _scores(batch * heads, attended, depth, results[0][2] // heads)
 
 
 def _sparse(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
+    """The data decide which blocks of keys a query sees: its own key at least."""
     heads = number(operator, "num_heads")
     batch, length, width = results[0]
-    before = inputs[3][2] if len(inputs) > 3 and inputs[3] else 0
-    keys = results[1][2] if len(results) > 1 and results[1] else before + length
-    return _scores(batch * heads * length, keys, width // heads, width // heads)
+    return _scores(batch * heads, Attended(length, 1, 0), width // heads, width // heads)
 
 
 def _several(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
@@ -134,7 +150,8 @@ def _in_a_row(operator: Operator, inputs: Sequence[Shape], results: Sequence[Sha
     tokens, width = results[0]
     heads, batch = number(operator, "num_heads"), inputs[5][0] - 1
     depth = prod(inputs[0][1:]) // heads // (3 if len(inputs[0]) == 4 else 1)
-    return _scores(heads * tokens, -(-tokens // batch), depth, width // heads)
+    attended = Attended(tokens, -(-tokens // batch), 0)
+    return _scores(heads, attended, depth, width // heads)
 
 
 def _ordered(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
@@ -142,7 +159,8 @@ def _ordered(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shap
     batch, length, width = results[0]
     heads = number(operator, "num_heads")
     made = 2 * prod(inputs[0]) * sum(inputs[place][-1] for place in (5, 6, 7))
-    return made + _scores(batch * heads * length, length, inputs[5][-1] // heads, width // heads)
+    attended = _attended(operator, length, length, 0)
+    return made + _scores(batch * heads, attended, inputs[5][-1] // heads, width // heads)
 
 
 def _of_states(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:

@@ -8,6 +8,7 @@ operators of `com.microsoft` in ONNX Runtime, and RotaryEmbedding's in ONNX.
 from collections.abc import Callable, Mapping
 from math import prod
 
+from benanza_ingest.layering.attended import standard
 from benanza_ingest.layering.grouped_attention import grouped_touched
 from benanza_ingest.layering.operator_values import number
 from benanza_schemas.layer import OMITTED, Layer, Operator
@@ -21,6 +22,24 @@ def _standard_tables(layer: Layer, operator: Operator) -> dict[int, int]:
     if not _has(operator, 3):
         return {}
     return _rows(layer, operator, (1, 2), prod(_shape(layer, operator, 3)))
+
+
+def _seen(layer: Layer, operator: Operator) -> dict[int, int]:
+    """Of the keys and values of ONNX's Attention those that any query sees, unless they or their
+    scores are results; of a mask the pairs that are seen without it.
+    """
+    attended = standard(layer, operator)
+    found: dict[int, int] = {}
+    for place in (1, 2):
+        written = _writes(operator, place) or _writes(operator, 3)
+        if not _has(operator, place + 3) and not written:
+            axis = len(_shape(layer, operator, place)) - 2
+            found |= _rows(layer, operator, (place,), attended.seen(), axis)
+    if _has(operator, 3):
+        mask = _shape(layer, operator, 3)
+        if mask[-2:] == (attended.queries, attended.keys):
+            found[operator.inputs[3]] = prod(mask[:-2]) * attended.pairs()
+    return found
 
 
 def _rotary_tables(layer: Layer, operator: Operator) -> dict[int, int]:
@@ -51,7 +70,7 @@ def _in_place(tables: int, *axes_of_token: int) -> ByTensor:
                 shape = _shape(layer, operator, kept)
                 new = tokens * prod(shape[axis] for axis in axes_of_token)
                 found[operator.inputs[kept]] = 0
-                if result < len(operator.outputs) and operator.outputs[result] != OMITTED:
+                if _writes(operator, result):
                     found[operator.outputs[result]] = min(prod(shape), new)
         return found
 
@@ -100,11 +119,16 @@ def _has(operator: Operator, place: int) -> bool:
     return place < len(operator.inputs) and operator.inputs[place] != OMITTED
 
 
+def _writes(operator: Operator, place: int) -> bool:
+    return place < len(operator.outputs) and operator.outputs[place] != OMITTED
+
+
 def _shape(layer: Layer, operator: Operator, place: int) -> Shape:
     return layer.tensors[operator.inputs[place]].shape
 
 
 TOUCHED_BY_TENSOR: Mapping[tuple[str, str], ByTensor] = {
+    ("", "Attention"): _seen,
     ("", "RotaryEmbedding"): _standard_tables,
     ("com.microsoft", "DynamicSparseAttention"): _in_place(11, 1, 3),
     ("com.microsoft", "EmbedLayerNormalization"): _rows_of_positions((2, 3, 4), 0),

@@ -1,12 +1,17 @@
 """The roofline of layers that compute with integers counts only what they move."""
 
+import re
+
+import onnx
 import pytest
 
 from benanza_analyzer.models.architecture import compile_architecture
 from benanza_analyzer.models.catalogue import Catalogue
-from benanza_analyzer.models.integers import QUANTISED
+from benanza_analyzer.models.integers import QUANTISED, computes_with_integers
+from benanza_backbone.clickhouse.migrations import shipped
 from benanza_ingest.groups.quantised.propose import RULE
 from benanza_schemas.events import Group, LayerSummary
+from benanza_schemas.operators.onnxruntime import own_schemas
 from tests.analyzer.events import fingerprint, model, summary
 
 
@@ -20,6 +25,8 @@ from tests.analyzer.events import fingerprint, model, summary
         ("QGemm", 0),
         ("DynamicQuantizeMatMul", 0),
         ("MatMulNBits", 0),
+        ("MatMulBlockQuantizedFp8Weight", 0),
+        ("QMoE", 0),
         ("QuickGelu", 7),
     ],
 )
@@ -38,6 +45,16 @@ def test_so_it_is_with_groups_on_quantised_values(rule: str, counted: int) -> No
     compile_architecture(model(layers, groups=[group]), catalogue)
     number = catalogue.number(group.fingerprint)
     assert (catalogue.flops[number], catalogue.bytes[number]) == (counted, 5)
+
+
+def test_the_stores_view_goes_by_the_same_names() -> None:
+    """Of all operators that there are."""
+    sql = "".join(migration.sql for migration in shipped())
+    (pattern,) = re.findall(r"match\(op, '(.*?)'\) AS integers", sql)
+    names = {each.name for each in onnx.defs.get_all_schemas()} | {op for _, op in own_schemas()}
+    for name in names:
+        layer = LayerSummary(name, "", "compute", fingerprint(name))
+        assert bool(re.search(pattern, name)) == computes_with_integers(layer), name
 
 
 def test_ingest_proposes_groups_of_this_rule() -> None:

@@ -205,6 +205,22 @@ def test_a_layer_is_beside_the_rate_that_limits_it(store: Store) -> None:
     }
 
 
+def test_integers_are_not_held_against_a_ceiling_of_floats(tmp_path: Path) -> None:
+    """By the bandwidth their time is still known from below."""
+    conv, *others = MODEL.summaries
+    quantised = msgspec.structs.replace(conv, op="QLinearConv")
+    model = msgspec.structs.replace(MODEL, summaries=(quantised, *others))
+    ceilings = (SYSTEM_MEASURED.ceilings[0], SLOW)
+    with Store.open(f"chdb://{tmp_path}") as store:
+        store.insert([each for each in EVERY_KIND if each not in (MODEL, SYSTEM_MEASURED)])
+        store.insert([model, msgspec.structs.replace(SYSTEM_MEASURED, ceilings=ceilings)])
+        found = store.query("SELECT layer, roofline_us, percent FROM layer_rates ORDER BY layer")
+    integers, floats = found
+    assert (integers["layer"], integers["percent"]) == ("Conv", None)
+    assert integers["roofline_us"] == pytest.approx(1e6 * conv.bytes / ceilings[0].value)
+    assert floats["percent"] > 0
+
+
 def test_a_layer_failed_where_no_way_of_running_it_has_a_time(store: Store) -> None:
     """Of the group one system tried nothing, and the other one way, in vain."""
     found = store.query(dict(EXAMPLES)["Which systems have measured what?"])

@@ -1,16 +1,18 @@
 """Which layers compute with integers: for these no ceiling of arithmetic is known.
 
 Ceilings are measured in floating point. A processor multiplies integers of 8 bits several times as
-fast, so that the roofline counts only what such layers move.
+fast, and so it does floats of 8 bits, so that the roofline counts only what such layers move. The
+store's view `layer_rates` goes by the same names.
 """
 
 from benanza_schemas.events import Group, LayerSummary
 
-_OF_INTEGERS = ("QLinear", "QOrdered", "QAttention", "QGemm", "DynamicQuantize")
+_OF_INTEGERS = ("QLinear", "QOrdered", "QAttention", "QGemm", "QMoE", "DynamicQuantize")
 """How the names of such operators begin; ONNX Runtime's own ones among them."""
 
-_INTEGER = ("Integer", "NBits")
-"""What the names of others contain: MatMulInteger, MatMulIntegerToFloat, MatMulNBits."""
+_INTEGER = ("Integer", "NBits", "Float8", "Fp8")
+"""What the names of others contain: MatMulInteger, MatMulIntegerToFloat, MatMulNBits, GemmFloat8.
+"""
 
 QUANTISED = "quantised"
 """The rule of groups that ingest proposes of operators on quantised values."""

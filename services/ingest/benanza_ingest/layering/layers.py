@@ -64,7 +64,7 @@ class Layers:
                 numbers[position] = self._tensors.with_value(inputs[position])
         given = tuple([attribute.SerializeToString() for attribute in node.proto.attribute])
         wires = _wires(values)
-        alike = (op_type, domain, given, wires, len(inputs), tuple(numbers))
+        alike = (op_type, domain, given, wires, len(inputs), tuple(numbers), node.in_place)
         made = self._made.get(alike)
         if made is None:
             try:

@@ -28,7 +28,7 @@ def why_nothing_runs(layer: Layer) -> str:
 def is_view(node: Node, layer: Layer, constants: Constants) -> bool:
     """Whether a node of the standard domain moves no data. `layer` is the layer of the node."""
     op_type = node.op_type
-    if op_type in _ALWAYS:
+    if op_type in _ALWAYS or node.in_place:
         return True
     outputs = [layer.tensors[index] for index in layer.outputs]
     if op_type in _OF_ONE:

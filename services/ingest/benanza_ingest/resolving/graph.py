@@ -25,7 +25,8 @@ class Node(msgspec.Struct):
 
     `inputs` and `outputs` are names of values; a name is empty if an optional value is left out, or
     if nothing reads it. `captured` are the values that the bodies of a control-flow operator read
-    from outside. `domain` is empty for the standard domain.
+    from outside. `domain` is empty for the standard domain. `in_place` says that results lie where
+    the inputs do, so that nothing moves.
     """
 
     proto: NodeProto
@@ -35,6 +36,7 @@ class Node(msgspec.Struct):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     captured: tuple[str, ...] = ()
+    in_place: bool = False
 
     def title(self) -> str:
         """The node's name for people; if it has none, that of its first output, or its type."""

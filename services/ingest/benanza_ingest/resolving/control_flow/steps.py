@@ -63,20 +63,29 @@ class Steps:
         return self._place.body(body, prefix, self._weights | given, self._depth)
 
     def taken_apart(self, name: str, axis: int) -> list[str] | None:
-        """The parts of a value along an axis, without it; None if they are too many."""
+        """The parts of a value along an axis, without it; None if they are too many. A step reads
+        its part where it lies.
+        """
+        start = len(self._place.nodes)
         self._place.constants.type_of(name)  # of a constant it isn't looked for before
         parts = f"{self._prefix}{name}"
         split = helper.make_node("SplitToSequence", [name], [parts], axis=axis, keepdims=0)
         found = self._resolved(split)
+        self._keep_in_place(start)
         return None if found is None else list(self._place.sequences.parts((parts,)))
 
     def joined(
-        self, states: Sequence[str], added: Sequence[Sequence[str]], axes: Sequence[int]
+        self,
+        states: Sequence[str],
+        added: Sequence[Sequence[str]],
+        axes: Sequence[int],
+        *,
+        in_place: bool,
     ) -> list[str] | Cause:
         """The names of the results: the last states, and of each other one the parts that the steps
-        added, joined along a new axis.
+        added, joined along a new axis; `in_place` if each step writes its part where it belongs.
         """
-        names = list(states)
+        names, start = list(states), len(self._place.nodes)
         for parts, axis in zip(added, axes, strict=True):
             name = f"{self._prefix}{len(names)}"
             construct = helper.make_node("SequenceConstruct", parts, [f"{name}/parts"])
@@ -91,6 +100,8 @@ class Steps:
             if self._resolved(construct) is None or self._resolved(concat) is None:
                 return TOO_MANY_PARTS
             names.append(name)
+        if in_place:
+            self._keep_in_place(start)
         return names
 
     def none_added(self, states: Sequence[str], types_of: Sequence[str]) -> list[str] | Cause:
@@ -103,6 +114,10 @@ class Steps:
             self._place.constants.add_unknown(name, tensor_type(known.dtype, (0, *known.shape)))
             names.append(name)
         return names
+
+    def _keep_in_place(self, start: int) -> None:
+        for node in self._place.nodes[start:]:
+            node.in_place = True
 
     def _resolved(self, node: NodeProto) -> list[str] | None:
         """Puts in place what a sequence operator stands for; None if that is too many nodes."""

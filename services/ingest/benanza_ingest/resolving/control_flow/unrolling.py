@@ -32,7 +32,9 @@ class Unroller:
         nothing.
 
         A step reads what the one before hands on. A Split takes apart what a Scan reads, and a
-        Concat joins what each step adds: https://onnx.ai/onnx/operators/onnx__Scan.html
+        Concat joins what each step adds: https://onnx.ai/onnx/operators/onnx__Scan.html. Those of a
+        Scan move nothing: how long its results are is known before the first step, which a Loop's
+        are not.
         """
         start = len(self._place.nodes)
         steps = Steps(self._place, node, depth)
@@ -67,7 +69,8 @@ class Unroller:
                 if coming > self._place.left_nodes:
                     return TOO_MANY
         if added or results == held:
-            return steps.joined(states, list(zip(*added, strict=True)), [0] * (results - held))
+            parts, axes = list(zip(*added, strict=True)), [0] * (results - held)
+            return steps.joined(states, parts, axes, in_place=False)
         start = len(self._place.nodes)
         found = steps.step([steps.constant(0), steps.constant(True), *states])
         del self._place.nodes[start:]
@@ -108,7 +111,7 @@ class Unroller:
         back = numbers("scan_output_directions", results - held)
         columns = zip(zip(*added, strict=True), back, strict=True)
         turned = [column[::-1] if backwards else column for column, backwards in columns]
-        return steps.joined(states, turned, axes)
+        return steps.joined(states, turned, axes, in_place=True)
 
     def _why_unknown(self, names: Sequence[str]) -> Cause:
         cause = self._causes.of_elements(names)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from benanza_ingest.extracted import ExtractedLayer
+from benanza_ingest.layering.packed import unpacked
 from benanza_ingest.resolving.bind import Binding
 from benanza_ingest.resolving.graph import Graph
 from benanza_ingest.resolving.types import TensorType
@@ -19,11 +20,13 @@ def parameters(graph: Graph, layers: Sequence[ExtractedLayer]) -> int:
         if extracted.layer is None or extracted.kind == "view":
             continue
         operator = extracted.layer.operators[0]
+        packed = unpacked(extracted.layer, operator)
         for name, index in zip(node.inputs, operator.inputs, strict=False):
             if index != OMITTED:
                 tensor = extracted.layer.tensors[index]
                 if tensor.constant and tensor.value is None:
-                    found[_stored(graph, name)] = prod(tensor.shape)
+                    numbers = packed.get(index, prod(tensor.shape))
+                    found[_stored(graph, name)] = numbers
     return sum(found.values())
 
 

@@ -13,6 +13,7 @@ from benanza_ingest.layering.attended import standard
 from benanza_ingest.layering.einsum import einsum_flops
 from benanza_ingest.layering.onnxruntime_flops import own_flops
 from benanza_ingest.layering.operator_values import attribute, ints, number
+from benanza_ingest.layering.packed import unpacked
 from benanza_ingest.layering.touched import touched
 from benanza_ingest.resolving.operators import MOVEMENT
 from benanza_schemas.element_types import size_bytes
@@ -84,8 +85,19 @@ def moved_bytes(layer: Layer) -> int:
 
 
 def parameters(layer: Layer) -> int:
-    """The number of elements of the constant inputs, without those that decide shapes or axes."""
-    return sum([prod(t.shape) for t in layer.tensors if t.constant and t.value is None])
+    """The number of elements of the constant inputs, without those that decide shapes or axes. Of
+    packed ones those count that stand in them.
+    """
+    sizes = {
+        at: prod(tensor.shape)
+        for at, tensor in enumerate(layer.tensors)
+        if tensor.constant and tensor.value is None
+    }
+    for operator in layer.operators:
+        for at, numbers in unpacked(layer, operator).items():
+            if at in sizes:
+                sizes[at] = numbers
+    return sum(sizes.values())
 
 
 def _left_alone(layer: Layer, sizes: list[int]) -> int:

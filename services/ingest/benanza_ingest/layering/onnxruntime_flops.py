@@ -208,12 +208,12 @@ def _experts(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shap
     weights = 0
     for product, place in enumerate(places, start=1):
         if len(inputs) > place and inputs[place]:
-            bits = _expert_bits(operator, product) if operator.op_type == "QMoE" else 8
+            bits = expert_bits(operator, product) if operator.op_type == "QMoE" else 8
             weights += prod(inputs[place][1:]) * 8 // bits
     return 2 * rows * max(1, number(operator, "k")) * weights
 
 
-def _expert_bits(operator: Operator, product: int) -> int:
+def expert_bits(operator: Operator, product: int) -> int:
     """Of a weight of QMoE's first, second or third product."""
     kind = attribute(operator, "quant_type") or "int"
     if kind != "int":

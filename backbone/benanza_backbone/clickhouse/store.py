@@ -232,7 +232,9 @@ class Store(Closing):
         """The newest version of each bound, or the one that was the newest at the time `at`; under
         one accounting, if it is given.
 
-        `models` are names or model ids; an empty sequence means all models.
+        `models` are names or model ids; an empty sequence means all models. A version was known
+        when it was computed. `slowed` and `beaten_by` are of what was measured until `at`, also
+        where it was imported later: when an event arrived, the log says, and not the store.
         """
         parameters = {
             "models": list(models),

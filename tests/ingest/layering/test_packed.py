@@ -66,3 +66,11 @@ def test_of_other_operators(node: str, inputs: str, numbers: int) -> None:
         y = com.microsoft.{node} }}"""
     (layer,) = extract(content(text, 21, OWN)).layers
     assert layer.parameters == numbers
+
+
+def test_what_no_size_can_be_is_a_skipped_layer() -> None:
+    weights = f"uint8[2,1,2] w = {{{', '.join('1' * 4)}}}"
+    text = f"""g (float[3,4] x, float[3,2] r, float[2,1] s) => (y) <{weights}> {{
+        y = com.microsoft.QMoE <k = 1, expert_weight_bits = -4> (x, r, w, s, , w, s) }}"""
+    (layer,) = extract(content(text, 21, OWN)).layers
+    assert (layer.kind, layer.parameters) == ("skipped", 0)

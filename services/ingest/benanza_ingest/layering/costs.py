@@ -86,7 +86,7 @@ def moved_bytes(layer: Layer) -> int:
 
 def parameters(layer: Layer) -> int:
     """The number of elements of the constant inputs, without those that decide shapes or axes. Of
-    packed ones those count that stand in them.
+    packed ones those count that stand in them. Raises `ValueError` if a size is negative.
     """
     sizes = {
         at: prod(tensor.shape)
@@ -97,6 +97,8 @@ def parameters(layer: Layer) -> int:
         for at, numbers in unpacked(layer, operator).items():
             if at in sizes:
                 sizes[at] = numbers
+    if min(sizes.values(), default=0) < 0:
+        raise ValueError("a size is negative")
     return sum(sizes.values())
 
 

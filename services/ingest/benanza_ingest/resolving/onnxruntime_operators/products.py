@@ -47,13 +47,17 @@ def _operand(shape: Shape, node: OwnNode, name: str) -> Shape:
 
 def packed(node: OwnNode) -> list[Shape]:
     """The weights are packed: their sizes are attributes."""
-    outer, inner = node.shape(0)[:-1], node.shape(0)[-1]
     k, n = node.number("K"), node.number("N")
     if node.op_type == "MatMulBnb4" and not node.number("transB", 1):
         k, n = n, k
-    if inner != k:
-        raise ValueError(f"{node.shape(0)} has no rows of {k}")
-    return [(*outer, n)]
+    return [(*_outer(node, k), n)]
+
+
+def _outer(node: OwnNode, inner: int) -> Shape:
+    x = node.shape(0)
+    if x[-1] != inner:
+        raise ValueError(f"{x} has no rows of {inner}")
+    return x[:-1]
 
 
 def fp4(node: OwnNode) -> list[Shape]:
@@ -77,8 +81,8 @@ def several(*columns: str) -> Rule:
     """Products with packed weights, whose columns attributes count; and what they are made of."""
 
     def rule(node: OwnNode) -> list[Shape]:
-        x = node.shape(0)
-        return [*((*x[:-1], node.number(name)) for name in columns), x]
+        outer = _outer(node, node.number("K"))
+        return [*((*outer, node.number(name)) for name in columns), node.shape(0)]
 
     return rule
 

@@ -23,6 +23,14 @@ IMAGE_PATHS = ("/opt/benanza", "/src", "/var/lib/benanza")
 SKIPPED = ("useradd", "install")
 """Programs that are stood in for by ones that do nothing."""
 
+PYTHON = """#!/bin/sh
+[ "$1 $2" = "-m venv" ] && set -- "$@" --without-pip
+exec '{python}' "$@"
+"""
+"""The image's own Python is that of the tests. An environment's pip is stood in for, too."""
+
+PIP = "#!/bin/sh\nexec '{python}' '{program}' \"$@\"\n"
+
 HOW_IT_RUNS = ("USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD")
 """Instructions that make nothing."""
 
@@ -118,8 +126,11 @@ class Image:
             path.mkdir(parents=True)
         for program in SKIPPED:
             (self._stands_in / program).symlink_to(shutil.which("true") or "")
-        # The image's own Python is that of the tests.
-        (self._stands_in / "python").symlink_to(sys.executable)
+        pip = Path(__file__).with_name("stand_in_pip.py")
+        for name, script in (("python", PYTHON), ("pip", PIP)):
+            stand_in = self._stands_in / name
+            stand_in.write_text(script.format(python=sys.executable, program=pip))
+            stand_in.chmod(0o755)
         for steps in self._dockerfile.made():
             self._build(steps)
 

@@ -1,9 +1,10 @@
 """What all tests share: how Hypothesis runs, in which order they run, and a Kafka broker."""
 
+import gc
 import logging
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -48,6 +49,19 @@ def _stay_on_one_core(worker: int) -> None:
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[worker % len(cores)]})
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Tests, and what they import, stay until the end: it is in vain that the garbage collector
+    looks at all of it again and again. It has little to find in tests, either.
+    """
+    gc.disable()
+    found = yield
+    gc.freeze()
+    gc.set_threshold(20_000)
+    gc.enable()
+    return found
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

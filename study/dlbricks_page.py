@@ -148,7 +148,7 @@ def page(file: Path) -> Iterator[str]:
     sequence_us = _fastest(
         (e.fingerprint, e.us) for e in latencies if isinstance(e, SequenceLatency)
     )
-    models = [each for each in zoo_models() if each.model in model_us]
+    models = zoo_models(model_us)
     found = [
         at_granularity(each, models, model_us, sequence_us, machine.empty_us)
         for each in GRANULARITIES

@@ -36,9 +36,7 @@ def import_of(
     models: Iterable[tuple[str, int]], recordings: Sequence[Path], settings: Settings
 ) -> None:
     """Imports of the recordings what was measured of these models of the zoo at a batch size."""
-    of_models = [inspect(f"zoo:{name}", batch=batch) for name, batch in models]
-    wanted = {layer.fingerprint for model in of_models for layer in model.layers}
-    wanted |= {group.fingerprint for model in of_models for group in model.groups}
+    wanted = fingerprints(models)
     parts = [settings.data.with_name(recording.name) for recording in recordings]
     for recording, part in zip(recordings, parts, strict=True):
         events = [event for _, event in read_recording(recording)]
@@ -51,6 +49,13 @@ def import_of(
     import_recordings(parts, settings)
     for part in parts:
         part.unlink()
+
+
+def fingerprints(models: Iterable[tuple[str, int]]) -> set[str]:
+    """Of the layers and groups of these models of the zoo at a batch size."""
+    of_models = [inspect(f"zoo:{name}", batch=batch) for name, batch in models]
+    found = {layer.fingerprint for model in of_models for layer in model.layers}
+    return found | {group.fingerprint for model in of_models for group in model.groups}
 
 
 def write_quickly(path: Path, events: Sequence[Recorded]) -> None:

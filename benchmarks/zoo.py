@@ -3,10 +3,15 @@
 python -m benchmarks.zoo > docs/zoo.md
 """
 
+from collections.abc import Iterable
+
 from benanza.publishing.zoo_models import zoo
+from benanza.results.publish import ZooModel
 from benanza_ingest.extract import extract
+from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
+from benanza_ingest.reading.zoo import PREFIX
 
 BEGIN = """# The zoo
 
@@ -69,18 +74,26 @@ PAPER = {
 """Layers, as the paper counts them."""
 
 
+def row(model: ZooModel, found: ExtractedModel) -> str:
+    """The line of the table for a model, by what ingest found in it."""
+    name = model.model.removeprefix(PREFIX)
+    known = [layer for layer in found.layers if layer.layer is not None]
+    unique = len({layer.fingerprint for layer in known})
+    gflops = sum(layer.flops for layer in known) / 1e9
+    paper = PAPER.get(name, "")
+    return f"| {name} | {model.task} | {len(known)} | {unique} | {gflops:.2f} | {paper} |"
+
+
+def page(rows: Iterable[str]) -> str:
+    """The whole page."""
+    return "\n".join((BEGIN, *rows, END))
+
+
 def main() -> None:
     """Prints the page."""
-    print(BEGIN)
-    for each in zoo(exported=True).models:
-        name = each.model.removeprefix("zoo:")
-        found = extract(fetch(each.model, Limits()).content)
-        known = [layer for layer in found.layers if layer.layer is not None]
-        unique = len({layer.fingerprint for layer in known})
-        gflops = sum(layer.flops for layer in known) / 1e9
-        paper = PAPER.get(name, "")
-        print(f"| {name} | {each.task} | {len(known)} | {unique} | {gflops:.2f} | {paper} |")
-    print(END, end="")
+    models = zoo(exported=True).models
+    rows = (row(each, extract(fetch(each.model, Limits()).content)) for each in models)
+    print(page(rows), end="")
 
 
 if __name__ == "__main__":

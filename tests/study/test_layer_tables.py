@@ -2,23 +2,15 @@
 
 from pathlib import Path
 
-from benanza.publishing.zoo_models import zoo
-from benanza_ingest.extract import extract
-from benanza_ingest.limits import Limits
-from benanza_ingest.reading.source import fetch
-from benanza_ingest.reading.zoo import PREFIX
 from study.layer_tables import layer_tables, package_of
-from study.population import Composition, composition
+from study.population import Composition
+from tests.extracted_zoo import extracted_zoo
 
 PAGE = Path(__file__).parents[2] / "docs" / "study.md"
 
 
 def test_the_page_has_the_tables_of_the_zoo() -> None:
-    names = [each.model for each in zoo(exported=True).models]
-    models = [
-        composition(name.removeprefix(PREFIX), extract(fetch(name, Limits()).content))
-        for name in names
-    ]
+    models = [each.composition for each in extracted_zoo()]
     assert "\n".join(layer_tables(models)) in PAGE.read_text(encoding="utf-8")
 
 

@@ -6,8 +6,8 @@ LISTING is a table of tab-separated columns with a header: `path`, relative to i
 `package`, where the file is from; `dims`, sizes of open dimensions such as `sequence=128 past=16`,
 and elements of small inputs with their number, such as `sr=16000=1`; and perhaps `split`, of which
 `--split` takes one. Layers are measured on the CPU into the folder DATA; what that holds already is
-not measured again. ONNX Runtime runs the file itself, with its default options. A line for each
-file goes to standard error.
+not measured again, in float16 where a file has that. ONNX Runtime runs the file itself, with its
+default options. A line for each file goes to standard error.
 """
 
 import argparse
@@ -24,14 +24,17 @@ import benanza
 from benanza.profiling.whole_model import whole_model
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza.render.table import printable
+from benanza.results.inspection import Inspection
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.stopping import Rule, Summary, summary
+from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_runner.onnxruntime.session import CPU, Session
 from benanza_runner.reasons import one_line
+from benanza_schemas.layer import Precision
 
 RULE = Rule(warm_up_us=100_000, samples=30, least_us=500_000, few_samples=10, cap_us=2_000_000)
 BEGIN = """# Models of others
@@ -40,7 +43,8 @@ Files that packages ship, what of them is read, and how long they take. `python 
 benchmarks.real_files` writes the table and what is missing.
 
 - Layers are *read* if their shapes and types are known, *measured* are those that take time.
-- *bound* is the sequential one, and *≥* one that lacks layers. *ONNX Runtime* is the median of the
+- *bound* is the sequential one, and *≥* one that lacks layers; that of a file with float16 is of
+  kernels for it, of which ONNX Runtime has few on a CPU. *ONNX Runtime* is the median of the
   file's own runs before and after its layers were measured. *ratio* is that divided by the bound.
 
 | file | package | sizes | layers | read | measured | bound, µs | ONNX Runtime, µs | least | ratio |
@@ -88,7 +92,11 @@ def looked_at(file: Listed, data: Path) -> Row:
     bound = None
     try:
         (bound,) = benanza.lower_bound(
-            file.path, dims=file.dims, runtime="onnxruntime", data=data
+            file.path,
+            dims=file.dims,
+            precision=_precision(found),
+            runtime="onnxruntime",
+            data=data,
         ).bounds
     except BenanzaError as error:
         failures.append(str(error))
@@ -104,6 +112,11 @@ def looked_at(file: Listed, data: Path) -> Row:
         missing=tuple(reasons.most_common()),
         failures=tuple(dict.fromkeys(failures)),
     )
+
+
+def _precision(found: Inspection) -> Precision:
+    """That of the file, as ONNX Runtime runs it: another one has other kernels."""
+    return "fp16" if any(each.dtype == ELEMENT_TYPE["fp16"] for each in found.layers) else "fp32"
 
 
 def _run(file: Listed, failures: list[str]) -> Sequence[float]:

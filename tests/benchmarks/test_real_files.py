@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from benchmarks.real_files import listed, looked_at, markdown
+from benchmarks.real_files import Listed, listed, looked_at, markdown
 
 
 @pytest.fixture
@@ -57,3 +57,21 @@ def test_a_file_has_its_bound_beside_its_runs_or_what_is_missing(listing: Path, 
     assert "| text.onnx | c 3.0 |  | 0 | – | – | – | – | – | – |" in page
     assert "text.onnx: not an ONNX model" in page
     assert "Of 3 files, 1 are read as a whole, and 1 have a bound that lacks nothing." in page
+
+
+@pytest.mark.integration
+def test_a_file_with_float16_has_the_bound_of_float16(tmp_path: Path, data: Path) -> None:
+    """Kernels for float32 may take longer than those that ONNX Runtime runs the file with."""
+    graph = helper.make_graph(
+        [helper.make_node("LayerNormalization", ["x", "w"], ["y"])],
+        "half",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT16, [4, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT16, [4, 8])],
+        [numpy_helper.from_array(np.ones(8, np.float16), "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
+    path = tmp_path / "half.onnx"
+    path.write_bytes(model.SerializeToString())
+    bound = looked_at(Listed(path, "a 1.0", {}), data).bound
+    assert bound is not None
+    assert bound.precision == "fp16"

@@ -25,13 +25,13 @@ from tests.runner.layers import conv_group, floats, relu, single
     ("layer_us", "constant_bytes", "copies"),
     [
         (2_000.0, 0, 1),
-        (1_000.0, 0, 1),
-        (400.0, 0, 3),
+        (300.0, 0, 1),
+        (120.0, 0, 3),
         (0.5, 0, MAX_COPIES),
         (0.0, 0, MAX_COPIES),
         (-3.0, 0, MAX_COPIES),
-        (100.0, MAX_CONSTANT_BYTES // 4, 4),
-        (100.0, 10 * MAX_CONSTANT_BYTES, 1),
+        (50.0, MAX_CONSTANT_BYTES // 4, 4),
+        (50.0, 10 * MAX_CONSTANT_BYTES, 1),
     ],
 )
 def test_how_many(layer_us: float, constant_bytes: int, copies: int) -> None:
@@ -42,7 +42,7 @@ def test_how_many(layer_us: float, constant_bytes: int, copies: int) -> None:
 def test_copies_of_weights_that_are_integers_stay_in_a_cache(
     integer_bytes: int, copies: int
 ) -> None:
-    assert copies_for(100.0, integer_bytes, integer_bytes) == copies
+    assert copies_for(30.0, integer_bytes, integer_bytes) == copies
 
 
 @given(st.floats(0.01, 1e6))

@@ -1,11 +1,17 @@
 """Models timed by copies of them."""
 
-import pytest
+from collections.abc import Callable
+from itertools import count
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnxruntime.copies import MAX_COPIES
-from benanza_runner.onnxruntime.copies_timer import CopiesTimer
+from benanza_runner.onnxruntime.copies_timer import CopiesTimer, least_of_each
 from benanza_runner.onnxruntime.session import CPU
 from tests.runner.layers import gemm, relu
 
@@ -29,3 +35,42 @@ def test_times_are_those_of_one_copy(timer: CopiesTimer) -> None:
     assert len(found.samples_us) == 3
     # A hundred copies take a millisecond or less, and one takes as long as it moves 80 kB.
     assert 0.1 < min(found.samples_us) < 100
+
+
+class Calls:
+    """Calls into a model that take as long as a function of their number says."""
+
+    def __init__(self, us: Callable[[int], float]) -> None:
+        self._us = us
+        self._numbers = count()
+
+    def call(self) -> Timing:
+        return Timing(self._us(next(self._numbers)), disturbed=False)
+
+
+@given(st.floats(1, 1e4), st.lists(st.floats(0, 1e4), min_size=1, max_size=60), st.integers(1, 6))
+def test_a_model_takes_no_longer_where_most_calls_are_disturbed(
+    timer: CopiesTimer, us: float, later_us: list[float], every: int
+) -> None:
+    """Another program may have the other processors during most calls: no call is shorter by it."""
+
+    def call_us(number: int) -> float:
+        return us if number % every == 0 else us + later_us[number % len(later_us)]
+
+    rule = Rule(warm_up_us=0, samples=30, least_us=0, few_samples=5, cap_us=1e9, max_samples=60)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timer, "_session", lambda *_: Calls(call_us))
+        alone = timer.timed(layer_model(relu(1)), CPU, 1, rule).samples_us
+        patch.setattr(timer, "_session", lambda *_: Calls(lambda number: us))
+        quiet = timer.timed(layer_model(relu(1)), CPU, 1, rule).samples_us
+    assert set(alone) == set(quiet)
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=1, max_size=200), st.integers(1, 20))
+def test_samples_are_the_least_of_calls_in_a_row(calls_us: list[float], samples: int) -> None:
+    found = least_of_each(calls_us, samples)
+    assert min(len(calls_us), samples) <= len(found) < 2 * samples
+    assert set(found) <= {*calls_us}
+    size = len(calls_us) // len(found)
+    for at, us in enumerate(found):
+        assert us == min(calls_us[at * size : (at + 1) * size])

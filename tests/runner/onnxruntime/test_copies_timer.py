@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benanza_runner.measuring.busy import Load
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnxruntime.copies import MAX_COPIES
-from benanza_runner.onnxruntime.copies_timer import CopiesTimer, least_of_each
+from benanza_runner.onnxruntime.copies_timer import MOST_TRIES, CopiesTimer, least_of_each
 from benanza_runner.onnxruntime.session import CPU
 from tests.runner.layers import gemm, relu
 
@@ -64,6 +65,27 @@ def test_a_model_takes_no_longer_where_most_calls_are_disturbed(
         patch.setattr(timer, "_session", lambda *_: Calls(lambda number: us))
         quiet = timer.timed(layer_model(relu(1)), CPU, 1, rule).samples_us
     assert set(alone) == set(quiet)
+
+
+@pytest.mark.parametrize(("busy", "us"), [(0, 90.0), (1, 60.0), (2, 60.0), (100, 60.0)])
+def test_a_model_is_timed_again_while_the_machine_is_busy(busy: int, us: float) -> None:
+    """At first, a call has one processor of two. Later it has both, but now and then."""
+    readings = count()
+
+    def load() -> Load:
+        """Two for each try, of which others have all processors the first times."""
+        number = next(readings)
+        return Load(number, 2, 2.0 * min(number, 2 * busy), 0.0, 0.0, {})
+
+    rule = Rule(warm_up_us=0, samples=20, least_us=0, few_samples=5, cap_us=1e9, max_samples=20)
+    timer = CopiesTimer(CPU, threads=1, load=load)
+    timer._empty_call_us = 0.0
+    with pytest.MonkeyPatch.context() as patch:
+        calls = Calls(lambda number: 60.0 if number >= 20 and number % 4 == 0 else 90.0)
+        patch.setattr(timer, "_session", lambda *_: calls)
+        found = timer.timed(layer_model(relu(1)), CPU, 1, rule)
+    assert set(found.samples_us) == {us}
+    assert next(readings) == 2 * min(busy + 1, MOST_TRIES)
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=200), st.integers(1, 20))

@@ -69,7 +69,7 @@ class OnnxRuntime(Runtime):
         self._threads = threads or available_cores()
         self._library = f"onnxruntime-{device}"
         self._load = load
-        self._timer = CopiesTimer(self._provider("fp32"), self._threads)
+        self._timer = CopiesTimer(self._provider("fp32"), self._threads, load)
         self._conversions = BlockConversions(self._timer)
         self._canary = Canary(empty_calls(CPU, 1, CANARY_CALLS), CANARY_TOLERANCE)
 

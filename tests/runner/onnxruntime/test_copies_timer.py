@@ -33,7 +33,7 @@ def test_small_models_are_copied_and_large_ones_aren_t(timer: CopiesTimer) -> No
 def test_times_are_those_of_one_copy(timer: CopiesTimer) -> None:
     found = timer.timed(layer_model(relu(10_000)), CPU, 100, QUICK)
     assert found.copies == 100
-    assert len(found.samples_us) == 3
+    assert len(found.samples_us) == 1
     # A hundred copies take a millisecond or less, and one takes as long as it moves 80 kB.
     assert 0.1 < min(found.samples_us) < 100
 
@@ -91,8 +91,7 @@ def test_a_model_is_timed_again_while_the_machine_is_busy(busy: int, us: float) 
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=200), st.integers(1, 20))
 def test_samples_are_the_least_of_calls_in_a_row(calls_us: list[float], samples: int) -> None:
     found = least_of_each(calls_us, samples)
-    assert min(len(calls_us), samples) <= len(found) < 2 * samples
-    assert set(found) <= {*calls_us}
-    size = len(calls_us) // len(found)
-    for at, us in enumerate(found):
-        assert us == min(calls_us[at * size : (at + 1) * size])
+    assert len(found) == max(1, min(samples, len(calls_us) // 2))
+    assert min(found) == min(calls_us)
+    left = iter(calls_us)
+    assert all(us in left for us in found)  # in their order

@@ -1,7 +1,7 @@
 """Times models by many copies of them in one call."""
 
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -38,12 +38,13 @@ class TimedCopies(NamedTuple):
 
 
 def least_of_each(calls_us: Sequence[float], samples: int) -> list[float]:
-    """So many samples, each the least of as many calls in a row; of fewer calls, each call.
+    """Up to so many samples, each the least of as many calls in a row, at least of two.
 
     What else a machine does makes calls longer, never shorter; a bound wants what they can take.
     """
-    size = max(1, len(calls_us) // samples)
-    return [min(calls_us[at : at + size]) for at in range(0, len(calls_us) - size + 1, size)]
+    count = max(1, min(samples, len(calls_us) // 2))
+    ends = [len(calls_us) * at // count for at in range(count + 1)]
+    return [min(calls_us[begin:end]) for begin, end in pairwise(ends)]
 
 
 def _us(tries: Sequence[Samples]) -> float:

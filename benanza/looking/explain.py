@@ -36,7 +36,8 @@ def known_explanations(
 def explained(stored: StoredBound) -> Explanation:
     """The calls of a bound, those that take the longest first."""
     measured, ceilings = stored.by_layer(), stored.ceilings()
-    rules = {tuple(sorted(group.layers)): group.rule for group in stored.model.groups}
+    groups = stored.model.groups
+    rules = {(tuple(sorted(group.layers)), group.fingerprint): group.rule for group in groups}
     calls = [
         _call(each, stored, rules, measured.get(each.fingerprint, ()), ceilings)
         for each in stored.cover(fusion=stored.bound.fusion).calls
@@ -51,7 +52,7 @@ def _longest_first(call: ExplainedCall) -> tuple[float, tuple[int, ...]]:
 def _call(
     call: Call,
     stored: StoredBound,
-    rules: Mapping[tuple[int, ...], str],
+    rules: Mapping[tuple[tuple[int, ...], str], str],
     measured: Sequence[LayerMeasured],
     ceilings: Mapping[CeilingName, float],
 ) -> ExplainedCall:
@@ -66,7 +67,7 @@ def _call(
         positions=call.positions,
         layers=tuple(use.name for use in uses),
         op="+".join(model.summaries[use.summary].op for use in uses),
-        rule=rules.get(tuple(sorted(call.positions)), ""),
+        rule=rules.get((tuple(sorted(call.positions)), call.fingerprint), ""),
         fingerprint=call.fingerprint,
         us=call.us,
         iqr_us=call.iqr_us,

@@ -36,6 +36,7 @@ def count_layers(
     models = list(models)
     layers = [fingerprint for model in models for fingerprint in benchmarked_layers(model)]
     groups = {group.fingerprint for model in models for group in model.groups}
+    groups -= {summary.fingerprint for model in models for summary in model.summaries}
     keys = {fingerprint.encode() for fingerprint in layers}
     known: set[tuple[str, Precision]] = set()
     now: set[tuple[str, Precision]] = set()

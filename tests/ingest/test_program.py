@@ -24,19 +24,23 @@ from tests.ingest.onnx_text import content as written_as_text
 Values = dict[str, npt.NDArray[Any]]
 
 
-def blocks_of(model: ExtractedModel, *, fused: bool) -> list[tuple[int, ...]]:
-    """Every layer once, as many as may be in groups."""
-    blocks: list[tuple[int, ...]] = []
+def blocks_of(model: ExtractedModel, *, fused: bool) -> dict[tuple[int, ...], str]:
+    """Every layer once, as many as may be in groups; with the fingerprint of each."""
+    blocks: dict[tuple[int, ...], str] = {}
     taken: set[int] = set()
     for group in sorted(model.groups, key=lambda group: -len(group.layers)):
         if fused and taken.isdisjoint(group.layers):
-            blocks.append(group.layers)
+            blocks[group.layers] = group.fingerprint
             taken.update(group.layers)
-    return blocks + [
-        (position,)
+    return blocks | {
+        (position,): layer.fingerprint
         for position, layer in enumerate(model.layers)
         if layer.kind in ("compute", "movement") and position not in taken
-    ]
+    }
+
+
+def as_program(content: bytes, blocks: Mapping[tuple[int, ...], str]) -> Program:
+    return program(content, list(blocks), fingerprints=blocks)
 
 
 def run(step: ProgramStep, values: Mapping[str, npt.NDArray[Any]]) -> Values:
@@ -63,7 +67,7 @@ def test_its_steps_one_after_the_other_compute_what_the_model_does(
     shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
     values["x"] = np.random.default_rng(2).standard_normal(shape, np.float32)
     expected = ort.InferenceSession(content, providers=[CPU.name]).run(["y"], {"x": values["x"]})
-    made = program(content, blocks_of(extract(content), fused=fused))
+    made = as_program(content, blocks_of(extract(content), fused=fused))
     assert any(len(step.positions) > 1 for step in made.steps) == fused
     for step in made.steps:
         values |= run(step, values)
@@ -77,9 +81,9 @@ def test_each_step_reads_what_came_before_and_is_the_layer_that_it_says(
 ) -> None:
     content = zoo_path(name).read_bytes()
     model = extract(content)
-    made = program(content, blocks_of(model, fused=fused))
-    fingerprints = {group.layers: group.fingerprint for group in model.groups}
-    fingerprints |= {(at,): layer.fingerprint for at, layer in enumerate(model.layers)}
+    blocks = blocks_of(model, fused=fused)
+    made = as_program(content, blocks)
+    fingerprints = blocks | {(at,): layer.fingerprint for at, layer in enumerate(model.layers)}
     assert [fingerprints[step.positions] for step in made.steps] == [
         step.fingerprint for step in made.steps
     ]
@@ -104,7 +108,7 @@ def read_before_written(made: Program) -> set[str]:
 
 def test_what_an_attention_moves_has_no_name_in_the_model() -> None:
     content = attending_model()
-    made = program(content, blocks_of(extract(content), fused=True))
+    made = as_program(content, blocks_of(extract(content), fused=True))
     (step,) = (step for step in made.steps if "Attention" in step.layer.title())
     assert step.layer.title().startswith("Reshape+Slice+Transpose+Slice")
     named = {step.names[index]: index for index in step.layer.inputs() if step.names[index]}
@@ -142,7 +146,7 @@ def test_what_has_no_elements_is_no_step() -> None:
         "g (float[N,past,4] cache, float[N,3,4] x) => (y)"
         " { c = Identity(cache) e = Exp(c) y = Concat<axis = 1>(e, x) }"
     )
-    blocks = blocks_of(extract(content, dims={"past": 0}), fused=False)
+    blocks = [*blocks_of(extract(content, dims={"past": 0}), fused=False)]
     (step,) = program(content, blocks, dims={"past": 0}).steps
     assert (step.positions, step.layer.title()) == ((2,), "Concat")
 

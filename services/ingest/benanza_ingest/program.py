@@ -1,20 +1,15 @@
 """The steps that run an ONNX model, each of which is a layer or a group."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
 
 import networkx
 
 from benanza_ingest.errors import ModelError
 from benanza_ingest.extract import wired
-from benanza_ingest.groups import epilogue, padded
-from benanza_ingest.groups.attention import propose as attention
-from benanza_ingest.groups.functions.join import numbered
-from benanza_ingest.groups.joining import Joiner
-from benanza_ingest.groups.quantised import propose as quantised
 from benanza_ingest.groups.quantised.units import DEQUANTISE, QUANTISE
-from benanza_ingest.groups.wiring import Wiring, without_empty
+from benanza_ingest.groups.wiring import Wiring
 from benanza_ingest.limits import Limits
+from benanza_ingest.named_blocks import NamedBlocks
 from benanza_schemas.program import Program, ProgramStep
 
 
@@ -29,23 +24,13 @@ def program(
 ) -> Program:
     """The model as a program of these blocks, and of the views outside them that have elements.
 
-    A block holds the positions of one layer or of a group. Where these are a group with their
-    numbers and one without, that is taken whose fingerprint is in `fingerprints`. Each layer that
-    isn't a view is in one block at most; a layer in no block is not in the program. No blocks may
-    need each other's results in a circle. Raises `ModelError` as `extract` does, and for a
-    DequantizeLinear that only a call on integers makes a view, outside of one.
+    A block holds the positions of one layer or of a group. Where these are several groups, such as
+    one with their numbers and one without, that is taken whose fingerprint is in `fingerprints`.
+    Each layer that isn't a view is in one block at most; a layer in no block is not in the program.
+    No blocks may need each other's results in a circle. Raises `ModelError` as `extract` does, and
+    for a DequantizeLinear that only a call on integers makes a view, outside of one.
     """
     wiring = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits()).wiring
-    joiner = Joiner(wiring)
-    grouped = without_empty(wiring)
-    epilogues = epilogue.propose(grouped)
-    chains = (
-        *chain.from_iterable(epilogues.values()),
-        *padded.propose(grouped, epilogues),
-        *quantised.propose(grouped),
-    )
-    forms = {each.positions: each.form for each in chains if each.form}
-    forms |= {found.positions: found.named() for found in attention.propose(grouped)}
     covered = {position for block in blocks for position in block}
     views = [
         (position,)
@@ -57,16 +42,13 @@ def program(
             "its bound has no call for some of what is quantised, and counts it as if there were "
             "one; a whole model can only be run of calls"
         )
+    named_blocks = NamedBlocks(wiring)
     steps = []
     for block in _in_order((*blocks, *views), wiring):
-        positions = tuple(sorted(block))
-        named = forms.get(positions) or joiner.named(positions)
-        if (fingerprints or {}).get(block, named.fingerprint) != named.fingerprint:
-            other = numbered(wiring, joiner.named(positions))
-            named = other if other.fingerprint == (fingerprints or {})[block] else named
+        named = named_blocks.named(tuple(sorted(block)), (fingerprints or {}).get(block))
         kind = wiring.layers[max(block)].kind
         steps.append(ProgramStep(block, kind, named.fingerprint, named.layer, named.names))
-    return Program(tuple(steps), tuple(wiring.graph.outputs))
+    return Program(tuple(steps), tuple(map(named_blocks.value, wiring.graph.outputs)))
 
 
 def _in_order(blocks: Collection[tuple[int, ...]], wiring: Wiring) -> Iterator[tuple[int, ...]]:

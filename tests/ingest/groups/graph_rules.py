@@ -8,6 +8,7 @@ from benanza_ingest.extracted import ExtractedGroup, ExtractedModel
 from benanza_ingest.groups import merged
 from benanza_ingest.groups.quantised import propose as quantised
 from benanza_ingest.groups.regions import propose as regions
+from benanza_ingest.groups.simplified import propose as once
 
 OPEN = frozenset((merged.RULE, quantised.RULE, regions.RULE))
 """Rules whose groups may have several results, and parts that aren't connected."""
@@ -19,7 +20,7 @@ def check_group(model: ExtractedModel, group: ExtractedGroup) -> None:
     members = set(group.layers)
     assert len(members) == len(group.layers) > 1
     assert is_convex(graph, members), group.layers
-    if group.rule in OPEN:
+    if group.rule in OPEN or is_of_simplified(group):
         assert list(group.layers) == sorted(group.layers)
         return
     assert nx.is_weakly_connected(graph.subgraph(members))
@@ -27,6 +28,11 @@ def check_group(model: ExtractedModel, group: ExtractedGroup) -> None:
     assert lasts == [group.layers[-1]]
     for position in members - set(lasts):
         assert set(graph.successors(position)) <= members
+
+
+def is_of_simplified(group: ExtractedGroup) -> bool:
+    """Whether a group runs as a layer or a group of the simplified graph does."""
+    return group.rule.startswith(once.RULE)
 
 
 def is_convex(graph: "nx.DiGraph[int]", members: set[int]) -> bool:

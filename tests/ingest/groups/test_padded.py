@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.groups.padded import RULE
-from benanza_ingest.program import program
 from tests.examples import examples
 from tests.ingest.groups.graph_rules import check_group
 from tests.ingest.onnx_text import content, extracted
-from tests.ingest.test_program import blocks_of, run
+from tests.ingest.test_program import as_program, blocks_of, run
 
 HEAD = (
     "g (float[2,4,8,7] x, float[4,4,3,3] z, int32[2] narrow) => ({out})"
@@ -119,7 +118,7 @@ def test_it_computes_what_the_model_does(zeros: list[int], own: list[int], strid
     (expected,) = session.run(["y"], {name: values[name] for name in ("x", "z", "narrow")})
     blocks = blocks_of(extracted(text(body, pads=pads)), fused=True)
     assert len(blocks) == 1
-    made = program(weightless, blocks)
+    made = as_program(weightless, blocks)
     found = dict(values)
     for step in made.steps:
         found |= run(step, found)

@@ -120,7 +120,9 @@ def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architec
 def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
     # In another model the same layer may be no view: its constants decide that, too.
     summaries = [each for each in event.summaries if each.kind != "view"]
-    layers: list[LayerSummary | Group] = [*summaries, *event.groups]
+    of_layers = {each.fingerprint for each in summaries}
+    groups = [each for each in event.groups if each.fingerprint not in of_layers]
+    layers: list[LayerSummary | Group] = [*summaries, *groups]
     for layer in layers:
         if layer.fingerprint:
             number = catalogue.number(layer.fingerprint)

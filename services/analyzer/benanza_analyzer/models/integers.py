@@ -15,11 +15,11 @@ _INTEGER = ("Integer", "NBits", "Float8", "Fp8")
 """
 
 QUANTISED = "quantised"
-"""The rule of groups that ingest proposes of operators on quantised values."""
+"""How the rules of groups end that ingest proposes of operators on quantised values."""
 
 
 def computes_with_integers(layer: LayerSummary | Group) -> bool:
     """Whether a layer or a group may compute with integers."""
     if isinstance(layer, Group):
-        return layer.rule == QUANTISED
+        return layer.rule.endswith(QUANTISED)
     return layer.op.startswith(_OF_INTEGERS) or any(part in layer.op for part in _INTEGER)

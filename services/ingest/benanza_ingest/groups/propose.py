@@ -22,14 +22,27 @@ from benanza_ingest.groups.functions.join import with_numbers
 from benanza_ingest.groups.joining import Joiner
 from benanza_ingest.groups.quantised import propose as quantised
 from benanza_ingest.groups.regions import propose as regions
+from benanza_ingest.groups.simplified import propose as once
+from benanza_ingest.groups.simplified.simplify import simplified
 from benanza_ingest.groups.wiring import Wiring, without_empty
 from benanza_ingest.layering import costs
 from benanza_schemas.identity import LayerError, canonical, fingerprint_of_canonical
 
 
 def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
-    """The groups of all rules, each set of layers once, and once more with its numbers."""
+    """The groups of all rules, and those that run as the layers and groups of the simplified graph
+    do: each set of layers once, and once more with its numbers or as another layer.
+    """
     wiring = without_empty(wiring)
+    groups = _proposed(wiring)
+    found = simplified(wiring)
+    if found is None:
+        return groups
+    return (*groups, *once.propose(wiring, found, groups, _proposed(found.wiring)))
+
+
+def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
+    """The groups of all rules, each set of layers once, and once more with its numbers."""
     epilogues = epilogue.propose(wiring)
     chains = [*chain.from_iterable(epilogues.values())]
     behind_pads = padded.propose(wiring, epilogues)

@@ -25,6 +25,12 @@ OWN_MOVEMENT = frozenset(
 )
 """Those of them that ONNX Runtime adds."""
 
+RANDOM = frozenset(
+    "Bernoulli BiasDropout BitmaskBiasDropout BitmaskDropout Multinomial RandomNormal "
+    "RandomNormalLike RandomUniform RandomUniformLike Sampling".split()
+)
+"""Operators that draw numbers. A Dropout draws none unless it is told to train."""
+
 DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
     "BlackmanWindow": (0,),
     "CenterCropPad": (1,),

@@ -8,6 +8,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import Graph, Node, without_dead
 from benanza_ingest.resolving.operators import attributes, read_attribute, since_version
 
@@ -22,8 +23,8 @@ _COSTLY = frozenset(
     "RMSNormalization RNN STFT Softmax TopK".split()
 )
 """Operators that are computed once for all readers. A copy of what works element by element, or
-only moves, is joined with each of its readers: that takes less time than to keep its result, and
-ONNX Runtime, which keeps it, isn't the only runtime."""
+only moves, may be joined with each of its readers: that can take less time than to keep its result,
+as groups of the simplified graph do (`groups/simplified`)."""
 
 
 def once(graph: Graph, opsets: dict[str, int]) -> Graph:
@@ -101,12 +102,17 @@ class _Once:
     def _look(self, node: Node, version: int) -> Hashable:
         given = [read_attribute(each.SerializeToString()) for each in node.proto.attribute]
         chosen = attributes(node.op_type, "", version, given, None)
-        return chosen, tuple([self._constant(name) for name in node.inputs])
+        constants = self._graph.constants
+        return chosen, tuple([known_value(constants, name) for name in node.inputs])
 
-    def _constant(self, name: str) -> Hashable:
-        if name not in self._graph.constants:
-            return ""
-        value = self._graph.constants.value(name)
-        if value is None or value.dtype == np.object_ or value.size > MOST_COMPARED:
-            return name
-        return value.dtype.name, value.shape, value.tobytes()
+
+def known_value(constants: Constants, name: str) -> Hashable:
+    """What a constant has in common with those of the same value: its name alone, unless it is
+    small; "" for a value that isn't constant.
+    """
+    if name not in constants:
+        return ""
+    value = constants.value(name)
+    if value is None or value.dtype == np.object_ or value.size > MOST_COMPARED:
+        return name
+    return value.dtype.name, value.shape, value.tobytes()

@@ -36,6 +36,7 @@ from benanza_ingest.resolving.graph import (
 from benanza_ingest.resolving.inferring.corrections import without_corrected
 from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.inferring.ranks import without_outgrown
+from benanza_ingest.resolving.operators import RANDOM
 from benanza_ingest.resolving.repeated import once
 from benanza_ingest.resolving.sequences import Sequences
 from benanza_ingest.resolving.types import TensorType, Types, tensor_type
@@ -43,12 +44,7 @@ from benanza_ingest.resolving.wellformed import check_nodes
 from benanza_schemas.element_types import FROM_ONNX
 
 _ALWAYS_CONSTANT = frozenset(("Shape", "Size", "Constant"))
-_RANDOM = frozenset(
-    "Bernoulli BiasDropout BitmaskBiasDropout BitmaskDropout Multinomial RandomNormal "
-    "RandomNormalLike RandomUniform RandomUniformLike Sampling".split()
-)
-"""Operators that draw numbers. A Dropout draws none unless it is told to train."""
-_NEVER_CONSTANT = _RANDOM | CONTROL_FLOW | sequences.OPERATORS | {"DequantizeLinear"}
+_NEVER_CONSTANT = RANDOM | CONTROL_FLOW | sequences.OPERATORS | {"DequantizeLinear"}
 """What runs with the model even if all that it reads is constant. Runtimes leave quantised weights
 as small as they are: ONNX Runtime computes every other operator on constants beforehand, but no
 DequantizeLinear (onnxruntime/core/optimizer/constant_folding.cc)."""

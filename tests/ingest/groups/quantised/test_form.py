@@ -62,4 +62,4 @@ def test_a_model_computes_the_same_unit_by_unit() -> None:
 
 def test_what_only_counts_within_a_unit_is_no_step_of_its_own() -> None:
     with pytest.raises(ModelError, match="of what is quantised"):
-        program(model(), blocks_of(extract(model()), fused=False))
+        program(model(), [*blocks_of(extract(model()), fused=False)])

@@ -1,0 +1,110 @@
+"""Groups of a whole graph that run as layers and groups of its simplified graph do."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from benanza_ingest.extracted import ExtractedGroup
+from benanza_ingest.groups.simplified.simplify import Simplified
+from benanza_ingest.groups.wiring import Wiring
+
+RULE = "once"
+"""Of groups that run as one of their layers does. Of those that run as a group of the simplified
+graph does, the rule of that follows."""
+
+MOST_COPIES = 64
+"""For each layer, the positions in all groups together, after which no more are proposed: a layer
+with a thousand copies may be in groups with each of a thousand readers."""
+
+
+def propose(
+    wiring: Wiring,
+    found: Simplified,
+    known: Iterable[ExtractedGroup],
+    groups: Iterable[ExtractedGroup],
+) -> Iterator[ExtractedGroup]:
+    """The layers and the `groups` of the simplified graph, as groups of the whole one; without
+    those in which nothing was simplified, and those that are among its `known` ones, with or
+    without views.
+
+    Those that run as a layer does come first. One that isn't convex is left out: a copy of what it
+    reads may be computed from what it writes, where something else needs that anyway.
+    """
+    members: dict[int, list[int]] = defaultdict(list)
+    changed = set[int]()
+    for position, place in enumerate(found.places):
+        members[place].append(position)
+        if len(members[place]) > 1 or not found.values.keys().isdisjoint(
+            wiring.node(position).inputs
+        ):
+            changed.add(place)
+    before = _before(wiring) if _has_detours(wiring, found) else None
+    looks = {_look(wiring, each) for each in known}
+    left = MOST_COPIES * len(wiring.layers)
+    for group in chain(_alone(found.wiring), groups):
+        if changed.isdisjoint(group.layers):
+            continue
+        positions = tuple(sorted([at for place in group.layers for at in members[place]]))
+        rule = group.rule if group.rule == RULE else f"{RULE} {group.rule}"
+        whole = replace(group, layers=positions, rule=rule)
+        look = _look(wiring, whole)
+        left -= len(positions)
+        if left < 0 or len(look.timed) < 2 or look in looks:
+            continue
+        looks.add(look)
+        if before is None or _is_convex(positions, before):
+            yield whole
+
+
+class _Look(NamedTuple):
+    """What a group runs as, and in place of which layers that take time."""
+
+    fingerprint: str
+    timed: tuple[int, ...]
+
+
+def _look(wiring: Wiring, group: ExtractedGroup) -> _Look:
+    timed = [at for at in group.layers if wiring.layers[at].kind != "view"]
+    return _Look(group.fingerprint, tuple(timed))
+
+
+def _alone(simple: Wiring) -> Iterator[ExtractedGroup]:
+    """The layers of the simplified graph that take time, each as a group."""
+    for place, each in enumerate(simple.layers):
+        if each.layer is not None and each.kind != "view":
+            yield ExtractedGroup(
+                RULE, (place,), each.layer, each.fingerprint, each.flops, each.bytes
+            )
+
+
+def _has_detours(wiring: Wiring, found: Simplified) -> bool:
+    """Whether an edge of the whole graph leads where no edge of the simplified graph does. Without
+    such an edge, what is convex in the one is convex in the other.
+    """
+    known = set(found.wiring.edges)
+    between = ((found.places[source], found.places[target]) for source, target in wiring.edges)
+    return any(source != target and (source, target) not in known for source, target in between)
+
+
+def _before(wiring: Wiring) -> dict[int, list[int]]:
+    """For each position, those of the layers that it reads from."""
+    found: dict[int, list[int]] = defaultdict(list)
+    for source, target in wiring.edges:
+        found[target].append(source)
+    return found
+
+
+def _is_convex(positions: tuple[int, ...], before: dict[int, list[int]]) -> bool:
+    """Whether no path leaves these layers and comes back."""
+    inside = set(positions)
+    beyond: set[int] = set()
+    for at in range(positions[0], positions[-1] + 1):
+        reached = any(each in beyond or each in inside for each in before.get(at, ()))
+        if at not in inside and reached:
+            beyond.add(at)
+        elif at in inside and not beyond.isdisjoint(before.get(at, ())):
+            return False
+    return True

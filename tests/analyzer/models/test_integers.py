@@ -37,7 +37,9 @@ def test_only_operations_in_floating_point_count(op: str, counted: int) -> None:
     assert (catalogue.flops[1], catalogue.bytes[1]) == (counted, 5)
 
 
-@pytest.mark.parametrize(("rule", "counted"), [("epilogue", 7), (QUANTISED, 0)])
+@pytest.mark.parametrize(
+    ("rule", "counted"), [("epilogue", 7), (QUANTISED, 0), (f"once {QUANTISED}", 0)]
+)
 def test_so_it_is_with_groups_on_quantised_values(rule: str, counted: int) -> None:
     catalogue = Catalogue()
     layers = [summary("Conv"), summary("Relu")]
@@ -55,6 +57,15 @@ def test_the_stores_view_goes_by_the_same_names() -> None:
     for name in names:
         layer = LayerSummary(name, "", "compute", fingerprint(name))
         assert bool(re.search(pattern, name)) == computes_with_integers(layer), name
+
+
+def test_so_it_is_where_a_layer_runs_in_place_of_equal_ones() -> None:
+    """The rule of such a group doesn't say what the layer computes with."""
+    catalogue = Catalogue()
+    layer = LayerSummary("MatMulInteger", "", "compute", fingerprint("i"), flops=7, bytes=5)
+    once = Group(layer.fingerprint, "once", (0, 1), flops=7, bytes=5)
+    compile_architecture(model([layer, layer], groups=[once]), catalogue)
+    assert (catalogue.flops[1], catalogue.bytes[1]) == (0, 5)
 
 
 def test_ingest_proposes_groups_of_this_rule() -> None:

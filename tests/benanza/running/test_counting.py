@@ -26,6 +26,8 @@ from benanza_schemas.events import (
 )
 from benanza_schemas.layer import Precision
 from benanza_schemas.topics import RESULTS
+from tests.ingest.onnx_text import content
+from tests.ingest.test_core import events_of
 
 HERE, ELSEWHERE = (
     identified(
@@ -121,6 +123,18 @@ def test_groups_that_are_no_single_call_are_no_failures(
         log, [alexnet], HERE.system_id, ["fp32"], dict.fromkeys(log.end_offsets(RESULTS), 0)
     )
     assert (counts.benchmarked, counts.split, counts.failed) == (1, len(groups) - 2, 2)
+
+
+def test_a_layer_that_runs_in_place_of_equal_ones_may_fail(log: EventLog) -> None:
+    """It is a group as well, which isn't why it fails."""
+    (model,), _ = events_of(content("g (float[4] x) => (a, b) { a = Relu(x) b = Relu(x) }"))
+    (group,) = (each for each in model.groups if each.rule == "once")
+    failed = result(group.fingerprint, failure="no kernel")
+    append(log, msgspec.structs.replace(failed, environment={"attempts": "1"}))
+    counts = count_layers(
+        log, [model], HERE.system_id, ["fp32"], dict.fromkeys(log.end_offsets(RESULTS), 0)
+    )
+    assert (counts.split, counts.failed) == (0, 1)
 
 
 def test_each_precision_counts_by_itself(log: EventLog, alexnet: ModelIngested) -> None:

@@ -16,7 +16,7 @@ RULE = "once"
 graph does, the rule of that follows."""
 
 MOST_COPIES = 64
-"""For each layer, the positions in all groups together, after which no more are proposed: a layer
+"""For each layer of the model, the positions that all groups together may have or span: a layer
 with a thousand copies may be in groups with each of a thousand readers."""
 
 
@@ -51,7 +51,7 @@ def propose(
         rule = group.rule if group.rule == RULE else f"{RULE} {group.rule}"
         whole = replace(group, layers=positions, rule=rule)
         look = _look(wiring, whole)
-        left -= len(positions)
+        left -= len(positions) if before is None else positions[-1] - positions[0]
         if left < 0 or len(look.timed) < 2 or look in looks:
             continue
         looks.add(look)

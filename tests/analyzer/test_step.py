@@ -119,26 +119,6 @@ def test_each_analyzer_has_a_higher_claim_than_the_former_whatever_its_clock_say
     assert claims == [today_us, tomorrow_us, tomorrow_us + 1, tomorrow_us + 2]
 
 
-def test_a_claim_is_higher_than_those_of_bounds_of_a_group_that_is_not_known_any_more(
-    log: EventLog, tmp_path: Path
-) -> None:
-    ingested(log, "zoo:squeezenet")
-    with dedupe_step(log, clock) as step:
-        drain(step)
-    job = next(job for job in written(log, JOBS) if isinstance(job, BenchmarkRequested))
-    append(log, measurement(job, 10.0))
-    with analyzer_step(log, lambda: NOW + timedelta(days=1)) as step:
-        drain(step)
-    former = written(log, BOUNDS)
-    with SqliteEventLog(tmp_path / "other.sqlite") as other:
-        append(other, *written(log, GRAPHS), *former, measurement(job, 9.0))
-        with analyzer_step(other, clock) as step:
-            drain(step)
-        new = written(other, BOUNDS)[len(former) :]
-    (before,) = {bound.claim for bound in former if isinstance(bound, BoundUpdated)}
-    assert {bound.claim for bound in new if isinstance(bound, BoundUpdated)} == {before + 1}
-
-
 def test_the_analyzer_starts_though_a_model_was_refused(log: EventLog) -> None:
     """What went to the dead letters is not to be read again as if it had been understood."""
     ingested(log, "zoo:alexnet")

@@ -19,7 +19,9 @@ def test_a_defect_is_found(defect: Defect) -> None:
 
 def test_a_case_is_shrunk_to_what_it_fails_by() -> None:
     defect = committed_before_it_is_written
-    failing = next(case for case in map(case_of, range(SEEDS)) if run(case, defect).wrong)
+    # A power failure kills only what is beside the store, and may need another fault with it.
+    without = (c for c in map(case_of, range(SEEDS)) if "power" not in {f.kind for f in c.faults})
+    failing = next(case for case in without if run(case, defect).wrong)
     small = shrunk(failing, lambda case: bool(run(case, defect).wrong))
     # Of what a case has by chance nothing is left: one crash is enough.
     assert [fault.kind for fault in small.faults] in (["crash"], ["refuse"])

@@ -116,8 +116,8 @@ class Consumer(Closing):
         which one of them was claimed before. It is durable on return.
 
         So what bears the number is told from what a former holder goes on to write. None if others
-        may hold some of the partitions by now: then nothing that was polled can be committed. For
-        groups that read topics whole.
+        may hold some of the partitions by now: then nothing that was polled can be committed. To be
+        called before anything is committed of them, in groups that read topics whole.
         """
 
     @abstractmethod

@@ -1,7 +1,6 @@
 """Runs the analyzer as a step over an event log: reads graphs and results, and writes bounds."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 import msgspec
 
@@ -22,18 +21,15 @@ from benanza_schemas.events import (
     RecordingWithdrawn,
     SystemMeasured,
 )
-from benanza_schemas.limits import FIRST_TIME
 from benanza_schemas.topics import BOUNDS, GRAPHS, RESULTS
-
-MICROSECOND = timedelta(microseconds=1)
 
 
 def analyzer_step(log: EventLog, clock: Clock) -> Step:
     """The step that computes the bounds of the architectures in the partitions that it holds.
 
     Whenever partitions are assigned, it claims them, and reads again all events that any process
-    handled before, and the times and claims of the bounds that were written. Until then, another
-    one may have had the partitions, and may still write bounds: these have a lower claim.
+    handled before, and the times of the bounds that were written. What an analyzer still writes
+    that had the partitions before has a lower claim, and doesn't count.
     """
     analyzer = Analyzer()
     times = VersionTimes(clock)
@@ -46,13 +42,12 @@ def analyzer_step(log: EventLog, clock: Clock) -> Step:
         times = VersionTimes(clock)
         before = ResultsBefore(consumer.whole_before())
         if offsets:
-            times.restore(record.value for record in log.records(BOUNDS))
-            # The time, in microseconds: so a log that was lost is followed by higher claims.
-            least = max((clock() - FIRST_TIME) // MICROSECOND, times.claimed + 1)
-            claimed = consumer.claim(least)
+            # At least the time, in microseconds: so claims go on where a log or group was lost.
+            claimed = consumer.claim(int(clock().timestamp() * 1e6))
             if claimed is None:
                 return None
             claim = claimed
+            times.restore(record.value for record in log.records(BOUNDS))
         # Graphs first: so their layers' results are restored for them.
         for topic in (GRAPHS, RESULTS) if offsets else ():
             for record in log.records(topic, offsets):

@@ -29,7 +29,6 @@ class _Version(msgspec.Struct, frozen=True):
     accounting: Accounting
     fusion: bool
     computed_at: Time
-    claim: int = 0
 
 
 _VERSIONS = msgspec.msgpack.Decoder(_Version)
@@ -40,15 +39,13 @@ _Key = tuple[str, str, Precision, Accounting, bool]
 class VersionTimes:
     """The times of one process's versions. `clock` gives the time, in UTC; it may jump.
 
-    `claimed` is the highest claim of the former versions that it was told of. Of the times of these
-    only those are kept that this clock has not come to.
+    Of former versions only those are kept that this clock has not come to.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._last = clock() - LEAST
         self._ahead: dict[_Key, datetime] = {}
-        self.claimed = 0
 
     def now(self) -> datetime:
         """The time by the clock, but later than what was returned before."""
@@ -64,7 +61,6 @@ class VersionTimes:
                 computed_at = in_utc(version.computed_at)
             except (ValueError, RecursionError):
                 continue
-            self.claimed = max(self.claimed, version.claim)
             key = _key(version)
             if computed_at > self._ahead.get(key, self._last):
                 self._ahead[key] = computed_at

@@ -20,7 +20,7 @@ from tests.shared import made_once
 PROGRAM = Path(sysconfig.get_path("scripts")) / "benanza"
 
 Benanza = Callable[..., "subprocess.CompletedProcess[str]"]
-
+FirstRun = tuple[Path, "subprocess.CompletedProcess[str]"]
 
 SHORT = Rule(warm_up_us=50_000, least_us=300_000, cap_us=600_000)
 """So long a framework's run is timed where seconds of it would tell a test nothing more."""
@@ -82,9 +82,7 @@ def short_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def first_run(
-    program: Benanza,
-) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
+def first_run(program: Benanza) -> FirstRun:
     """A data folder in which squeezenet was measured, and what the program said."""
 
     def measure(folder: Path) -> None:

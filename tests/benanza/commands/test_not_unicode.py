@@ -23,9 +23,8 @@ def odd(tmp_path: Path) -> Path:
 
 
 def test_it_is_inspected_published_measured_and_found(
-    program: Benanza, odd: Path, tmp_path: Path
+    program: Benanza, odd: Path, data: Path, tmp_path: Path
 ) -> None:
-    data = tmp_path / "data"
     for command in ("inspect", "publish", "run", "bounds", "spec"):
         where = () if command == "inspect" else ("--data", data)
         as_json = () if command == "spec" else ("--format", "json")

@@ -1,5 +1,6 @@
 """Defects that were put into a run of ONNX Runtime are found, with their positions."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 import benanza
 from benanza.onnxruntime import framework
 from benanza.results.profiles import ModelProfile
-from tests.benanza.conftest import SHORT
+from tests.benanza.conftest import SHORT, FirstRun
 from tests.ingest.onnx_text import content
 from tests.runner.onnxruntime.needs_blocks import needs_blocks
 
@@ -49,15 +50,20 @@ g (float[1, 32, 112, 112] x) => (float[1, 32, 112, 112] y) {
 
 
 @pytest.fixture(scope="module")
-def profiles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModelProfile]:
+def profiles(
+    first_run: FirstRun, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, ModelProfile]:
     """The runs with each configuration, beside the bound."""
-    return profiles_of(MODEL, tmp_path_factory.mktemp("defects"))
+    return profiles_of(MODEL, first_run, tmp_path_factory.mktemp("defects"))
 
 
-def profiles_of(model: str, folder: Path) -> dict[str, ModelProfile]:
-    """The runs of a model with each configuration, beside the bound."""
+def profiles_of(model: str, first_run: FirstRun, folder: Path) -> dict[str, ModelProfile]:
+    """The runs of a model with each configuration, beside the bound. What the system can reach is
+    known from the first run.
+    """
     path = folder / "model.onnx"
     path.write_bytes(content(model))
+    shutil.copytree(first_run[0], folder / "data", symlinks=True)
     benanza.lower_bound(path, data=folder / "data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(framework, "RULE", SHORT)
@@ -92,13 +98,13 @@ def test_an_unfused_pair(profiles: dict[str, ModelProfile]) -> None:
     ids=["a padding", "a pair of Transposes"],
 )
 def test_what_needs_no_call(
-    model: str, positions: tuple[int, ...], op: str, tmp_path: Path
+    model: str, positions: tuple[int, ...], op: str, first_run: FirstRun, tmp_path: Path
 ) -> None:
     """A convolution pads by itself, and two Transposes cancel out: the bound has one call there."""
     for attempt in range(3):  # A busy machine may let them look faster one by one.
         folder = tmp_path / str(attempt)
         folder.mkdir()
-        apart = profiles_of(model, folder)["no optimisations"]
+        apart = profiles_of(model, first_run, folder)["no optimisations"]
         found = [each for each in apart.parts if set(positions) & set(each.positions)]
         if len(found) == 1:
             break

@@ -84,8 +84,8 @@ def model(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return load({"BENANZA_DATA": str(tmp_path / "data")})
+def settings(data: Path) -> Settings:
+    return load({"BENANZA_DATA": str(data)})
 
 
 @pytest.mark.integration

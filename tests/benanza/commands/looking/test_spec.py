@@ -1,14 +1,11 @@
 """`benanza spec`, and `benanza run --spec`, which finds the bound again."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.benanza.conftest import Benanza
-
-FirstRun = tuple[Path, "subprocess.CompletedProcess[str]"]
+from tests.benanza.conftest import Benanza, FirstRun
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """What an NVIDIA GPU does while this process runs something, as CUPTI tells it.
 
-It needs the extra `cupti`, of the version of the CUPTI that this process loads.
+It needs the extra `onnxruntime`, whose `cupti-python` must have the version of the CUPTI that this
+process loads.
 """
 
 import time

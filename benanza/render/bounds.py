@@ -85,8 +85,8 @@ def _reuse(layers: LayerCounts) -> str:
 
 def _split(groups: int) -> str:
     if groups == 1:
-        return "1 group is no single call here, and counts layer by layer"
-    return f"{groups:,} groups are no single call here, and count layer by layer"
+        return "1 group counts layer by layer: nothing here runs it as one call"
+    return f"{groups:,} groups count layer by layer: nothing here runs them as one call"
 
 
 def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType]:
@@ -246,7 +246,7 @@ def _slowed(bound: ModelBound, systems: SystemNames) -> list[str]:
 
 
 def beaten_by(bound: ModelBound, systems: SystemNames) -> list[str]:
-    """A line that says so if a run is below the bound, which is none then."""
+    """A line that calls the bound wrong, if a run of the model was faster."""
     if not bound.beaten_by:
         return []
     run = bound.beaten_by[0]

@@ -268,12 +268,12 @@ def _without_bounds(
 
 
 def _reasons(log: EventLog) -> dict[str, str]:
-    """Why events became dead letters, by their ids."""
+    """The reasons of dead letters, by the ids of the events that they hold."""
     reasons = {}
     for _, letter in readable(log, DEAD_LETTERS):
         if isinstance(letter, DeadLetter):
             try:
                 reasons[decode(letter.value).event_id] = letter.reason
             except DecodeError:
-                continue  # What is no event has no id.
+                continue  # The record wasn't an event, so it has no id.
     return reasons

@@ -1,12 +1,16 @@
-"""Blocks of code in the pages of docs/."""
+"""The pages, and the blocks of code in those of docs/."""
 
 import re
 import sys
 import tomllib
 from pathlib import Path
 
+from docs.repository_pages import PAGES as OUTSIDE
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", *(ROOT / page for page in OUTSIDE)])
+"""All pages: those of the site, and the first one of the repository."""
 
 _BLOCK = re.compile(r'^```(\w+)?(?: title="([^"]+)")?\n(.*?)^```', re.DOTALL | re.MULTILINE)
 

@@ -8,9 +8,8 @@ import click
 import pytest
 
 from benanza.cli import cli
-from tests.docs.blocks import DOCS, ROOT
+from tests.docs.blocks import PAGES, ROOT
 
-PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "recordings" / "README.md"])
 _BLOCK = re.compile(r"^```(?:console|sh|bash)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _TYPED = re.compile(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?benanza ([a-z].*)$", re.MULTILINE)
 

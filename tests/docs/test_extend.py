@@ -1,7 +1,6 @@
 """docs/extend/: what the pages show passes the contract suites, and is found by its entry point."""
 
 import json
-import re
 import runpy
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.search.instruments import Timer
 from tests.benanza.conftest import PROGRAM, environment
-from tests.docs.blocks import DOCS, ROOT, blocks, files, install, python_path
+from tests.docs.blocks import ROOT, blocks, files, install, python_path
 from tests.ingest.onnx_text import content
 from tests.runner.cuda.library_contract import LibraryContract
 from tests.runner.cuda.made_up_device import MadeUpDevice
@@ -107,9 +106,3 @@ def test_what_is_written_out_is_proposed_as_a_region(capsys: pytest.CaptureFixtu
     exec(compile(program, "region.md", "exec"), {"__name__": "page"})
     (printed,) = blocks("extend/region.md", "text")
     assert capsys.readouterr().out == printed
-
-
-@pytest.mark.parametrize("page", sorted(DOCS.glob("extend/*.md")), ids=lambda page: str(page.name))
-def test_every_file_that_a_page_names_is_there(page: Path) -> None:
-    for path in re.findall(r"`((?:services|tests)/[\w/]+\.py)`", page.read_text("utf-8")):
-        assert ROOT.joinpath(path).exists(), path

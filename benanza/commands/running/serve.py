@@ -105,7 +105,7 @@ def runner(
 def analyzer(ctx: click.Context) -> None:
     """Results to bounds, and all that people ask for into ClickHouse.
 
-    Of several analyzers one is at work, and the others stand by for it.
+    Several analyzers share out the models by the eight partitions of the topic `graphs`.
     """
     _run(ctx, ANALYZER, settings_of_service())
 

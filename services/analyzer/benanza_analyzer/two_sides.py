@@ -1,11 +1,13 @@
-"""Which of two sides each node is best on, if it costs something to be on either and to be apart.
+"""Puts each node on one of two sides, so that the sum of all costs is least.
 
-First, nodes that are best on one side wherever the others are get that side, all at once, until
-there are no more. Then nodes with at most two neighbours are eliminated one by one: the least cost
-of such a node, given the sides of its neighbours, becomes a cost of these. What is left is a
-minimum cut. Desmet, De Maeyer, Hazes and Lasters, "The dead-end elimination theorem and its use in
-protein side-chain positioning", 1992; Bertelè and Brioschi, "Nonserial Dynamic Programming", 1972;
-Greig, Porteous and Seheult, "Exact maximum a posteriori estimation for binary images", 1989.
+A node costs something on either side, and a pair of nodes costs something if they are on different
+sides. First, each node that is best on one side, whichever sides the others are on, is put there,
+and this is repeated until there is no such node. Then nodes with at most two neighbours are
+eliminated one by one: the least cost of such a node, given the sides of its neighbours, becomes a
+cost of these. What is left is a minimum cut. Desmet, De Maeyer, Hazes and Lasters, "The dead-end
+elimination theorem and its use in protein side-chain positioning", 1992; Bertelè and Brioschi,
+"Nonserial Dynamic Programming", 1972; Greig, Porteous and Seheult, "Exact maximum a posteriori
+estimation for binary images", 1989.
 """
 
 from collections.abc import Mapping

@@ -259,7 +259,7 @@ def test_how_a_bound_is_counted_is_said_where_it_is_unusual() -> None:
         (
             (91, 55, 0, 49, 3, 3),
             "91 layers and groups, 55 unique: 0 known, 49 benchmarked, 3 failed; "
-            "3 groups are no single call here, and count layer by layer; "
+            "3 groups count layer by layer: nothing here runs them as one call; "
             "reuse saved 36 benchmarks",
         ),
         (

@@ -14,11 +14,15 @@ RANKS = (4, 5)
 def feature_maps(region: Region) -> frozenset[Shape]:
     """The shapes of the operands and results that may have their channels first or last.
 
-    Where windows move over feature maps, these are known by their channels. Those of other channels
-    with the same axes of space are joined to them or cut out of them. Elsewhere all that has so
-    many axes counts as one, if it has the same axes of space, or else the shape of tokens: with the
-    channels behind the axes of space. Unless that leaves one, as where a map becomes the heads of
-    attention, those are maps whose axes of space are joined or divided, without their channels.
+    Where windows move over feature maps, the number of channels is known. A shape counts if it has
+    the batch and the axes of space of a value with that many channels: maps of other channels are
+    joined to such a value, or cut out of it.
+
+    Elsewhere the shapes of four or five axes are sorted into sets with the same batch and axes of
+    space. A set counts if each shape outside of it is one of its shapes as tokens, with the
+    channels behind the axes of space. If that isn't so of exactly one set, as where a map becomes
+    the heads of attention, a set counts if the region joins or divides its axes of space, and
+    leaves its channels alone. If that isn't so of exactly one set either, no shape counts.
     """
     given = [value.shape for value in region.values if isinstance(value, Given)]
     results = [region.values[each].shape for each in region.outputs]

@@ -22,7 +22,7 @@ from benanza_schemas.consumer_groups import ANALYZER, CONSUMER_GROUPS, INGEST, S
 LOCK_FILE = "benanza.lock"
 
 LOOK_S = 0.2
-"""Seconds to wait for the folder: a process that only checks whether it is taken locks it briefly."""
+"""Seconds to wait for the folder: a process that only checks whether it is taken locks it too."""
 
 AT_ONCE = 200
 """Records that a step processes between two commits."""

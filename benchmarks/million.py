@@ -4,7 +4,7 @@ The graphs are those of all models of the zoo, the results those of its recordin
 copies of both under other fingerprints: twice as many show whether memory and time grow in
 proportion. What a row takes is asked of ClickHouse. The rest is multiplication.
 
-    python -m benchmarks.million > docs/million.md
+    python -m benchmarks.million > docs/results/million.md
 """
 
 import gc
@@ -307,7 +307,7 @@ def _first_to_break(result_b: float, result_s: float, event_b: float) -> list[st
 
 INTRODUCTION = f"""# A million models
 
-`python -m benchmarks.million > docs/million.md` writes this page. It says what {MODELS:,} models
+`python -m benchmarks.million > docs/results/million.md` writes this page. It says what {MODELS:,} models
 of {ARCHITECTURES:,} architectures with {LAYERS:,} layers and groups would take, by what the zoo's
 models take: their graphs, the results of their recording on an H200 in fp16, and copies of both
 with other layers. That memory and time grow in proportion is seen up to twice the zoo; beyond, it

@@ -1,6 +1,6 @@
 """The study: what holds over all models of the zoo, on a recorded NVIDIA H200:
 
-    python -m study > docs/study.md
+    python -m study > docs/results/study.md
 
 It imports the recordings into a folder that it removes in the end, publishes the zoo, and answers
 from the store. It needs no GPU, and takes four to five minutes of the processor, most of them for
@@ -38,14 +38,14 @@ PYTORCH = RECORDINGS / "nvidia-h200-pytorch.xz"
 
 BEGIN = """# The study
 
-`python -m study > docs/study.md` writes this page: what holds over all models that `benanza zoo
+`python -m study > docs/results/study.md` writes this page: what holds over all models that `benanza zoo
 --all` lists, at batch 1. It says nothing of models that are not in the zoo.
 """
 
 BOUNDS = """
 ## Bounds in fp16 on an NVIDIA H200
 
-From [recordings](../recordings/README.md). Remedies are speed-ups, how many times as long the model
+From [recordings](../../recordings/README.md). Remedies are speed-ups, how many times as long the model
 takes without them:
 
 - *algorithms*: the fastest algorithm of each layer in place of the one that the library's heuristic

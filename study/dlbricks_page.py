@@ -1,6 +1,6 @@
 """How well sequences of layers tell a model's latency, and what measuring them saves:
 
-    python -m study.dlbricks_page recordings/dlbricks-cpu.jsonl > docs/dlbricks.md
+    python -m study.dlbricks_page recordings/dlbricks-cpu.jsonl > docs/results/dlbricks.md
 
 `study.dlbricks` measured the file.
 """

@@ -1,7 +1,7 @@
 """What was published with Benanza's paper, from a clone of https://github.com/rai-project/dlperf:
 
     python -m study.paper2020 record CLONE recordings/nvidia-v100-2019.xz
-    python -m study.paper2020 page CLONE > docs/paper-2020.md
+    python -m study.paper2020 page CLONE > docs/results/paper-2020.md
 
 `record` writes the measurements that the results hold of layers of the zoo's models, for `benanza
 import`; of other models with `--model`, of another GPU with `--gpu`. `page` compares the bounds

@@ -14,7 +14,7 @@ benanza bounds --accounting paper --fusion off                            # name
 benanza bounds --accounting paper --fusion off --compare system=16a282    # the H200's id
 ```
 
-`python -m study.paper2020 page CLONE > docs/paper-2020.md` wrote this page from a clone of that
+`python -m study.paper2020 page CLONE > docs/results/paper-2020.md` wrote this page from a clone of that
 repository. `python -m study.paper2020 record CLONE FILE --model MODEL` makes a recording of other
 models, with `--gpu Tesla_T4` of another GPU. It prints what of the layers has no benchmark, and
 which benchmarks belong to no layer.

@@ -17,7 +17,7 @@ from study.pytorch_failures import without_time
 from tests.backbone.sample_events import MODEL, PROFILED
 from tests.benanza.recorded import import_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "study.md"
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "study.md"
 PYTORCH_SYSTEM = identified(replace(PROFILED.system, runtime="pytorch"))
 MODELS = ["squeezenet", "torchvision:resnet18", "timm:starnet_s1"]
 

@@ -24,7 +24,7 @@ from study.dlbricks_page import at_granularity, page
 from tests.ingest.onnx_text import content
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "dlbricks-cpu.jsonl"
-PAGE = Path(__file__).parents[2] / "docs" / "dlbricks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "dlbricks.md"
 
 TEXT = """
 g (float[64, 64] x) => (float[64, 64] y) {

@@ -6,7 +6,7 @@ from study.layer_tables import layer_tables, package_of
 from study.population import Composition
 from tests.extracted_zoo import extracted_zoo
 
-PAGE = Path(__file__).parents[2] / "docs" / "study.md"
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "study.md"
 
 
 def test_the_page_has_the_tables_of_the_zoo() -> None:

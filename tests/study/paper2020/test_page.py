@@ -89,7 +89,7 @@ def test_a_system_of_then_stands_beside_one_of_today(settings: Settings) -> None
 
 
 def test_the_page_has_what_the_recordings_give(settings: Settings) -> None:
-    page = (ROOT / "docs" / "paper-2020.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "results" / "paper-2020.md").read_text(encoding="utf-8")
     assert all(part in page for part in (BEGIN, DIFFERENCES, REASONS, BESIDE_H200))
     bounds = known_bounds(settings, ["zoo:densenet121", "zoo:alexnet"], PAPER, {}, None).bounds
     then, now = (

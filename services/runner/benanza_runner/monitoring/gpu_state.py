@@ -43,7 +43,7 @@ ReadState = Callable[[], GpuState | None]
 def gpu_state() -> GpuState | None:
     """The state of the visible GPU now; None where there is none, or no driver.
 
-    It takes 20 to 30 ms on an H100. Timings beside it stay the same there (docs/gpu.md).
+    It takes 20 to 30 ms on an H100. Timings beside it stay the same there (docs/results/gpu.md).
     """
     with nvidia.management_library() as (nvml, device):
         if nvml is None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class PrefetchPolicy(NamedTuple):
-    """How weights are prefetched. The defaults are what did best on an H200 (docs/gpu.md).
+    """How weights are prefetched. The defaults are what did best on an H200 (docs/results/gpu.md).
 
     - `persistent_bytes`: so many bytes of weights at most stay in the cache for good.
     - `least_wait_us`: weights are prefetched for calls that wait for them at least so long.

@@ -15,14 +15,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from benanza.importing.recording import read_recording
 from benanza.publishing.zoo_models import zoo
 from benanza_analyzer.core import Analyzer
-from benanza_analyzer.service import LONGEST_REBUILD_S
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clock import now
 from benanza_ingest.core import Ingested, ingest
@@ -39,32 +37,15 @@ from benanza_schemas.events import (
     ModelPublished,
     event_id,
 )
+from benchmarks.million_page import Costs, page
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "nvidia-h200-zoo.xz"
-MODELS, ARCHITECTURES, LAYERS = 1_000_000, 20_000, 2_000_000
 COPIES = 1, 2
 PER_ARCHITECTURE = 40
 """Checkpoints of each architecture that are stored to see what they take."""
 
 MOVED = 200
 """Results after which bounds are computed, to see what that takes."""
-
-GB = 1e9
-DAYS = 365
-MEMORY_GB = 24
-READ_BYTES_PER_S = 100e6
-"""What a copy has, and how fast it reads the log: assumed."""
-
-
-class Costs(NamedTuple):
-    """What the analyzer needs for so many graphs and results: bytes and seconds."""
-
-    graphs: int
-    results: int
-    graph_bytes: int
-    result_bytes: int
-    graph_s: float
-    result_s: float
 
 
 def main() -> None:
@@ -76,7 +57,7 @@ def main() -> None:
     costs = [_costs(graphs, results, copies) for copies in COPIES]
     bounds, move_s, moved = _moved(graphs, results)
     rows = _row_bytes(checkpoints, graphs, bounds, results)
-    print(_page(costs, [graphs, checkpoints, results, bounds], move_s, moved, rows))
+    print(page(costs, [graphs, checkpoints, results, bounds], move_s, moved, rows))
 
 
 def _ingested() -> Iterator[Ingested]:
@@ -204,143 +185,6 @@ def _row_bytes(
         )
     return {row["table"]: (row["n"], row["bytes"] / row["n"]) for row in found}
 
-
-def _mean_bytes(events: Sequence[AnyEvent]) -> float:
-    return sum(len(encode(event)) for event in events) / max(1, len(events))
-
-
-def _page(
-    costs: Sequence[Costs],
-    events: Sequence[Sequence[AnyEvent]],
-    move_s: float,
-    moved: float,
-    rows: dict[str, tuple[int, float]],
-) -> str:
-    once, twice = costs
-    graphs, checkpoints, results, bounds = events
-    more_graphs, more_results = twice.graphs - once.graphs, twice.results - once.results
-    graph_b = (twice.graph_bytes - once.graph_bytes) / more_graphs
-    result_b = (twice.result_bytes - once.result_bytes) / more_results
-    graph_s, result_s = twice.graph_s / twice.graphs, twice.result_s / twice.results
-    lines = [*INTRODUCTION.splitlines(), *HEAD]
-    for name, n, each_b, each_s, total in (
-        ("graphs", once.graphs, once.graph_bytes / once.graphs, once.graph_s / once.graphs, 0),
-        ("twice as many", twice.graphs, graph_b, graph_s, ARCHITECTURES),
-        (
-            "results",
-            once.results,
-            once.result_bytes / once.results,
-            once.result_s / once.results,
-            0,
-        ),
-        ("twice as many", twice.results, result_b, result_s, LAYERS),
-    ):
-        all_b = f"{total * each_b / GB:,.1f} GB" if total else ""
-        all_s = f"{total * each_s / 60:,.0f} min" if total else ""
-        lines.append(
-            f"| {name} | {n:,} | {each_b:,.0f} | {1e6 * each_s:,.0f} | {all_b} | {all_s} |"
-        )
-    copies = (1, 2, 4, 8)
-    lines += ["", "So a copy of the analyzer takes, for one system at one precision:", ""]
-    lines += ["| copies | memory of each | start of each |", "|---|---|---|"]
-    for copy in copies:
-        held = (ARCHITECTURES / copy * graph_b + LAYERS * result_b) / GB
-        start = (ARCHITECTURES / copy * graph_s + LAYERS * result_s) / 60
-        lines.append(f"| {copy} | {held:,.1f} GB | {start:,.0f} min |")
-    hours = LAYERS * moved * move_s / 3600
-    lines += [
-        "",
-        f"A result moves {moved:.1f} bounds of the zoo in the mean, each in {1e3 * move_s:.1f} ms: "
-        f"{hours:,.1f} hours for all results of a system at a precision, which the copies share.",
-        "",
-        *_first_to_break(result_b, result_s, _mean_bytes(results)),
-        *RECORDS,
-    ]
-    for name, of, number in (
-        ("`graphs`", graphs, ARCHITECTURES),
-        ("`checkpoints`", checkpoints, MODELS),
-        ("`results`, of a system and precision", results, LAYERS),
-        ("`bounds`, the same", bounds, 4 * ARCHITECTURES),
-    ):
-        size, a_day = _mean_bytes(of), number / DAYS
-        lines.append(
-            f"| {name} | {number:,} | {size:,.0f} | {number * size / GB:,.1f} GB | {a_day:,.0f} |"
-        )
-    lines += ROWS
-    per = len(graphs)
-    for table, number in (
-        ("models", MODELS),
-        *((f"architecture_{part}", ARCHITECTURES) for part in ("layers", "edges", "groups")),
-        ("measurements", LAYERS),
-        ("architecture_bounds", 4 * ARCHITECTURES),
-    ):
-        n, size = rows[table]
-        each = {"models": 1.0, "measurements": n / len(results), "architecture_bounds": 1.0}
-        kept = number * each.get(table, n / per)
-        lines.append(
-            f"| `{table}` | {kept:,.0f} | {size:,.0f} | {kept * size / GB:,.2f} GB "
-            f"| {kept / DAYS:,.0f} |"
-        )
-    return "\n".join(lines)
-
-
-def _first_to_break(result_b: float, result_s: float, event_b: float) -> list[str]:
-    """What a copy can't do any more, by the number of systems and precisions with all results."""
-    restart_s = LAYERS * (result_s + event_b / READ_BYTES_PER_S)
-    slow, full = LONGEST_REBUILD_S / restart_s, MEMORY_GB * GB / (LAYERS * result_b)
-    return [
-        "### What breaks first",
-        "",
-        "Results. A copy reads and keeps all of them, however many copies there are. For each "
-        f"system and precision it reads {LAYERS * event_b / GB:,.1f} GB at its start, which takes "
-        f"{restart_s / 60:,.0f} minutes at {READ_BYTES_PER_S / 1e6:,.0f} MB/s, and keeps "
-        f"{LAYERS * result_b / GB:,.1f} GB. So with {slow:,.1f} of them a start takes longer than "
-        f"the {LONGEST_REBUILD_S / 60:,.0f} minutes after which it counts as hung, and with "
-        f"{full:,.0f} they fill {MEMORY_GB} GB of memory. It also reads when each bound was "
-        "computed, a tenth of these bytes, and keeps nothing of it.",
-        "",
-        "The remedies, in this order: keep the best of each layer's results in a compacted topic, "
-        "instead of reading all again; keep only what the copy's own architectures contain, and "
-        "ask the store for the layers of a new one. Neither is built.",
-    ]
-
-
-INTRODUCTION = f"""# A million models
-
-`python -m benchmarks.million > docs/results/million.md` writes this page. It says what {MODELS:,} models
-of {ARCHITECTURES:,} architectures with {LAYERS:,} layers and groups would take, by what the zoo's
-models take: their graphs, the results of their recording on an H200 in fp16, and copies of both
-with other layers. That memory and time grow in proportion is seen up to twice the zoo; beyond, it
-is assumed.
-
-## The analyzer
-
-"""
-
-HEAD = (
-    "| | number | bytes of each | µs of each | bytes of all | time of all |",
-    "|---|---|---|---|---|---|",
-)
-
-RECORDS = (
-    "",
-    "## The event log",
-    "",
-    "Before compression and copies:",
-    "",
-    "| topic | events | bytes of each | in all | a day, if they come within a year |",
-    "|---|---|---|---|---|",
-)
-
-ROWS = (
-    "",
-    "## ClickHouse",
-    "",
-    "On the disk, compressed, one version of each bound:",
-    "",
-    "| table | rows | bytes of a row | in all | a day |",
-    "|---|---|---|---|---|",
-)
 
 if __name__ == "__main__":
     main()

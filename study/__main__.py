@@ -26,6 +26,7 @@ from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
 from benanza_ingest.reading.zoo import PREFIX, zoo_names
 from study.bound_tables import bound_tables, precision_table
+from study.findings import findings
 from study.layer_tables import layer_tables
 from study.population import composition
 from study.pytorch_failures import without_time
@@ -36,23 +37,25 @@ MEASURED = tuple(
 )
 PYTORCH = RECORDINGS / "nvidia-h200-pytorch.xz"
 
-BEGIN = """# The study
+TITLE = """# The study
+"""
 
-`python -m study > docs/results/study.md` writes this page: what holds over all models that `benanza zoo
---all` lists, at batch 1. It says nothing of models that are not in the zoo.
+BEGIN = """
+What holds over all models that `benanza zoo --all` lists. It says nothing of other models. `python
+-m study > docs/results/study.md` writes this page.
 """
 
 BOUNDS = """
 ## Bounds in fp16 on an NVIDIA H200
 
-From [recordings](../../recordings/README.md). Remedies are speed-ups, how many times as long the model
-takes without them:
+From [recordings](../../recordings/README.md), at batch 1. Remedies are speed-ups, how many times as
+long the model takes without them:
 
 - *algorithms*: the fastest algorithm of each layer in place of the one that the library's heuristic
   chooses, without fusion; *fusion*: the bound in place of the sum of its layers; *parallel*: the
   longest path in place of the sum; *joint*: all three.
 - *PyTorch / bound*: PyTorch's fastest run as a CUDA graph, of eager and compiled, channels first
-  and last. Below 1 the bound is none.
+  and last. Below 1 the bound is wrong.
 - *bound / roofline*: how far the calls are from the GPU's ceilings.
 """
 
@@ -101,8 +104,6 @@ def main() -> None:
         composition(name.removeprefix(PREFIX), extract(fetch(name, Limits()).content))
         for name in names
     ]
-    print(BEGIN)
-    print("\n".join(layer_tables(models)))
     with TemporaryDirectory() as folder:
         settings = load(Path(folder) / "data")
         import_recordings((*MEASURED, PYTORCH), settings)
@@ -111,6 +112,10 @@ def main() -> None:
         with known_store(settings) as store:
             failed = without_time(store)
             systems = store.query(SYSTEMS)
+    print(TITLE)
+    print("\n".join(findings(models, fp16, tf32, large, LARGE)))
+    print(BEGIN)
+    print("\n".join(layer_tables(models)))
     print(BOUNDS)
     print("\n".join(bound_tables(fp16)))
     print(BOUNDS_TF32)

@@ -51,25 +51,32 @@ def speed_ups(answers: ModelAnswers) -> SpeedUps:
 
 def bound_tables(answers: Sequence[ModelAnswers]) -> list[str]:
     """The lines of the section."""
-    found = [(each, speed_ups(each)) for each in answers]
     whole = sum(not each.bound.partial for each in answers)
     return [
         f"Bounds with full coverage: {whole} of {len(answers)}. *Least* to *most* are over the",
         "models for which all that is needed was measured.",
         "",
-        *_summary([values for _, values in found]),
+        *_summary(answers),
         "",
-        *_each_model(found),
+        *_each_model(answers),
     ]
 
 
-def _summary(found: Sequence[SpeedUps]) -> list[str]:
+def known_speed_ups(answers: Iterable[ModelAnswers]) -> dict[str, list[float]]:
+    """Of each of `TITLES`, the values of the models where it is known, ascending."""
+    columns = zip(*map(speed_ups, answers), strict=True)
+    return {
+        title: sorted(value for value in values if value is not None)
+        for title, values in zip(TITLES, columns, strict=True)
+    }
+
+
+def _summary(answers: Iterable[ModelAnswers]) -> list[str]:
     lines = [
         "| speed-up | models | least | quartile | median | quartile | most | geometric mean |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for title, values in zip(TITLES, zip(*found, strict=True), strict=True):
-        known = sorted(value for value in values if value is not None)
+    for title, known in known_speed_ups(answers).items():
         if len(known) < 2:
             continue
         middle = quantiles(known, n=4, method="inclusive")
@@ -78,10 +85,10 @@ def _summary(found: Sequence[SpeedUps]) -> list[str]:
     return lines
 
 
-def _each_model(found: Iterable[tuple[ModelAnswers, SpeedUps]]) -> list[str]:
+def _each_model(found: Iterable[ModelAnswers]) -> list[str]:
     titles = "model", "layers", "bound, µs", "±", "parallel", "roofline", *TITLES
     lines = [line(titles), line("---" for _ in titles)]
-    for answers, values in found:
+    for answers in found:
         bound = answers.bound
         times = [
             bound.sequential_us,
@@ -91,7 +98,9 @@ def _each_model(found: Iterable[tuple[ModelAnswers, SpeedUps]]) -> list[str]:
         ]
         # A partial bound counts only what was measured, so it is no time of the model.
         shown = ["partial", "", "", ""] if bound.partial else map(us, times)
-        lines.append(line([bound.model, str(bound.layers), *shown, *map(_times, values)]))
+        lines.append(
+            line([bound.model, str(bound.layers), *shown, *map(_times, speed_ups(answers))])
+        )
     return lines
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import NamedTuple
 
+from benanza.render.units import plural
 from benanza_ingest.splitting import split
 from benchmarks.pytorch.cells import line
 from study.dlbricks import (
@@ -25,8 +26,9 @@ from study.dlbricks import (
     zoo_models,
 )
 
-BEGIN = """# DLBricks on a CPU
+TITLE = "# DLBricks on a CPU\n"
 
+BEGIN = """
 DLBricks (Li et al., ICPE 2020) splits models into sequences of at most G layers, measures each
 unique sequence once as a network of its own, and adds a model's latency up from them. `python -m
 study.dlbricks recordings/dlbricks-cpu.jsonl` measured, and `python -m study.dlbricks_page` wrote
@@ -52,16 +54,9 @@ cache's size of other data is read before each call. Then the memory of the resu
 model writes them where earlier ones were, and the inputs are written, as a layer before would do.
 A call takes longer then by itself too, which is measured along with each sequence.
 
-Tried as well:
-
-- twice the second cache's size of other data, over the same models: 0.93 of the model at G = 1,
-  0.95 at G = 4, 0.94 at G = 10, and errors of 8.4, 7.4 and 8.1%;
-- copies of a sequence in turn, so that nothing is in the second cache, on seven models: 0.84 to
-  1.18 at G = 1, and too much at G = 10, as each copy has memory of its own for what is inside;
-- many sequences in turn, in random order, in shared memory, on six models: much too much where
-  they fill more than the second cache a few times over (0.95 to 1.57 at G = 1 with 32 MB), since
-  what a model needs comes from nearer;
-- the memory of the results not read, on eight models: up to 8% more at G = 1.
+Twice the second cache's size of other data gave errors of 8.4, 7.4 and 8.1% at G = 1, 4 and 10 over
+the same models. Copies of a sequence in turn, and many sequences in turn in shared memory, came out
+too high by up to 18 and 57% at G = 1.
 
 What is left goes with the size of the model. At G = 1 the nine shortest models of the table, up to
 13 ms, come out too high by 3 to 13%, and the twelve over 35 ms too low by 2 to 11%: a sequence
@@ -140,6 +135,23 @@ def _fastest(times: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     return found
 
 
+def _found(found: Sequence[AtGranularity]) -> Iterator[str]:
+    """What the page begins with."""
+    known = [each for each in found if each.models]
+    for each in known[:1] + known[-1:]:
+        mean = geometric_mean(m.ratio for m in each.models)
+        yield (
+            f"- Sequences of at most {plural(each.granularity, 'layer')} add up to {mean:.3f} of a "
+            f"model's latency in the geometric mean, with an error of {each.error():.1%}."
+        )
+    layers = known[0]
+    yield (
+        f"- Of {layers.sequences:,} layers of {plural(len(layers.models), 'model')} "
+        f"{layers.unique:,} differ: to measure these takes {1 / layers.cheaper():.0%} of the time "
+        "of one run of each model."
+    )
+
+
 def page(file: Path) -> Iterator[str]:
     """The lines of the page."""
     latencies = read(file)
@@ -153,6 +165,8 @@ def page(file: Path) -> Iterator[str]:
         at_granularity(each, models, model_us, sequence_us, machine.empty_us)
         for each in GRANULARITIES
     ]
+    yield TITLE
+    yield from _found(found)
     yield BEGIN
     passes = max(Counter(e.model for e in latencies if isinstance(e, ModelLatency)).values())
     yield (

@@ -1,6 +1,7 @@
 """The study's tables of bounds, and that its page has them as the recordings give them."""
 
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +14,8 @@ from benanza_backbone.settings import load
 from benanza_schemas.events import identified
 from study.__main__ import MEASURED, PYTORCH
 from study.bound_tables import bound_tables, speed_ups
+from study.findings import findings
+from study.population import Composition
 from study.pytorch_failures import without_time
 from tests.backbone.sample_events import MODEL, PROFILED
 from tests.benanza.recorded import import_of
@@ -58,6 +61,17 @@ def test_a_speed_up_is_the_time_without_the_remedy_over_that_with_it(
             (found.algorithms or 0.0) * (found.fusion or 0.0) * (found.parallel or 0.0)
         )
         assert speed_ups(replace(each, framework_us=None)).pytorch is None
+
+
+@pytest.mark.integration
+def test_findings_are_of_the_models_that_are_known(answers: list[ModelAnswers]) -> None:
+    twice = Composition("twice", (("a", "Conv"), ("a", "Conv")))
+    lines = findings([twice], answers, answers, answers, 8)
+    assert lines[0] == "- Of 2 layers in 1 models, 1 are unique, 50.0%: only these are measured."
+    known = [each for each in (speed_ups(each).pytorch for each in answers) if each is not None]
+    assert 0 < len(known) < len(answers)
+    mean = geometric_mean(known)
+    assert f"{min(known):.2f} times and more ({mean:.2f} in the mean of {len(known)})" in lines[3]
 
 
 @pytest.mark.integration

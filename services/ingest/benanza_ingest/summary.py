@@ -9,8 +9,9 @@ from benanza_ingest.resolving.bind import Binding
 from benanza_ingest.resolving.graph import Graph
 from benanza_ingest.resolving.types import TensorType
 from benanza_schemas.layer import OMITTED
+from benanza_schemas.operators.table import RESHAPING
 
-_REORDERING = frozenset("Cast Flatten Identity Reshape Squeeze Transpose Unsqueeze".split())
+_REORDERING = RESHAPING | {"Cast", "Transpose"}
 
 
 def parameters(graph: Graph, layers: Sequence[ExtractedLayer]) -> int:

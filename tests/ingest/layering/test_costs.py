@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from benanza_ingest.extract import extract
+from benanza_ingest.layering.costs import flops
+from benanza_schemas.layer import Attribute, Layer, Operator, Tensor
+from benanza_schemas.operators.table import named
 from tests.ingest.layering.one_layer import one_layer
 from tests.ingest.onnx_text import extracted, only_layer
 from tests.ingest.real_models import EXPORTED, MATRIX_FLOPS
@@ -174,3 +177,12 @@ def test_both_ways_of_exporting_a_model_agree(name: str) -> None:
 )
 def test_what_is_not_done_element_by_element(text: str, flops: int) -> None:
     assert only_layer(f"g ({text}").flops == flops
+
+
+@pytest.mark.parametrize("op_type", sorted(named(lambda facts: facts.flops is None)))
+def test_each_operator_without_a_number_for_each_element_has_a_formula(op_type: str) -> None:
+    """Without one, counting would end in a failed assertion."""
+    image = Tensor("float32", (1, 4, 4, 4))
+    attributes = (Attribute("equation", "abcd,abce,abcf,abcd->abcd"), Attribute("num_heads", 1))
+    operator = Operator(op_type, "", 1, attributes, (0, 1, 2, 0), (3,))
+    assert flops(Layer((image,) * 4, (operator,), (3,))) >= 0

@@ -5,6 +5,9 @@ import random
 import pytest
 
 from benanza_ingest.extract import extract
+from benanza_ingest.layering.onnxruntime_flops import FORMULAS
+from benanza_schemas.operators.onnxruntime import DOMAINS
+from benanza_schemas.operators.table import named
 from tests.ingest.onnx_text import content
 from tests.ingest.resolving.onnxruntime_operators.cases import CASES
 from tests.ingest.resolving.onnxruntime_operators.cases_without_cpu import STATED
@@ -143,3 +146,8 @@ def test_none_is_negative_or_unknown(op_type: str, make: Make) -> None:
         (layer,) = extract(model.SerializeToString()).layers
         assert layer.flops >= 0
         assert layer.bytes > 0
+
+
+def test_each_operator_without_a_number_for_each_element_has_a_formula() -> None:
+    without = [named(lambda facts: facts.flops is None, domain) for domain in DOMAINS]
+    assert frozenset().union(*without) == FORMULAS.keys() | {"GroupQueryAttention"}

@@ -1,11 +1,10 @@
-"""Attributes in one form, and the tables of operators against onnx's own definitions."""
+"""Attributes in one form, and which operators have definitions."""
 
 import onnx
 import pytest
 
-from benanza_ingest.resolving.operators import DECIDING_INPUTS, MOVEMENT, schema
+from benanza_ingest.resolving.operators import schema
 from benanza_schemas.layer import TensorValue
-from benanza_schemas.operators.onnxruntime import own_schemas
 from tests.ingest.onnx_text import only_layer
 
 NEWEST = onnx.defs.onnx_opset_version()
@@ -167,29 +166,6 @@ def test_attributes_of_each_type(text: str, expected: dict[str, object]) -> None
     found = attributes(text)
     assert found == expected
     assert [type(value) for value in found.values()] == [type(v) for v in expected.values()]
-
-
-def test_the_tables_name_operators_that_exist_and_inputs_that_they_have() -> None:
-    standard = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain == ""]
-    known = [*standard, *own_schemas().values()]
-    assert set(MOVEMENT) <= {s.name for s in standard}
-    assert set(DECIDING_INPUTS) <= {s.name for s in known}
-    for op_type, positions in DECIDING_INPUTS.items():
-        versions = [s.max_input for s in known if s.name == op_type]
-        assert max(positions) < max(versions), op_type
-
-
-def test_every_input_that_onnx_calls_a_shape_or_an_axis_decides() -> None:
-    """Integers that say where or how, of operators that only some data go through."""
-    telling = {"axes", "axis", "shape", "repeats", "pads", "starts", "ends", "steps", "sizes"}
-    missing = {
-        (s.name, i.name)
-        for s in onnx.defs.get_all_schemas()
-        if s.domain == ""
-        for position, i in enumerate(s.inputs)
-        if i.name.lower() in telling and position not in DECIDING_INPUTS.get(s.name, ())
-    }
-    assert missing == set()
 
 
 def test_an_operator_that_onnx_does_not_know_has_no_definition() -> None:

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_ingest.groups.regions.fusible import MOVEMENT, RESHAPING
 from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnx_layers.random_values import (
     BLOCK,
-    MOVING,
     RULES,
     STANDARD,
     random_value,
@@ -82,10 +80,6 @@ def test_indices_are_in_range_wherever_they_are_moved_before() -> None:
 def test_indices_that_a_model_fixes_are_those_of_neighbours() -> None:
     value = random_value(gathered(Tensor("int64", (2, 4), constant=True)), 1)
     assert value.ravel().tolist() == [0, 1, 2, 3, 4, 5, 6, 0]
-
-
-def test_whatever_may_move_indices_in_a_region_keeps_them_in_range() -> None:
-    assert MOVEMENT | RESHAPING <= MOVING
 
 
 def test_indices_of_several_tables_are_in_range_of_the_smallest() -> None:

@@ -13,6 +13,7 @@ from math import prod
 
 from benanza_ingest.following.places import BatchPlace, seen_as
 from benanza_ingest.resolving.graph import Graph, Node
+from benanza_schemas.operators.table import RESHAPING, named
 
 Places = frozenset[BatchPlace | None]
 """Where the batch may be in a value; None stands for a value without it."""
@@ -28,12 +29,9 @@ _MOST_BACK = 64
 _MOST_CHOICES = 256
 """So many choices of the places in a node's inputs are followed."""
 
-VIEWS = frozenset("Reshape Flatten Squeeze Unsqueeze".split())
+VIEWS = RESHAPING - {"Identity"}
 
-BROADCASTING = frozenset(
-    "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less "
-    "LessOrEqual Max Mean Min Mod Mul Or Pow Sub Sum Where Xor".split()
-)
+BROADCASTING = named(lambda facts: facts.others == "broadcast")
 
 _KEEPING = frozenset(
     "Abs Cast Ceil Clip DequantizeLinear Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity "

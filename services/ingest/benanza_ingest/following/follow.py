@@ -7,41 +7,13 @@ model is refused.
 """
 
 from benanza_ingest.errors import ModelError
-from benanza_ingest.following.consequences import BROADCASTING, VIEWS
+from benanza_ingest.following.consequences import VIEWS
 from benanza_ingest.following.mend import STATES, Mender
 from benanza_ingest.following.places import BatchPlace, scaled_axis, seen_as
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import Graph, Node
 from benanza_ingest.resolving.inferring.inference import Inference
-
-_OWN_TOGETHER = frozenset("QGemm QLinearAdd QLinearConcat QLinearMul".split())
-"""Operators of ONNX Runtime's own among the following."""
-
-_FIT_TOGETHER = (
-    BROADCASTING
-    | _OWN_TOGETHER
-    | frozenset("Concat Gather Gemm MatMul MatMulInteger QLinearMatMul".split())
-)
-"""Shape inference checks that the inputs of these fit together; any may be without the batch."""
-
-_FIRST_ONLY = frozenset(
-    "ArgMax ArgMin CastLike CenterCropPad Clip Col2Im CumProd CumSum Dropout Expand OneHot Pad "
-    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
-    "ReduceSum ReduceSumSquare Reshape Resize Slice Split Squeeze Tile TopK Trilu Unsqueeze "
-    "Upsample".split()
-)
-"""The other inputs of these say what to do with the first, whatever its sizes."""
-
-_CHANNELS = frozenset(
-    "BatchNormalization Conv ConvInteger ConvTranspose DequantizeLinear GroupNormalization "
-    "InstanceNormalization PRelu QLinearConv QuantizeLinear".split()
-)
-"""The other inputs of these belong to the channels of the first, whose axis 0 must be the batch."""
-
-_LAST_AXES = frozenset(("LayerNormalization", "RMSNormalization"))
-"""The other inputs of these belong to the axes of the first from `axis` on."""
-
-_RECURRENT = frozenset(("LSTM", "GRU", "RNN"))
+from benanza_schemas.operators.table import facts_of
 
 
 class BatchFollower:
@@ -162,8 +134,7 @@ class BatchFollower:
 
     def _misfit(self, node: Node) -> str:
         """What is wrong with the inputs of a node, where shape inference doesn't see it."""
-        known = not node.domain or node.op_type in _OWN_TOGETHER
-        op_type = node.op_type if known else ""
+        facts = facts_of(node.op_type, node.domain)
         places = [self._place(name) for name in node.inputs]
         first, others = places[0] if places else None, places[1:]
         without = [
@@ -172,19 +143,19 @@ class BatchFollower:
             if name and not place and not self._is_scale(name)
         ]
         wrong = ""
-        if op_type in _CHANNELS:
+        if facts.others == "channels":
             if first is None or first.axis or any(others):
                 wrong = "the batch is among what it takes as channels"
-        elif op_type in _LAST_AXES:
+        elif facts.others == "last axes":
             if first is None or first.axis >= self._start(node) or any(others):
                 wrong = "the batch is among the axes that it normalises"
-        elif op_type in _FIRST_ONLY:
+        elif facts.others == "instructions":
             wrong = "what it does depends on the batch size" if any(others) else ""
-        elif op_type == "Einsum":
+        elif node.op_type == "Einsum" and not node.domain:
             wrong = self._misfit_of_einsum(node, places)
-        elif op_type in _RECURRENT:
+        elif facts.kind == "recurrent" and not node.domain:
             wrong = self._misfit_of_states(node, places)
-        elif op_type not in _FIT_TOGETHER and without:
+        elif facts.others not in ("broadcast", "fit") and without:
             wrong = f"its input {without[0]!r} is without the batch"
         return wrong
 

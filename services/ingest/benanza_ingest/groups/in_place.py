@@ -12,11 +12,9 @@ from benanza_ingest.groups.attention.movement import may_move, moved, shape_of
 from benanza_ingest.groups.attention.products import contraction
 from benanza_ingest.groups.epilogue import LONGEST, Chains, prefixes
 from benanza_ingest.groups.wiring import Wiring
+from benanza_schemas.operators.table import RESHAPING
 
 RULE = "in place"
-
-VIEWS = frozenset("Flatten Identity Reshape Squeeze Unsqueeze".split())
-"""The views that are read and written in place; others hardly ever stand next to a product."""
 
 MOST_MOVES = 6
 """Of one operand, or of the result: exporters write fewer."""
@@ -74,7 +72,8 @@ def _before(wiring: Wiring, product: int, slot: int) -> list[int]:
 def _may_be_before(wiring: Wiring, position: int) -> bool:
     """Whether strides may say where the elements of a layer's result are."""
     layer = wiring.layers[position]
-    known = layer.op in VIEWS if layer.kind == "view" else layer.op != "Gather"
+    # Other views hardly ever stand next to a product.
+    known = layer.op in RESHAPING if layer.kind == "view" else layer.op != "Gather"
     return known and may_move(wiring, position)
 
 
@@ -126,7 +125,7 @@ def _moving(wiring: Wiring, position: int) -> Iterator[int]:
         follower = wiring.only_reader(position)
         if follower is None or not may_move(wiring, follower):
             return
-        if wiring.layers[follower].op not in VIEWS | {"Transpose"}:
+        if wiring.layers[follower].op not in RESHAPING | {"Transpose"}:
             return
         yield follower
         position = follower

@@ -3,7 +3,7 @@
 An operation is an addition, a multiplication, a comparison or the evaluation of a function for one
 element; a multiply-add counts as two. A bias costs none: it is the initial value of a sum of
 products. For operators that need several operations for each element, the number follows from
-their definition in ONNX's documentation of operators.
+their definition in ONNX's documentation of operators (`benanza_schemas.operators`).
 """
 
 from math import log2, prod
@@ -11,38 +11,13 @@ from math import log2, prod
 from benanza_ingest.errors import ModelError
 from benanza_ingest.layering.attended import standard
 from benanza_ingest.layering.einsum import einsum_flops
-from benanza_ingest.layering.onnxruntime_flops import own_flops
+from benanza_ingest.layering.onnxruntime_flops import own_flops, per_element
 from benanza_ingest.layering.operator_values import attribute, ints, number
 from benanza_ingest.layering.packed import unpacked
 from benanza_ingest.layering.touched import touched
-from benanza_ingest.resolving.operators import MOVEMENT
 from benanza_schemas.element_types import size_bytes
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.onnxruntime import is_own_operator
-
-_PER_OUTPUT_ELEMENT = {
-    "BatchNormalization": 2,  # a scale and a shift, both known before
-    "Celu": 4,
-    "Elu": 3,
-    "Gelu": 5,
-    "GroupNormalization": 7,  # mean, difference, square, sum, scale by deviation, scale, shift
-    "HardSigmoid": 4,
-    "HardSwish": 5,
-    "InstanceNormalization": 7,
-    "LayerNormalization": 7,
-    "LogSoftmax": 5,
-    "LpNormalization": 3,
-    "MeanVarianceNormalization": 5,
-    "Mish": 4,
-    "PRelu": 2,
-    "LeakyRelu": 2,
-    "RMSNormalization": 4,
-    "Selu": 4,
-    "Softmax": 5,  # maximum, difference, exponential, sum, quotient
-    "Softplus": 3,
-    "Softsign": 3,
-    "Swish": 3,
-}
 
 _POINTS = {"nearest": 1, "bilinear": 2, "linear": 2, "bicubic": 4, "cubic": 4}
 """How many elements along an axis make one of a sampled image."""
@@ -130,8 +105,6 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
             return elements * 7
         case "Dropout" if _is_true(layer, operator, 2):
             return elements * 2  # a comparison and a scale
-        case name if name in _PER_OUTPUT_ELEMENT:
-            return elements * _PER_OUTPUT_ELEMENT[name]
         case "Conv" | "ConvInteger" | "DeformConv":
             return 2 * elements * prod(shapes[1][1:])
         case "QLinearConv":
@@ -177,10 +150,10 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
             return prod(shapes[0])
         case "Sum" | "Mean" | "Max" | "Min":
             return elements * max(1, len(operator.inputs) - 1)
-        case name if name in MOVEMENT or name == "Dropout":
+        case "Dropout":
             return 0
-        case _:
-            return elements
+        case name:
+            return elements * per_element(operator)
 
 
 def _fast(length: int) -> int:

@@ -9,9 +9,6 @@ from benanza_ingest.layering.views import is_view, why_nothing_runs
 from benanza_ingest.limits import Limits
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Graph, Node
 from benanza_ingest.resolving.operators import (
-    DECIDING_INPUTS,
-    MOVEMENT,
-    OWN_MOVEMENT,
     attributes,
     read_attribute,
     since_version,
@@ -19,6 +16,7 @@ from benanza_ingest.resolving.operators import (
 )
 from benanza_schemas.identity import canonical, fingerprint_of_canonical
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor
+from benanza_schemas.operators.table import facts_of
 
 _EXTENSIONS = ("ai.onnx.contrib", "com.microsoft.extensions")
 """Domains of https://github.com/microsoft/onnxruntime-extensions."""
@@ -59,7 +57,7 @@ class Layers:
             for value, number in zip(values, numbers, strict=True):
                 if number == NONE and value:
                     return _skipped(name, node, f"{op_type}: {self._why_unresolved(value)}")
-        for position in DECIDING_INPUTS.get(op_type, ()):
+        for position in facts_of(op_type, domain).deciding:
             if position < len(inputs) and inputs[position]:
                 numbers[position] = self._tensors.with_value(inputs[position])
         given = tuple([attribute.SerializeToString() for attribute in node.proto.attribute])
@@ -123,7 +121,7 @@ class Layers:
             "",
             node.op_type,
             node.domain,
-            "movement" if node.op_type in (MOVEMENT if standard else OWN_MOVEMENT) else "compute",
+            "movement" if facts_of(node.op_type, node.domain).moves else "compute",
             layer,
             fingerprint,
             costs.flops(layer),

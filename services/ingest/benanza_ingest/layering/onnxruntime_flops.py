@@ -7,55 +7,29 @@ from benanza_ingest.layering.attended import Attended
 from benanza_ingest.layering.grouped_attention import grouped_flops
 from benanza_ingest.layering.operator_values import attribute, ints, number
 from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.operators.table import facts_of
 
 Shape = tuple[int, ...]
 Formula = Callable[[Operator, Sequence[Shape], Sequence[Shape]], int]
 """Of an operator, with the shapes of its inputs and of its results: () for what is left out."""
-
-_PER_ELEMENT = {
-    "BiasAdd": 2,
-    "BiasDropout": 1,
-    "BiasGelu": 6,
-    "BiasSoftmax": 6,
-    "BranchwiseRMSNorm": 4,
-    "EmbedLayerNormalization": 9,  # two sums, then as LayerNormalization
-    "EngramGate": 11,  # two norms, a product of rows, and the gate
-    "FastGelu": 5,
-    "GatedAdd": 2,
-    "GatedRMSNorm": 8,  # the norm, the gate's activation, and their product
-    "Gelu": 5,
-    "GatherBlockQuantized": 2,  # a difference and a product
-    "GroupNorm": 7,
-    "LinearAttentionGate": 5,  # a sum, three of the activation, and a product
-    "MRotaryEmbedding": 3,
-    "QEmbedLayerNormalization": 9,
-    "QLinearSoftmax": 5,
-    "QuickGelu": 4,
-    "ScaledSiLU": 4,
-    "RotaryEmbedding": 3,  # two products and a sum
-    "SimplifiedLayerNormalization": 4,
-    "SkipGroupNorm": 8,
-    "SkipLayerNormalization": 8,
-    "SkipSimplifiedLayerNormalization": 5,
-}
-_NONE = frozenset(
-    "BitmaskDropout ExpandDims GatherND NGramRepeatBlock Pad QLinearConcat Range RemovePadding "
-    "ReorderInput ReorderOutput RestorePadding TorchEmbedding Trilu UnfoldTensor".split()
-)
-"""They only move."""
 
 
 def own_flops(layer: Layer, operator: Operator) -> int:
     """The number of operations; one for each element of the first result where no more is known."""
     if operator.op_type == "GroupQueryAttention":
         return grouped_flops(layer, operator)
-    if operator.op_type in _NONE:
-        return 0
     inputs, results = _shapes(layer, operator.inputs), _shapes(layer, operator.outputs)
-    formula = _FORMULAS.get(operator.op_type)
+    formula = FORMULAS.get(operator.op_type)
     if formula is not None:
         return formula(operator, inputs, results)
-    return prod(results[0]) * _PER_ELEMENT.get(operator.op_type, 1)
+    return prod(results[0]) * per_element(operator)
+
+
+def per_element(operator: Operator) -> int:
+    """The operations for each element of the first result of an operator without a formula."""
+    counted = facts_of(operator.op_type, operator.domain).flops
+    assert counted is not None, f"no formula counts the operations of {operator.op_type}"
+    return counted
 
 
 def _shapes(layer: Layer, places: Sequence[int]) -> list[Shape]:
@@ -222,7 +196,7 @@ def expert_bits(operator: Operator, product: int) -> int:
     return own or number(operator, "expert_weight_bits") or 4
 
 
-_FORMULAS: dict[str, Formula] = {
+FORMULAS: dict[str, Formula] = {
     "Attention": _projected(4),
     "AttnLSTM": _recurrent,
     "AveragePool": _pooling,

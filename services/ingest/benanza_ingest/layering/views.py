@@ -9,14 +9,9 @@ import numpy as np
 from benanza_ingest.resolving.fold import Array, Constants
 from benanza_ingest.resolving.graph import Node
 from benanza_schemas.layer import Layer, Tensor
+from benanza_schemas.operators.table import facts_of
 
 NO_ELEMENTS = "its results have no elements, so nothing has to run"
-
-_ALWAYS = frozenset("Identity Reshape Flatten Squeeze Unsqueeze Optional BitCast".split())
-_OF_ONE = frozenset(["Concat", "Sum", "Max", "Min", "Mean", "Split"])
-_CHANGING_NOTHING = frozenset(
-    "Cast CastLike Transpose Expand Tile Slice Gather Pad Resize Upsample Dropout".split()
-)
 
 
 def why_nothing_runs(layer: Layer) -> str:
@@ -28,14 +23,15 @@ def why_nothing_runs(layer: Layer) -> str:
 def is_view(node: Node, layer: Layer, constants: Constants) -> bool:
     """Whether a node of the standard domain moves no data. `layer` is the layer of the node."""
     op_type = node.op_type
-    if op_type in _ALWAYS or node.in_place:
+    view_if = facts_of(op_type).view
+    if view_if == "always" or node.in_place:
         return True
     outputs = [layer.tensors[index] for index in layer.outputs]
-    if op_type in _OF_ONE:
+    if view_if == "of one":
         if op_type == "Split":
             return len(outputs) == 1
         return sum(name != "" for name in node.inputs) == 1
-    if op_type not in _CHANGING_NOTHING:
+    if view_if != "unchanged":
         return False
     # For all of these, the data are the first input and the first output.
     before, after = layer.tensors[0], outputs[0]

@@ -8,20 +8,21 @@ from onnx import NodeProto
 
 from benanza_backbone.pasteable import pasteable
 from benanza_ingest.resolving.bind import Binding
-from benanza_ingest.resolving.fold import EVALUATED, Constants
+from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.given_inputs import may_be_given
 from benanza_ingest.resolving.graph import CONTROL_FLOW, Node
 from benanza_ingest.resolving.inferring.inference import Inference
-from benanza_ingest.resolving.operators import DECIDING_INPUTS, since_version
+from benanza_ingest.resolving.operators import since_version
 from benanza_ingest.resolving.types import Types
+from benanza_schemas.operators.table import TABLE, facts_of
 
 _DEPENDENT = frozenset("NonZero NonMaxSuppression Unique Compress ImageDecoder".split())
 """Operators whose results' sizes depend on the elements of their inputs."""
 
 _SHAPING = {
-    op_type: positions
-    for op_type, positions in DECIDING_INPUTS.items()
-    if op_type not in ("Clip", "CumProd", "CumSum", "Dropout", "Pow", "Trilu")
+    op_type: facts.deciding
+    for (_, op_type), facts in TABLE.items()
+    if facts.deciding and op_type not in ("Clip", "CumProd", "CumSum", "Dropout", "Pow", "Trilu")
 } | {
     "AffineGrid": (1,),
     "Pad": (1, 3),
@@ -215,7 +216,7 @@ class Causes:
             node = self._writers.get(at)
             if at in self._inputs and may_be_given(self._types.get(at)):
                 asked[at] = None
-            elif node is None or node.domain or node.op_type not in EVALUATED:
+            elif node is None or node.domain or not facts_of(node.op_type).evaluated:
                 return DEPENDS_ON_DATA
             else:
                 pending.extend(node.inputs)

@@ -17,6 +17,7 @@ from benanza_ingest.resolving.evaluate import FEW_ELEMENTS, Evaluator
 from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.types import TensorType, Types, of_tensor
 from benanza_schemas.element_types import TO_ONNX
+from benanza_schemas.operators.table import facts_of
 
 Array = npt.NDArray[Any]
 
@@ -26,15 +27,6 @@ MAX_ELEMENTS = 1 << 16
 HELD_BYTES = 1 << 26
 """Of all elements together, beyond which those of a constant with more than `FEW_ELEMENTS` aren't
 kept: a chain of many operators on large constants is short to write."""
-
-EVALUATED = frozenset(
-    "Abs Add And Cast CastLike Ceil Clip Concat Constant ConstantOfShape Cos CumSum Div Equal "
-    "Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity "
-    "IsNaN Less LessOrEqual Log Max Min Mod Mul Neg Not Or Pow Range Reciprocal ReduceMax "
-    "ReduceMin ReduceProd ReduceSum Relu Reshape Round ScatterElements ScatterND Sign Sin Slice "
-    "Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor".split()
-)
-"""The operators that are evaluated: those on shapes and indices, but no convolution of weights."""
 
 
 class Constants:
@@ -145,7 +137,7 @@ class Constants:
             inputs = self._untyped(inputs)
         elif op_type == "CastLike":
             inputs = (*inputs[:1], *self._untyped(inputs))
-        elif op_type not in EVALUATED and not any(
+        elif not facts_of(op_type).evaluated and not any(
             self._is_open(name) for name in node.output if name
         ):
             return []
@@ -168,7 +160,7 @@ class Constants:
             results = [self._stored[look]]
         elif op_type == "CastLike":
             results = [self._cast_like(inputs)]
-        elif op_type in EVALUATED:
+        elif facts_of(op_type).evaluated:
             arrays = [self._values[name] if name else None for name in inputs]
             known = all(a is not None for a, name in zip(arrays, inputs, strict=True) if name)
             if known:

@@ -13,11 +13,12 @@ from benanza_ingest.resolving.declared import Outdated
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.operators import optional_outputs
 from benanza_ingest.resolving.types import Types
+from benanza_schemas.operators.table import named
 
 if TYPE_CHECKING:  # it works on the nodes that are defined here
     from benanza_ingest.resolving.causes import Causes
 
-CONTROL_FLOW = frozenset(("If", "Loop", "Scan", "SequenceMap"))
+CONTROL_FLOW = named(lambda facts: facts.kind == "control flow")
 
 
 class Node(msgspec.Struct):

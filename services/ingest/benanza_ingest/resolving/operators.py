@@ -1,4 +1,4 @@
-"""ONNX's operators: which move data, which constants decide their meaning, their attributes."""
+"""Definitions of operators, and their attributes."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -10,80 +10,6 @@ from onnx import AttributeProto, TensorProto, numpy_helper
 from benanza_schemas.element_types import FROM_ONNX
 from benanza_schemas.layer import Attribute, AttributeValue, Tensor, TensorValue
 from benanza_schemas.operators import onnxruntime
-
-MOVEMENT = frozenset(
-    "Cast CastLike CenterCropPad Col2Im Compress Concat ConstantOfShape DepthToSpace Expand "
-    "EyeLike Gather GatherElements GatherND NonZero OneHot Pad Range Resize ReverseSequence "
-    "ScatterElements Scatter ScatterND Slice SpaceToDepth Split TensorScatter Tile Transpose "
-    "Trilu Unique Upsample Where Identity Reshape Flatten Squeeze Unsqueeze BitCast".split()
-)
-"""Operators that only move bytes. A node that moves none is a view."""
-
-OWN_MOVEMENT = frozenset(
-    "ExpandDims GatherND Pad Range RemovePadding ReorderInput ReorderOutput RestorePadding "
-    "Trilu".split()
-)
-"""Those of them that ONNX Runtime adds."""
-
-RANDOM = frozenset(
-    "Bernoulli BiasDropout BitmaskBiasDropout BitmaskDropout Multinomial RandomNormal "
-    "RandomNormalLike RandomUniform RandomUniformLike Sampling".split()
-)
-"""Operators that draw numbers. A Dropout draws none unless it is told to train."""
-
-DECIDING_INPUTS: dict[str, tuple[int, ...]] = {
-    "BlackmanWindow": (0,),
-    "CenterCropPad": (1,),
-    "Clip": (1, 2),
-    "Col2Im": (1, 2),
-    "ConstantOfShape": (0,),
-    "ConvTransposeWithDynamicPads": (2,),
-    "CropAndResize": (3,),
-    "CumProd": (1,),
-    "CumSum": (1,),
-    "DFT": (1, 2),
-    "DecoderAttention": (8, 9, 10),
-    "DequantizeBFP": (1,),
-    "Dropout": (2,),
-    "Expand": (1,),
-    "ExpandDims": (1,),
-    "GroupQueryAttention": (6,),
-    "HammingWindow": (0,),
-    "HannWindow": (0,),
-    "MatMulFpQ4": (2,),
-    "MaxUnpool": (2,),
-    "MelWeightMatrix": (0, 1, 2, 3, 4),
-    "NonMaxSuppression": (2, 3, 4),
-    "OneHot": (1,),
-    "Pad": (1, 2, 3),
-    "Pow": (1,),
-    "Range": (0, 1, 2),
-    "ReduceL1": (1,),
-    "ReduceL2": (1,),
-    "ReduceLogSum": (1,),
-    "ReduceLogSumExp": (1,),
-    "ReduceMax": (1,),
-    "ReduceMean": (1,),
-    "ReduceMin": (1,),
-    "ReduceProd": (1,),
-    "ReduceSum": (1,),
-    "ReduceSumSquare": (1,),
-    "RelativePositionBias": (1, 2),
-    "RemovePadding": (1,),
-    "Reshape": (1,),
-    "Resize": (1, 2, 3),
-    "STFT": (1, 3),
-    "Slice": (1, 2, 3, 4),
-    "Split": (1,),
-    "Squeeze": (1,),
-    "Tile": (1,),
-    "TopK": (1,),
-    "Trilu": (1,),
-    "Unsqueeze": (1,),
-    "Upsample": (1,),
-}
-"""Positions of inputs whose elements, if constant, decide what the operator does, and so belong to
-the layer's identity. Weights are not among them."""
 
 DECIDING_ELEMENTS = 4096
 """A constant with more elements, such as the exponents of a Pow, counts as a weight."""

@@ -1,7 +1,9 @@
 """Nodes that compute what another node computes.
 
-Equal operators with equal inputs have equal results: none of these draws numbers. Small constants
-are equal by value. Source: common_subexpression_elimination.cc of ONNX Runtime 1.31.
+Equal operators with equal inputs have equal results: none of these draws numbers. A copy of one
+that costs little may be joined with each of its readers, which can take less time than to keep its
+result: groups of the simplified graph do so (`groups/simplified`). Small constants are equal by
+value. Source: common_subexpression_elimination.cc of ONNX Runtime 1.31.
 """
 
 from collections.abc import Hashable
@@ -11,20 +13,11 @@ import numpy as np
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.graph import Graph, Node, without_dead
 from benanza_ingest.resolving.operators import attributes, read_attribute, since_version
+from benanza_schemas.operators.table import facts_of
 
 MOST_COMPARED = 8
 """Elements of a constant that is equal to others by value: ONNX Runtime compares no larger ones
 (constant_sharing.cc), and those of a file without its weights look equal, and aren't."""
-
-_COSTLY = frozenset(
-    "Attention AveragePool BatchNormalization Conv ConvInteger ConvTranspose DeformConv DFT Einsum "
-    "GRU Gemm GlobalAveragePool GlobalMaxPool GroupNormalization InstanceNormalization LRN LSTM "
-    "LayerNormalization LogSoftmax LpPool MatMul MatMulInteger MaxPool QLinearConv QLinearMatMul "
-    "RMSNormalization RNN STFT Softmax TopK".split()
-)
-"""Operators that are computed once for all readers. A copy of what works element by element, or
-only moves, may be joined with each of its readers: that can take less time than to keep its result,
-as groups of the simplified graph do (`groups/simplified`)."""
 
 
 def once(graph: Graph, opsets: dict[str, int]) -> Graph:
@@ -80,7 +73,7 @@ class _Once:
 
     def _first(self, node: Node) -> Node | None:
         """The node before this one that computes the same; None if there is none."""
-        if node.op_type not in _COSTLY or node.domain:
+        if node.domain or not facts_of(node.op_type).costly:
             return None
         alike = (node.op_type, self._values(node), len(node.outputs))
         other = self._alike.setdefault(alike, node)

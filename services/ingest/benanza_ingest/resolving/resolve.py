@@ -36,15 +36,16 @@ from benanza_ingest.resolving.graph import (
 from benanza_ingest.resolving.inferring.corrections import without_corrected
 from benanza_ingest.resolving.inferring.inference import Inference
 from benanza_ingest.resolving.inferring.ranks import without_outgrown
-from benanza_ingest.resolving.operators import RANDOM
 from benanza_ingest.resolving.repeated import once
 from benanza_ingest.resolving.sequences import Sequences
 from benanza_ingest.resolving.types import TensorType, Types, tensor_type
 from benanza_ingest.resolving.wellformed import check_nodes
 from benanza_schemas.element_types import FROM_ONNX
+from benanza_schemas.operators.table import facts_of, named
 
-_ALWAYS_CONSTANT = frozenset(("Shape", "Size", "Constant"))
-_NEVER_CONSTANT = RANDOM | CONTROL_FLOW | sequences.OPERATORS | {"DequantizeLinear"}
+_NEVER_CONSTANT = named(lambda facts: facts.kind in ("random", "control flow", "sequence")) | {
+    "DequantizeLinear"
+}
 """What runs with the model even if all that it reads is constant. Runtimes leave quantised weights
 as small as they are: ONNX Runtime computes every other operator on constants beforehand, but no
 DequantizeLinear (onnxruntime/core/optimizer/constant_folding.cc)."""
@@ -221,7 +222,7 @@ class _Resolver:
                 constants.add_node(node.proto, node.inputs, node.outputs)
                 if self._follower is not None:
                     self._infer(node)
-            elif node.op_type in sequences.OPERATORS and opset >= sequences.SINCE:
+            elif facts_of(node.op_type).kind == "sequence" and opset >= sequences.SINCE:
                 self._add_sequence(node, depth)
             elif node.op_type in CONTROL_FLOW:
                 self._add_control_flow(node, depth)
@@ -232,7 +233,7 @@ class _Resolver:
 
     def _is_constant(self, node: Node) -> bool:
         op_type, inputs = node.op_type, node.inputs
-        if op_type in _ALWAYS_CONSTANT:
+        if facts_of(op_type).kind == "constant":
             return True
         if not inputs or op_type in _NEVER_CONSTANT:
             return False

@@ -13,11 +13,6 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.resolving.fold import Constants
 from benanza_ingest.resolving.types import Types, tensor_type
 
-OPERATORS = frozenset(
-    "SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SequenceAt SequenceLength "
-    "SplitToSequence ConcatFromSequence".split()
-)
-
 SINCE = 11
 """The opset version that introduced sequences."""
 

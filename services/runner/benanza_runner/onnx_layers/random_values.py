@@ -31,6 +31,7 @@ from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_runner.onnx_layers.onnxruntime_values import OWN_RULES
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.onnxruntime import is_own_operator
+from benanza_schemas.operators.table import named
 
 SEED = 20_200_218
 BLOCK = 1 << 16
@@ -211,10 +212,7 @@ _RECURRENT = {1: _mixing(1), 2: _mixing(2), 4: _sequence_lengths}
 
 STANDARD = frozenset({"", "ai.onnx.ml"})
 
-MOVING = frozenset(
-    "Cast CastLike Concat DepthToSpace Dropout Expand Flatten Gather GatherElements Identity Pad "
-    "Reshape Slice SpaceToDepth Split Squeeze Tile Transpose Trilu Unsqueeze".split()
-)
+MOVING = named(lambda facts: facts.region in ("movement", "view")) | {"Cast", "CastLike"}
 """Operators whose results have the elements of their inputs, now and then with zeros."""
 
 RULES: Mapping[str, Mapping[int, Rule]] = {

@@ -9,9 +9,9 @@ from onnxruntime.capi import onnxruntime_pybind11_state as states
 
 from benanza_ingest.extract import extract
 from benanza_ingest.resolving.onnxruntime_operators.results import RULES
-from benanza_ingest.resolving.onnxruntime_operators.unknown import UNKNOWN
 from benanza_schemas.element_types import TO_ONNX
 from benanza_schemas.operators.onnxruntime import own_schemas
+from benanza_schemas.operators.skipped import SKIPPED
 from tests.ingest.onnx_text import content
 from tests.ingest.resolving.onnxruntime_operators.cases_without_cpu import STATED
 from tests.ingest.resolving.onnxruntime_operators.test_results import model_of
@@ -73,8 +73,9 @@ def test_of_blocks_the_shape_and_the_type_are_given() -> None:
 def test_each_of_onnx_runtimes_operators_has_a_rule_or_a_reason() -> None:
     names = {name for domain, name in own_schemas() if domain == "com.microsoft"}
     known = {name for domain, name in RULES if domain == "com.microsoft"}
-    assert known.isdisjoint(UNKNOWN)
-    assert names == known | UNKNOWN.keys()
+    skipped = {name for domain, name in SKIPPED if domain == "com.microsoft"}
+    assert known.isdisjoint(skipped)
+    assert names == known | skipped
 
 
 @pytest.mark.parametrize(

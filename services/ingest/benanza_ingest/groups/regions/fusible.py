@@ -15,6 +15,7 @@ import numpy as np
 from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.groups.regions.rows import Rows, rows_of
 from benanza_schemas.layer import OMITTED, Kind, Layer, Operator
+from benanza_schemas.operators.table import facts_of, named
 
 
 class Role(Enum):
@@ -28,61 +29,27 @@ class Role(Enum):
     WINDOW = "window"
 
 
-ELEMENTWISE = frozenset(
-    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BatchNormalization BitwiseAnd BitwiseNot "
-    "BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Cos Cosh DequantizeLinear Div Elu Equal Erf "
-    "Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less "
-    "LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow QuantizeLinear Reciprocal Relu "
-    "Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh "
-    "ThresholdedRelu Where Xor".split()
-)
-
 OF_FIRST = frozenset("BatchNormalization CastLike DequantizeLinear QuantizeLinear".split())
 """Element-wise operators whose other inputs aren't broadcast in NumPy's way."""
-
-MOVEMENT = frozenset(
-    "Concat DepthToSpace Expand Gather GatherElements Pad Slice SpaceToDepth Split Tile Transpose "
-    "Trilu".split()
-)
 
 GATHERING = frozenset(("Gather", "GatherElements"))
 """Movements whose second inputs are indices, which may be computed."""
 
-RESHAPING = frozenset("Dropout Flatten Identity Reshape Squeeze Unsqueeze".split())
-_VIEWS = ELEMENTWISE | MOVEMENT | RESHAPING
-
 DECIDED_BY = {
-    "Expand": (1,),
-    "Pad": (1, 3),
-    "Slice": (1, 2, 3, 4),
-    "Split": (1,),
-    "Tile": (1,),
-    "Trilu": (1,),
-}
+    name: facts_of(name).deciding for name in named(lambda facts: facts.region == "movement")
+} | {"Pad": (1, 3)}
 """Inputs of movements that have to be constant: else it isn't known which elements are read. The
 indices of gathers may be anything, since they say how many are read.
 """
 
-_POOLINGS = frozenset(("AveragePool", "MaxPool"))
-
-_RESIZING = frozenset(("Resize", "Upsample"))
-
 _REPEATING = frozenset((("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")))
 """Coordinates and roundings by which a Resize repeats each element, if its factors are whole."""
-
-_GLOBAL_POOLINGS = frozenset(("GlobalAveragePool", "GlobalMaxPool"))
 
 MOST_UNROLLED = 4
 """A reduction of so many elements is computed by each thread that needs it."""
 
 MOST_NEIGHBOURS = 64
 """In a window: all are read for each element."""
-
-_REDUCTIONS = _GLOBAL_POOLINGS | frozenset(
-    "GroupNormalization InstanceNormalization LayerNormalization LogSoftmax LpNormalization "
-    "RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean "
-    "ReduceMin ReduceProd ReduceSum ReduceSumSquare Softmax".split()
-)
 
 
 class Fusible(msgspec.Struct, frozen=True):
@@ -145,18 +112,21 @@ def integers(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | N
 
 
 def _role(kind: Kind, layer: Layer, operator: Operator) -> Role | None:
-    op, one_result = operator.op_type, len(operator.outputs) == 1
+    facts, one_result = facts_of(operator.op_type), len(operator.outputs) == 1
     if kind == "view":
-        return Role.VIEW if op in _VIEWS else None
-    if op in ELEMENTWISE and one_result:
-        return Role.ELEMENTWISE
-    if op in MOVEMENT and _is_decided(layer, operator):
-        return Role.MOVEMENT
-    if one_result and (op in _POOLINGS or _is_depthwise(layer, operator)):
-        return Role.WINDOW if _neighbours(layer, operator) <= MOST_NEIGHBOURS else None
-    if op in _RESIZING:
-        return Role.WINDOW if _is_resized_by_neighbours(layer, operator) else None
-    return Role.REDUCTION if op in _REDUCTIONS and one_result else None
+        return Role.VIEW if facts.region in ("view", "element-wise", "movement") else None
+    match facts.region:
+        case "element-wise" if one_result:
+            return Role.ELEMENTWISE
+        case "movement" if _is_decided(layer, operator):
+            return Role.MOVEMENT
+        case "window" if facts.moves:
+            return Role.WINDOW if _is_resized_by_neighbours(layer, operator) else None
+        case "window" if one_result and (facts.kind == "pooling" or _is_depthwise(layer, operator)):
+            return Role.WINDOW if _neighbours(layer, operator) <= MOST_NEIGHBOURS else None
+        case "reduction" if one_result:
+            return Role.REDUCTION
+    return None
 
 
 def _is_depthwise(layer: Layer, operator: Operator) -> bool:
@@ -246,7 +216,7 @@ def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
         batch, group, channel, *space = rows_of(split, frozenset(range(2, len(split))))
         reads, length = (batch, group + channel, *space), prod(split[2:])
     writes = reads
-    if operator.op_type.startswith("Reduce") or operator.op_type in _GLOBAL_POOLINGS:
+    if facts_of(operator.op_type).kind in ("reduction", "pooling"):
         if attribute(operator, "keepdims") == 0:
             writes = tuple([digits for axis, digits in enumerate(reads) if axis not in axes])
         else:
@@ -261,9 +231,7 @@ def _reduced(layer: Layer, operator: Operator, shape: tuple[int, ...]) -> frozen
     if rank == 0:
         return frozenset()
     match operator.op_type:
-        case name if name in _GLOBAL_POOLINGS:
-            return frozenset(range(2, rank))
-        case "InstanceNormalization" | "GroupNormalization":
+        case "GlobalAveragePool" | "GlobalMaxPool" | "InstanceNormalization" | "GroupNormalization":
             return frozenset(range(2, rank))
         case "LayerNormalization" | "RMSNormalization":
             return frozenset(range(_axis(operator, -1, rank), rank))

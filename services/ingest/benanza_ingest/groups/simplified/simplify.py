@@ -15,8 +15,8 @@ from benanza_ingest.groups.quantised.units import DEQUANTISE
 from benanza_ingest.groups.simplified.passed_on import changes_nothing, undoes
 from benanza_ingest.groups.wiring import OUTSIDE, Wiring, wire
 from benanza_ingest.resolving.graph import Node
-from benanza_ingest.resolving.operators import RANDOM
 from benanza_ingest.resolving.repeated import known_value
+from benanza_schemas.operators.table import facts_of
 
 
 class Simplified(NamedTuple):
@@ -120,7 +120,8 @@ class _Simplifier:
 
 def _may_differ(layer: ExtractedLayer) -> bool:
     """Whether equal layers may have other results, or each reader is to have one of its own."""
-    draws = layer.op in RANDOM or (layer.op == "Dropout" and layer.kind != "view")
+    random = facts_of(layer.op, layer.domain).kind == "random"
+    draws = random or (layer.op == "Dropout" and layer.kind != "view")
     return draws or layer.op == DEQUANTISE
 
 

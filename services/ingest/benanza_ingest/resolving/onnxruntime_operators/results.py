@@ -24,9 +24,9 @@ from benanza_ingest.resolving.onnxruntime_operators.own_node import (
     Rule,
     UnknownResultError,
 )
-from benanza_ingest.resolving.onnxruntime_operators.unknown import UNKNOWN
 from benanza_ingest.resolving.types import TensorType, tensor_type
 from benanza_schemas.element_types import FROM_ONNX
+from benanza_schemas.operators.skipped import SKIPPED
 
 RULES: dict[tuple[str, str], Rule] = {
     **{
@@ -66,7 +66,7 @@ def results(
     """
     rule = RULES.get((definition.domain, definition.name))
     if rule is None:
-        raise UnknownResultError(UNKNOWN[definition.name])
+        raise UnknownResultError(SKIPPED[definition.domain, definition.name])
     own = OwnNode(
         op_type=definition.name,
         attributes=_attributes(definition, node, known),

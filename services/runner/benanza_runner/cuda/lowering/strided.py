@@ -13,10 +13,9 @@ from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.lowering.attributes import integer, integers
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.operators.table import RESHAPING
 
-VIEWS = frozenset("Flatten Identity Reshape Squeeze Unsqueeze".split())
-
-AFTER = VIEWS | {"Transpose"}
+AFTER = RESHAPING | {"Transpose"}
 """The operators that may follow what writes by strides."""
 
 
@@ -81,7 +80,7 @@ def seen(layer: Layer, operator: Operator, result: int, array: Array) -> Array:
     """
     shape = layer.tensors[result].shape
     match operator.op_type:
-        case name if name in VIEWS:
+        case name if name in RESHAPING:
             return reshaped(array, shape)
         case "Transpose":
             return array.transpose(integers(operator, "perm", tuple(reversed(range(array.ndim)))))

@@ -17,6 +17,7 @@ from benanza_runner.cuda.lowering.elementwise import (
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.operators.table import facts_of
 
 POWERS = {2.0: "{0} * {0}", 3.0: "{0} * {0} * {0}", 0.5: "sqrtf({0})", -0.5: "1.0f / sqrtf({0})"}
 """Powers that take fewer instructions than `powf`."""
@@ -30,12 +31,8 @@ def is_chain(layer: Layer) -> bool:
 
 
 def _is_elementwise(operator: Operator) -> bool:
-    return (
-        expressions.is_elementwise(operator)
-        or integer_expressions.is_known(operator.op_type)
-        or operator.op_type in logic.OPERATORS
-        or operator.op_type in ("BatchNormalization", "QuantizeLinear", "DequantizeLinear")
-    )
+    facts = facts_of(operator.op_type, operator.domain)
+    return facts.region == "element-wise" or operator.op_type == "Identity"
 
 
 def lower_elementwise(layer: Layer, values: Mapping[int, Array]) -> Lowering:

@@ -10,12 +10,12 @@ Write = Callable[[Operator, Sequence[str]], str]
 
 def is_elementwise(operator: Operator) -> bool:
     """Whether the operator has an expression."""
-    return operator.op_type in _WRITERS and not operator.domain
+    return operator.op_type in WRITERS and not operator.domain
 
 
 def expression(operator: Operator, inputs: Sequence[str]) -> str:
     """An element-wise operator applied to variables. An empty name is an omitted input."""
-    return _WRITERS[operator.op_type](operator, inputs)
+    return WRITERS[operator.op_type](operator, inputs)
 
 
 def literal(value: float) -> str:
@@ -95,7 +95,7 @@ def _mean(operator: Operator, inputs: Sequence[str]) -> str:
 
 _SIGMOID = "1.0f / (1.0f + expf(-{0}))"
 
-_WRITERS: dict[str, Write] = {
+WRITERS: dict[str, Write] = {
     "Abs": _template("fabsf({0})"),
     "Acos": _template("acosf({0})"),
     "Acosh": _template("acoshf({0})"),

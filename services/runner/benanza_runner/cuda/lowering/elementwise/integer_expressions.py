@@ -10,12 +10,12 @@ Write = Callable[[Operator, Sequence[str]], str]
 
 def is_known(op_type: str) -> bool:
     """Whether the operator has an expression over integers."""
-    return op_type in _WRITERS
+    return op_type in WRITERS
 
 
 def expression(operator: Operator, inputs: Sequence[str]) -> str:
     """An operator applied to variables. An empty name is an omitted input."""
-    return _WRITERS[operator.op_type](operator, inputs)
+    return WRITERS[operator.op_type](operator, inputs)
 
 
 def _template(pattern: str) -> Write:
@@ -48,7 +48,7 @@ def _clip(operator: Operator, inputs: Sequence[str]) -> str:
     return f"({raised} < {high} ? {raised} : {high})" if high else raised
 
 
-_WRITERS: dict[str, Write] = {
+WRITERS: dict[str, Write] = {
     "Abs": _template("({0} < 0 ? -{0} : {0})"),
     "Add": _joined("+"),
     "BitwiseAnd": _joined("&"),

@@ -8,9 +8,9 @@ import numpy as np
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.elements import FLOATS
-from benanza_runner.cuda.lowering.strided import VIEWS
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
+from benanza_schemas.operators.table import RESHAPING
 
 HIDES = (0.0, float("-inf"))
 """What is added to a score where ONNX's mask of bools is True, and where it is False."""
@@ -55,7 +55,7 @@ def mask_of(layer: Layer, values: Mapping[int, Array], index: int, whole: Shape)
             if any(number is None or number.size != 1 for number in numbers):
                 raise UnsupportedError("an Attention with a mask that two others make up")
             chosen = tuple(float(np.ravel(number)[0]) for number in numbers if number is not None)
-        elif operator.op_type not in VIEWS:
+        elif operator.op_type not in RESHAPING:
             raise UnsupportedError("an Attention whose mask is computed within the group")
     dtype = layer.tensors[index].dtype
     if dtype not in FLOATS and not (chosen and dtype == "bool"):
@@ -83,7 +83,7 @@ def _fixed(
         return None
     if operator.op_type == "Expand":
         return present[0]
-    if operator.op_type in VIEWS:
+    if operator.op_type in RESHAPING:
         return present[0].reshape(layer.tensors[index].shape)
     compute = COMPUTED.get(operator.op_type)
     if compute is None:

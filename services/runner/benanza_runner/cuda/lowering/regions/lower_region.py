@@ -15,9 +15,7 @@ from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
 from benanza_schemas.layer import OMITTED, Layer, Operator
-
-VIEWS = frozenset(("Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
-"""Operators whose first result has the elements of the first input, in order."""
+from benanza_schemas.operators.table import facts_of
 
 
 class _Lowered(Protocol):
@@ -72,7 +70,7 @@ class _Region:
     def add(self, operator: Operator) -> None:
         """Adds the values that an operator computes."""
         outputs = tuple(index for index in operator.outputs if index != OMITTED)
-        if operator.op_type in VIEWS and not operator.domain and len(outputs) == 1:
+        if facts_of(operator.op_type, operator.domain).region == "view" and len(outputs) == 1:
             x = self._number(operator.inputs[0])
             shape = self._layer.tensors[outputs[0]].shape
             self._numbers[outputs[0]] = self._values.reshaped(x, shape)

@@ -86,6 +86,8 @@ def operators(body: str, out: str = "y", opset: int = 21) -> list[str]:
         ("a = Softmax(x) b = Softmax<axis=-1>(x) y = Mul(a, b)", "Softmax Mul"),  # the default
         ("a = MaxPool<kernel_shape=[2,2]>(x) c = Abs(a) b = MaxPool<kernel_shape=[2,2]>(x)"
          " y = Add(c, b)", "MaxPool Abs Add"),
+        ("a = LpNormalization(x) b = LpNormalization(x) y = Mul(a, b)", "LpNormalization Mul"),
+        ("a = GlobalLpPool(x) b = GlobalLpPool(x) y = Mul(a, b)", "GlobalLpPool Mul"),
     ],
 )  # fmt: skip
 def test_what_is_costly_and_repeats_is_left_out(body: str, left: str) -> None:

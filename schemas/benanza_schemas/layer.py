@@ -78,6 +78,37 @@ class Operator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: Places
     outputs: Places
 
+    def attribute(self, name: str) -> AttributeValue | None:
+        """An attribute's value; None if the operator doesn't have it."""
+        return next((each.value for each in self.attributes if each.name == name), None)
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """An attribute of one integer."""
+        value = self.attribute(name)
+        return value if isinstance(value, int) else default
+
+    def number(self, name: str, default: float) -> float:
+        """An attribute of one number."""
+        value = self.attribute(name)
+        return float(value) if isinstance(value, (int, float)) else default
+
+    def text(self, name: str, default: str) -> str:
+        """An attribute of one text."""
+        value = self.attribute(name)
+        return value if isinstance(value, str) else default
+
+    def integers(self, name: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """An attribute of several integers. An empty list counts as left out."""
+        return tuple([v for v in self._items(name) if isinstance(v, int)]) or default
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """An attribute of several texts, empty if the operator doesn't have it."""
+        return tuple([v for v in self._items(name) if isinstance(v, str)])
+
+    def _items(self, name: str) -> AttributeItems:
+        value = self.attribute(name)
+        return value if isinstance(value, tuple) else ()
+
 
 Execution = Literal["call", "network"]
 """How the operators of a layer run: as one call, as a library may do; or one after the other, as a

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benanza_schemas.layer import OMITTED, Layer, Operator, Tensor
+from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator, Tensor
 from tests.schemas import samples
 
 
@@ -33,3 +33,41 @@ def test_layers_are_values() -> None:
     assert {samples.CONV: 1}[Layer(*(getattr(samples.CONV, f) for f in Layer.__struct_fields__))]
     with pytest.raises(AttributeError):
         samples.CONV.outputs = (0,)  # type: ignore[misc]  # that it can't be set is the point
+
+
+ALL_KINDS = Operator(
+    "Any",
+    "",
+    1,
+    tuple(
+        Attribute(name, value)
+        for name, value in (
+            ("axes", (1, 2)),
+            ("axis", 3),
+            ("empty", ()),
+            ("mode", "linear"),
+            ("names", ("a", "b")),
+            ("scale", 0.5),
+        )
+    ),
+    (),
+    (),
+)
+
+
+def test_attributes_are_read_by_their_type() -> None:
+    assert ALL_KINDS.attribute("axes") == (1, 2)
+    assert ALL_KINDS.integer("axis") == 3
+    assert (ALL_KINDS.number("scale", 1.0), ALL_KINDS.number("axis", 1.0)) == (0.5, 3.0)
+    assert ALL_KINDS.text("mode", "nearest") == "linear"
+    assert ALL_KINDS.integers("axes") == (1, 2)
+    assert ALL_KINDS.texts("names") == ("a", "b")
+
+
+def test_what_is_left_out_or_of_another_type_has_the_default() -> None:
+    assert ALL_KINDS.attribute("nothing") is None
+    assert (ALL_KINDS.integer("nothing", 7), ALL_KINDS.integer("mode")) == (7, 0)
+    assert (ALL_KINDS.number("nothing", 0.1), ALL_KINDS.number("mode", 0.1)) == (0.1, 0.1)
+    assert (ALL_KINDS.text("nothing", "x"), ALL_KINDS.text("axis", "x")) == ("x", "x")
+    assert (ALL_KINDS.integers("nothing", (0,)), ALL_KINDS.integers("empty", (0,))) == ((0,), (0,))
+    assert ALL_KINDS.texts("axis") == ()

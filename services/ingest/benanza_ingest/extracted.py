@@ -2,7 +2,7 @@
 
 import msgspec
 
-from benanza_schemas.layer import Attribute, Kind, Layer
+from benanza_schemas.layer import Attribute, AttributeValue, Kind, Layer
 
 
 class ExtractedLayer(msgspec.Struct, frozen=True):
@@ -27,6 +27,10 @@ class ExtractedLayer(msgspec.Struct, frozen=True):
     def attributes(self) -> tuple[Attribute, ...]:
         """The operator's attributes, with defaults for those left out."""
         return () if self.layer is None else self.layer.operators[0].attributes
+
+    def attribute(self, name: str) -> AttributeValue | None:
+        """The value of an attribute; None if the operator doesn't have it."""
+        return None if self.layer is None else self.layer.operators[0].attribute(name)
 
 
 class ExtractedGroup(msgspec.Struct, frozen=True):

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from benanza_ingest.groups.regions.fusible import attribute
 from benanza_ingest.groups.wiring import Wiring
 
 RULE = "channels last"
@@ -116,7 +115,7 @@ def _step(wiring: Wiring, position: int) -> _Step:
     assert layer is not None, "its shapes are known"
     operator = layer.operators[0]
     transposes = operator.op_type == "Transpose"
-    perm = attribute(operator, "perm") if transposes else None
+    perm = operator.attribute("perm") if transposes else None
     order = [axis for axis in perm if isinstance(axis, int)] if isinstance(perm, tuple) else None
     shape = layer.tensors[operator.outputs[0]].shape
     return _Step(transposes, None if order is None else tuple(order), shape)

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from benanza_ingest.groups.epilogue import LONGEST, Chain, Chains, prefixes
 from benanza_ingest.groups.joining import Joiner, Named
-from benanza_ingest.groups.regions.fusible import attribute, axes_of, integers
+from benanza_ingest.groups.regions.fusible import axes_of
 from benanza_ingest.groups.wiring import Wiring
+from benanza_ingest.layering.operator_values import elements
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import OMITTED, Attribute, Layer, Operator
 
@@ -57,13 +58,13 @@ def _zeros_around(wiring: Wiring, pad: int) -> tuple[int, ...] | None:
     if layer is None:
         return None
     (operator,) = layer.operators
-    if attribute(operator, "mode") not in ("constant", None) or not _is_zero(layer, operator):
+    if operator.attribute("mode") not in ("constant", None) or not _is_zero(layer, operator):
         return None
     rank = len(layer.tensors[operator.inputs[0]].shape)
-    given = attribute(operator, "pads") or integers(layer, operator, 1)
+    given = operator.integers("pads") or elements(layer, operator, 1)
     has_axes = len(operator.inputs) > 3 and operator.inputs[3] != OMITTED
     axes = axes_of(layer, operator, 3) if has_axes else tuple(range(rank))
-    if axes is None or not isinstance(given, tuple) or len(given) != 2 * len(axes):
+    if axes is None or given is None or len(given) != 2 * len(axes):
         return None
     around = np.zeros((2, rank), np.int64)
     around[:, [axis % rank for axis in axes]] = np.reshape(given, (2, len(axes)))
@@ -74,7 +75,7 @@ def _zeros_around(wiring: Wiring, pad: int) -> tuple[int, ...] | None:
 
 def _is_zero(layer: Layer, operator: Operator) -> bool:
     """Whether the value that it pads with is known to be zero, which is the default."""
-    if attribute(operator, "value"):
+    if operator.attribute("value"):
         return False
     if len(operator.inputs) < 3 or operator.inputs[2] == OMITTED:
         return True
@@ -93,8 +94,7 @@ def _form(wiring: Wiring, pad: int, named: Named, padding: tuple[int, ...]) -> N
         return None
     convolution, *rest = named.layer.operators
     data = convolution.inputs[0]
-    own = attribute(convolution, "pads")
-    assert isinstance(own, tuple), "ingest writes all attributes"
+    own = convolution.integers("pads")  # ingest writes all attributes
     pads = tuple(a + b for a, b in zip(own, padding, strict=True))
     attributes = tuple(
         Attribute("pads", pads) if each.name == "pads" else each for each in convolution.attributes

@@ -59,6 +59,5 @@ def _shapes(layer: ExtractedLayer) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _swaps_second_and_third(layer: ExtractedLayer) -> bool:
-    assert layer.layer is not None, "skipped layers are left out"
-    perm = next((a.value for a in layer.layer.operators[0].attributes if a.name == "perm"), ())
+    perm = layer.attribute("perm")
     return isinstance(perm, tuple) and perm == (0, 2, 1, *range(3, len(perm)))

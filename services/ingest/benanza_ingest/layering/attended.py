@@ -5,7 +5,6 @@ A kernel needn't compute those that a causal mask or a window takes away.
 
 from typing import NamedTuple
 
-from benanza_ingest.layering.operator_values import number
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 
@@ -55,11 +54,8 @@ def standard(layer: Layer, operator: Operator) -> Attended:
     at = -2 if len(query) == 4 else 1
     queries, keys = query[at], past + key[at]
     before = keys - queries if places[6] != OMITTED else past
-    names = {each.name for each in operator.attributes}
-    left, right = (
-        number(operator, name) if name in names and number(operator, name) >= 0 else None
-        for name in ("left_window_size", "right_window_size")
-    )
-    if number(operator, "is_causal"):
+    sizes = (operator.integer(name, -1) for name in ("left_window_size", "right_window_size"))
+    left, right = (size if size >= 0 else None for size in sizes)
+    if operator.integer("is_causal"):
         right = 0
     return Attended(queries, keys, before, left, right)

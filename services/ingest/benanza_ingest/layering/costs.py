@@ -12,7 +12,6 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.layering.attended import standard
 from benanza_ingest.layering.einsum import einsum_flops
 from benanza_ingest.layering.onnxruntime_flops import own_flops, per_element
-from benanza_ingest.layering.operator_values import attribute, ints, number
 from benanza_ingest.layering.packed import unpacked
 from benanza_ingest.layering.touched import touched
 from benanza_schemas.element_types import size_bytes
@@ -101,7 +100,7 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
     output = tensors[written[0]].shape if written else ()
     elements = prod(output)
     match operator.op_type:
-        case "BatchNormalization" if attribute(operator, "training_mode"):
+        case "BatchNormalization" if operator.attribute("training_mode"):
             return elements * 7
         case "Dropout" if _is_true(layer, operator, 2):
             return elements * 2  # a comparison and a scale
@@ -112,22 +111,22 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
         case "ConvTranspose":
             return 2 * prod(shapes[0]) * prod(shapes[1][1:])
         case "Gemm":
-            inner = shapes[0][0] if attribute(operator, "transA") else shapes[0][-1]
+            inner = shapes[0][0] if operator.attribute("transA") else shapes[0][-1]
             return 2 * elements * inner
         case "MatMul" | "MatMulInteger" | "QLinearMatMul":
             return 2 * elements * (shapes[0][-1] if shapes[0] else 1)
         case "Einsum":
-            return einsum_flops(str(attribute(operator, "equation")), shapes)
+            return einsum_flops(str(operator.attribute("equation")), shapes)
         case "Attention":
             return _attention_flops(layer, operator, shapes, output)
         case "LSTM" | "GRU" | "RNN":
             return _recurrent_flops(operator.op_type, shapes)
         case "MaxPool" | "AveragePool" | "LpPool":
-            return elements * prod(ints(operator, "kernel_shape"))
+            return elements * prod(operator.integers("kernel_shape"))
         case "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool":
             return prod(shapes[0])
         case "LRN":
-            size = attribute(operator, "size")
+            size = operator.attribute("size")
             return elements * ((size if isinstance(size, int) else 1) + 4)
         case "TopK" | "Hardmax":
             return prod(shapes[0])
@@ -138,13 +137,13 @@ def _operator_flops(layer: Layer, operator: Operator) -> int:
         case "DFT":
             return _fourier(operator, shapes[0], output)
         case "STFT":
-            half = 2 if attribute(operator, "onesided") else 1
+            half = 2 if operator.attribute("onesided") else 1
             return prod(output[:2]) * _fast(half * output[2])
         case "GridSample":
-            along = _POINTS.get(str(attribute(operator, "mode")), 2)
+            along = _POINTS.get(str(operator.attribute("mode")), 2)
             return elements * 2 * prod([along] * (len(output) - 2))
         case "RoiAlign":
-            samples = max(1, number(operator, "sampling_ratio"))
+            samples = max(1, operator.integer("sampling_ratio"))
             return elements * _SAMPLE * samples * samples
         case name if name.startswith(("Reduce", "Arg", "CumSum")):
             return prod(shapes[0])
@@ -165,7 +164,7 @@ def _fourier(operator: Operator, given: tuple[int, ...], output: tuple[int, ...]
     """A transform along an axis of numbers whose parts are the last axis: an attribute until opset
     19, and an input since.
     """
-    axis = attribute(operator, "axis")
+    axis = operator.attribute("axis")
     sizes = list(map(max, given[:-1], output[:-1]))  # one half may stand for both
     length = sizes[axis if isinstance(axis, int) else -1]
     return prod(sizes) // max(1, length) * _fast(length)
@@ -188,7 +187,7 @@ def _attention_flops(
     pairs = standard(layer, operator).pairs()
     if len(query) == 3:
         batch, _, width = query
-        heads = number(operator, "q_num_heads") or 1
+        heads = operator.integer("q_num_heads") or 1
         return batch * pairs * (2 * (width + output[-1]) + 5 * heads)
     *outer, _, depth = query
     return prod(outer) * pairs * (2 * (depth + output[-1]) + 5)

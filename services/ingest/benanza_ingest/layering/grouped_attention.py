@@ -9,7 +9,7 @@ from math import prod
 from typing import NamedTuple
 
 from benanza_ingest.layering.attended import Attended
-from benanza_ingest.layering.operator_values import attribute, elements, number
+from benanza_ingest.layering.operator_values import elements
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Shape = tuple[int, ...]
@@ -31,11 +31,11 @@ class _Kept(NamedTuple):
 def grouped_flops(layer: Layer, operator: Operator) -> int:
     """Of the scores and of the sums of values, and of the rotation where the operator does it."""
     batch, length, width = _shape(layer, operator.outputs[0])
-    heads, kept_heads = number(operator, "num_heads"), number(operator, "kv_num_heads")
+    heads, kept_heads = operator.integer("num_heads"), operator.integer("kv_num_heads")
     depth = width // heads
-    each = 2 * (depth + depth) + _SOFTMAX + bool(attribute(operator, "softcap")) * _SOFTCAP
+    each = 2 * (depth + depth) + _SOFTMAX + bool(operator.attribute("softcap")) * _SOFTCAP
     found = batch * heads * _pairs(operator, _kept(layer, operator)) * each
-    if number(operator, "do_rotary"):
+    if operator.integer("do_rotary"):
         found += _ROTATION * batch * length * (heads + kept_heads) * depth
     return found
 
@@ -66,14 +66,14 @@ def _kept(layer: Layer, operator: Operator) -> _Kept:
     kept = _shape(layer, operator.inputs[3])[2] if _has(operator.inputs, 3) else 0
     after = _shape(layer, operator.outputs[1])[2] if _has(operator.outputs, 1) else kept + length
     total = elements(layer, operator, 6) or [after]
-    window = max(0, number(operator, "local_window_size"))
+    window = max(0, operator.integer("local_window_size"))
     return _Kept(max(0, total[0] - length), length, window, in_place=kept == after)
 
 
 def _pairs(operator: Operator, kept: _Kept) -> int:
     """Of a query and a key to which it attends."""
     before, length, window, _ = kept
-    if attribute(operator, "causal") == 0:
+    if operator.attribute("causal") == 0:
         return length * (before + length)
     left = window - 1 if window else None
     return Attended(length, before + length, before, left, 0).pairs()

@@ -5,7 +5,6 @@ from math import prod
 
 from benanza_ingest.layering.attended import Attended
 from benanza_ingest.layering.grouped_attention import grouped_flops
-from benanza_ingest.layering.operator_values import attribute, ints, number
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.table import facts_of
 
@@ -38,22 +37,22 @@ def _shapes(layer: Layer, places: Sequence[int]) -> list[Shape]:
 
 def _product(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     left = inputs[0]
-    flipped = number(operator, "transA") and len(left) > 1
-    activation = any(each.name == "activation" for each in operator.attributes)
+    flipped = operator.integer("transA") and len(left) > 1
+    activation = operator.attribute("activation") is not None
     return prod(results[0]) * (2 * (left[-2] if flipped else left[-1]) + activation)
 
 
 def _convolution(weights: int) -> Formula:
     def formula(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
         filters = inputs[weights]
-        activation = any(each.name == "activation" for each in operator.attributes)
+        activation = operator.attribute("activation") is not None
         return prod(results[0]) * (2 * prod(filters[1:]) + activation)
 
     return formula
 
 
 def _pooling(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-    return prod(results[0]) * prod(ints(operator, "kernel_shape"))
+    return prod(results[0]) * prod(operator.integers("kernel_shape"))
 
 
 def _over_all(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
@@ -69,7 +68,7 @@ def _attended(operator: Operator, length: int, keys: int, before: int) -> Attend
     """With the keys from before, in front of so many new ones. A query of an operator that is
     unidirectional sees those before it and its own.
     """
-    right = 0 if number(operator, "unidirectional") else None
+    right = 0 if operator.integer("unidirectional") else None
     return Attended(length, before + keys, before, right=right)
 
 
@@ -79,9 +78,9 @@ def _projected(past: int) -> Formula:
     """
 
     def formula(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-        (batch, length, width), heads = inputs[0], number(operator, "num_heads")
+        (batch, length, width), heads = inputs[0], operator.integer("num_heads")
         before = inputs[past][3] if len(inputs) > past and inputs[past] else 0
-        if number(operator, "past_present_share_buffer"):
+        if operator.integer("past_present_share_buffer"):
             before = 0
         depth = results[0][2] // heads
         made = 2 * batch * length * width * inputs[1][-1]
@@ -92,7 +91,7 @@ def _projected(past: int) -> Formula:
 
 
 def _multi_head(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
-    heads, query = number(operator, "num_heads"), inputs[0]
+    heads, query = operator.integer("num_heads"), inputs[0]
     batch, length = query[:2]
     key = inputs[1] if len(inputs) > 1 else ()
     keys = length
@@ -108,21 +107,21 @@ def _multi_head(operator: Operator, inputs: Sequence[Shape], results: Sequence[S
 
 def _sparse(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     """The data decide which blocks of keys a query sees: its own key at least."""
-    heads = number(operator, "num_heads")
+    heads = operator.integer("num_heads")
     batch, length, width = results[0]
     return _scores(batch * heads, Attended(length, 1, 0), width // heads, width // heads)
 
 
 def _several(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     """Products of the same rows with two packed matrices for an activation, or with three."""
-    columns = 2 * number(operator, "N") or number(operator, "Nq") + 2 * number(operator, "Nkv")
+    columns = 2 * operator.integer("N") or operator.integer("Nq") + 2 * operator.integer("Nkv")
     return 2 * prod(inputs[0]) * columns
 
 
 def _in_a_row(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     """Sequences of any lengths: no lengths give fewer pairs than equal ones."""
     tokens, width = results[0]
-    heads, batch = number(operator, "num_heads"), inputs[5][0] - 1
+    heads, batch = operator.integer("num_heads"), inputs[5][0] - 1
     depth = prod(inputs[0][1:]) // heads // (3 if len(inputs[0]) == 4 else 1)
     attended = Attended(tokens, -(-tokens // batch), 0)
     return _scores(heads, attended, depth, width // heads)
@@ -131,7 +130,7 @@ def _in_a_row(operator: Operator, inputs: Sequence[Shape], results: Sequence[Sha
 def _ordered(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shape]) -> int:
     """With the products that make queries, keys and values."""
     batch, length, width = results[0]
-    heads = number(operator, "num_heads")
+    heads = operator.integer("num_heads")
     made = 2 * prod(inputs[0]) * sum(inputs[place][-1] for place in (5, 6, 7))
     attended = _attended(operator, length, length, 0)
     return made + _scores(batch * heads, attended, inputs[5][-1] // heads, width // heads)
@@ -184,16 +183,16 @@ def _experts(operator: Operator, inputs: Sequence[Shape], results: Sequence[Shap
         if len(inputs) > place and inputs[place]:
             bits = expert_bits(operator, product) if operator.op_type == "QMoE" else 8
             weights += prod(inputs[place][1:]) * 8 // bits
-    return 2 * rows * max(1, number(operator, "k")) * weights
+    return 2 * rows * max(1, operator.integer("k")) * weights
 
 
 def expert_bits(operator: Operator, product: int) -> int:
     """Of a weight of QMoE's first, second or third product."""
-    kind = attribute(operator, "quant_type") or "int"
+    kind = operator.attribute("quant_type") or "int"
     if kind != "int":
         return 8 if kind == "fp8" else 4
-    own = number(operator, f"fc{product}_expert_weight_bits")
-    return own or number(operator, "expert_weight_bits") or 4
+    own = operator.integer(f"fc{product}_expert_weight_bits")
+    return own or operator.integer("expert_weight_bits") or 4
 
 
 FORMULAS: dict[str, Formula] = {

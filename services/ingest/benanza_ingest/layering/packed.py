@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from benanza_ingest.layering.onnxruntime_flops import expert_bits
-from benanza_ingest.layering.operator_values import elements, number
+from benanza_ingest.layering.operator_values import elements
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Rule = Callable[[Layer, Operator, Sequence[int]], Mapping[int, int]]
@@ -39,14 +39,14 @@ def _bytes(layer: Layer, place: int) -> int:
 def _matrices(columns: Mapping[int, str]) -> Rule:
     """Matrices of K rows, and of as many columns as these attributes say."""
     return lambda layer, operator, sizes: {
-        at: number(operator, "K") * number(operator, name) for at, name in columns.items()
+        at: operator.integer("K") * operator.integer(name) for at, name in columns.items()
     }
 
 
 def _with_zeros(layer: Layer, operator: Operator, sizes: Sequence[int]) -> dict[int, int]:
     """A matrix, and a zero point for each block of a column, the last of which needn't be full."""
-    rows, columns = number(operator, "K"), number(operator, "N")
-    return {1: rows * columns, 3: columns * -(-rows // number(operator, "block_size"))}
+    rows, columns = operator.integer("K"), operator.integer("N")
+    return {1: rows * columns, 3: columns * -(-rows // operator.integer("block_size"))}
 
 
 def _of_bits(bits: Mapping[int, int], sizes: Sequence[int]) -> dict[int, int]:
@@ -55,7 +55,7 @@ def _of_bits(bits: Mapping[int, int], sizes: Sequence[int]) -> dict[int, int]:
 
 def _table(layer: Layer, operator: Operator, sizes: Sequence[int]) -> dict[int, int]:
     """With its zero points."""
-    return _of_bits(dict.fromkeys((0, 3), number(operator, "bits") or 4), sizes)
+    return _of_bits(dict.fromkeys((0, 3), operator.integer("bits") or 4), sizes)
 
 
 def _experts(layer: Layer, operator: Operator, sizes: Sequence[int]) -> dict[int, int]:

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from benanza_ingest.layering.operator_values import attribute, elements, ints, number
+from benanza_ingest.layering.operator_values import elements
 from benanza_ingest.layering.touched_by_tensor import TOUCHED_BY_TENSOR
 from benanza_schemas.layer import Layer, Operator
 from benanza_schemas.operators.onnxruntime import is_own_operator
@@ -40,7 +40,7 @@ def _written(layer: Layer, operator: Operator) -> int:
 def _uncropped(layer: Layer, operator: Operator) -> int | None:
     """What a Pad leaves of its input: negative pads crop."""
     x = layer.tensors[operator.inputs[0]].shape
-    pads = ints(operator, "pads") or elements(layer, operator, 1)
+    pads = operator.integers("pads") or elements(layer, operator, 1)
     if pads is None:
         return None
     axes = [axis % len(x) for axis in elements(layer, operator, 3) or range(len(x))]
@@ -56,8 +56,8 @@ def _common(layer: Layer, operator: Operator) -> int:
 
 
 def _resized(layer: Layer, operator: Operator) -> int | None:
-    points = _POINTS.get(str(attribute(operator, "mode") or "nearest"))
-    if points is None or number(operator, "antialias"):
+    points = _POINTS.get(str(operator.attribute("mode") or "nearest"))
+    if points is None or operator.integer("antialias"):
         return None
     x = layer.tensors[operator.inputs[0]].shape
     wanted = [points * size for size in _output(layer, operator)]
@@ -73,22 +73,22 @@ def _in_windows(weights: int | None = None, *, always_last: bool = False) -> Rul
 
     def rule(layer: Layer, operator: Operator) -> int | None:
         x, y = layer.tensors[operator.inputs[0]].shape, _output(layer, operator)
-        last = always_last or bool(number(operator, "channels_last"))
+        last = always_last or bool(operator.integer("channels_last"))
         channels, sliding = (-1, slice(1, -1)) if last else (1, slice(2, None))
         sizes, rank = x[sliding], len(x) - 2
-        kernel = ints(operator, "kernel_shape")
+        kernel = operator.integers("kernel_shape")
         if weights is not None:
             filters = layer.tensors[operator.inputs[weights]].shape
-            group = number(operator, "group") or 1
+            group = operator.integer("group") or 1
             kernel = filters[1:-1] if last and filters[1] * group != x[-1] else filters[2:]
         # onnx's own operators have them spelled out as pads.
-        automatic = attribute(operator, "auto_pad") in ("SAME_UPPER", "SAME_LOWER")
+        automatic = operator.attribute("auto_pad") in ("SAME_UPPER", "SAME_LOWER")
         if automatic or len(kernel) != rank:
             return None
         ones, zeros = (1,) * rank, (0,) * rank
-        strides = ints(operator, "strides") or ones
-        dilations = ints(operator, "dilations") or ones
-        pads = ints(operator, "pads") or zeros
+        strides = operator.integers("strides") or ones
+        dilations = operator.integers("dilations") or ones
+        pads = operator.integers("pads") or zeros
         along = map(_along, sizes, y[sliding], kernel, strides, dilations, pads)
         return x[0] * x[channels] * prod(along)
 

@@ -10,7 +10,6 @@ from math import prod
 
 from benanza_ingest.layering.attended import standard
 from benanza_ingest.layering.grouped_attention import grouped_touched
-from benanza_ingest.layering.operator_values import number
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Shape = tuple[int, ...]
@@ -52,7 +51,7 @@ def _rotary_tables(layer: Layer, operator: Operator) -> dict[int, int]:
 def _grouped(layer: Layer, operator: Operator) -> dict[int, int]:
     """Of the tables, a row for each of B x S; of what is kept, as `grouped_touched` says."""
     batch, length, _ = _shape(layer, operator, 0)
-    rows = batch * length if number(operator, "do_rotary") else 0
+    rows = batch * length if operator.integer("do_rotary") else 0
     return _rows(layer, operator, (7, 8), rows) | grouped_touched(layer, operator)
 
 
@@ -88,7 +87,7 @@ def _experts(layer: Layer, operator: Operator) -> dict[int, int]:
     """Of the weights [E, ...], those of the `k` experts that each row goes through."""
     rows = prod(_shape(layer, operator, 0)[:-1])
     count = _shape(layer, operator, 1)[-1]
-    chosen = min(count, rows * max(1, number(operator, "k")))
+    chosen = min(count, rows * max(1, operator.integer("k")))
     found = {}
     for place in range(2, len(operator.inputs)):
         if _has(operator, place) and (shape := _shape(layer, operator, place))[:1] == (count,):
@@ -98,7 +97,7 @@ def _experts(layer: Layer, operator: Operator) -> dict[int, int]:
 
 def _quantised_rows(layer: Layer, operator: Operator) -> dict[int, int]:
     """Of a table, its scales and its zero points, a row for each index."""
-    axis = number(operator, "gather_axis")
+    axis = operator.integer("gather_axis")
     count = prod(_shape(layer, operator, 1))
     return _rows(layer, operator, (0, 2, 3), count, axis)
 

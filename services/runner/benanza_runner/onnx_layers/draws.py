@@ -40,14 +40,6 @@ def output_shape(layer: Layer, operator: Operator, slot: int = 0) -> tuple[int, 
     return layer.tensors[operator.outputs[slot]].shape
 
 
-def attribute(operator: Operator, name: str, default: int) -> int:
-    """An attribute that is a whole number."""
-    for each in operator.attributes:
-        if each.name == name and isinstance(each.value, int):
-            return each.value
-    return default
-
-
 def always(draw: Draw) -> Rule:
     """The same for each layer."""
     return lambda layer, operator: draw
@@ -55,7 +47,7 @@ def always(draw: Draw) -> Rule:
 
 def index_tuple(layer: Layer, operator: Operator) -> Draw:
     """For GatherND: what is in range on each axis that a tuple names."""
-    batch = attribute(operator, "batch_dims", 0)
+    batch = operator.integer("batch_dims", 0)
     named = input_shape(layer, operator, 1)[-1]
     return below(min(input_shape(layer, operator, 0)[batch : batch + named], default=1))
 

@@ -14,7 +14,6 @@ from benanza_runner.onnx_layers.draws import (
     Draw,
     Rule,
     always,
-    attribute,
     below,
     index_tuple,
     input_shape,
@@ -67,7 +66,7 @@ def _mask(slot: int) -> Rule:
 
 
 def _row_on_axis(layer: Layer, operator: Operator) -> Draw:
-    return below(input_shape(layer, operator, 0)[attribute(operator, "gather_axis", 0)])
+    return below(input_shape(layer, operator, 0)[operator.integer("gather_axis", 0)])
 
 
 def _even_ends(layer: Layer, operator: Operator) -> Array:

@@ -21,7 +21,6 @@ from benanza_runner.onnx_layers.draws import (
     Draw,
     Rule,
     always,
-    attribute,
     below,
     index_tuple,
     input_shape,
@@ -104,7 +103,7 @@ def _block(dtype: np.dtype[Any], draw: Draw) -> Array:
 
 def _index_on_axis(default: int) -> Rule:
     return lambda layer, operator: below(
-        input_shape(layer, operator, 0)[attribute(operator, "axis", default)]
+        input_shape(layer, operator, 0)[operator.integer("axis", default)]
     )
 
 
@@ -114,7 +113,7 @@ def _element_index(layer: Layer, operator: Operator) -> Draw | Array:
     The elements of constants are not known here. What reads neighbours takes the least time, and a
     bound from below has to hold for all indices.
     """
-    axis = attribute(operator, "axis", 0)
+    axis = operator.integer("axis", 0)
     size = max(input_shape(layer, operator, 0)[axis], 1)
     if not layer.tensors[_source(layer, operator.inputs[1])].constant:
         return below(size)
@@ -131,7 +130,7 @@ def _source(layer: Layer, index: int) -> int:
 
 def _distinct_on_axis(layer: Layer, operator: Operator) -> Array:
     """Indices of which no two that differ in the axis alone are the same, as scattering wants."""
-    axis = attribute(operator, "axis", 0)
+    axis = operator.integer("axis", 0)
     size = max(input_shape(layer, operator, 0)[axis], 1)
     places = np.indices(input_shape(layer, operator, 1), sparse=True)[axis]
     chosen = np.random.default_rng(SEED).permutation(size)[places % size]
@@ -150,7 +149,7 @@ def _distinct_tuples(layer: Layer, operator: Operator) -> Array:
 
 def _size_on_axis(default: int) -> Rule:
     return lambda layer, operator: np.array(
-        output_shape(layer, operator)[attribute(operator, "axis", default)]
+        output_shape(layer, operator)[operator.integer("axis", default)]
     )
 
 
@@ -159,14 +158,14 @@ def _whole_output(layer: Layer, operator: Operator) -> Array:
 
 
 def _one_hot_index(layer: Layer, operator: Operator) -> Draw:
-    return below(output_shape(layer, operator)[attribute(operator, "axis", -1)])
+    return below(output_shape(layer, operator)[operator.integer("axis", -1)])
 
 
 def _sequence_lengths(layer: Layer, operator: Operator) -> Array:
     """A whole sequence for each item of the batch."""
-    axis = attribute(operator, "time_axis", 0)
+    axis = operator.integer("time_axis", 0)
     if operator.op_type != "ReverseSequence":
-        axis = attribute(operator, "layout", 0)
+        axis = operator.integer("layout", 0)
     return np.array(input_shape(layer, operator, 0)[axis])
 
 

@@ -14,7 +14,7 @@ from benanza_ingest.groups.attention.layouts import (
     whole,
 )
 from benanza_ingest.groups.attention.masks import without_known
-from benanza_ingest.groups.attention.movement import attribute, dtype_of, shape_of
+from benanza_ingest.groups.attention.movement import dtype_of, shape_of
 from benanza_ingest.groups.attention.products import Labels, arranged
 from benanza_ingest.groups.attention.scores import Term, scores, weighted
 from benanza_ingest.groups.wiring import Wiring
@@ -164,11 +164,11 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
     """ONNX's operator, without a cache and what else libraries lack."""
     layer, node = wiring.layers[position], wiring.node(position)
     assert layer.layer is not None, "compute layers are known"
-    if any(node.inputs[4:]) or any(node.outputs[1:]) or attribute(wiring, position, "softcap"):
+    if any(node.inputs[4:]) or any(node.outputs[1:]) or layer.attribute("softcap"):
         return None
     if layer.layer.operators[0].version > NEWEST:
         return None
-    counts = [attribute(wiring, position, name) for name in HEADS]
+    counts = [wiring.layers[position].attribute(name) for name in HEADS]
     shapes = [shape_of(wiring, name) for name in node.inputs[:3]]
     for at, (count, shape) in enumerate(zip(counts, shapes, strict=True)):
         if len(shape) == 3:
@@ -189,9 +189,9 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
         terms = (Term(mask, view, (None, -np.inf) if chosen else ()),)
     given: dict[str, int | float] = {}
     for name in ("is_causal", "softmax_precision"):
-        value = attribute(wiring, position, name)
+        value = wiring.layers[position].attribute(name)
         given |= {name: value} if isinstance(value, int) and value else {}
-    scale = attribute(wiring, position, "scale")
+    scale = wiring.layers[position].attribute("scale")
     scale = scale if isinstance(scale, float) else 1 / sqrt(size)
     made: Placed | None = whole((batch, heads, queries, width))
     if len(shape_of(wiring, node.outputs[0])) == 3 and made is not None:

@@ -13,14 +13,8 @@ from benanza_ingest.groups.attention.layouts import (
     transposed,
 )
 from benanza_ingest.groups.wiring import Wiring
-from benanza_schemas.layer import AttributeValue
 
 MOVES = frozenset(("Transpose", "Slice", "Split", "Gather", "Expand"))
-
-
-def attribute(wiring: Wiring, position: int, name: str) -> AttributeValue | None:
-    """An attribute of the layer at a position, its default if the model leaves it out."""
-    return next((a.value for a in wiring.layers[position].attributes() if a.name == name), None)
 
 
 def shape_of(wiring: Wiring, name: str) -> Shape:
@@ -64,7 +58,7 @@ def _moved(wiring: Wiring, position: int, result: str, view: Placed) -> Placed |
         return reshaped(view, shape)
     match layer.op:
         case "Transpose":
-            order = attribute(wiring, position, "perm")
+            order = wiring.layers[position].attribute("perm")
             if not order:
                 return transposed(view, tuple(reversed(range(len(shape)))))
             if not isinstance(order, tuple):
@@ -86,7 +80,7 @@ def _moved(wiring: Wiring, position: int, result: str, view: Placed) -> Placed |
 
 
 def _axis(wiring: Wiring, position: int, default: int, rank: int) -> int:
-    axis = attribute(wiring, position, "axis")
+    axis = wiring.layers[position].attribute("axis")
     return (axis if isinstance(axis, int) else default) % rank
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from benanza_ingest.groups.attention.layouts import Placed, Shape, expanded
-from benanza_ingest.groups.attention.movement import attribute, shape_of
+from benanza_ingest.groups.attention.movement import shape_of
 from benanza_ingest.groups.wiring import Wiring
 
 Labels = tuple[int | str, ...]
@@ -50,7 +50,7 @@ def contraction(wiring: Wiring, position: int) -> Contraction | None:
     if min(ranks) < 2:
         return None
     if layer.op == "Einsum":
-        return _einsum(operands, str(attribute(wiring, position, "equation")))
+        return _einsum(operands, str(wiring.layers[position].attribute("equation")))
     # Axes before those of the matrices are counted from the last one.
     first, second = (tuple(range(-rank, -2)) for rank in ranks)
     longest = max(first, second, key=len)

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from benanza_ingest.groups.attention.layouts import Placed, expanded, reshaped, whole
-from benanza_ingest.groups.attention.movement import attribute, dtype_of, shape_of
+from benanza_ingest.groups.attention.movement import dtype_of, shape_of
 from benanza_ingest.groups.attention.products import Contraction, contraction
 from benanza_ingest.groups.wiring import OUTSIDE, Wiring
 from benanza_schemas.element_types import TO_ONNX
@@ -87,7 +87,7 @@ def scores(wiring: Wiring, softmax: int) -> Scores | None:
     """What a softmax is taken of, if that is attention's, over the last axis."""
     name = wiring.node(softmax).inputs[0]
     rank = len(shape_of(wiring, name))
-    axis = attribute(wiring, softmax, "axis")
+    axis = wiring.layers[softmax].attribute("axis")
     if not isinstance(axis, int) or axis % max(rank, 1) != rank - 1:
         return None
     path = _path(wiring, name, LONGEST)
@@ -213,7 +213,7 @@ def weighted(wiring: Wiring, softmax: int, precision: int) -> Weighted | None:
         shape = shape_of(wiring, node.outputs[0])
         if layer.op == "Transpose":
             rank = len(shape)
-            if attribute(wiring, follower, "perm") != (*range(rank - 2), rank - 1, rank - 2):
+            if wiring.layers[follower].attribute("perm") != (*range(rank - 2), rank - 1, rank - 2):
                 return None
             swapped = not swapped
         elif layer.op == "Cast" and layer.kind != "view":

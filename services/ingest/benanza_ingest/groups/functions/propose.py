@@ -144,7 +144,7 @@ def _turns_matrices(wiring: Wiring, position: int) -> bool:
     """Whether a layer exchanges the last two axes."""
     if not _is(wiring, position, {"Transpose"}):
         return False
-    found = {each.name: each.value for each in wiring.layers[position].attributes()}.get("perm")
+    found = wiring.layers[position].attribute("perm")
     rank = len(found) if isinstance(found, tuple) else 0
     return rank > 1 and found == (*range(rank - 2), rank - 1, rank - 2)
 

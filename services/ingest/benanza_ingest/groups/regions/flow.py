@@ -6,7 +6,7 @@ an element of its result would need several rows.
 
 from collections.abc import Sequence
 
-from benanza_ingest.groups.regions.fusible import OF_FIRST, Fusible, Role, attribute, axes_of
+from benanza_ingest.groups.regions.fusible import OF_FIRST, Fusible, Role, axes_of
 from benanza_ingest.groups.regions.rows import (
     Origin,
     Rows,
@@ -97,7 +97,7 @@ def _moved(
     touched: Sequence[int] = range(rank)
     match operator.op_type:
         case "Transpose":
-            order = attribute(operator, "perm")
+            order = operator.attribute("perm")
             axes = order if isinstance(order, tuple) else tuple(reversed(range(rank)))
             moved = [rows[a] for a in axes if isinstance(a, int) and 0 <= a < rank]
             return tuple(moved) if len(moved) == rank else unknown(origin)
@@ -116,5 +116,5 @@ def _moved(
 
 
 def _axis(fusible: Fusible, rank: int) -> int:
-    axis = attribute(fusible.operator, "axis")
+    axis = fusible.operator.attribute("axis")
     return axis % rank if isinstance(axis, int) and rank else 0

@@ -14,6 +14,7 @@ import numpy as np
 
 from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.groups.regions.rows import Rows, rows_of
+from benanza_ingest.layering.operator_values import elements
 from benanza_schemas.layer import OMITTED, Kind, Layer, Operator
 from benanza_schemas.operators.table import facts_of, named
 
@@ -86,29 +87,14 @@ def fusible(extracted: ExtractedLayer) -> Fusible | None:
     return _with_rows(found, layer) if role is Role.REDUCTION else found
 
 
-def attribute(operator: Operator, name: str) -> object:
-    """An attribute's value; None if the operator doesn't have it."""
-    return next((a.value for a in operator.attributes if a.name == name), None)
-
-
 def axes_of(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | None:
     """The axes in an attribute of that name or in the input at this slot; None if there are none
     that are known.
     """
-    given = attribute(operator, "axes")
+    given = operator.attribute("axes")
     if isinstance(given, tuple):
         return tuple([axis for axis in given if isinstance(axis, int)])
-    return integers(layer, operator, slot)
-
-
-def integers(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | None:
-    """The elements of the input at this slot; None if there are none that are known."""
-    if slot < len(operator.inputs) and operator.inputs[slot] != OMITTED:
-        tensor = layer.tensors[operator.inputs[slot]]
-        if tensor.value is not None and tensor.dtype in ("int32", "int64"):
-            little_endian = np.dtype(tensor.dtype).newbyteorder("<")
-            return tuple(np.frombuffer(tensor.value, little_endian).tolist())
-    return None
+    return elements(layer, operator, slot)
 
 
 def _role(kind: Kind, layer: Layer, operator: Operator) -> Role | None:
@@ -141,13 +127,13 @@ def _is_resized_by_neighbours(layer: Layer, operator: Operator) -> bool:
     """Whether a Resize repeats elements equally often, or weights those before and behind."""
     if any(_is_data(layer, index) for index in operator.inputs[1:]):
         return False
-    mode = attribute(operator, "mode") or "nearest"
-    policy = attribute(operator, "keep_aspect_ratio_policy")
-    if attribute(operator, "antialias") or policy not in (None, "stretch"):
+    mode = operator.attribute("mode") or "nearest"
+    policy = operator.attribute("keep_aspect_ratio_policy")
+    if operator.attribute("antialias") or policy not in (None, "stretch"):
         return False
     old = operator.op_type == "Upsample" or operator.version < 11
-    coordinates = attribute(operator, "coordinate_transformation_mode") or "half_pixel"
-    rounding = attribute(operator, "nearest_mode") or "round_prefer_floor"
+    coordinates = operator.attribute("coordinate_transformation_mode") or "half_pixel"
+    rounding = operator.attribute("nearest_mode") or "round_prefer_floor"
     if mode in ("linear", "bilinear"):
         floats = "float" in layer.tensors[operator.inputs[0]].dtype
         return floats and coordinates != "tf_crop_and_resize"
@@ -163,7 +149,7 @@ def _is_resized_by_neighbours(layer: Layer, operator: Operator) -> bool:
 
 def _scales(layer: Layer, operator: Operator) -> tuple[float, ...]:
     """The factors by which a Resize resizes each axis; none if it has sizes instead."""
-    given = attribute(operator, "scales")
+    given = operator.attribute("scales")
     if isinstance(given, tuple):
         return tuple([float(each) for each in given])
     slot = 1 if operator.op_type == "Upsample" or operator.version < 11 else 2
@@ -177,8 +163,8 @@ def _neighbours(layer: Layer, operator: Operator) -> int:
     """The number of elements that a window yields one from."""
     if operator.op_type == "Conv":
         return prod(layer.tensors[operator.inputs[1]].shape[2:])
-    sizes = attribute(operator, "kernel_shape")
-    return prod(sizes) if isinstance(sizes, tuple) else MOST_NEIGHBOURS + 1
+    sizes = operator.integers("kernel_shape")
+    return prod(sizes) if sizes else MOST_NEIGHBOURS + 1
 
 
 def _is_data(layer: Layer, index: int) -> bool:
@@ -187,9 +173,9 @@ def _is_data(layer: Layer, index: int) -> bool:
 
 def _is_decided(layer: Layer, operator: Operator) -> bool:
     """Whether all that a movement depends on but the data is known."""
-    if operator.op_type == "Pad" and attribute(operator, "mode") not in ("constant", None):
-        pads = attribute(operator, "pads") or integers(layer, operator, 1)
-        if not isinstance(pads, tuple) or min(pads, default=0) < 0:
+    if operator.op_type == "Pad" and operator.attribute("mode") not in ("constant", None):
+        pads = operator.integers("pads") or elements(layer, operator, 1)
+        if pads is None or min(pads, default=0) < 0:
             return False  # What is cut off and what continues it: nothing runs that.
     slots = DECIDED_BY.get(operator.op_type, ())
     given = (i for slot, i in enumerate(operator.inputs) if slot in slots and i != OMITTED)
@@ -209,7 +195,7 @@ def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
         within = rows_of([n if at in axes else 1 for at, n in enumerate(shape)], axes)
         return msgspec.structs.replace(found, role=Role.SHORT_REDUCTION, reads=within)
     if operator.op_type == "GroupNormalization":
-        groups = attribute(operator, "num_groups")
+        groups = operator.attribute("num_groups")
         if not isinstance(groups, int) or groups < 1 or shape[1] % groups:
             return None
         split = (shape[0], groups, shape[1] // groups, *shape[2:])
@@ -217,7 +203,7 @@ def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
         reads, length = (batch, group + channel, *space), prod(split[2:])
     writes = reads
     if facts_of(operator.op_type).kind in ("reduction", "pooling"):
-        if attribute(operator, "keepdims") == 0:
+        if operator.attribute("keepdims") == 0:
             writes = tuple([digits for axis, digits in enumerate(reads) if axis not in axes])
         else:
             writes = tuple([() if axis in axes else d for axis, d in enumerate(reads)])
@@ -243,11 +229,11 @@ def _reduced(layer: Layer, operator: Operator, shape: tuple[int, ...]) -> frozen
     if axes is None and len(operator.inputs) > 1 and operator.inputs[1] != OMITTED:
         return frozenset()
     if not axes:
-        nothing = attribute(operator, "noop_with_empty_axes") == 1
+        nothing = operator.attribute("noop_with_empty_axes") == 1
         return frozenset() if nothing else frozenset(range(rank))
     return frozenset([axis % rank for axis in axes])
 
 
 def _axis(operator: Operator, default: int, rank: int) -> int:
-    axis = attribute(operator, "axis")
+    axis = operator.attribute("axis")
     return (axis if isinstance(axis, int) else default) % rank

@@ -6,7 +6,6 @@ Sources: noop_elimination.cc, cast_chain_elimination.cc and transpose_optimizati
 """
 
 from benanza_ingest.extracted import ExtractedLayer
-from benanza_ingest.layering.operator_values import ints
 from benanza_ingest.resolving.graph import Graph
 from benanza_schemas.layer import Layer
 
@@ -64,7 +63,7 @@ def undoes(extracted: ExtractedLayer, before: ExtractedLayer) -> bool:
 
 def _perm(layer: Layer) -> tuple[int, ...]:
     rank = len(layer.tensors[0].shape)
-    return ints(layer.operators[0], "perm") or tuple(reversed(range(rank)))
+    return layer.operators[0].integers("perm") or tuple(reversed(range(rank)))
 
 
 def _is_number(graph: Graph, name: str, wanted: int) -> bool:

@@ -6,7 +6,6 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
-from benanza_runner.cuda.lowering.attributes import number
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
 
@@ -94,4 +93,4 @@ def normalisation(operator: Operator, values: Mapping[int, Array]) -> tuple[Arra
     gamma, beta, mean, variance = (
         values[index].astype(np.float64) for index in operator.inputs[1:5]
     )
-    return gamma / np.sqrt(variance + number(operator, "epsilon", 1e-5)), mean, beta
+    return gamma / np.sqrt(variance + operator.number("epsilon", 1e-5)), mean, beta

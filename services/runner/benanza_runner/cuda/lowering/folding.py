@@ -8,7 +8,6 @@ import numpy as np
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Region
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import integers
 from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_runner.cuda.lowering.regions.region_values import RegionValues
 from benanza_runner.cuda.lowering.regions.windows import MOST_PLACES
@@ -26,9 +25,9 @@ def _folding(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str,
     rank = len(window)
     if prod(window) > MOST_PLACES:
         raise UnsupportedError(f"Col2Im of {prod(window)} places in a window is not supported yet")
-    strides = integers(operator, "strides", (1,) * rank)
-    dilations = integers(operator, "dilations", (1,) * rank)
-    pads = integers(operator, "pads", (0,) * 2 * rank)
+    strides = operator.integers("strides", (1,) * rank)
+    dilations = operator.integers("dilations", (1,) * rank)
+    pads = operator.integers("pads", (0,) * 2 * rank)
     sizes = zip(image[2:], window, strides, dilations, pads, pads[rank:], strict=False)
     counts = tuple((n + b + a - d * (k - 1) - 1) // s + 1 for n, k, s, d, b, a in sizes)
     region = RegionValues()

@@ -12,7 +12,6 @@ from benanza_runner.cuda.calls import (
     Scattering,
 )
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import integer, text
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Tensor
 
@@ -23,7 +22,7 @@ Lower = Callable[[Layer, Mapping[int, Array]], Lowering]
 def _gather(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     """The axes before the gathered one are the batch, of which all items use the same indices."""
     x, indices, output = _tensors(layer)
-    axis = integer(layer.operators[0], "axis", 0) % len(x.shape)
+    axis = layer.operators[0].integer("axis", 0) % len(x.shape)
     call = Gathering(
         output=output.shape,
         batch=prod(x.shape[:axis]),
@@ -39,7 +38,7 @@ def _gather(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 def _gather_tuples(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     x, indices, output = _tensors(layer)
-    shared = integer(layer.operators[0], "batch_dims", 0)
+    shared = layer.operators[0].integer("batch_dims", 0)
     last = shared + indices.shape[-1]
     call = Gathering(
         output=output.shape,
@@ -56,7 +55,7 @@ def _gather_tuples(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
 def _gather_elements(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     x, indices, output = _tensors(layer)
-    axis = integer(layer.operators[0], "axis", 0) % len(x.shape)
+    axis = layer.operators[0].integer("axis", 0) % len(x.shape)
     kinds = element(indices.dtype), element(x.dtype)
     return ElementGathering(x.shape, axis, output.shape, *kinds), _operands(layer, values)
 
@@ -79,14 +78,14 @@ def _scatter_tuples(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 def _scatter_elements(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     _refuse_reduction(layer)
     x, indices, output = _tensors(layer)
-    axis = integer(layer.operators[0], "axis", 0) % len(x.shape)
+    axis = layer.operators[0].integer("axis", 0) % len(x.shape)
     kinds = element(indices.dtype), element(x.dtype)
     return ElementScattering(output.shape, axis, indices.shape, *kinds), _operands(layer, values)
 
 
 def _refuse_reduction(layer: Layer) -> None:
     operator = layer.operators[0]
-    if text(operator, "reduction", "none") != "none":
+    if operator.text("reduction", "none") != "none":
         raise UnsupportedError(f"{operator.op_type} that reduces is not supported yet")
 
 

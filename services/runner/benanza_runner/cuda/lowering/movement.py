@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Concatenation, Shuffle, Splitting, View
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import integer, integers, text
 from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
@@ -20,7 +19,7 @@ def _concatenation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dic
     """What has no elements is left out; of one part, a copy is left."""
     operator = layer.operators[0]
     output = layer.tensors[operator.outputs[0]].shape
-    axis = integer(operator, "axis", 1) % len(output)
+    axis = operator.integer("axis", 1) % len(output)
     parts = [index for index in operator.inputs if 0 not in layer.tensors[index].shape]
     if len(parts) == 1 and len(operator.inputs) > 1:
         copy, _ = _view(layer, values, output)
@@ -33,7 +32,7 @@ def _concatenation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dic
 def _splitting(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     operator = layer.operators[0]
     x = layer.tensors[operator.inputs[0]].shape
-    axis = integer(operator, "axis", 0) % len(x)
+    axis = operator.integer("axis", 0) % len(x)
     if OMITTED in operator.outputs:
         raise UnsupportedError("a Split with omitted outputs is not supported yet")
     lengths = tuple(layer.tensors[index].shape[axis] for index in operator.outputs)
@@ -45,7 +44,7 @@ def _splitting(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[st
 def _transpose(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     operator = layer.operators[0]
     shape = layer.tensors[operator.inputs[0]].shape
-    order = integers(operator, "perm", tuple(reversed(range(len(shape)))))
+    order = operator.integers("perm", tuple(reversed(range(len(shape)))))
     return _view(layer, values, shape, order=order)
 
 
@@ -59,9 +58,9 @@ def _slice(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, A
     operator = layer.operators[0]
     shape = layer.tensors[operator.inputs[0]].shape
     if operator.version < 10:
-        first = integers(operator, "starts", ())
-        last = integers(operator, "ends", ())
-        axes = integers(operator, "axes", tuple(range(len(first))))
+        first = operator.integers("starts", ())
+        last = operator.integers("ends", ())
+        axes = operator.integers("axes", tuple(range(len(first))))
         steps = (1,) * len(first)
     else:
         given = [whole_constants(layer, values, slot) for slot in range(1, 5)]
@@ -89,9 +88,9 @@ def _tile(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Ar
 def _depth_to_space(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     operator = layer.operators[0]
     batch, channels, height, width = layer.tensors[operator.inputs[0]].shape
-    block = integer(operator, "blocksize", 1)
+    block = operator.integer("blocksize", 1)
     fewer = channels // block**2
-    if text(operator, "mode", "DCR") == "DCR":
+    if operator.text("mode", "DCR") == "DCR":
         seen, order = (batch, block, block, fewer, height, width), (0, 3, 4, 1, 5, 2)
     else:
         seen, order = (batch, fewer, block, block, height, width), (0, 1, 4, 2, 5, 3)
@@ -101,7 +100,7 @@ def _depth_to_space(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, di
 def _space_to_depth(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str, Array]]:
     operator = layer.operators[0]
     batch, channels, height, width = layer.tensors[operator.inputs[0]].shape
-    block = integer(operator, "blocksize", 1)
+    block = operator.integer("blocksize", 1)
     seen = (batch, channels, height // block, block, width // block, block)
     order = (0, 3, 5, 1, 2, 4)
     return _view(layer, values, seen, order=order, output=tuple(seen[axis] for axis in order))

@@ -7,7 +7,6 @@ import msgspec
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Normalisation, RowNormalisation, Softmax
-from benanza_runner.cuda.lowering.attributes import integer, integers, number
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer
 
@@ -37,7 +36,7 @@ def _layer(layer: Layer, values: Mapping[int, Array]) -> tuple[RowNormalisation,
     """LayerNormalization and RMSNormalization: from an axis to the end."""
     operator = layer.operators[0]
     shape = layer.tensors[operator.inputs[0]].shape
-    axis = integer(operator, "axis", -1) % len(shape)
+    axis = operator.integer("axis", -1) % len(shape)
     operands = _affine(layer, values, prod(shape[axis:]))
     call = RowNormalisation(
         kind="variance" if operator.op_type == "LayerNormalization" else "rms",
@@ -45,7 +44,7 @@ def _layer(layer: Layer, values: Mapping[int, Array]) -> tuple[RowNormalisation,
         lengths=(prod(shape[:axis]), prod(shape[axis:])),
         reduced=(False, True),
         affine=(False, True),
-        epsilon=number(operator, "epsilon", 1e-5),
+        epsilon=operator.number("epsilon", 1e-5),
         scale="scale" in operands,
         bias="bias" in operands,
     )
@@ -60,7 +59,7 @@ def _groups(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[0]
     shape = layer.tensors[operator.inputs[0]].shape
     batch, channels, space = shape[0], shape[1], prod(shape[2:])
-    groups = integer(operator, "num_groups", channels)
+    groups = operator.integer("num_groups", channels)
     by_group = operator.op_type == "GroupNormalization" and operator.version < 21
     operands = _affine(layer, values, groups if by_group else channels)
     call = RowNormalisation(
@@ -69,7 +68,7 @@ def _groups(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         lengths=(batch, groups, channels // groups, space),
         reduced=(False, False, True, True),
         affine=(False, True, not by_group, False),
-        epsilon=number(operator, "epsilon", 1e-5),
+        epsilon=operator.number("epsilon", 1e-5),
         scale="scale" in operands,
         bias="bias" in operands,
         by_channel=True,
@@ -95,8 +94,8 @@ def _affine(layer: Layer, values: Mapping[int, Array], size: int) -> dict[str, A
 def _to_unit(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[0]
     shape = layer.tensors[operator.inputs[0]].shape
-    axis = integer(operator, "axis", -1) % len(shape)
-    power = integer(operator, "p", 2)
+    axis = operator.integer("axis", -1) % len(shape)
+    power = operator.integer("p", 2)
     if power not in (1, 2):
         raise UnsupportedError(f"LpNormalization with p={power} is not supported yet")
     call = _over(f"l{power}", shape, frozenset((axis,)))
@@ -106,7 +105,7 @@ def _to_unit(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 def _mean_variance(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[0]
     shape = layer.tensors[operator.inputs[0]].shape
-    axes = integers(operator, "axes", (0, 2, 3))
+    axes = operator.integers("axes", (0, 2, 3))
     call = _over("variance", shape, frozenset(axis % len(shape) for axis in axes))
     return call, {"input": values[operator.inputs[0]]}
 
@@ -129,10 +128,10 @@ def _softmax(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     shape = layer.tensors[operator.outputs[0]].shape
     logarithm = operator.op_type == "LogSoftmax"
     if operator.version < 13:
-        axis = integer(operator, "axis", 1) % len(shape)
+        axis = operator.integer("axis", 1) % len(shape)
         outer, size, inner = prod(shape[:axis]), prod(shape[axis:]), 1
     else:
-        axis = integer(operator, "axis", -1) % len(shape)
+        axis = operator.integer("axis", -1) % len(shape)
         outer, size, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     call = Softmax(shape, outer, size, inner, logarithm)
     return call, {"input": values[operator.inputs[0]]}
@@ -142,10 +141,10 @@ def _over_channels(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[0]
     call = Normalisation(
         input=layer.tensors[operator.inputs[0]].shape,
-        size=integer(operator, "size", 1),
-        alpha=number(operator, "alpha", 1e-4),
-        beta=number(operator, "beta", 0.75),
-        bias=number(operator, "bias", 1.0),
+        size=operator.integer("size", 1),
+        alpha=operator.number("alpha", 1e-4),
+        beta=operator.number("beta", 0.75),
+        bias=operator.number("bias", 1.0),
     )
     return call, {"input": values[operator.inputs[0]]}
 

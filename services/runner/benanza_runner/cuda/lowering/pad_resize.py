@@ -7,7 +7,6 @@ import numpy as np
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Padding, Resizing
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import integer, integers, number, text
 from benanza_runner.cuda.lowering.constants import constants, whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
@@ -20,11 +19,11 @@ def _padding(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     """Pads and value are attributes before version 11 and inputs since."""
     operator = layer.operators[0]
     x = layer.tensors[operator.inputs[0]]
-    mode = text(operator, "mode", "constant")
+    mode = operator.text("mode", "constant")
     rank = len(x.shape)
     if operator.version < 11:
-        pads = integers(operator, "pads", (0,) * (2 * rank))
-        value = number(operator, "value", 0.0)
+        pads = operator.integers("pads", (0,) * (2 * rank))
+        value = operator.number("value", 0.0)
         axes = tuple(range(rank))
     else:
         pads = whole_constants(layer, values, 1) or (0,) * (2 * rank)
@@ -47,19 +46,19 @@ def _resizing(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[0]
     x = layer.tensors[operator.inputs[0]]
     output = layer.tensors[operator.outputs[0]].shape
-    mode = text(operator, "mode", "nearest").replace("bilinear", "linear")
+    mode = operator.text("mode", "nearest").replace("bilinear", "linear")
     old = operator.op_type == "Upsample" or operator.version < 11
-    coordinates = text(operator, "coordinate_transformation_mode", "half_pixel")
-    rounding = text(operator, "nearest_mode", "round_prefer_floor")
+    coordinates = operator.text("coordinate_transformation_mode", "half_pixel")
+    rounding = operator.text("nearest_mode", "round_prefer_floor")
     if old:
         coordinates = "asymmetric"
     _refuse(operator, mode, coordinates)
     if operator.op_type == "Upsample" and operator.version < 9:
-        given = next((a.value for a in operator.attributes if a.name == "scales"), ())
+        given = operator.attribute("scales")
         scales = [float(s) for s in given] if isinstance(given, tuple) else []
     else:
         scales = [float(s) for s in constants(layer, values, 1 if old else 2) or ()]
-    axes = integers(operator, "axes", tuple(range(len(x.shape))))
+    axes = operator.integers("axes", tuple(range(len(x.shape))))
     ratios = [out / size for out, size in zip(output, x.shape, strict=True)]
     if scales:
         ratios = [1.0] * len(x.shape)
@@ -78,8 +77,8 @@ def _resizing(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         mode=mode,
         coordinates=coordinates,
         rounding=rounding if mode == "nearest" else "",
-        steepness=number(operator, "cubic_coeff_a", -0.75) if mode == "cubic" else 0.0,
-        only_inside=mode == "cubic" and integer(operator, "exclude_outside", 0) == 1,
+        steepness=operator.number("cubic_coeff_a", -0.75) if mode == "cubic" else 0.0,
+        only_inside=mode == "cubic" and operator.integer("exclude_outside", 0) == 1,
         element=element(x.dtype),
     )
     return call, {"input": values[operator.inputs[0]]}
@@ -100,9 +99,9 @@ def _refuse(operator: Operator, mode: str, coordinates: str) -> None:
         raise UnsupportedError(f"{title} in mode {mode} is not supported yet")
     if coordinates not in COORDINATES:
         raise UnsupportedError(f"{title} with coordinates by {coordinates} is not supported yet")
-    if integer(operator, "antialias", 0):
+    if operator.integer("antialias", 0):
         raise UnsupportedError(f"{title} with antialiasing is not supported yet")
-    policy = text(operator, "keep_aspect_ratio_policy", "stretch")
+    policy = operator.text("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
         raise UnsupportedError(f"{title} that keeps the aspect ratio is not supported yet")
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Pooling
-from benanza_runner.cuda.lowering.attributes import integer, integers
 from benanza_runner.cuda.lowering.windows import Windows, in_space, windows
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
@@ -22,14 +21,14 @@ def _pooling(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str,
         raise UnsupportedError("a pooling that also writes indices is not supported yet")
     mode = "max"
     if "Average" in operator.op_type:
-        padded = integer(operator, "count_include_pad", 0)
+        padded = operator.integer("count_include_pad", 0)
         mode = "average_padded" if padded else "average"
     if operator.op_type.startswith("Global"):
         rank = len(x) - 2
         moves = Windows(x[2:], (1,) * rank, (1,) * rank, (0,) * rank, (0,) * rank)
     else:
-        moves = windows(operator, x, integers(operator, "kernel_shape", ()), output)
-        given = integers(operator, "pads", ())
+        moves = windows(operator, x, operator.integers("kernel_shape", ()), output)
+        given = operator.integers("pads", ())
         if mode == "average_padded" and given and moves.pads_after != given[len(given) // 2 :]:
             raise UnsupportedError("an average over pads, rounded up, is not supported yet")
     moves = moves.in_space()

@@ -6,7 +6,6 @@ from math import prod
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Accumulation, Call, Ranking
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_schemas.layer import Layer
 
@@ -21,8 +20,8 @@ def _accumulation(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     call = Accumulation(
         x.shape,
         *_around(x.shape, axis),
-        exclusive=integer(operator, "exclusive", 0) == 1,
-        reverse=integer(operator, "reverse", 0) == 1,
+        exclusive=operator.integer("exclusive", 0) == 1,
+        reverse=operator.integer("reverse", 0) == 1,
         element=element(x.dtype),
     )
     return call, {"input": values[operator.inputs[0]]}
@@ -33,12 +32,12 @@ def _best(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[0]
     x = layer.tensors[operator.inputs[0]]
     output = layer.tensors[layer.outputs[0]].shape
-    axis = integer(operator, "axis", -1) % len(x.shape)
+    axis = operator.integer("axis", -1) % len(x.shape)
     call = Ranking(
         output,
         *_around(x.shape, axis),
         count=output[axis],
-        largest=integer(operator, "largest", 1) == 1,
+        largest=operator.integer("largest", 1) == 1,
         last=False,
         outputs=tuple(
             "values" if index == operator.outputs[0] else "indices" for index in layer.outputs
@@ -51,13 +50,13 @@ def _best(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 def _place_of_best(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[0]
     x = layer.tensors[operator.inputs[0]]
-    axis = integer(operator, "axis", 0) % len(x.shape)
+    axis = operator.integer("axis", 0) % len(x.shape)
     call = Ranking(
         layer.tensors[operator.outputs[0]].shape,
         *_around(x.shape, axis),
         count=1,
         largest=operator.op_type == "ArgMax",
-        last=integer(operator, "select_last_index", 0) == 1,
+        last=operator.integer("select_last_index", 0) == 1,
         outputs=("indices",),
         element=element(x.dtype),
     )

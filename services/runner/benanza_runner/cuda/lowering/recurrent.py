@@ -6,7 +6,6 @@ from math import inf
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Recurrence
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import integer, number, text, texts
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
@@ -36,7 +35,7 @@ PLAIN_CELLS = {"relu": "Relu", "tanh": "Tanh"}
 
 def _recurrence(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[0]
-    direction = text(operator, "direction", "forward")
+    direction = operator.text("direction", "forward")
     used = {slot for slot, index in enumerate(operator.inputs) if index != OMITTED}
     _refuse(layer, operator, used)
     length, batch, features = layer.tensors[operator.inputs[0]].shape
@@ -60,7 +59,7 @@ def _refuse(layer: Layer, operator: Operator, used: set[int]) -> None:
     """Raises `UnsupportedError` for networks that neither cuDNN nor the runner runs."""
     op = operator.op_type
     element(layer.tensors[operator.inputs[0]].dtype)
-    if integer(operator, "layout", 0):
+    if operator.integer("layout", 0):
         raise UnsupportedError(f"{op} with the batch first: there is no reference to check it with")
     if LENGTHS in used:
         raise UnsupportedError(
@@ -68,11 +67,11 @@ def _refuse(layer: Layer, operator: Operator, used: set[int]) -> None:
         )
     if PEEPHOLES in used:
         raise UnsupportedError(f"{op} with peepholes, which cuDNN lacks")
-    if number(operator, "clip", inf) != inf:
+    if operator.number("clip", inf) != inf:
         raise UnsupportedError(f"{op} that clips before its activations: cuDNN clips the cell only")
-    if integer(operator, "input_forget", 0):
+    if operator.integer("input_forget", 0):
         raise UnsupportedError(f"{op} with input and forget gate in one, which cuDNN lacks")
-    if op == "GRU" and not integer(operator, "linear_before_reset", 0):
+    if op == "GRU" and not operator.integer("linear_before_reset", 0):
         raise UnsupportedError("GRU that resets before the product: cuDNN does it after it")
     if any(not layer.tensors[operator.inputs[slot]].constant for slot in used & set(WEIGHTS)):
         raise UnsupportedError(f"{op} whose weights are computed is not supported yet")
@@ -81,7 +80,7 @@ def _refuse(layer: Layer, operator: Operator, used: set[int]) -> None:
 def _cell(operator: Operator, directions: int) -> str:
     """The call's cell. ONNX names activations in upper or lower case, direction by direction."""
     op = operator.op_type
-    given = tuple(name.lower() for name in texts(operator, "activations"))
+    given = tuple(name.lower() for name in operator.texts("activations"))
     if op in ACTIVATIONS:
         if given and given != ACTIVATIONS[op] * directions:
             raise UnsupportedError(f"{op} with {', '.join(given)}: cuDNN has sigmoid and tanh only")

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Reduction
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import integer, integers
 from benanza_runner.cuda.lowering.constants import whole_constants
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer
@@ -23,8 +22,8 @@ def _reduction(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[st
     if element(x.dtype) and kind not in OF_INTEGERS:
         raise UnsupportedError(f"{operator.op_type} of {x.dtype} is not supported yet")
     rank = len(x.shape)
-    given = whole_constants(layer, values, 1) or integers(operator, "axes", ())
-    if not given and integer(operator, "noop_with_empty_axes", 0):
+    given = whole_constants(layer, values, 1) or operator.integers("axes", ())
+    if not given and operator.integer("noop_with_empty_axes", 0):
         raise UnsupportedError(f"{operator.op_type} over no axes is a copy")
     axes = tuple(sorted({axis % rank for axis in given})) or tuple(range(rank))
     output = layer.tensors[operator.outputs[0]].shape

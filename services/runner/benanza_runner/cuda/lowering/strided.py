@@ -10,7 +10,6 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
-from benanza_runner.cuda.lowering.attributes import integer, integers
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.table import RESHAPING
@@ -62,7 +61,7 @@ def written(layer: Layer, at: int) -> Array:
     found = contiguous(layer.tensors[result].shape)
     for move in reversed(moves):
         if move.op_type == "Transpose":
-            order = integers(move, "perm", tuple(reversed(range(found.ndim))))
+            order = move.integers("perm", tuple(reversed(range(found.ndim))))
             found = found.transpose(np.argsort(order))
         else:
             found = reshaped(found, layer.tensors[move.inputs[0]].shape)
@@ -83,11 +82,11 @@ def seen(layer: Layer, operator: Operator, result: int, array: Array) -> Array:
         case name if name in RESHAPING:
             return reshaped(array, shape)
         case "Transpose":
-            return array.transpose(integers(operator, "perm", tuple(reversed(range(array.ndim)))))
+            return array.transpose(operator.integers("perm", tuple(reversed(range(array.ndim)))))
         case "Expand":
             return np.broadcast_to(array, shape)
         case "Split":
-            axis = integer(operator, "axis", 0) % array.ndim
+            axis = operator.integer("axis", 0) % array.ndim
             before = operator.outputs[: operator.outputs.index(result)]
             start = sum(layer.tensors[other].shape[axis] for other in before if other != OMITTED)
             if OMITTED not in before:
@@ -102,7 +101,7 @@ def seen(layer: Layer, operator: Operator, result: int, array: Array) -> Array:
                 array = _part(array, axis, slice(start, end, step))
             return array
         case "Gather":
-            axis = integer(operator, "axis", 0) % array.ndim
+            axis = operator.integer("axis", 0) % array.ndim
             if layer.tensors[operator.inputs[1]].shape == ():
                 place = known(layer, operator, 1)[0] % array.shape[axis]
                 return _part(array, axis, slice(place, place + 1)).squeeze(axis)

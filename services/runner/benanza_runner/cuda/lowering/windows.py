@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from benanza_runner.cuda.lowering.attributes import integers, text
 from benanza_schemas.layer import Operator
 
 
@@ -43,20 +42,20 @@ def windows(
     are added at the end.
     """
     rank = len(window)
-    strides = integers(operator, "strides", (1,) * rank)
-    dilations = integers(operator, "dilations", (1,) * rank)
+    strides = operator.integers("strides", (1,) * rank)
+    dilations = operator.integers("dilations", (1,) * rank)
     needed = tuple(
         (out - 1) * stride + (size - 1) * dilation + 1
         for out, stride, size, dilation in zip(output[2:], strides, window, dilations, strict=True)
     )
-    auto_pad = text(operator, "auto_pad", "NOTSET")
+    auto_pad = operator.text("auto_pad", "NOTSET")
     if auto_pad.startswith("SAME"):
         total = [max(0, reach - size) for reach, size in zip(needed, x[2:], strict=True)]
         small = tuple(pad // 2 for pad in total)
         large = tuple(pad - pad // 2 for pad in total)
         before, after = (small, large) if auto_pad == "SAME_UPPER" else (large, small)
     else:
-        pads = integers(operator, "pads", (0,) * (2 * rank))
+        pads = operator.integers("pads", (0,) * (2 * rank))
         before, after = pads[:rank], pads[rank:]
         after = tuple(
             max(pad, reach - size - start)
@@ -74,13 +73,13 @@ def transposed_windows(
     shapes: half on each side, and an odd one at the end for SAME_UPPER, else at the start.
     """
     rank = len(window)
-    strides = integers(operator, "strides", (1,) * rank)
-    dilations = integers(operator, "dilations", (1,) * rank)
-    pads = integers(operator, "pads", (0,) * (2 * rank))
+    strides = operator.integers("strides", (1,) * rank)
+    dilations = operator.integers("dilations", (1,) * rank)
+    pads = operator.integers("pads", (0,) * (2 * rank))
     before, after = pads[:rank], pads[rank:]
-    auto_pad = text(operator, "auto_pad", "NOTSET")
-    if auto_pad.startswith("SAME") or integers(operator, "output_shape", ()):
-        extra = integers(operator, "output_padding", (0,) * rank)
+    auto_pad = operator.text("auto_pad", "NOTSET")
+    if auto_pad.startswith("SAME") or operator.integers("output_shape", ()):
+        extra = operator.integers("output_padding", (0,) * rank)
         total = [
             max(0, (size - 1) * stride + more + (length - 1) * dilation + 1 - out)
             for size, stride, more, length, dilation, out in zip(

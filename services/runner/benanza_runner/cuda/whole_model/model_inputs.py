@@ -7,7 +7,6 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.elements import FLOATS
-from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.products.einsum import terms_of
 from benanza_runner.cuda.reference import random_inputs, rounded
 from benanza_schemas.layer import Layer, Operator, Precision
@@ -46,13 +45,13 @@ def _weights(layer: Layer, operator: Operator) -> Iterator[tuple[int, int]]:
         case "Conv":
             yield inputs[1], prod(shapes[1][1:])
         case "ConvTranspose":
-            yield inputs[1], shapes[1][0] // integer(operator, "group", 1)
+            yield inputs[1], shapes[1][0] // operator.integer("group", 1)
         case "MatMul":
             yield inputs[0], shapes[0][-1]
             yield inputs[1], shapes[1][-2:][0]
         case "Gemm":
-            yield inputs[0], shapes[0][0 if integer(operator, "transA", 0) else 1]
-            yield inputs[1], shapes[1][1 if integer(operator, "transB", 0) else 0]
+            yield inputs[0], shapes[0][0 if operator.integer("transA", 0) else 1]
+            yield inputs[1], shapes[1][1 if operator.integer("transB", 0) else 0]
         case "Einsum" if len(inputs) == 2:
             *operands, result = terms_of(operator)
             sizes = {

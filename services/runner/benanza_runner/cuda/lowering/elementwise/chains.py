@@ -8,7 +8,6 @@ from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.elements import INDEX, element, variable
 from benanza_runner.cuda.lowering.affine import OPERATORS, Affine, normalisation
-from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.elementwise import (
     expressions,
     integer_expressions,
@@ -208,10 +207,10 @@ class ElementwiseKernel:
 
     def _rescaled(self, operator: Operator) -> str:
         """A QuantizeLinear or DequantizeLinear: one scale for all, or one for each channel."""
-        if integer(operator, "block_size", 0):
+        if operator.integer("block_size", 0):
             raise UnsupportedError(f"{operator.op_type} by blocks is not supported yet")
         value = self.name(operator.inputs[0])
-        axis = integer(operator, "axis", 1) % len(self._output) if self._output else 0
+        axis = operator.integer("axis", 1) % len(self._output) if self._output else 0
         scale, zero = (self._along(index, axis) for index in (*operator.inputs[1:], OMITTED)[:2])
         if operator.op_type == "DequantizeLinear":
             return quantisation.dequantised(value, scale, zero)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from benanza_runner.cuda.lowering.attributes import integer, number, text
 from benanza_schemas.layer import Operator
 
 Write = Callable[[Operator, Sequence[str]], str]
@@ -43,18 +42,18 @@ def _nested(function: str) -> Write:
 
 def _alpha(pattern: str, default: float) -> Write:
     return lambda operator, inputs: pattern.format(
-        inputs[0], a=literal(number(operator, "alpha", default))
+        inputs[0], a=literal(operator.number("alpha", default))
     )
 
 
 def _hard_sigmoid(operator: Operator, inputs: Sequence[str]) -> str:
-    alpha, beta = number(operator, "alpha", 0.2), number(operator, "beta", 0.5)
+    alpha, beta = operator.number("alpha", 0.2), operator.number("beta", 0.5)
     return f"fminf(fmaxf({inputs[0]} * {literal(alpha)} + {literal(beta)}, 0.0f), 1.0f)"
 
 
 def _gelu(operator: Operator, inputs: Sequence[str]) -> str:
     x = inputs[0]
-    if text(operator, "approximate", "none") == "tanh":
+    if operator.text("approximate", "none") == "tanh":
         inner = f"0.7978845608f * ({x} + 0.044715f * {x} * {x} * {x})"
         return f"0.5f * {x} * (1.0f + tanhf({inner}))"
     return f"0.5f * {x} * (1.0f + erf_of({x} * 0.7071067812f))"
@@ -65,28 +64,28 @@ def _clip(operator: Operator, inputs: Sequence[str]) -> str:
     x, *limits = inputs
     low, high = (*limits, "", "")[:2] if operator.version >= 11 else ("", "")
     if operator.version < 11:
-        low = literal(number(operator, "min", -3.4e38))
-        high = literal(number(operator, "max", 3.4e38))
+        low = literal(operator.number("min", -3.4e38))
+        high = literal(operator.number("max", 3.4e38))
     raised = f"fmaxf({x}, {low})" if low else x
     return f"fminf({raised}, {high})" if high else raised
 
 
 def _selu(operator: Operator, inputs: Sequence[str]) -> str:
-    alpha = literal(number(operator, "alpha", 1.67326319217681884765625))
-    gamma = literal(number(operator, "gamma", 1.05070102214813232421875))
+    alpha = literal(operator.number("alpha", 1.67326319217681884765625))
+    gamma = literal(operator.number("gamma", 1.05070102214813232421875))
     return f"{gamma} * ({inputs[0]} > 0.0f ? {inputs[0]} : {alpha} * expm1f({inputs[0]}))"
 
 
 def _shrink(operator: Operator, inputs: Sequence[str]) -> str:
     x = inputs[0]
-    bias, border = literal(number(operator, "bias", 0.0)), literal(number(operator, "lambd", 0.5))
+    bias, border = literal(operator.number("bias", 0.0)), literal(operator.number("lambd", 0.5))
     return f"({x} < -{border} ? {x} + {bias} : ({x} > {border} ? {x} - {bias} : 0.0f))"
 
 
 def _remainder(operator: Operator, inputs: Sequence[str]) -> str:
     """With `fmod` it has the sign of the dividend, without it that of the divisor."""
     x, y = inputs
-    return f"fmodf({x}, {y})" if integer(operator, "fmod", 0) else f"{x} - {y} * floorf({x} / {y})"
+    return f"fmodf({x}, {y})" if operator.integer("fmod", 0) else f"{x} - {y} * floorf({x} / {y})"
 
 
 def _mean(operator: Operator, inputs: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.constants import constants
 from benanza_runner.cuda.lowering.elementwise.chains import ElementwiseKernel, Lowering
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
@@ -38,7 +37,7 @@ def _kind(layer: Layer) -> str:
 
 
 def _filled(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array]) -> str:
-    value = next((a.value for a in layer.operators[0].attributes if a.name == "value"), None)
+    value = layer.operators[0].attribute("value")
     number = 0.0
     if isinstance(value, TensorValue):
         found = np.frombuffer(value.data, _dtype(value.dtype))
@@ -58,7 +57,7 @@ def _triangle(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Arra
     rank = len(layer.tensors[operator.outputs[0]].shape)
     diagonal = int((constants(layer, values, 1) or (0,))[0])
     row, column = kernel.index(rank - 2), kernel.index(rank - 1)
-    comparison = ">=" if integer(operator, "upper", 1) else "<="
+    comparison = ">=" if operator.integer("upper", 1) else "<="
     value = kernel.name(operator.inputs[0])
     return f"({column} - {row} {comparison} {diagonal} ? {value} : 0)"
 
@@ -66,7 +65,7 @@ def _triangle(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Arra
 def _one_hot(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array]) -> str:
     operator = layer.operators[0]
     shape = layer.tensors[operator.outputs[0]].shape
-    axis = integer(operator, "axis", -1) % len(shape)
+    axis = operator.integer("axis", -1) % len(shape)
     given = layer.tensors[operator.inputs[0]]
     if not element(given.dtype):
         raise UnsupportedError("a OneHot whose indices are floats is not supported yet")
@@ -96,7 +95,7 @@ def _range(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array])
 
 def _eye(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array]) -> str:
     row, column = kernel.index(0), kernel.index(1)
-    diagonal = integer(layer.operators[0], "k", 0)
+    diagonal = layer.operators[0].integer("k", 0)
     return f"({column} - {row} == {diagonal} ? {_literal(1, _kind(layer))} : 0)"
 
 

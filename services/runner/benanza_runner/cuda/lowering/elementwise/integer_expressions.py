@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from benanza_runner.cuda.lowering.attributes import integer
 from benanza_schemas.layer import Operator
 
 Write = Callable[[Operator, Sequence[str]], str]
@@ -39,7 +38,7 @@ def _best(comparison: str) -> Write:
 def _remainder(operator: Operator, inputs: Sequence[str]) -> str:
     """It has the sign of the divisor; with `fmod` that of the dividend, as in C."""
     a, b = inputs
-    return f"{a} % {b}" if integer(operator, "fmod", 0) else f"({a} % {b} + {b}) % {b}"
+    return f"{a} % {b}" if operator.integer("fmod", 0) else f"({a} % {b} + {b}) % {b}"
 
 
 def _clip(operator: Operator, inputs: Sequence[str]) -> str:

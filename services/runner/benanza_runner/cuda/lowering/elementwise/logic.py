@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from benanza_runner.cuda.elements import IN_MEMORY
-from benanza_runner.cuda.lowering.attributes import integer
 from benanza_schemas.layer import Operator
 
 _PATTERNS = {
@@ -35,8 +34,8 @@ def expression(operator: Operator, inputs: Sequence[str], read: str, written: st
     if operator.op_type in CONVERSIONS:
         return _converted(inputs[0], read, written)
     if operator.op_type == "IsInf":
-        low = f"{inputs[0]} < -3.402823466e38f" if integer(operator, "detect_negative", 1) else "0"
-        high = f"{inputs[0]} > 3.402823466e38f" if integer(operator, "detect_positive", 1) else "0"
+        low = f"{inputs[0]} < -3.402823466e38f" if operator.integer("detect_negative", 1) else "0"
+        high = f"{inputs[0]} > 3.402823466e38f" if operator.integer("detect_positive", 1) else "0"
         return f"({low} || {high})"
     return _PATTERNS[operator.op_type].format(*inputs)
 

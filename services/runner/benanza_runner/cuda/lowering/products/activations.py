@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.lowering.attributes import number, text
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
@@ -93,14 +92,14 @@ def _single(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> Ac
         case "HardSwish":
             return Activation("HardSwish", (SIXTH, 0.5))
         case "Selu":
-            alpha = number(operator, "alpha", 1.67326319217681884765625)
-            return Activation("Selu", (alpha, number(operator, "gamma", 1.05070102214813232421875)))
+            alpha = operator.number("alpha", 1.67326319217681884765625)
+            return Activation("Selu", (alpha, operator.number("gamma", 1.05070102214813232421875)))
         case "LeakyRelu":
-            return Activation("LeakyRelu", (number(operator, "alpha", 0.01),))
+            return Activation("LeakyRelu", (operator.number("alpha", 0.01),))
         case "Elu" | "Swish" as name:
-            return Activation(name, (number(operator, "alpha", 1.0),))
+            return Activation(name, (operator.number("alpha", 1.0),))
         case "Gelu":
-            tanh = text(operator, "approximate", "none") == "tanh"
+            tanh = operator.text("approximate", "none") == "tanh"
             return Activation("GeluTanh" if tanh else "Gelu")
         case "Clip":
             return Activation("Clip", _limits(operator, layer, values))
@@ -109,13 +108,13 @@ def _single(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> Ac
 
 
 def _hard_sigmoid(operator: Operator) -> tuple[float, float]:
-    return number(operator, "alpha", 0.2), number(operator, "beta", 0.5)
+    return operator.number("alpha", 0.2), operator.number("beta", 0.5)
 
 
 def _limits(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> tuple[float, float]:
     """The limits of a Clip: attributes in old versions, inputs in new ones, any omitted."""
     if operator.version < 11:
-        return number(operator, "min", -LIMIT), number(operator, "max", LIMIT)
+        return operator.number("min", -LIMIT), operator.number("max", LIMIT)
     given = (*operator.inputs[1:], OMITTED, OMITTED)[:2]
     limits = []
     for index, default in zip(given, (-LIMIT, LIMIT), strict=True):

@@ -10,7 +10,6 @@ from math import sqrt
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention
 from benanza_runner.cuda.elements import FLOATS
-from benanza_runner.cuda.lowering.attributes import integer, number
 from benanza_runner.cuda.lowering.products.masks import Mask, mask_of
 from benanza_runner.cuda.lowering.strided import reshaped, steps, strided, written
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -35,7 +34,7 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operator = layer.operators[at]
     _check(layer, operator)
     given = (*operator.inputs, OMITTED)
-    heads, key_heads = integer(operator, "q_num_heads", 0), integer(operator, "kv_num_heads", 0)
+    heads, key_heads = operator.integer("q_num_heads", 0), operator.integer("kv_num_heads", 0)
     places = [strided(layer, index) for index in given[:3]]
     query, key, value = (
         _by_head(place.array, count)
@@ -67,12 +66,12 @@ def _check(layer: Layer, operator: Operator) -> None:
         raise UnsupportedError("an Attention with past keys and values is not supported yet")
     if given[6] != OMITTED:
         raise UnsupportedError("an Attention with lengths of its keys is not supported yet")
-    if number(operator, "softcap", 0.0):
+    if operator.number("softcap", 0.0):
         raise UnsupportedError("an Attention that caps its scores is not supported yet")
     other = [layer.tensors[index].dtype for index in given[:3]]
     if not FLOATS.issuperset(other):
         raise UnsupportedError(f"an Attention of {', '.join(other)} is not supported yet")
-    windows = (integer(operator, f"{side}_window_size", -1) for side in ("left", "right"))
+    windows = (operator.integer(f"{side}_window_size", -1) for side in ("left", "right"))
     if any(size != -1 for size in windows):
         raise UnsupportedError("an Attention that sees a window is not supported yet")
 
@@ -111,8 +110,8 @@ def _call(
         query_start=starts[0],
         key_start=starts[1],
         value_start=starts[2],
-        scale=number(operator, "scale", 1 / sqrt(size)),
+        scale=operator.number("scale", 1 / sqrt(size)),
         mask=mask.shape,
         chosen=mask.chosen,
-        causal=bool(integer(operator, "is_causal", 0)),
+        causal=bool(operator.integer("is_causal", 0)),
     )

@@ -7,7 +7,6 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Convolution, TransposedConvolution
-from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.products.epilogue import Epilogue
 from benanza_runner.cuda.lowering.products.prologue import Prologue
 from benanza_runner.cuda.lowering.windows import in_space, transposed_windows, windows
@@ -46,7 +45,7 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         epilogue.add(operator.inputs[2])
     epilogue.follow()
     if kernel.constant:
-        groups = integer(operator, "group", 1) if transposed else 1
+        groups = operator.integer("group", 1) if transposed else 1
         filters = _scaled(filters, epilogue.scale, groups, transposed)
     operands = {"input": values[prologue.input], "filter": filters}
     fixed = frozenset(("filter",) if kernel.constant else ())

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, View
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import text
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import Layer, Operator
 
@@ -17,7 +16,7 @@ def terms_of(operator: Operator) -> Terms:
 
     Raises `UnsupportedError`.
     """
-    equation = text(operator, "equation", "").replace(" ", "")
+    equation = operator.text("equation", "").replace(" ", "")
     inputs, arrow, output = equation.partition("->")
     terms = (*inputs.split(","), output)
     if not arrow or "." in equation or any(len(set(term)) != len(term) for term in terms):

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.elements import FLOATS
-from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.products.contraction import MatrixProduct, SharedAxis, as_matrices
 from benanza_runner.cuda.lowering.products.einsum import terms_of
 from benanza_runner.cuda.lowering.strided import AFTER, contiguous, strided, written
@@ -43,7 +42,7 @@ def places(layer: Layer, at: int) -> Places:
     whole = contiguous(layer.tensors[operator.outputs[0]].shape)
     arrays = [operands[0].array, operands[1].array, written(layer, at) if moved else whole]
     views = [*map(_View, arrays, _labels(operator, arrays[0].ndim, arrays[1].ndim))]
-    by_row = [operator.op_type == "Gemm" and integer(operator, f"trans{x}", 0) == 1 for x in "AB"]
+    by_row = [operator.op_type == "Gemm" and operator.integer(f"trans{x}", 0) == 1 for x in "AB"]
     turned = (moved or not after) and _is_turned(*views)
     if turned:
         operands.reverse()
@@ -96,7 +95,7 @@ def _labels(operator: Operator, first: int, second: int) -> tuple[Labels, Labels
     a: list[Hashable] = [*range(-first, -2), "m", "k"] if first > 1 else ["k"]
     b: list[Hashable] = [*range(-second, -2), "k", "n"] if second > 1 else ["k"]
     if operator.op_type == "Gemm":
-        a = a[::-1] if integer(operator, "transA", 0) == 1 else a
-        b = b[::-1] if integer(operator, "transB", 0) == 1 else b
+        a = a[::-1] if operator.integer("transA", 0) == 1 else a
+        b = b[::-1] if operator.integer("transB", 0) == 1 else b
     ends = [*["m"] * (first > 1), *["n"] * (second > 1)]
     return a, b, [*range(-max(first, second), -2), *ends]

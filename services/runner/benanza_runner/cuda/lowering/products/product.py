@@ -11,7 +11,6 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Product
-from benanza_runner.cuda.lowering.attributes import integer, number
 from benanza_runner.cuda.lowering.products.epilogue import Epilogue
 from benanza_runner.cuda.lowering.products.places import places
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -42,7 +41,7 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         raise UnsupportedError("nothing is fused with the product of a matrix and a vector")
     channels = shape[-1] if shape and not of_vector else 1
     epilogue = Epilogue(layer, values, channels, axis=-1, product=at)
-    third_factor = number(operator, "beta", 1.0)
+    third_factor = operator.number("beta", 1.0)
     # The factor of a residual: that of the Gemm's C, or 1 for one that is added later.
     beta = 1.0
     if is_gemm and len(operator.inputs) > 2 and operator.inputs[2] != OMITTED and third_factor:
@@ -58,7 +57,7 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if not np.all(epilogue.scale == 1):
         if not layer.tensors[second].constant or place.turned or found.n != channels:
             raise UnsupportedError("a scale is folded into weights only")
-        by_row = is_gemm and integer(operator, "transB", 0) == 1
+        by_row = is_gemm and operator.integer("transB", 0) == 1
         scale = epilogue.scale.reshape(-1, 1) if by_row else epilogue.scale
         b = (b.astype(np.float64) * scale).astype(np.float32)
     call = Product(
@@ -72,7 +71,7 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         result=found.result,
         rounds=found.rounds,
         b_constant=layer.tensors[second].constant,
-        alpha=number(operator, "alpha", 1.0) if is_gemm else 1.0,
+        alpha=operator.number("alpha", 1.0) if is_gemm else 1.0,
         beta=beta if epilogue.residual is not None else 1.0,
         bias=epilogue.has_bias,
         residual=epilogue.residual is not None,

@@ -8,7 +8,6 @@ import numpy as np
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Region
 from benanza_runner.cuda.elements import element
-from benanza_runner.cuda.lowering.attributes import integer
 from benanza_runner.cuda.lowering.regions.as_region import channels_of
 from benanza_runner.cuda.lowering.regions.express import express
 from benanza_runner.cuda.lowering.regions.region_values import RegionValues
@@ -100,7 +99,7 @@ class _Region:
         if self._layer.tensors[indices].value is None or not self._arrays[indices].size:
             return None
         shape = self._layer.tensors[x].shape
-        axis = integer(operator, "axis", 0) % len(shape)
+        axis = operator.integer("axis", 0) % len(shape)
         places = [int(place) % shape[axis] for place in np.ravel(self._arrays[indices])]
         steps = set(np.diff(places).tolist()) or {1}
         if len(steps) > 1 or 0 in steps:

@@ -3,6 +3,7 @@
 import ctypes
 import subprocess
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -102,10 +103,11 @@ extern "C" void run({names}) {{
   }}
 }}
 """
-    # A library that is loaded may not be written over.
-    library = folder / f"region{len(list(folder.glob('*.so')))}.so"
-    written = library.with_suffix(".cpp")
-    written.write_text(text, encoding="utf-8")
-    command = ["c++", "-std=c++14", "-w", "-shared", "-fPIC", "-o", str(library), str(written)]
-    subprocess.run(command, check=True, capture_output=True)
+    # Kernels of other widths and tiles often are the same.
+    library = folder / f"{sha256(text.encode()).hexdigest()}.so"
+    if not library.exists():
+        written = library.with_suffix(".cpp")
+        written.write_text(text, encoding="utf-8")
+        command = ["c++", "-std=c++14", "-w", "-shared", "-fPIC", "-o", str(library), str(written)]
+        subprocess.run(command, check=True, capture_output=True)
     return ctypes.CDLL(str(library))

@@ -1,10 +1,11 @@
 """Which layers of exported models have calls for a GPU stands in the docs, and stays so."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from benchmarks.gpu.operators import coverage, main, markdown
+from benchmarks.gpu.operators import CallCoverage, coverage, main, markdown
 from tests.ingest.onnx_text import extracted
 from tests.ingest.real_models import DEPEND_ON_DATA, EXPORTED
 from tests.ingest.real_models import extracted as real
@@ -13,17 +14,23 @@ ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "docs" / "gpu-operators.md"
 
 
+@cache
+def covered(name: str) -> CallCoverage:
+    """That of an exported model."""
+    return coverage(name, real(name))
+
+
 @pytest.mark.slow
 def test_the_document_says_what_has_calls_now() -> None:
     """It fails where a layer that had one has none any more, and where the document is old."""
-    found = markdown([coverage(name, real(name)) for name in EXPORTED])
+    found = markdown([covered(name) for name in EXPORTED])
     assert found == DOCUMENT.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTED)
 def test_every_layer_of_exported_models_has_a_call(name: str) -> None:
-    outcomes = list(coverage(name, real(name)).layers.values())
+    outcomes = list(covered(name).layers.values())
     missing = [each for each in outcomes if each.reason]
     assert {(each.title, each.reason) for each in missing if not each.skipped} == set()
     assert bool(missing) == (name in DEPEND_ON_DATA)
@@ -32,7 +39,7 @@ def test_every_layer_of_exported_models_has_a_call(name: str) -> None:
 def test_the_program_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     main([str(ROOT / "tests" / "data" / "exported" / f"{EXPORTED[0]}.onnx.gz")])
     printed = capsys.readouterr().out
-    assert printed == markdown([coverage(EXPORTED[0], real(EXPORTED[0]))])
+    assert printed == markdown([covered(EXPORTED[0])])
 
 
 def test_what_has_no_call_is_there_with_its_reason() -> None:

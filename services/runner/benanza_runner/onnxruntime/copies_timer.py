@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
-from statistics import median
 from typing import NamedTuple
 
 from benanza_runner.machine_load import machine_load
@@ -19,6 +18,9 @@ MOST_US = 160_000.0
 """How often, and until when, a model is timed while the machine is busy: where others have as many
 processors as there are, all threads of a call seldom have one at a time.
 """
+
+HALVES = 2
+"""So many samples are taken of all tries if the machine was busy during each of them."""
 
 PROBES = 3
 """Calls of one copy, of which the fastest says how many copies a call should have."""
@@ -54,9 +56,10 @@ def _us(tries: Sequence[Samples]) -> float:
 class CopiesTimer:
     """Times models on so many threads, less what a call takes that does nothing.
 
-    `load` reads how busy the machine is: while it is, a model is timed again, and the shortest
-    times count. There is one session at a time: the threads of another one would wait for work on
-    the same cores. Its methods raise whatever ONNX Runtime raises when it refuses a model.
+    `load` reads how busy the machine is: a model is timed until it isn't for once, and if it always
+    is, the least of all calls counts. There is one session at a time: the threads of another one
+    would wait for work on the same cores. Its methods raise whatever ONNX Runtime raises when it
+    refuses a model.
     """
 
     def __init__(
@@ -75,7 +78,7 @@ class CopiesTimer:
         return copies_for(us, *(sum(each.nbytes for each in some) for some in (weights, integers)))
 
     def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> TimedCopies:
-        """Times the model as the rule says, once if the machine isn't busy with something else."""
+        """Times the model as the rule says."""
         session = self._session(model, copies, provider)
         tries: list[Samples] = []
         busy = True
@@ -83,11 +86,11 @@ class CopiesTimer:
             before = self._load()
             tries.append(collect(session.call, rule))
             busy = bool(busy_between(before, self._load()).by)
-        taken = [each.calls_us for each in tries]
-        taken.append(tuple(chain.from_iterable(taken)))
-        few = rule.few_samples
-        calls_us = min((least_of_each(calls, few) for calls in taken), key=median)
-        times = (max(us - self._empty_call_us, 0.0) / copies for us in calls_us)
+        calls_us, few = tries[-1].calls_us, rule.few_samples
+        if busy:
+            calls_us, few = tuple(chain.from_iterable(each.calls_us for each in tries)), HALVES
+        least_us = least_of_each(calls_us, few)
+        times = (max(us - self._empty_call_us, 0.0) / copies for us in least_us)
         dropped = sum(each.dropped for each in tries)
         return TimedCopies(tuple(times), tries[-1].stopped_by, copies, dropped)
 

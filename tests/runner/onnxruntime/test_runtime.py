@@ -153,7 +153,7 @@ def test_samples_and_their_summary(runtime: OnnxRuntime, layer: Layer) -> None:
     variant = min(warm(outcome.variants), key=lambda each: each.median_us)
     assert (variant.library, variant.algorithm) == ("onnxruntime-cpu", layer.title())
     assert variant.stopped_by in (StoppedBy.CONVERGED, StoppedBy.CAP)
-    assert 5 <= len(variant.samples_us) <= 1_000
+    assert 2 <= len(variant.samples_us) <= 5  # each of many calls; two on a busy machine
     assert min(variant.samples_us) > 0
     assert variant.minimum_us == min(variant.samples_us)
     assert variant.median_us == pytest.approx(np.median(variant.samples_us))

@@ -16,6 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import median
 
 import msgspec
 import onnxruntime as ort
@@ -37,8 +38,9 @@ from benanza_runner.reasons import one_line
 from benanza_schemas.layer import Precision
 
 RULE = Rule(warm_up_us=100_000, samples=30, least_us=500_000, few_samples=10, cap_us=2_000_000)
-BEGIN = """# Models of others
+TITLE = "# Models of others\n"
 
+BEGIN = """
 Files that packages ship, what of them is read, and how long they take. `python -m
 benchmarks.real_files` writes the table and what is missing.
 
@@ -135,7 +137,7 @@ def _run(file: Listed, failures: list[str]) -> Sequence[float]:
 
 def markdown(rows: Sequence[Row]) -> str:
     """The page: a line for each file, and below them what is missing, and why."""
-    lines = [BEGIN, *map(_line, rows), "", _totals(rows), "", "## What is missing", ""]
+    lines = [TITLE, *_findings(rows), BEGIN, *map(_line, rows), "", "## What is missing", ""]
     for row in rows:
         said = [*row.failures, *(f"{n}: {reason}" for reason, n in row.missing)]
         lines += [f"- {row.listed.path.name}: {printable(each)}" for each in said]
@@ -152,16 +154,34 @@ def _line(row: Row) -> str:
     cells.append(_share(timed, timed + len(bound.coverage.missing)) if bound else "–")
     cells.append(f"{'≥ ' if bound and bound.partial else ''}{us:,.0f}" if us is not None else "–")
     cells += [f"{run.median:,.0f}", f"{run.minimum:,.0f}"] if run else ["–", "–"]
-    cells.append(f"{run.median / us:.2f}" if run and us and bound and not bound.partial else "–")
+    cells.append("–" if (ratio := _ratio(row)) is None else f"{ratio:.2f}")
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def _totals(rows: Sequence[Row]) -> str:
+def _ratio(row: Row) -> float | None:
+    """How many times as long as the bound the file's own run takes; `None` where either lacks."""
+    if row.run is None or row.bound is None or row.bound.partial or not row.bound.sequential_us:
+        return None
+    return row.run.median / row.bound.sequential_us
+
+
+def _findings(rows: Sequence[Row]) -> Iterator[str]:
+    """The lines that the page begins with."""
     read = sum(bool(row.layers) and not row.skipped for row in rows)
     whole = sum(row.bound is not None and not row.bound.partial for row in rows)
-    return (
-        f"Of {len(rows)} files, {read} are read as a whole, and {whole} have a bound that lacks "
-        f"nothing. Measured on {cpu_name()}, {available_cores()} threads, with ONNX Runtime "
+    yield (
+        f"- Of {len(rows)} files, {read} are read as a whole, and {whole} have a bound that lacks "
+        "nothing."
+    )
+    if ratios := [ratio for ratio in map(_ratio, rows) if ratio is not None]:
+        yield (
+            f"- ONNX Runtime takes {min(ratios):.2f} to {max(ratios):.2f} times as long as the "
+            f"bound, {median(ratios):.2f} in the median of {len(ratios)}."
+        )
+        below = sum(ratio < 1 for ratio in ratios)
+        yield f"- Of {below} of these files a run was faster than the bound, which is wrong there."
+    yield (
+        f"- Measured on {cpu_name()}, {available_cores()} threads, with ONNX Runtime "
         f"{ort.__version__}."
     )
 

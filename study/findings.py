@@ -21,25 +21,31 @@ def findings(
     both precisions and both batch sizes.
     """
     layers = uniqueness(models)
-    small, other, many = (known_speed_ups(each) for each in (fp16, tf32, large))
-    worth, worth_other, worth_many = (
-        [f"{geometric_mean(found[title]):.2f}" for title in REMEDIES]
-        for found in (small, other, many)
-    )
-    times, times_other, times_many = (
-        f"{found[0]:.2f} times and more ({geometric_mean(found):.2f} in the mean of {len(found)})"
-        for found in (each["PyTorch / bound"] for each in (small, other, many))
-    )
-    near, near_many = (geometric_mean(each["bound / roofline"]) for each in (small, many))
+    found = [known_speed_ups(each) for each in (fp16, tf32, large)]
+    worth, other, many = ([_mean(each[title]) for title in REMEDIES] for each in found)
+    pytorch = [each["PyTorch / bound"] for each in found]
+    least = [f"{values[0]:.2f}" for values in pytorch]
+    means = _listed(map(_mean, pytorch))
+    near, near_many = (f"{geometric_mean(found[at]['bound / roofline']):.1f}" for at in (0, 2))
     return [
         f"- Of {layers.layers:,} layers in {len(models)} models, {layers.unique:,} are unique, "
         f"{layers.share:.1%}: only these are measured.",
         f"- In fp16 at batch 1, fusion is worth {worth[0]} times, the fastest algorithms "
-        f"{worth[1]}, parallel layers {worth[2]}, all three {worth[3]}, as geometric means.",
-        f"- In TF32 these are {', '.join(worth_other)}; in fp16 at batch {large_batch} "
-        f"{', '.join(worth_many)}.",
-        f"- Beside the bound PyTorch takes, in fp16 at batch 1, {times}; in TF32 {times_other}; "
-        f"in fp16 at batch {large_batch} {times_many}.",
-        f"- Bounds in fp16 are {near:.1f} times their rooflines at batch 1, and {near_many:.1f} "
-        f"times at batch {large_batch}.",
+        f"{worth[1]}, parallel layers {worth[2]} and all three {worth[3]}, as geometric means.",
+        f"- The same four are {_listed(other)} in TF32 at batch 1, and {_listed(many)} in fp16 at "
+        f"batch {large_batch}.",
+        f"- PyTorch takes at least {least[0]} times as long as the bound in fp16 at batch 1, "
+        f"{least[1]} in TF32, and {least[2]} in fp16 at batch {large_batch}; the means over "
+        f"{_listed(str(len(values)) for values in pytorch)} models are {means}.",
+        f"- Bounds in fp16 are {near} times their rooflines at batch 1, and {near_many} times at "
+        f"batch {large_batch}.",
     ]
+
+
+def _mean(values: Iterable[float]) -> str:
+    return f"{geometric_mean(values):.2f}"
+
+
+def _listed(words: Iterable[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}"

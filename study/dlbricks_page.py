@@ -109,9 +109,7 @@ def at_granularity(
     sequence_us: Mapping[str, float],
     empty_us: float,
 ) -> AtGranularity:
-    """Adds up what was measured, for the models of which all was. Raises `StatisticsError` later on
-    if there is none.
-    """
+    """Adds up what was measured, for the models of which all was."""
     constructed = []
     counts: Counter[str] = Counter()
     for model in models:

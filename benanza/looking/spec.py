@@ -87,7 +87,7 @@ def spec_of(store: Store, source: str, bound: ModelBound) -> Spec:
 
 
 def read_spec(file: Path) -> Spec:
-    """The spec in a file. Raises `BenanzaError` for what is none."""
+    """The spec in a file. Raises `BenanzaError` if it holds none."""
     try:
         spec = msgspec.json.decode(file.read_bytes(), type=Spec)
     except OSError as error:

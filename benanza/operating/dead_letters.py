@@ -127,7 +127,7 @@ def open_dead_letters(log: EventLog) -> list[DeadLetterSummary]:
 
 
 def _filed(log: EventLog) -> tuple[dict[str, _Filed], int]:
-    """The dead letters by id, oldest first, and how many records of the topic are none."""
+    """The dead letters by id, oldest first, and how many records of the topic aren't any."""
     filed: dict[str, _Filed] = {}
     unreadable = 0
     for record in log.records(DEAD_LETTERS):
@@ -178,7 +178,7 @@ def _of(filed: dict[str, _Filed], service: str | None, *, settled: bool = False)
 
 
 def _meant(asked: str, filed: dict[str, _Filed], settings: Settings) -> _Filed:
-    """The dead letter whose id begins so. Raises `BenanzaError` if that is none's, or several's."""
+    """The one dead letter whose id begins so. Raises `BenanzaError` if none does, or several."""
     identity = with_prefix(asked, filed, "dead letters")
     if identity is None:
         raise BenanzaError(

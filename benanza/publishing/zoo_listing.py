@@ -28,7 +28,7 @@ class ListedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Entry(NamedTuple):
-    """An object of a listing: where it stands, and the model, or why it is none."""
+    """An object of a listing: where it stands, and the model, or why it isn't one."""
 
     where: str
     model: ListedModel | ModelError

@@ -16,7 +16,7 @@ CHECKS = (Column("", "left"), Column("checked", "left"), Column("answer", "left"
 
 
 def print_config(console: Console, report: ConfigReport) -> None:
-    """Prints the settings, the variables that are none, and the checks."""
+    """Prints the settings, the variables that name no setting, and the checks."""
     plain = not console.is_terminal
     settings = [(s.name, s.value, s.source, s.description) for s in report.settings]
     checks = [("ok" if c.ok else "FAILED", c.name, c.detail) for c in report.checks]

@@ -21,7 +21,7 @@ class ConfigCheck(Result, frozen=True, kw_only=True):
 
 
 class ConfigReport(Result, frozen=True, kw_only=True):
-    """Every setting, variables that look like one and are none, and every check."""
+    """Every setting, variables that look like one but aren't, and every check."""
 
     settings: tuple[ConfigSetting, ...]
     unknown: tuple[str, ...]

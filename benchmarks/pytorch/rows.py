@@ -150,6 +150,6 @@ def append(path: Path, row: Row) -> None:
 
 
 def read(paths: Iterable[Path]) -> list[Row]:
-    """The rows of all files, in order. Raises `msgspec.DecodeError` for what is none."""
+    """The rows of all files, in order. Raises `msgspec.DecodeError` for any other line."""
     decoder = msgspec.json.Decoder(Row)
     return list(chain.from_iterable(decoder.decode_lines(path.read_bytes()) for path in paths))

@@ -51,7 +51,7 @@ def runner_group(system_id: str, precision: Precision) -> ConsumerGroup:
 
 
 def service_of(group: str) -> str:
-    """The service whose consumer group has this name; its part before a dot if it is none's."""
+    """The service whose consumer group has this name; if none has, what stands before its dot."""
     known = (service for service in CONSUMER_GROUPS if is_of(group, service))
     return next(known, group.split(".")[0])
 

@@ -1,4 +1,4 @@
-"""The events of a topic, past records that are none: a log may hold what strangers wrote."""
+"""The events of a topic. Other records are passed over: a log may hold what strangers wrote."""
 
 import logging
 from collections.abc import Collection, Iterator

@@ -84,8 +84,9 @@ def as_metadata(offsets: Offsets, claim: int) -> str:
 
 
 def of_metadata(metadata: str) -> tuple[dict[TopicPartition, int], int]:
-    """The offsets and the number in such a text; none, and 0, if it is none, as of a version that
-    wrote no such thing.
+    """The offsets and the number in such a text.
+
+    Of any other text, such as that of an older version, there are no offsets, and the number is 0.
     """
     try:
         topics = _METADATA.decode(metadata)

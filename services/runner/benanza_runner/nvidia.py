@@ -64,7 +64,7 @@ def visible() -> str:
 
 
 def visible_gpus() -> tuple[str, ...]:
-    """What names each GPU that CUDA is to see, as `visible` does; none if there is none.
+    """What names each GPU that CUDA is to see, as `visible` does; empty where there is no GPU.
 
     CUDA ignores what comes after a number that names none. Parts of a GPU are known only where
     `CUDA_VISIBLE_DEVICES` names them.

@@ -53,8 +53,9 @@ class VersionTimes:
         return self._last
 
     def restore(self, former: Iterable[bytes]) -> None:
-        """Takes in `BoundUpdated` events that any process wrote before. What is none is left out,
-        as are those of a version of the contract before architectures."""
+        """Takes in `BoundUpdated` events that any process wrote before. Other records are left out,
+        and so are events of a version of the contract before architectures.
+        """
         for encoded in former:
             try:
                 version = _VERSIONS.decode(encoded)

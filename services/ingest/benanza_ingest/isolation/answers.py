@@ -95,7 +95,7 @@ def models(
 
 
 def unless_refused(answer: T | Refused) -> T:
-    """The answer. Raises `ModelError` if it is that there is none."""
+    """The answer. Raises `ModelError` with the reason if the model was refused."""
     if isinstance(answer, Refused):
         raise ModelError(answer.reason)
     return answer

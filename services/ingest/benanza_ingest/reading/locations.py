@@ -29,8 +29,9 @@ class Location(NamedTuple):
 
 
 def location_of(asked: str) -> Location:
-    """That of a path, a `file:`, `http:`, `https:` or `s3:` address, or `zoo:NAME`. Raises
-    `ModelError` if it is none.
+    """The location that a path, a `file:`, `http:`, `https:` or `s3:` address or `zoo:NAME` means.
+
+    Raises `ModelError` for any other text.
     """
     if any(ord(character) < ord(" ") for character in asked):
         raise ModelError(f"{asked!r} is no path and no address: it holds control characters")

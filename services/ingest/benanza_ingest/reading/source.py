@@ -143,7 +143,7 @@ class _Hashed:
 
 
 def _content(hashed: _Hashed) -> tuple[bytes | ModelError, bool]:
-    """The model as in `FetchedModel`, or why it is none, and whether that is the whole file."""
+    """The model as in `FetchedModel`, or why it isn't one, and whether that is the whole file."""
     begin = _up_to(hashed, STRIPPED_FROM_BYTES)
     if len(begin) <= STRIPPED_FROM_BYTES:
         return begin, True

@@ -83,7 +83,7 @@ def _with_inputs(proto: ModelProto, names: dict[str, Array]) -> ModelProto:
 
 
 def _opset(proto: ModelProto) -> int:
-    """That of the standard domain, 0 if there is none."""
+    """The version of the standard domain, 0 where the model has none."""
     return next((each.version for each in proto.opset_import if not each.domain), 0)
 
 

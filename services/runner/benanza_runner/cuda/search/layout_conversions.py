@@ -41,7 +41,7 @@ class LayoutConversions:
 
     def around(self, workspace: Workspace, layout: str) -> Conversion | None:
         """How long it takes to convert all feature maps that the call reads into this layout, and
-        those that it writes back. It is None if the layout is none of feature maps.
+        those that it writes back; None if feature maps don't have this layout.
         """
         conversions = list(self._around(workspace, layout))
         return self._sum(conversions) if conversions else None

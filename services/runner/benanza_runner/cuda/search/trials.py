@@ -197,7 +197,7 @@ class Trials:
         return check(candidate, workspace, expected, name, self._timer, self._guard, pruned_us)
 
     def _trial(self, checked: Checked, name: str) -> Trial | FailedVariant:
-        """The candidate as replays of graphs, or why it is none."""
+        """The candidate as replays of graphs, or why it can't be one."""
         candidate = checked.candidate
         with self._guard.watching(candidate_name(name, candidate)):
             try:

@@ -26,7 +26,7 @@ MAPS = {"input", "residual"}
 
 
 def as_region(call: Call, computed: Mapping[str, Shape]) -> Region | None:
-    """The region that a call is, whose operands have the same names; None if it is none.
+    """The region that a call is, whose operands have the same names; None if it isn't one.
 
     `computed` has the shapes of the operands that the model doesn't fix. Operands of the region
     have the shapes that the call has for them.

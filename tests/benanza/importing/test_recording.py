@@ -102,7 +102,9 @@ def test_what_is_large_when_unpacked_is_refused(
 
 
 @pytest.mark.parametrize("event", [SYSTEM_MEASURED, LAYER_MEASURED, PROFILED])
-def test_a_system_under_the_id_of_another_is_refused(tmp_path: Path, event: Recorded) -> None:
+def test_a_system_under_the_id_of_another_is_refused(
+    tmp_path: Path, event: SystemMeasured | LayerMeasured | ModelProfiled
+) -> None:
     """Its times would count as those of the system that has this id."""
     false = replace(event, system=replace(event.system, driver="999"))
     write_recording(tmp_path / "r.xz", [event, false])

@@ -22,7 +22,7 @@ Every operator of ONNX and of ONNX Runtime is here.
 - *Region*: what the operator does in a region, a kernel that is generated for several operators.
 - *View*: when nothing has to run. *Evaluated*: computed before the model runs, if what it reads is
   known. *Once*: computed once, if a model repeats it; what costs little may take less time where it
-  is joined with each reader.
+  is joined with each reader. *Activation*: the call of the product before it may compute it.
 """
 _DOMAINS = {
     "": "ONNX",
@@ -30,6 +30,10 @@ _DOMAINS = {
     "com.microsoft": "ONNX Runtime: `com.microsoft`",
     "com.microsoft.nchwc": "ONNX Runtime, channels in blocks: `com.microsoft.nchwc`",
 }
+_COLUMNS = (
+    *("kind", "operators", "operations", "decide", "region", "view", "evaluated", "once"),
+    "activation",
+)
 
 
 def markdown() -> str:
@@ -41,8 +45,8 @@ def _lines() -> Iterator[str]:
     yield HEAD
     for domain, title in _DOMAINS.items():
         yield f"## {title}\n"
-        yield "| kind | operators | operations | decide | region | view | evaluated | once |"
-        yield "|---|---|---|---|---|---|---|---|"
+        yield f"| {' | '.join(_COLUMNS)} |"
+        yield "|---" * len(_COLUMNS) + "|"
         alike: dict[OperatorFacts, list[str]] = {}
         for (of, name), facts in TABLE.items():
             if of == domain:
@@ -67,6 +71,7 @@ def _row(facts: OperatorFacts, names: Iterable[str]) -> str:
         facts.view,
         "yes" if facts.evaluated else "",
         "yes" if facts.costly else "",
+        "yes" if facts.activation else "",
     )
     return f"| {' | '.join(cells)} |"
 

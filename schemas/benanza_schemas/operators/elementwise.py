@@ -3,22 +3,34 @@
 from benanza_schemas.operators.facts import OperatorFacts, Rows
 
 ELEMENTWISE: Rows = {
-    "Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cosh Erf IsInf Shrink Sigmoid Sinh Tan Tanh "
-    "ThresholdedRelu": OperatorFacts("element-wise", region="element-wise"),
-    "Abs Ceil Cos Exp Floor IsNaN Log Neg Not Reciprocal Relu Round Sign Sin Sqrt": OperatorFacts(
+    "Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cosh Erf IsInf Shrink Sinh Tan": OperatorFacts(
+        "element-wise", region="element-wise"
+    ),
+    "Abs Ceil Cos Exp Floor IsNaN Log Neg Not Reciprocal Round Sign Sin Sqrt": OperatorFacts(
         "element-wise", region="element-wise", evaluated=True
     ),
-    "LeakyRelu": OperatorFacts("element-wise", 2, region="element-wise"),
-    "Elu Softplus Softsign Swish": OperatorFacts("element-wise", 3, region="element-wise"),
-    "Celu HardSigmoid Mish Selu": OperatorFacts("element-wise", 4, region="element-wise"),
-    "Gelu HardSwish": OperatorFacts("element-wise", 5, region="element-wise"),
-    "PRelu": OperatorFacts("element-wise", 2, others="channels", region="element-wise"),
+    "Relu": OperatorFacts("element-wise", region="element-wise", evaluated=True, activation=True),
+    "Sigmoid Tanh ThresholdedRelu": OperatorFacts(
+        "element-wise", region="element-wise", activation=True
+    ),
+    "LeakyRelu": OperatorFacts("element-wise", 2, region="element-wise", activation=True),
+    "Softsign": OperatorFacts("element-wise", 3, region="element-wise"),
+    "Elu Softplus Swish": OperatorFacts("element-wise", 3, region="element-wise", activation=True),
+    "Celu": OperatorFacts("element-wise", 4, region="element-wise"),
+    "HardSigmoid Mish Selu": OperatorFacts(
+        "element-wise", 4, region="element-wise", activation=True
+    ),
+    "Gelu HardSwish": OperatorFacts("element-wise", 5, region="element-wise", activation=True),
+    "PRelu": OperatorFacts(
+        "element-wise", 2, others="channels", region="element-wise", activation=True
+    ),
     "Clip": OperatorFacts(
         "element-wise",
         deciding=(1, 2),
         others="instructions",
         region="element-wise",
         evaluated=True,
+        activation=True,
     ),
     "BitwiseAnd BitwiseOr BitwiseXor": OperatorFacts(
         "element-wise", others="broadcast", region="element-wise"
@@ -37,3 +49,6 @@ ELEMENTWISE: Rows = {
     "SwiGLU": OperatorFacts("element-wise"),
     "Dropout": OperatorFacts("element-wise", None, (2,), "instructions", "view", "unchanged"),
 }
+
+GATES = {("Sigmoid",): "Swish", ("HardSigmoid",): "HardSwish", ("Softplus", "Tanh"): "Mish"}
+"""Activations that are a value times a function of it, by the function's operators."""

@@ -60,7 +60,7 @@ class OperatorFacts(NamedTuple):
     the operator does, and so belong to a layer's identity; weights are not among them. `region` is
     empty for what no region contains. `evaluated` says that it is computed before the model
     runs, if what it reads is known: so are operators on shapes and indices, but no convolution of
-    weights.
+    weights. An `activation` may be computed by the call of the product before it.
     """
 
     kind: OperatorKind
@@ -70,6 +70,7 @@ class OperatorFacts(NamedTuple):
     region: RegionRole = ""
     view: ViewIf = ""
     evaluated: bool = False
+    activation: bool = False
 
     @property
     def costly(self) -> bool:

@@ -43,3 +43,6 @@ VIEWS: Rows = {
     "Flatten Identity": OperatorFacts("view", 0, (), "", "view", "always", evaluated=True),
     "BitCast Optional": OperatorFacts("view", 0, view="always"),
 }
+
+REPEATING = frozenset((("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")))
+"""Coordinates and roundings by which a Resize repeats each element, if its factors are whole."""

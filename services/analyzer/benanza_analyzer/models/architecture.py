@@ -21,8 +21,9 @@ from benanza_analyzer.models.integers import computes_with_integers
 from benanza_analyzer.models.model_check import check
 from benanza_schemas.events import Group, LayerSummary, ModelIngested
 from benanza_schemas.layer import Accounting
+from benanza_schemas.operators.table import RESHAPING
 
-RESHAPING = frozenset(("Flatten", "Gather", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
+_RESHAPING = RESHAPING - {"Identity"} | {"Gather", "Transpose"}
 """Views that may change the shape; the others only rename a value."""
 
 
@@ -105,7 +106,7 @@ def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architec
         reshaping=tuple(
             position
             for position in _at(standings, "free")
-            if event.summaries[event.layers[position].summary].op in RESHAPING
+            if event.summaries[event.layers[position].summary].op in _RESHAPING
         ),
         skipped=tuple(
             (position, event.summaries[event.layers[position].summary].reason or "skipped")

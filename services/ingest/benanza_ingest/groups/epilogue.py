@@ -14,6 +14,7 @@ from benanza_ingest.groups.gated import gated
 from benanza_ingest.groups.gelu import Gelu, gelu
 from benanza_ingest.groups.joining import Named
 from benanza_ingest.groups.wiring import Wiring
+from benanza_schemas.operators.table import facts_of
 
 RULE = "epilogue"
 
@@ -21,10 +22,6 @@ LONGEST = 16
 """The most layers in a group. No library fuses more, and all prefixes of a chain are groups."""
 
 PRODUCTS = frozenset(("Conv", "ConvTranspose", "Gemm", "MatMul"))
-ACTIVATIONS = frozenset(
-    "Relu LeakyRelu PRelu Sigmoid Tanh Clip Elu Selu Gelu HardSigmoid HardSwish Softplus Mish "
-    "Swish ThresholdedRelu".split()
-)
 ARITHMETIC = frozenset(("Add", "Sub", "Mul", "Div", "Sum"))
 
 
@@ -126,7 +123,7 @@ def step(wiring: Wiring, value: str, position: int) -> str | None:
     # An epilogue can't enlarge the result by a broadcast.
     if mine is None or result is None or mine.shape != result.shape:
         return None
-    if layer.op in ACTIVATIONS:
+    if facts_of(layer.op).activation:
         return "activation" if node.inputs[0] == value else None
     if layer.op == "BatchNormalization":
         return "affine" if node.inputs[0] == value else None

@@ -5,9 +5,7 @@ write HardSwish before opset 14 (HardSigmoid and Mul) and Mish before 18 (Softpl
 """
 
 from benanza_ingest.groups.wiring import OUTSIDE, Wiring
-
-GATES = frozenset((("Sigmoid",), ("HardSigmoid",), ("Softplus", "Tanh")))
-"""The functions of the gate, as sequences of operators."""
+from benanza_schemas.operators.elementwise import GATES
 
 
 def gated(wiring: Wiring, position: int) -> tuple[int, ...]:

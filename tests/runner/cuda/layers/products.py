@@ -2,6 +2,7 @@
 
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from benanza_schemas.operators.elementwise import GATES
 from tests.runner.cuda.layers.more import fixed, layer, version
 from tests.runner.layers import floats, operator, weights
 
@@ -100,8 +101,6 @@ ACTIVATIONS: dict[str, dict[str, AttributeValue]] = {
     "Selu": {},
 }
 
-GATES = {"Swish": ("Sigmoid",), "HardSwish": ("HardSigmoid",), "Mish": ("Softplus", "Tanh")}
-
 FUSED: dict[str, Layer] = (
     {
         f"{product} + {op_type}": followed_by(op_type, product, **attributes)
@@ -119,7 +118,7 @@ FUSED: dict[str, Layer] = (
     | {
         f"{product} + {name} written out": gated(product, *gate)
         for product in ("Conv", "Gemm", "row")
-        for name, gate in GATES.items()
+        for gate, name in GATES.items()
     }
     | {
         "conv + clip": clipped(),

@@ -4,22 +4,24 @@ import itertools
 from pathlib import Path
 
 import numpy as np
+import onnx.defs
 import pytest
 
 from benanza_runner.cuda.calls import Call, Convolution, Elementwise, Region
+from benanza_runner.cuda.lowering.elementwise.expressions import WRITERS
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
+from benanza_schemas.operators.elementwise import GATES
 from tests.runner.cuda.in_numpy.calls import compute
 from tests.runner.cuda.layers.more import fixed, longs, resized, version
 from tests.runner.cuda.layers.more import layer as newest
 from tests.runner.cuda.layers.products import (
     BYTES,
     FUSED,
-    GATES,
     SIGNED_WEIGHTS,
     bent,
     followed_by,
@@ -33,12 +35,8 @@ from tests.runner.layers import conv_group, floats, operator, single, weights
 from tests.skipping.programs import need_program
 
 VECTOR = floats(3, 5)
-UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid "
-    "HardSwish Identity LeakyRelu Log Mish Neg Reciprocal Relu Round Selu Shrink Sigmoid Sign "
-    "Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
-).split()
-BINARY = "Add Div Max Mean Min Mod Mul PRelu Pow Sub Sum".split()
+UNARY = [name for name in WRITERS if onnx.defs.get_schema(name).max_input == 1] + ["Identity"]
+BINARY = sorted(WRITERS.keys() - {*UNARY, "Clip"})
 
 
 def check(layer: Layer, folder: Path) -> None:
@@ -197,7 +195,7 @@ def test_what_scales_otherwise_than_by_channel_is_a_step_of_its_own(
 @pytest.mark.parametrize("product", ["Conv", "Gemm", "row"])
 def test_an_activation_written_out_is_the_same_call(product: str) -> None:
     """Exporters write 1/6 as HardSigmoid's alpha, in float32."""
-    for name, gate in GATES.items():
+    for gate, name in GATES.items():
         alpha = {"alpha": float(np.float32(1 / 6))} if name == "HardSwish" else {}
         calls = {
             call_of(layer) for layer in (followed_by(name, product), gated(product, *gate, **alpha))

@@ -16,6 +16,7 @@ from benanza_ingest.extracted import ExtractedLayer
 from benanza_ingest.groups.regions.rows import Rows, rows_of
 from benanza_ingest.layering.operator_values import elements
 from benanza_schemas.layer import OMITTED, Kind, Layer, Operator
+from benanza_schemas.operators.movement import REPEATING
 from benanza_schemas.operators.table import facts_of, named
 
 
@@ -42,9 +43,6 @@ DECIDED_BY = {
 """Inputs of movements that have to be constant: else it isn't known which elements are read. The
 indices of gathers may be anything, since they say how many are read.
 """
-
-_REPEATING = frozenset((("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")))
-"""Coordinates and roundings by which a Resize repeats each element, if its factors are whole."""
 
 MOST_UNROLLED = 4
 """A reduction of so many elements is computed by each thread that needs it."""
@@ -141,7 +139,7 @@ def _is_resized_by_neighbours(layer: Layer, operator: Operator) -> bool:
     if len(sizes[0]) != len(sizes[1]):
         return False
     whole = all(size and wanted % size == 0 for size, wanted in zip(*sizes, strict=True))
-    if mode != "nearest" or not whole or not (old or (coordinates, rounding) in _REPEATING):
+    if mode != "nearest" or not whole or not (old or (coordinates, rounding) in REPEATING):
         return False
     scales = _scales(layer, operator)
     return not scales or scales == tuple([b / a for a, b in zip(*sizes, strict=True)])

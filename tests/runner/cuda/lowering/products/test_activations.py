@@ -7,6 +7,7 @@ import pytest
 
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
+from benanza_schemas.operators.table import named
 from tests.runner.cuda.in_numpy.calls import ACTIVATIONS, elementwise
 
 NUMBERS: dict[str, tuple[float, ...]] = {
@@ -18,6 +19,15 @@ NUMBERS: dict[str, tuple[float, ...]] = {
     "Selu": (1.6732632, 1.050701),
     "Swish": (1.5,),
 }
+
+
+def test_all_activations_but_one_are_known() -> None:
+    """The slopes of a PRelu are an operand, and GeluTanh is a Gelu. No library computes a
+    ThresholdedRelu after a product.
+    """
+    known = PATTERNS.keys() - {"", "GeluTanh"} | {"PRelu"}
+    assert named(lambda facts: facts.activation) - known == {"ThresholdedRelu"}
+    assert known <= named(lambda facts: facts.activation)
 
 
 @pytest.mark.needs_program("cc")

@@ -9,6 +9,7 @@ from benanza_runner.arrays import Array
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
+from benanza_schemas.operators.elementwise import GATES
 
 LIMIT = 3.4e38
 SIXTH = float(np.float32(1 / 6))
@@ -42,9 +43,6 @@ PATTERNS = {
     "Tanh": "tanhf({x})",
 }
 """Activations as expressions of C, except PRelu, whose slopes are an operand."""
-
-GATES = {("Sigmoid",): "Swish", ("HardSigmoid",): "HardSwish", ("Softplus", "Tanh"): "Mish"}
-"""Names of activations that are a value times a function of it, by the function's operators."""
 
 
 def activation(

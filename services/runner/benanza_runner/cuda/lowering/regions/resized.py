@@ -9,9 +9,7 @@ from benanza_runner.cuda.kernels.source.resizing import COORDINATES
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
 from benanza_runner.cuda.lowering.regions.region_values import Operands, RegionValues
 from benanza_runner.cuda.unsupported import UnsupportedError
-
-REPEATING = frozenset((("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")))
-"""Coordinates and roundings by which each element is repeated, if the factor is a whole number."""
+from benanza_schemas.operators.movement import REPEATING
 
 
 def resized(call: Resizing, operands: Operands, values: RegionValues) -> int:

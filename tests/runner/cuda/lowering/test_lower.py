@@ -8,7 +8,7 @@ import onnx.defs
 import pytest
 
 from benanza_runner.cuda.calls import Call, Convolution, Elementwise, Region
-from benanza_runner.cuda.lowering.elementwise.expressions import WRITERS
+from benanza_runner.cuda.lowering.elementwise.expressions import OPERATORS
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -35,8 +35,9 @@ from tests.runner.layers import conv_group, floats, operator, single, weights
 from tests.skipping.programs import need_program
 
 VECTOR = floats(3, 5)
-UNARY = [name for name in WRITERS if onnx.defs.get_schema(name).max_input == 1] + ["Identity"]
-BINARY = sorted(WRITERS.keys() - {*UNARY, "Clip"})
+_ALONE = [name for name in sorted(OPERATORS) if onnx.defs.get_schema(name).max_input == 1]
+UNARY = ["Identity", *_ALONE]
+BINARY = sorted(OPERATORS - {*UNARY, "Clip"})
 
 
 def check(layer: Layer, folder: Path) -> None:
@@ -70,6 +71,11 @@ def test_every_kind_of_layer(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("op_type", UNARY)
 def test_every_function_of_one_value(op_type: str, tmp_path: Path) -> None:
     check(single(op_type, version(op_type), (VECTOR,), (VECTOR,)), tmp_path)
+
+
+def test_numbers_below_zero_are_no_decrements(tmp_path: Path) -> None:
+    check(newest("Swish", (VECTOR,), VECTOR, alpha=-1.5), tmp_path)
+    check(newest("Shrink", (VECTOR,), VECTOR, lambd=-0.5), tmp_path)
 
 
 @pytest.mark.parametrize("op_type", BINARY)

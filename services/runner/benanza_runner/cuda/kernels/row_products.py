@@ -16,7 +16,7 @@ from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.device_tensor import BYTES
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
-from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
+from benanza_runner.cuda.lowering.products.activations import FUSED, expression
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
@@ -35,7 +35,7 @@ class RowProducts:
         call = workspace.call
         if not isinstance(call, Product) or call.m != 1 or call.batch * call.rounds != 1:
             return
-        if not call.b_constant or call.residual or call.activation not in PATTERNS:
+        if not call.b_constant or call.residual or call.activation not in FUSED:
             return
         if call.a.start or (call.a.transposed and call.a.line > 1):
             return

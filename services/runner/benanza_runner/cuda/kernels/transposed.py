@@ -15,7 +15,7 @@ from benanza_runner.cuda.calls import TransposedConvolution
 from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
-from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
+from benanza_runner.cuda.lowering.products.activations import FUSED, expression
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 from benanza_schemas.layer import Precision
@@ -36,7 +36,7 @@ class TransposedKernels:
         if max(prod(call.input), prod(call.output), prod(call.filter)) >= MOST_ELEMENTS:
             yield refused(LIBRARY, "kernel", "", "it has too many elements for one kernel")
             return
-        if call.activation not in PATTERNS:
+        if call.activation not in FUSED:
             yield refused(LIBRARY, "kernel", "", f"it has no {call.activation}")
             return
         outputs = prod(call.output)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benanza_runner.cuda.calls import Elementwise, Operand
-from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
+from benanza_runner.cuda.lowering.products.activations import FUSED, expression
 from benanza_schemas.operators.table import named
 from tests.runner.cuda.in_numpy.calls import ACTIVATIONS, elementwise
 
@@ -25,13 +25,13 @@ def test_all_activations_but_one_are_known() -> None:
     """The slopes of a PRelu are an operand, and GeluTanh is a Gelu. No library computes a
     ThresholdedRelu after a product.
     """
-    known = PATTERNS.keys() - {"", "GeluTanh"} | {"PRelu"}
+    known = FUSED.keys() - {"", "GeluTanh"} | {"PRelu"}
     assert named(lambda facts: facts.activation) - known == {"ThresholdedRelu"}
     assert known <= named(lambda facts: facts.activation)
 
 
 @pytest.mark.needs_program("cc")
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", FUSED)
 def test_every_pattern(name: str, tmp_path: Path) -> None:
     numbers = NUMBERS.get(name, ())
     value = np.linspace(-90, 90, 721)

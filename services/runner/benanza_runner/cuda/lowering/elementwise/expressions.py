@@ -1,29 +1,49 @@
 """Element-wise operators as expressions of C over `float`."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from benanza_schemas.layer import Operator
 
 Write = Callable[[Operator, Sequence[str]], str]
 
 
+class Formula(NamedTuple):
+    """A pattern of C over the inputs, `{0}` the first, and numbers by name.
+
+    The numbers are attributes of the operator; they have ONNX's defaults here.
+    """
+
+    pattern: str
+    numbers: tuple[tuple[str, float], ...] = ()
+
+    def numbers_of(self, operator: Operator) -> tuple[float, ...]:
+        """The numbers that an operator has."""
+        return tuple([operator.number(name, default) for name, default in self.numbers])
+
+    def expression(self, inputs: Sequence[str], numbers: Sequence[float]) -> str:
+        """The pattern with variables and numbers."""
+        pairs = zip(self.numbers, numbers, strict=True)
+        by_name = {name: f"({literal(number)})" for (name, _), number in pairs}
+        return self.pattern.format(*inputs, **by_name)
+
+
 def is_elementwise(operator: Operator) -> bool:
     """Whether the operator has an expression."""
-    return operator.op_type in WRITERS and not operator.domain
+    return operator.op_type in OPERATORS and not operator.domain
 
 
 def expression(operator: Operator, inputs: Sequence[str]) -> str:
     """An element-wise operator applied to variables. An empty name is an omitted input."""
-    return WRITERS[operator.op_type](operator, inputs)
+    formula = FORMULAS.get(operator.op_type)
+    if formula is None:
+        return _WRITERS[operator.op_type](operator, inputs)
+    return formula.expression(inputs, formula.numbers_of(operator))
 
 
 def literal(value: float) -> str:
     """A constant of C, limited to the range of `float`."""
     return f"{min(max(value, -3.4e38), 3.4e38):.9e}f"
-
-
-def _template(pattern: str) -> Write:
-    return lambda operator, inputs: pattern.format(*inputs)
 
 
 def _joined(infix: str) -> Write:
@@ -40,23 +60,9 @@ def _nested(function: str) -> Write:
     return write
 
 
-def _alpha(pattern: str, default: float) -> Write:
-    return lambda operator, inputs: pattern.format(
-        inputs[0], a=literal(operator.number("alpha", default))
-    )
-
-
-def _hard_sigmoid(operator: Operator, inputs: Sequence[str]) -> str:
-    alpha, beta = operator.number("alpha", 0.2), operator.number("beta", 0.5)
-    return f"fminf(fmaxf({inputs[0]} * {literal(alpha)} + {literal(beta)}, 0.0f), 1.0f)"
-
-
 def _gelu(operator: Operator, inputs: Sequence[str]) -> str:
-    x = inputs[0]
-    if operator.text("approximate", "none") == "tanh":
-        inner = f"0.7978845608f * ({x} + 0.044715f * {x} * {x} * {x})"
-        return f"0.5f * {x} * (1.0f + tanhf({inner}))"
-    return f"0.5f * {x} * (1.0f + erf_of({x} * 0.7071067812f))"
+    tanh = operator.text("approximate", "none") == "tanh"
+    return (GELU_BY_TANH if tanh else GELU).expression(inputs, ())
 
 
 def _clip(operator: Operator, inputs: Sequence[str]) -> str:
@@ -70,18 +76,6 @@ def _clip(operator: Operator, inputs: Sequence[str]) -> str:
     return f"fminf({raised}, {high})" if high else raised
 
 
-def _selu(operator: Operator, inputs: Sequence[str]) -> str:
-    alpha = literal(operator.number("alpha", 1.67326319217681884765625))
-    gamma = literal(operator.number("gamma", 1.05070102214813232421875))
-    return f"{gamma} * ({inputs[0]} > 0.0f ? {inputs[0]} : {alpha} * expm1f({inputs[0]}))"
-
-
-def _shrink(operator: Operator, inputs: Sequence[str]) -> str:
-    x = inputs[0]
-    bias, border = literal(operator.number("bias", 0.0)), literal(operator.number("lambd", 0.5))
-    return f"({x} < -{border} ? {x} + {bias} : ({x} > {border} ? {x} - {bias} : 0.0f))"
-
-
 def _remainder(operator: Operator, inputs: Sequence[str]) -> str:
     """With `fmod` it has the sign of the dividend, without it that of the divisor."""
     x, y = inputs
@@ -92,57 +86,77 @@ def _mean(operator: Operator, inputs: Sequence[str]) -> str:
     return f"({' + '.join(inputs)}) / {len(inputs)}.0f"
 
 
-_SIGMOID = "1.0f / (1.0f + expf(-{0}))"
+GELU = Formula("0.5f * {0} * (1.0f + erf_of({0} * 0.7071067812f))")
+GELU_BY_TANH = Formula(
+    "0.5f * {0} * (1.0f + tanhf(0.7978845608f * ({0} + 0.044715f * {0} * {0} * {0})))"
+)
 
-WRITERS: dict[str, Write] = {
-    "Abs": _template("fabsf({0})"),
-    "Acos": _template("acosf({0})"),
-    "Acosh": _template("acoshf({0})"),
+FORMULAS = {
+    "Abs": Formula("fabsf({0})"),
+    "Acos": Formula("acosf({0})"),
+    "Acosh": Formula("acoshf({0})"),
+    "Asin": Formula("asinf({0})"),
+    "Asinh": Formula("asinhf({0})"),
+    "Atan": Formula("atanf({0})"),
+    "Atanh": Formula("atanhf({0})"),
+    "Ceil": Formula("ceilf({0})"),
+    "Celu": Formula(
+        "fmaxf({0}, 0.0f) + fminf({alpha} * expm1f({0} / {alpha}), 0.0f)", (("alpha", 1.0),)
+    ),
+    "Cos": Formula("cosf({0})"),
+    "Cosh": Formula("coshf({0})"),
+    "Elu": Formula("({0} > 0.0f ? {0} : {alpha} * expm1f({0}))", (("alpha", 1.0),)),
+    "Erf": Formula("erff({0})"),
+    "Exp": Formula("expf({0})"),
+    "Floor": Formula("floorf({0})"),
+    "HardSigmoid": Formula(
+        "fminf(fmaxf({alpha} * {0} + {beta}, 0.0f), 1.0f)", (("alpha", 0.2), ("beta", 0.5))
+    ),
+    "HardSwish": Formula("{0} * fminf(fmaxf({0} / 6.0f + 0.5f, 0.0f), 1.0f)"),
+    "LeakyRelu": Formula("({0} > 0.0f ? {0} : {alpha} * {0})", (("alpha", 0.01),)),
+    "Log": Formula("logf({0})"),
+    "Mish": Formula("{0} * tanhf(log1pf(expf({0})))"),
+    "Neg": Formula("-{0}"),
+    "PRelu": Formula("({0} > 0.0f ? {0} : {1} * {0})"),
+    "Pow": Formula("powf({0}, {1})"),
+    "Reciprocal": Formula("1.0f / {0}"),
+    "Relu": Formula("fmaxf({0}, 0.0f)"),
+    "Round": Formula("rintf({0})"),
+    "Selu": Formula(
+        "{gamma} * ({0} > 0.0f ? {0} : {alpha} * expm1f({0}))",
+        (("alpha", 1.67326319217681884765625), ("gamma", 1.05070102214813232421875)),
+    ),
+    "Shrink": Formula(
+        "({0} < -{lambd} ? {0} + {bias} : ({0} > {lambd} ? {0} - {bias} : 0.0f))",
+        (("bias", 0.0), ("lambd", 0.5)),
+    ),
+    "Sigmoid": Formula("1.0f / (1.0f + expf(-{0}))"),
+    "Sign": Formula("(float)(({0} > 0.0f) - ({0} < 0.0f))"),
+    "Sin": Formula("sinf({0})"),
+    "Sinh": Formula("sinhf({0})"),
+    "Softplus": Formula("fmaxf({0}, 0.0f) + log1pf(expf(-fabsf({0})))"),
+    "Softsign": Formula("{0} / (1.0f + fabsf({0}))"),
+    "Sqrt": Formula("sqrtf({0})"),
+    "Swish": Formula("{0} / (1.0f + expf(-{alpha} * {0}))", (("alpha", 1.0),)),
+    "Tan": Formula("tanf({0})"),
+    "Tanh": Formula("tanhf({0})"),
+    "ThresholdedRelu": Formula("({0} > {alpha} ? {0} : 0.0f)", (("alpha", 1.0),)),
+}
+"""Operators of as many inputs as the pattern names, whose attributes are numbers."""
+
+_WRITERS: dict[str, Write] = {
     "Add": _joined("+"),
-    "Asin": _template("asinf({0})"),
-    "Asinh": _template("asinhf({0})"),
-    "Atan": _template("atanf({0})"),
-    "Atanh": _template("atanhf({0})"),
-    "Ceil": _template("ceilf({0})"),
-    "Celu": _alpha("fmaxf({0}, 0.0f) + fminf({a} * expm1f({0} / {a}), 0.0f)", 1.0),
     "Clip": _clip,
-    "Cos": _template("cosf({0})"),
-    "Cosh": _template("coshf({0})"),
     "Div": _joined("/"),
-    "Elu": _alpha("({0} > 0.0f ? {0} : {a} * expm1f({0}))", 1.0),
-    "Erf": _template("erff({0})"),
-    "Exp": _template("expf({0})"),
-    "Floor": _template("floorf({0})"),
     "Gelu": _gelu,
-    "HardSigmoid": _hard_sigmoid,
-    "HardSwish": _template("{0} * fminf(fmaxf({0} / 6.0f + 0.5f, 0.0f), 1.0f)"),
-    "LeakyRelu": _alpha("({0} > 0.0f ? {0} : {a} * {0})", 0.01),
-    "Log": _template("logf({0})"),
     "Max": _nested("fmaxf"),
     "Mean": _mean,
     "Min": _nested("fminf"),
-    "Mish": _template("{0} * tanhf(log1pf(expf({0})))"),
     "Mod": _remainder,
     "Mul": _joined("*"),
-    "Neg": _template("-{0}"),
-    "PRelu": _template("({0} > 0.0f ? {0} : {1} * {0})"),
-    "Pow": _template("powf({0}, {1})"),
-    "Reciprocal": _template("1.0f / {0}"),
-    "Relu": _template("fmaxf({0}, 0.0f)"),
-    "Round": _template("rintf({0})"),
-    "Selu": _selu,
-    "Shrink": _shrink,
-    "Sigmoid": _template(_SIGMOID),
-    "Sign": _template("(float)(({0} > 0.0f) - ({0} < 0.0f))"),
-    "Sin": _template("sinf({0})"),
-    "Sinh": _template("sinhf({0})"),
-    "Softplus": _template("fmaxf({0}, 0.0f) + log1pf(expf(-fabsf({0})))"),
-    "Softsign": _template("{0} / (1.0f + fabsf({0}))"),
-    "Sqrt": _template("sqrtf({0})"),
     "Sub": _joined("-"),
     "Sum": _joined("+"),
-    "Swish": _alpha("{0} / (1.0f + expf(-{a} * {0}))", 1.0),
-    "Tan": _template("tanf({0})"),
-    "Tanh": _template("tanhf({0})"),
-    "ThresholdedRelu": _alpha("({0} > {a} ? {0} : 0.0f)", 1.0),
 }
+
+OPERATORS = FORMULAS.keys() | _WRITERS.keys()
+"""The operators with an expression."""

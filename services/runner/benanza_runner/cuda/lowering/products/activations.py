@@ -6,10 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.lowering.elementwise.expressions import literal
+from benanza_runner.cuda.lowering.elementwise.expressions import (
+    FORMULAS,
+    GELU,
+    GELU_BY_TANH,
+    Formula,
+)
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_schemas.layer import OMITTED, Layer, Operator
 from benanza_schemas.operators.elementwise import GATES
+from benanza_schemas.operators.table import named
 
 LIMIT = 3.4e38
 SIXTH = float(np.float32(1 / 6))
@@ -23,26 +29,24 @@ class Activation(NamedTuple):
     numbers: tuple[float, ...] = ()
 
 
-PATTERNS = {
-    "": "{x}",
-    "Clip": "fminf(fmaxf({x}, {0}), {1})",
-    "Elu": "({x} > 0.0f ? {x} : {0} * expm1f({x}))",
-    "Gelu": "0.5f * {x} * (1.0f + erf_of({x} * 0.7071067812f))",
-    "GeluTanh": (
-        "0.5f * {x} * (1.0f + tanhf(0.7978845608f * ({x} + 0.044715f * {x} * {x} * {x})))"
-    ),
-    "HardSigmoid": "fminf(fmaxf({0} * {x} + {1}, 0.0f), 1.0f)",
-    "HardSwish": "{x} * fminf(fmaxf({0} * {x} + {1}, 0.0f), 1.0f)",
-    "LeakyRelu": "({x} > 0.0f ? {x} : {0} * {x})",
-    "Mish": "{x} * tanhf(log1pf(expf({x})))",
-    "Relu": "fmaxf({x}, 0.0f)",
-    "Selu": "{1} * ({x} > 0.0f ? {x} : {0} * expm1f({x}))",
-    "Sigmoid": "1.0f / (1.0f + expf(-{x}))",
-    "Softplus": "fmaxf({x}, 0.0f) + log1pf(expf(-fabsf({x})))",
-    "Swish": "{x} / (1.0f + expf(-{0} * {x}))",
-    "Tanh": "tanhf({x})",
+_BY_NAME = {
+    name: FORMULAS[name]
+    for name in named(lambda facts: facts.activation) & FORMULAS.keys()
+    if name not in ("HardSwish", "PRelu", "ThresholdedRelu")
 }
-"""Activations as expressions of C, except PRelu, whose slopes are an operand."""
+"""The activations whose numbers are the operator's."""
+
+FUSED = _BY_NAME | {
+    "": Formula("{0}"),
+    "Clip": Formula("fminf(fmaxf({0}, {min}), {max})", (("min", -LIMIT), ("max", LIMIT))),
+    "Gelu": GELU,
+    "GeluTanh": GELU_BY_TANH,
+    "HardSwish": Formula(
+        "{0} * fminf(fmaxf({alpha} * {0} + {beta}, 0.0f), 1.0f)",
+        (("alpha", SIXTH), ("beta", 0.5)),
+    ),
+}
+"""Activations as formulas, except PRelu, whose slopes are an operand."""
 
 
 def activation(
@@ -64,7 +68,7 @@ def activation(
         case "Swish":
             return Activation(name, (1.0,))
         case "HardSwish":
-            return Activation(name, _hard_sigmoid(first))
+            return Activation(name, FORMULAS["HardSigmoid"].numbers_of(first))
     return Activation(name)
 
 
@@ -83,19 +87,12 @@ def _is_gated(operators: Sequence[Operator], value: int) -> bool:
 
 def _single(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> Activation:
     match operator.op_type:
-        case "Relu" | "Sigmoid" | "Softplus" | "Tanh" | "Mish" | "PRelu" as name:
-            return Activation(name)
-        case "HardSigmoid":
-            return Activation("HardSigmoid", _hard_sigmoid(operator))
+        case "PRelu":
+            return Activation("PRelu")
         case "HardSwish":
             return Activation("HardSwish", (SIXTH, 0.5))
-        case "Selu":
-            alpha = operator.number("alpha", 1.67326319217681884765625)
-            return Activation("Selu", (alpha, operator.number("gamma", 1.05070102214813232421875)))
-        case "LeakyRelu":
-            return Activation("LeakyRelu", (operator.number("alpha", 0.01),))
-        case "Elu" | "Swish" as name:
-            return Activation(name, (operator.number("alpha", 1.0),))
+        case name if name in _BY_NAME:
+            return Activation(name, _BY_NAME[name].numbers_of(operator))
         case "Gelu":
             tanh = operator.text("approximate", "none") == "tanh"
             return Activation("GeluTanh" if tanh else "Gelu")
@@ -103,10 +100,6 @@ def _single(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> Ac
             return Activation("Clip", _limits(operator, layer, values))
         case other:
             raise UnsupportedError(f"no library here runs {other} in one call with a product")
-
-
-def _hard_sigmoid(operator: Operator) -> tuple[float, float]:
-    return operator.number("alpha", 0.2), operator.number("beta", 0.5)
 
 
 def _limits(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> tuple[float, float]:
@@ -123,5 +116,5 @@ def _limits(operator: Operator, layer: Layer, values: Mapping[int, Array]) -> tu
 
 
 def expression(name: str, numbers: tuple[float, ...], x: str) -> str:
-    """An activation in `PATTERNS` of the variable `x`, as an expression of C."""
-    return PATTERNS[name].format(*(f"({literal(each)})" for each in numbers), x=x)
+    """An activation in `FUSED` of the variable `x`, as an expression of C."""
+    return FUSED[name].expression([x], numbers)

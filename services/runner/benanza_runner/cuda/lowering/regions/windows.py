@@ -11,7 +11,7 @@ import numpy as np
 
 from benanza_runner.cuda.calls import Convolution, Pooling, Shape
 from benanza_runner.cuda.lowering.elementwise.expressions import literal
-from benanza_runner.cuda.lowering.products.activations import PATTERNS, expression
+from benanza_runner.cuda.lowering.products.activations import FUSED, expression
 from benanza_runner.cuda.lowering.regions.region_values import Operands, RegionValues
 from benanza_runner.cuda.unsupported import UnsupportedError
 
@@ -50,7 +50,7 @@ def depthwise(call: Convolution, operands: Operands, values: RegionValues) -> in
     if call.activation == "PRelu":
         slope = values.reshaped(operands["slope"], by_channel)
         found = values.pointwise("in0 > 0.0f ? in0 : in0 * in1", [found, slope])
-    elif call.activation not in PATTERNS:
+    elif call.activation not in FUSED:
         raise UnsupportedError(f"{call.activation} is no part of a region")
     elif call.activation:
         found = values.pointwise(expression(call.activation, call.numbers, "in0"), [found])

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from benanza_analyzer.core import Covered
+from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.measurements import Best, fastest
 from benanza_ingest.limits import Limits
 from benanza_ingest.program import program
@@ -16,7 +16,7 @@ from benanza_schemas.program import Choice, Program
 def program_of(
     model: ModelIngested,
     content: bytes,
-    covered: Covered,
+    cover: Cover,
     measured: Mapping[str, Sequence[LayerMeasured]],
     limits: Limits,
 ) -> Program:
@@ -25,19 +25,19 @@ def program_of(
     The bound must lack no layer. `measured` holds the measurements of each layer, by fingerprint,
     on the system and at the precision of the bound. Raises `ModelError` as `program` does.
     """
-    layouts = dict(covered.blocks)
+    calls = {call.positions: call for call in cover.calls if call.fingerprint}
     found = program(
         content,
-        list(layouts),
+        list(calls),
         batch=model.batch,
         dims=model.dims,
         limits=limits,
-        fingerprints=covered.fingerprints,
+        fingerprints={positions: call.fingerprint for positions, call in calls.items()},
     )
     steps = []
     for step in found.steps:
         if step.kind != "view" or len(step.positions) > 1:
-            chosen = fastest(measured[step.fingerprint], layouts[step.positions])
+            chosen = fastest(measured[step.fingerprint], calls[step.positions].layout)
             assert chosen is not None, "every call that a bound adds up has a time"
             step = msgspec.structs.replace(step, choice=_choice(*chosen))
         steps.append(step)

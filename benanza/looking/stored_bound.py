@@ -7,7 +7,6 @@ from benanza.results.profiles import ModelProfile
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.policies import FASTEST, HEURISTIC, POLICIES, Policy
 from benanza_analyzer.answers.under_policy import under
-from benanza_analyzer.core import Covered
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.clickhouse.stored_events import (
@@ -63,13 +62,6 @@ class StoredBound(NamedTuple):
             bound.precision,
             bound.accounting,
             fusion=fusion,
-        )
-
-    def covered(self, policy: Policy) -> Covered:
-        """The calls under the accounting `full`, of what the policy takes."""
-        bound = self.bound
-        return under(policy, self.model, self.system, self.measurements).covered(
-            self.model.architecture_id, bound.system_id, bound.precision, fusion=policy.fusion
         )
 
     def asked_heuristics(self) -> bool:

@@ -110,8 +110,7 @@ def _testimony(
             failure=f"{which} lacks {cover.lacking} layers, so it can't be run as a whole; "
             f"`benanza {'bounds` says why they are missing' if policy == FASTEST else 'what-if`'}"
         )
-    covered, measured = stored.covered(policy), stored.by_layer(policy)
-    program = program_of(stored.model, content, covered, measured, limits)
+    program = program_of(stored.model, content, cover, stored.by_layer(policy), limits)
     return runtime.witness(program, stored.bound.precision)
 
 

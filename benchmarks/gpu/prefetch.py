@@ -47,7 +47,7 @@ def main() -> None:
     found: list[dict[str, Any]] = []
     for precision in cast(list[Precision], asked.precision.split(",")):
         for model, content in recorded.models:
-            _, _, program = recorded.program(model, content, precision, FASTEST)
+            _, program = recorded.program(model, content, precision, FASTEST)
             assert program is not None, "a recording lacks no layer of its models"
             prepared = runtime.prepared(program, precision, parallel=False)
             without_us = runtime.timed(prepared.run).median_us

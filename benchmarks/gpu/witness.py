@@ -29,10 +29,11 @@ import cupy
 from benanza.importing.recording import read_recording, write_recording
 from benanza.looking.bound_program import program_of
 from benanza.looking.witness import witnessed_event
+from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.policies import FASTEST, POLICIES, Policy
 from benanza_analyzer.answers.under_policy import under
 from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
-from benanza_analyzer.core import Analyzer, Covered
+from benanza_analyzer.core import Analyzer
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
 from benanza_ingest.reading.source import fetch
@@ -140,9 +141,9 @@ class Recorded:
 
     def program(
         self, model: ModelIngested, content: bytes, precision: Precision, policy: Policy
-    ) -> tuple[float, Covered, Program | None]:
-        """The sequential bound under a policy, what it adds up, and the same as a program; none if
-        it lacks layers.
+    ) -> tuple[Cover, Program | None]:
+        """What the sequential bound under a policy adds up, and the same as a program; none if it
+        lacks layers.
         """
         bound = self.bounds[model.architecture_id, precision]
         layers = {each.fingerprint for each in model.summaries}
@@ -155,11 +156,9 @@ class Recorded:
         analyzer = under(policy, model, self._systems[bound.system_id], events)
         key = model.architecture_id, bound.system_id, precision
         cover = analyzer.cover(*key, "full", fusion=policy.fusion)
-        covered = analyzer.covered(*key, fusion=policy.fusion)
         if cover.lacking:
-            return cover.sequential_us, covered, None
-        program = program_of(model, content, covered, measured, Limits())
-        return cover.sequential_us, covered, program
+            return cover, None
+        return cover, program_of(model, content, cover, measured, Limits())
 
 
 def _ingested(name: str, batch_sizes: tuple[int, ...]) -> Iterator[tuple[ModelIngested, bytes]]:
@@ -188,13 +187,15 @@ def witnessed(
     and the runs. The parallel bound and the estimate are those of the fastest calls.
     """
     bound = recorded.bounds[model.architecture_id, precision]
-    predicted_us, covered, program = recorded.program(model, content, precision, policy)
+    cover, program = recorded.program(model, content, precision, policy)
     of = {"model": model.name, "batch": model.batch, "precision": precision, "policy": policy.name}
     if program is None:
         return of | {"failure": "layers have no time under this policy", "slowed": False}, None
     testimony = runtime.witness(program, precision)
     named = "" if policy == FASTEST else policy.name
-    event = witnessed_event(testimony, model.model_id, bound, bound.event_id, named, predicted_us)
+    event = witnessed_event(
+        testimony, model.model_id, bound, bound.event_id, named, cover.sequential_us
+    )
     try:
         again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
     except (LookupError, NoiseError) as error:  # recorded by an older runner, or too short to time
@@ -202,17 +203,17 @@ def witnessed(
     warm_us, interleaved_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
     share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
-    bound_us, conversion_us = warm_us + covered.conversion_us, covered.interleaved_conversion_us
+    bound_us, conversion_us = warm_us + cover.conversion_us, cover.interleaved_conversion_us
     row = of | {
         "layout": bound.layout,
-        "bound_us": predicted_us,
+        "bound_us": cover.sequential_us,
         "parallel_bound_us": bound.parallel_us,
         "attainable_us": bound.attainable_us,
         "bound_again_us": bound_us,
         "attainable_again_us": estimate_us(bound_us, interleaved_us, cold_us, conversion_us, share),
         "in_company_again_us": interleaved_us,
         "weights_cold_again_us": cold_us,
-        "turning_us": covered.conversion_us,
+        "turning_us": cover.conversion_us,
         "turning_in_company_us": conversion_us,
         "cold_share": share,
         "sequential_us": testimony.sequential and testimony.sequential.median_us,

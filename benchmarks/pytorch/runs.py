@@ -111,11 +111,11 @@ def ran(
     if cover.lacking:
         reason = "its layers were not measured on this system; take another file"
         return replace(row, bound_us=None, failure=reason)
-    covered, of_layer = analyzer.covered(*key, fusion=True), by_layer(measured)
+    of_layer = by_layer(measured)
     times = [best for best, _ in chosen(cover, of_layer)]
-    conversion_us = covered.interleaved_conversion_us
+    conversion_us = cover.interleaved_conversion_us
     share = _cold_share(model, precision, runtime.cache_bytes())
-    testimony = runtime.witness(program_of(model, content, covered, of_layer, Limits()), precision)
+    testimony = runtime.witness(program_of(model, content, cover, of_layer, Limits()), precision)
     return replace(
         row,
         attainable_us=attainable_us(cover.sequential_us, times, conversion_us, share),

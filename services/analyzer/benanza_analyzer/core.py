@@ -9,7 +9,6 @@ import logging
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
-from typing import NamedTuple
 
 import msgspec
 
@@ -69,21 +68,6 @@ Moved = list[tuple[Platform, Collection[Architecture]]]
 """Platforms, and the architectures whose bounds may move there."""
 
 
-class Covered(NamedTuple):
-    """The calls that a bound adds up, in topological order.
-
-    Each block has the positions of its layers, and its layout as a place in
-    `measurements.SELECTIONS`; `fingerprints` says what was measured of each. `conversion_us` is the
-    time of the layout conversions in the bound, `interleaved_conversion_us` that in the attainable
-    estimate.
-    """
-
-    blocks: list[tuple[tuple[int, ...], int]]
-    fingerprints: dict[tuple[int, ...], str]
-    conversion_us: float
-    interleaved_conversion_us: float
-
-
 class Analyzer:
     """All architectures, all measurements, and the bounds that follow from them.
 
@@ -135,25 +119,6 @@ class Analyzer:
         for platform, architectures in self._learn(event):
             platform.published |= dict.fromkeys(each.id for each in architectures)
 
-    def covered(
-        self, architecture_id: str, system_id: str, precision: Precision, *, fusion: bool
-    ) -> Covered:
-        """The calls of a bound under the accounting `full`.
-
-        Raises `KeyError` if there is no such architecture.
-        """
-        platform = self._platform(system_id, precision)
-        architecture = self._architectures.of(architecture_id)
-        plan = self._plans("full", platform, architecture)[fusion]
-        taken, numbers = plan.taken(), plan.blocks.numbers
-        known_as = self._catalogue.fingerprints
-        return Covered(
-            taken,
-            {positions: known_as[numbers[positions[-1]]] for positions, _ in taken},
-            float(plan.conversion_us.sum()),
-            float(plan.interleaved_conversion_us.sum()),
-        )
-
     def cover(
         self,
         architecture_id: str,
@@ -163,7 +128,7 @@ class Analyzer:
         *,
         fusion: bool,
     ) -> Cover:
-        """The calls of a bound, one by one. Raises `KeyError` as `covered` does."""
+        """The calls of a bound, one by one. Raises `KeyError` if there is no such architecture."""
         platform = self._platform(system_id, precision)
         architecture = self._architectures.of(architecture_id)
         plan = self._plans(accounting, platform, architecture)[fusion]

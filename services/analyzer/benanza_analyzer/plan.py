@@ -61,14 +61,6 @@ class CoverPlan(NamedTuple):
         differ = self.layouts[sources] != read
         return np.where(differ, self.conversion_us[sources], 0.0)
 
-    def taken(self) -> list[tuple[tuple[int, ...], int]]:
-        """The positions and the layout of each block that has a time, in topological order."""
-        ends = self.blocks.ordered(self.known & (self.blocks.numbers != NOTHING))
-        return [
-            (self.blocks.groups.get(end, (end,)), layout)
-            for end, layout in zip(ends.tolist(), self.layouts[ends].tolist(), strict=True)
-        ]
-
     def found(self, measurements: Measurements, field: str) -> Floats:
         """The values of a field of `Best` for the blocks that have a time."""
         numbers, layouts = self.blocks.numbers[self.known], self.layouts[self.known]

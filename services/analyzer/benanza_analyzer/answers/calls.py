@@ -32,16 +32,23 @@ class Call(NamedTuple):
 
 class Cover(NamedTuple):
     """The calls of a bound in topological order, and how many layers it lacks. The times of the
-    calls and of their conversions add up to the sequential bound.
+    calls and of their conversions add up to the sequential bound; `interleaved_conversion_us` is
+    the time of the conversions in the attainable estimate.
     """
 
     calls: list[Call]
     lacking: int
+    interleaved_conversion_us: float
 
     @property
     def sequential_us(self) -> float:
         """The sequential bound in microseconds."""
         return math.fsum(each for call in self.calls for each in (call.us, call.conversion_us))
+
+    @property
+    def conversion_us(self) -> float:
+        """The time of the layout conversions in the sequential bound."""
+        return math.fsum(call.conversion_us for call in self.calls)
 
 
 def cover_of(plan: CoverPlan, measurements: Measurements, catalogue: Catalogue) -> Cover:
@@ -65,4 +72,4 @@ def cover_of(plan: CoverPlan, measurements: Measurements, catalogue: Catalogue) 
                 critical=end in path,
             )
         )
-    return Cover(found, plan.lacking)
+    return Cover(found, plan.lacking, math.fsum(plan.interleaved_conversion_us.tolist()))

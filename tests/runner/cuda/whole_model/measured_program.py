@@ -39,5 +39,5 @@ def measured_program(
             measured[result.fingerprint].append(result)
             analyzer.handle(result, NOON)
     system = runtime.system().system_id
-    covered = analyzer.covered(model.architecture_id, system, precision, fusion=True)
-    return program_of(model, content, covered, measured, Limits())
+    cover = analyzer.cover(model.architecture_id, system, precision, "full", fusion=True)
+    return program_of(model, content, cover, measured, Limits())

@@ -47,7 +47,8 @@ def multiplied(
     first, second = tensor(a, sizes, 1), tensor(b, sizes, 2)
     steps = [strides_of(term, sizes) for term in (a, b, result)]
     labels = dict.fromkeys(result + a)
-    found = as_matrices([SharedAxis(sizes[x], *(step.get(x) for step in steps)) for x in labels])
+    axes = [SharedAxis(sizes[x], *(step.get(x) for step in steps)) for x in labels]
+    found = as_matrices(axes, ())
     rounds, batch = found.rounds, found.batch
     product = seen(first, found.a, (rounds, batch, found.m, found.k)) @ seen(
         second, found.b, (rounds, batch, found.k, found.n)
@@ -145,4 +146,4 @@ def test_rows_along_two_axes_need_few_rounds(a: list[str], pairs: int, rows: int
 )
 def test_what_is_refused(axes: list[SharedAxis], reason: str) -> None:
     with pytest.raises(UnsupportedError, match=reason):
-        as_matrices(axes)
+        as_matrices(axes, ())

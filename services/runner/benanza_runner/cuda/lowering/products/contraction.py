@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from benanza_runner.cuda.calls import Matrices
+from benanza_runner.cuda.calls import Matrices, Product, Shape
 from benanza_runner.cuda.unsupported import UnsupportedError
 
 
@@ -17,28 +17,17 @@ class SharedAxis(NamedTuple):
     result: int | None
 
 
-class MatrixProduct(NamedTuple):
-    """The sizes of the product, and where its matrices lie."""
-
-    rounds: int
-    batch: int
-    m: int
-    n: int
-    k: int
-    a: Matrices
-    b: Matrices
-    result: Matrices
-
-
 NO_AXIS = SharedAxis(1, 0, 0, 0)
 
 
 def as_matrices(
     axes: Sequence[SharedAxis],
+    output: Shape,
     starts: tuple[int, int] = (0, 0),
     transposed: tuple[bool, bool] = (False, False),
-) -> MatrixProduct:
-    """The product of matrices in the fewest rounds that is this sum of products.
+) -> Product:
+    """The product of matrices in the fewest rounds that is this sum of products, and nothing else;
+    `output` is its field.
 
     The result's elements with stride one are on an axis of `b`, if any axis of a matrix has them.
     `starts` are the places of the operands' first elements. `transposed` says how matrices of one
@@ -62,8 +51,8 @@ def as_matrices(
         except UnsupportedError as error:
             why = error
             continue
-        sizes = rounds.size, batch.size, m.size, n.size, summed.size
-        return MatrixProduct(*sizes, a, b, result)
+        sizes = batch.size, m.size, n.size, summed.size
+        return Product(output, *sizes, a, b, result, rounds.size)
     raise why
 
 

@@ -4,9 +4,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.calls import Shape
+from benanza_runner.cuda.calls import Product, Shape
 from benanza_runner.cuda.elements import FLOATS
-from benanza_runner.cuda.lowering.products.contraction import MatrixProduct, SharedAxis, as_matrices
+from benanza_runner.cuda.lowering.products.contraction import SharedAxis, as_matrices
 from benanza_runner.cuda.lowering.products.einsum import terms_of
 from benanza_runner.cuda.lowering.strided import AFTER, contiguous, strided, written
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -16,7 +16,7 @@ Labels = Sequence[Hashable]
 
 
 class Places(NamedTuple):
-    """The product of matrices that an operator is.
+    """The product of matrices that an operator is, without what else the call does.
 
     `sources` are the inputs of the layer that hold the operands `a` and `b`. They are `turned` if
     `a` is the operator's second operand. `moved` says whether operators after it move the result;
@@ -25,7 +25,7 @@ class Places(NamedTuple):
     """
 
     sources: tuple[int, int]
-    found: MatrixProduct
+    found: Product
     turned: bool
     moved: bool
     shapes: tuple[Shape, ...]
@@ -53,7 +53,8 @@ def places(layer: Layer, at: int) -> Places:
         SharedAxis(size, *(view.step(label) for view in views)) for label, size in sizes.items()
     ]
     starts = operands[0].start, operands[1].start
-    found = as_matrices(axes, starts, (by_row[0], by_row[1]))
+    output = layer.tensors[layer.outputs[0]].shape
+    found = as_matrices(axes, output, starts, (by_row[0], by_row[1]))
     read = [each.source for each in operands if each.source not in operator.inputs]
     written_to = layer.outputs if moved else ()
     touched = [layer.tensors[index] for index in (*read, *written_to)]

@@ -8,6 +8,7 @@ Transpose after it.
 from collections.abc import Mapping
 
 import numpy as np
+from msgspec.structs import replace
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Product
@@ -60,16 +61,8 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         by_row = is_gemm and operator.integer("transB", 0) == 1
         scale = epilogue.scale.reshape(-1, 1) if by_row else epilogue.scale
         b = (b.astype(np.float64) * scale).astype(np.float32)
-    call = Product(
-        output=layer.tensors[layer.outputs[0]].shape,
-        batch=found.batch,
-        m=found.m,
-        n=found.n,
-        k=found.k,
-        a=found.a,
-        b=found.b,
-        result=found.result,
-        rounds=found.rounds,
+    call = replace(
+        found,
         b_constant=layer.tensors[second].constant,
         alpha=operator.number("alpha", 1.0) if is_gemm else 1.0,
         beta=beta if epilogue.residual is not None else 1.0,

@@ -89,13 +89,13 @@ def _over_kafka(settings: Settings, connection: KafkaConnection, model: str) -> 
         )
 
 
-def _with(model: str, limits: Limits, look: Callable[[str], Progress]) -> Progress:
+def _with(model: str, limits: Limits, progress_of: Callable[[str], Progress]) -> Progress:
     """What `look` finds of all models, or of MODEL by its name, else by its file's checksum."""
-    found = look(model)
+    found = progress_of(model)
     if not model or found.ingested:
         return found
     try:
-        return look(fetch(model, limits).sha256)
+        return progress_of(fetch(model, limits).sha256)
     except ModelError as error:
         raise BenanzaError(f"no model {model} is known, and {error}") from error
 

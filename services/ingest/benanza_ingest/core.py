@@ -104,13 +104,13 @@ def _ingested(published: ModelPublished, model: ExtractedModel) -> ModelIngested
     for layer in model.layers:
         # Layers of one fingerprint have the same summary, unless one is a view where it stands; a
         # skipped layer has no fingerprint.
-        look: tuple[str, ...] = (layer.fingerprint, layer.kind)
+        key: tuple[str, ...] = (layer.fingerprint, layer.kind)
         if not layer.fingerprint:
-            look = (layer.op, layer.domain, layer.reason)
-        if look not in places:
-            places[look] = len(summaries)
+            key = (layer.op, layer.domain, layer.reason)
+        if key not in places:
+            places[key] = len(summaries)
             summaries.append(_summary(layer))
-        uses.append(LayerUse(places[look], layer.name[:MAX_NAME_LENGTH]))
+        uses.append(LayerUse(places[key], layer.name[:MAX_NAME_LENGTH]))
     groups = tuple(Group(g.fingerprint, g.rule, g.layers, g.flops, g.bytes) for g in model.groups)
     return ModelIngested(
         event_id=ingested_id(published.name, published.zoo, identity),

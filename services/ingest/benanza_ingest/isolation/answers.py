@@ -43,14 +43,14 @@ def packed(model: ExtractedModel) -> TakenApart:
     summaries: dict[tuple[int | None, str, str, Kind, str], int] = {}
     uses = []
     for layer in model.layers:
-        look = (
+        key = (
             None if layer.layer is None else graphs.place(layer.layer, layer.fingerprint),
             layer.op[:MAX_NAME_LENGTH],
             layer.domain[:MAX_NAME_LENGTH],
             layer.kind,
             layer.reason[:MAX_REASON_LENGTH],
         )
-        at = summaries.setdefault(look, len(summaries))
+        at = summaries.setdefault(key, len(summaries))
         uses.append(LayerUse(at, layer.name[:MAX_NAME_LENGTH]))
     groups = [
         PackedGroup(graphs.place(g.layer, g.fingerprint), g.rule, g.layers) for g in model.groups
@@ -63,7 +63,7 @@ def packed(model: ExtractedModel) -> TakenApart:
         batch=model.batch,
         dims=model.dims,
         graphs=tuple(graphs.all),
-        summaries=tuple([PackedLayer(*look) for look in summaries]),
+        summaries=tuple([PackedLayer(*key) for key in summaries]),
         layers=tuple(uses),
         edges=model.edges,
         groups=tuple(groups),
@@ -154,12 +154,12 @@ def _model(answer: TakenApart, granularity: int, limits: Limits) -> ExtractedMod
     ):
         raise ValueError("edges that aren't in order")
     known = [_known(graph) for graph in answer.graphs]
-    looks = [_look(summary, known) for summary in answer.summaries]
+    unnamed = [_unnamed(summary, known) for summary in answer.summaries]
     return ExtractedModel(
         opset=answer.opset,
         batch=answer.batch,
         dims=answer.dims,
-        layers=tuple([_named(looks[use.summary], use.name) for use in answer.layers]),
+        layers=tuple([_named(unnamed[use.summary], use.name) for use in answer.layers]),
         edges=answer.edges,
         groups=tuple(_groups(answer.groups, known, count)),
         sequences=tuple(_sequences(answer.sequences, known, count, granularity)),
@@ -179,7 +179,7 @@ def _known(graph: Layer) -> _Known:
     return _Known(graph, fingerprint, *figures)
 
 
-def _look(summary: PackedLayer, known: Sequence[_Known]) -> ExtractedLayer:
+def _unnamed(summary: PackedLayer, known: Sequence[_Known]) -> ExtractedLayer:
     op, domain, kind = summary.op, summary.domain, summary.kind
     if (summary.graph is None) != (kind == "skipped"):
         raise ValueError("a layer without a graph that isn't skipped")
@@ -197,18 +197,18 @@ def _look(summary: PackedLayer, known: Sequence[_Known]) -> ExtractedLayer:
     )
 
 
-def _named(look: ExtractedLayer, name: str) -> ExtractedLayer:
+def _named(unnamed: ExtractedLayer, name: str) -> ExtractedLayer:
     return ExtractedLayer(
         name,
-        look.op,
-        look.domain,
-        look.kind,
-        look.layer,
-        look.fingerprint,
-        look.flops,
-        look.bytes,
-        look.parameters,
-        look.reason,
+        unnamed.op,
+        unnamed.domain,
+        unnamed.kind,
+        unnamed.layer,
+        unnamed.fingerprint,
+        unnamed.flops,
+        unnamed.bytes,
+        unnamed.parameters,
+        unnamed.reason,
     )
 
 

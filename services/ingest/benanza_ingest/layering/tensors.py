@@ -22,7 +22,7 @@ class Tensors:
         self._constants = graph.constants
         self._limits = limits
         self._tensors = [Tensor("", ())]
-        self._by_look: dict[tuple[TensorType | None, bool, bytes | None], int] = {}
+        self._by_key: dict[tuple[TensorType | None, bool, bytes | None], int] = {}
         self._by_name = {"": NONE}
         self._by_name_with_value: dict[str, int] = {}
 
@@ -59,10 +59,10 @@ class Tensors:
             return number
         return self._number(name, (self._types[name], True, raw_data(value)))
 
-    def _number(self, name: str, look: tuple[TensorType | None, bool, bytes | None]) -> int:
-        number = self._by_look.get(look)
+    def _number(self, name: str, key: tuple[TensorType | None, bool, bytes | None]) -> int:
+        number = self._by_key.get(key)
         if number is None:
-            number = self._by_look[look] = self._describe(name, *look)
+            number = self._by_key[key] = self._describe(name, *key)
         return number
 
     def _describe(

@@ -38,16 +38,16 @@ class Evaluator:
         given = tuple([attribute.SerializeToString() for attribute in node.attribute])
         present = tuple([array is not None for array in arrays])
         written = tuple([name != "" for name in node.output])
-        look = (node.op_type, node.domain, given, present, written)
+        key = (node.op_type, node.domain, given, present, written)
         if any(a is not None and (a.size > FEW_ELEMENTS or a.dtype.hasobject) for a in arrays):
-            return self._run(node, look, arrays)
+            return self._run(node, key, arrays)
         read = tuple([a if a is None else (a.dtype, a.shape, a.tobytes()) for a in arrays])
-        found = self._results.get((look, read))
+        found = self._results.get((key, read))
         if found is None:
-            found = self._results[look, read] = self._run(node, look, arrays)
+            found = self._results[key, read] = self._run(node, key, arrays)
         return found
 
-    def _run(self, node: NodeProto, look: object, arrays: Sequence[_Elements]) -> list[_Elements]:
+    def _run(self, node: NodeProto, key: object, arrays: Sequence[_Elements]) -> list[_Elements]:
         # Of texts, numpy makes all as long as the longest.
         if any(a is not None and a.dtype.kind in "OSU" for a in arrays):
             return [None] * len(node.output)
@@ -56,10 +56,10 @@ class Evaluator:
         feeds = {f"input{at}": array for at, array in enumerate(arrays) if array is not None}
         try:
             with np.errstate(all="ignore"):
-                prepared = self._prepared.get(look)
+                prepared = self._prepared.get(key)
                 if prepared is None:
                     present = [array is not None for array in arrays]
-                    prepared = self._prepared[look] = _prepared(node, present, self._opsets)
+                    prepared = self._prepared[key] = _prepared(node, present, self._opsets)
                 found = iter(prepared.run(None, feeds))
         except Exception:  # noqa: BLE001  a constant that can't be computed is unknown
             return [None] * len(node.output)

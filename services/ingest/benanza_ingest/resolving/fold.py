@@ -154,10 +154,10 @@ class Constants:
             results = [self._shape(node, inputs[0])]
         elif op_type == "Constant":
             # Models repeat constants, each in a node of its own.
-            look = tuple([attribute.SerializeToString() for attribute in node.attribute])
-            if look not in self._stored:
-                self._stored[look] = _constant(node)
-            results = [self._stored[look]]
+            key = tuple([attribute.SerializeToString() for attribute in node.attribute])
+            if key not in self._stored:
+                self._stored[key] = _constant(node)
+            results = [self._stored[key]]
         elif op_type == "CastLike":
             results = [self._cast_like(inputs)]
         elif facts_of(op_type).evaluated:

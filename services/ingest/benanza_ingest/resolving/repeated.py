@@ -81,8 +81,8 @@ class _Once:
         if other is node or version is None:
             return None
         try:
-            self._equal.setdefault((alike, self._look(other, version)), other)
-            found = self._equal.setdefault((alike, self._look(node, version)), node)
+            self._equal.setdefault((alike, self._key(other, version)), other)
+            found = self._equal.setdefault((alike, self._key(node, version)), node)
         except (ArithmeticError, LookupError, TypeError, ValueError):
             return None  # It isn't as ONNX defines it: its layer says so.
         return None if found is node else found
@@ -92,7 +92,7 @@ class _Once:
         constants = self._graph.constants
         return tuple(["" if name in constants else name for name in node.inputs])
 
-    def _look(self, node: Node, version: int) -> Hashable:
+    def _key(self, node: Node, version: int) -> Hashable:
         given = [read_attribute(each.SerializeToString()) for each in node.proto.attribute]
         chosen = attributes(node.op_type, "", version, given, None)
         constants = self._graph.constants

@@ -202,12 +202,12 @@ class _Resolver:
     def _weight_type(self, tensor: TensorProto) -> TensorType | None:
         if tensor.data_location == TensorProto.EXTERNAL:
             check_location(tensor)
-        look = tensor.data_type, tuple(tensor.dims[:])
-        if look not in self._weight_types:
+        key = tensor.data_type, tuple(tensor.dims[:])
+        if key not in self._weight_types:
             dims = weight_dims(tensor, self._limits)
             dtype = FROM_ONNX.get(tensor.data_type)
-            self._weight_types[look] = None if dtype is None else tensor_type(dtype, dims)
-        return self._weight_types[look]
+            self._weight_types[key] = None if dtype is None else tensor_type(dtype, dims)
+        return self._weight_types[key]
 
     def _add(self, nodes: list[Node], depth: int) -> None:
         constants, aliases = self._constants, self._aliases

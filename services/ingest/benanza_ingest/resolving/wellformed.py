@@ -61,10 +61,10 @@ def check_nodes(nodes: list[Node], opsets: dict[str, int], limits: Limits) -> No
     pending = [nodes]
     while pending:
         for node in pending.pop():
-            look = (node.op_type, node.domain, len(node.inputs), len(node.outputs))
-            signature = fitting.get(look)
+            key = (node.op_type, node.domain, len(node.inputs), len(node.outputs))
+            signature = fitting.get(key)
             if signature is None:
-                signature = fitting[look] = _fitting(node, opsets)
+                signature = fitting[key] = _fitting(node, opsets)
             if "" in node.inputs:
                 _check_required(node, signature)
             if node.op_type in _UNCHECKED:

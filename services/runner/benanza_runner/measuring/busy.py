@@ -80,14 +80,17 @@ def as_environment(busy: Busy, reasons: Sequence[str]) -> dict[str, str]:
 
 
 def quiet_within(
-    seconds: float, look: Callable[[], Load], sleep: Callable[[float], None], glance: float = 0.5
+    seconds: float,
+    read_load: Callable[[], Load],
+    sleep: Callable[[float], None],
+    glance: float = 0.5,
 ) -> bool:
     """Whether nobody else was at work for a `glance`, in seconds, begun within that time."""
-    before = look()
+    before = read_load()
     deadline = before.at_s + seconds
     while True:
         sleep(glance)
-        after = look()
+        after = read_load()
         if not busy_between(before, after).by:
             return True
         if after.at_s >= deadline:

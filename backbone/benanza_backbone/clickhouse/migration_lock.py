@@ -116,12 +116,12 @@ def _silent_s(client: "Client", holder: _Holder) -> float:
     from clickhouse_connect.driver.exceptions import DatabaseError
 
     try:
-        said = client.query(f"SELECT toFloat64(now64(3)) - toFloat64(at) FROM {holder.alive}")
+        answer = client.query(f"SELECT toFloat64(now64(3)) - toFloat64(at) FROM {holder.alive}")
     except DatabaseError as error:
         if error.code != _UNKNOWN_TABLE:
             raise
         return holder.age_s
-    return float(said.result_rows[0][0]) if said.result_rows else holder.age_s
+    return float(answer.result_rows[0][0]) if answer.result_rows else holder.age_s
 
 
 def _now(client: "Client") -> str:

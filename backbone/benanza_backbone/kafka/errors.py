@@ -63,7 +63,7 @@ def kafka_errors_mended(connection: KafkaConnection) -> Iterator[None]:
         raise BenanzaError(f"Kafka at {where} says: {_line(error)}") from error
 
 
-def _found_out(connection: KafkaConnection, said: str) -> str:
+def _found_out(connection: KafkaConnection, message: str) -> str:
     """Why kafka-python gave up, beside what it said: by connecting anew, up to the log-in."""
     for server in connection.bootstrap:
         host, _, port = server.rpartition(":")
@@ -80,12 +80,13 @@ def _found_out(connection: KafkaConnection, said: str) -> str:
         except OSError:
             continue
         return (
-            f"Kafka at {server} takes the connection, and then doesn't answer ({said}); "
+            f"Kafka at {server} takes the connection, and then doesn't answer ({message}); "
             "see whether BENANZA_KAFKA_SECURITY_PROTOCOL, _CERT_FILE, _SASL_MECHANISM, _USERNAME "
             "and _PASSWORD are what it asks for, and whether it is well"
         )
     return (
-        f"no Kafka broker answers at {connection.shown()} ({said}); start it, or mend BENANZA_KAFKA"
+        f"no Kafka broker answers at {connection.shown()} ({message}); start it, or "
+        "mend BENANZA_KAFKA"
     )
 
 

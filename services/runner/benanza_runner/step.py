@@ -125,5 +125,7 @@ def _job(record: Record) -> BenchmarkRequested | None:
 
 def was_busy(result: LayerMeasured) -> bool:
     """Whether the machine was busy with something else when these times were taken."""
-    said = result.environment
-    return said.get("stable") == "no" and not BUSY.isdisjoint(said.get("slowed_by", "").split(", "))
+    environment = result.environment
+    return environment.get("stable") == "no" and not BUSY.isdisjoint(
+        environment.get("slowed_by", "").split(", ")
+    )

@@ -96,8 +96,8 @@ class BatchFollower:
         if own is None:
             return "how large its result is isn't known"
         if new is None:
-            said = self._inference.complaints.get(name, "its inputs don't fit together")
-            return f"at that batch size, {said}"
+            complaint = self._inference.complaints.get(name, "its inputs don't fit together")
+            return f"at that batch size, {complaint}"
         if name in self._mender.unclear:
             return f"it can't be told where the batch is in its result, {_shape(own)}"
         axis = scaled_axis(own, new, self._former, self._batch)

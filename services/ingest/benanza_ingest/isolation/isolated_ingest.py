@@ -66,7 +66,7 @@ class IsolatedIngest(Closing):
             """What the process that takes models apart can't do."""
         except WorkerError as error:
             raise BenanzaError(
-                f"the process that ingests models can't be started: {_said(error)}; install "
+                f"the process that ingests models can't be started: {_ending(error)}; install "
                 "benanza again"
             ) from None
         if missing := self.confinement.missing():
@@ -131,7 +131,7 @@ class IsolatedIngest(Closing):
                     "smaller model, or from a faster place"
                 ) from None
             except WorkerError as error:
-                ended.append(_said(error))
+                ended.append(_ending(error))
         raise ModelError(
             f"{published.name} was not ingested: {ended[-1]}, each of {TRIES} times; check it with "
             "onnx.checker, and export it again"
@@ -160,6 +160,6 @@ class _Renewed:
             self._worker = None
 
 
-def _said(error: WorkerError) -> str:
+def _ending(error: WorkerError) -> str:
     """What became of a process, with its last words."""
     return f"{error}: {error.words}" if error.words else str(error)

@@ -274,13 +274,13 @@ class Causes:
 
     def _complaint(self, node: NodeProto) -> Cause | None:
         """What shape inference found wrong with a node; None if nothing."""
-        said = next(filter(None, map(self._inference.complaints.get, node.output)), None)
-        if said is None:
+        complaint = next(filter(None, map(self._inference.complaints.get, node.output)), None)
+        if complaint is None:
             return None
         given = ["--batch"] * bool(self._binding.assumed) + ["--dim"] * bool(self._binding.dims)
         mend = f"give {' or '.join(given)} another number, or " if given else ""
         who = "" if node.domain else "onnx says of "
-        return Cause(f"{who}{_title(node)}: {said}; {mend}export the model again")
+        return Cause(f"{who}{_title(node)}: {complaint}; {mend}export the model again")
 
 
 def _most_telling(causes: list[Cause]) -> Cause:

@@ -160,7 +160,7 @@ class IsolatedRuntime(Runtime):
             try:
                 reply = self._ask(Measure(layer, precision), self._limits.layer_seconds)
             except WorkerError as error:
-                failures.append(_said(error))
+                failures.append(_ending(error))
                 continue
             if not isinstance(reply, Measured):
                 return Outcome(failure=_unexpected(reply))
@@ -178,7 +178,7 @@ class IsolatedRuntime(Runtime):
             reply = self._ask(MeasureCeilings(precision), self._limits.ceilings_seconds)
         except WorkerError as error:
             raise RuntimeStartError(
-                f"the system's ceilings can't be measured: {_said(error)}"
+                f"the system's ceilings can't be measured: {_ending(error)}"
             ) from error
         if isinstance(reply, CeilingsMeasured):
             return reply.ceilings
@@ -195,7 +195,7 @@ class IsolatedRuntime(Runtime):
         try:
             reply = self._ask(RunModel(program, precision), self._limits.witness_seconds)
         except WorkerError as error:
-            return Testimony(failure=_said(error))
+            return Testimony(failure=_ending(error))
         if isinstance(reply, ModelRun):
             return reply.testimony
         return Testimony(failure=_unexpected(reply))
@@ -233,7 +233,9 @@ class IsolatedRuntime(Runtime):
             except WorkerError as error:
                 self._worker = None
                 self._unless_stopped()
-                raise RuntimeStartError(f"{self._start_message.runtime}: {_said(error)}") from error
+                raise RuntimeStartError(
+                    f"{self._start_message.runtime}: {_ending(error)}"
+                ) from error
             if not isinstance(reply, Described):
                 self.close()
                 raise RuntimeStartError(f"{self._start_message.runtime}: {_unexpected(reply)}")
@@ -252,7 +254,7 @@ def _answer(worker: WorkerProcess, request: Request, seconds: float) -> Reply:
     return worker.ask(encoder.encode(request), replies, seconds, MOST_REPLY_BYTES)
 
 
-def _said(error: WorkerError) -> str:
+def _ending(error: WorkerError) -> str:
     """What became of a worker, with its last words."""
     return f"{error}: {one_line(error.words)}" if error.words else str(error)
 
@@ -269,8 +271,8 @@ def _unexpected(reply: Reply) -> str:
 
 def _said_slow(outcome: Outcome) -> Outcome:
     """The outcome of a process that is slow, as another would be: its times are doubtful."""
-    said = outcome.environment
-    before = said.get("slowed_by", "") if said.get("stable") == "no" else ""
+    environment = outcome.environment
+    before = environment.get("slowed_by", "") if environment.get("stable") == "no" else ""
     reasons = ", ".join(filter(None, (before, OVERHEAD)))
-    environment = said | {"stable": "no", "slowed_by": reasons}
+    environment = environment | {"stable": "no", "slowed_by": reasons}
     return msgspec.structs.replace(outcome, environment=environment)

@@ -16,12 +16,12 @@ OTHER = "other"
 
 def observe(result: LayerMeasured) -> None:
     """Notes what was seen around a measurement that was taken here just now."""
-    said = result.environment
-    if said.get("times") == "shared":  # It was seen around an earlier one.
+    environment = result.environment
+    if environment.get("times") == "shared":  # It was seen around an earlier one.
         return
-    if said.get("stable") == "no":
-        for reason in filter(None, said.get("slowed_by", "").split(", ")):
+    if environment.get("stable") == "no":
+        for reason in filter(None, environment.get("slowed_by", "").split(", ")):
             JOBS_SLOWED.labels(reason if reason in REASONS else OTHER).inc()
     with suppress(KeyError, ValueError):  # Other runtimes say other things.
-        gpu, overhead_s = said["gpu"], float(said["step_us"]) * 1e-6
+        gpu, overhead_s = environment["gpu"], float(environment["step_us"]) * 1e-6
         GPU_LAUNCH_OVERHEAD.labels(gpu, result.system.accelerator).set(overhead_s)

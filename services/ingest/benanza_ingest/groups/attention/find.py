@@ -94,8 +94,8 @@ def find(wiring: Wiring, position: int) -> Match | None:
     if match is None:
         return None
     # A file can say something else of the result than its operators do.
-    said = shape_of(wiring, wiring.node(match.members[-1]).outputs[0])
-    return match if match.result.shape() == said else None
+    declared = shape_of(wiring, wiring.node(match.members[-1]).outputs[0])
+    return match if match.result.shape() == declared else None
 
 
 def _written_out(wiring: Wiring, softmax: int) -> Match | None:

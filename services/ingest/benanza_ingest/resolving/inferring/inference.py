@@ -154,8 +154,8 @@ class Inference:
             return AxesBound(0)
         return AxesBound(len(known.shape), known.elements() if known.resolved else None)
 
-    def _complain(self, node: NodeProto, said: str) -> None:
-        line = " ".join(_TAGS.sub("", said).split())[:_MAX_COMPLAINT]
+    def _complain(self, node: NodeProto, complaint: str) -> None:
+        line = " ".join(_TAGS.sub("", complaint).split())[:_MAX_COMPLAINT]
         self.complaints.update(dict.fromkeys(node.output, line))
 
 

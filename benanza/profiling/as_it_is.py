@@ -38,7 +38,7 @@ def as_it_is(file: ModelProto, found: Wired, readers: Readers, limits: Limits) -
         for at, name in zip(each.layer.operators[0].inputs, node.inputs, strict=False)
         if at != OMITTED and each.layer.tensors[at].value is not None
     }
-    weights = _apart(file.graph, deciding, readers)
+    weights = _external_weights(file.graph, deciding, readers)
     _type_outputs(file.graph, found.graph.types)
     return weights
 
@@ -93,7 +93,9 @@ def _within_nodes(graph: GraphProto) -> Iterator[tuple[str, TensorProto]]:
             yield from _within_nodes(body)
 
 
-def _apart(graph: GraphProto, deciding: AbstractSet[str], readers: Readers) -> dict[str, Array]:
+def _external_weights(
+    graph: GraphProto, deciding: AbstractSet[str], readers: Readers
+) -> dict[str, Array]:
     """The weights but for those that may decide shapes, and those smaller than a byte: of them,
     what the file lacks is put into it.
     """

@@ -26,7 +26,7 @@ def _lines(found: Reproduced) -> list[str]:
     before = _figure(then.sequential_us, then.sequential_spread_us, unit)
     after = _figure(now.sequential_us, now.sequential_spread_us, unit)
     about = f"{found.spec.model.name}, batch {now.batch}, {now.precision}, {now.accounting}"
-    verdict = "the same within their spread" if found.same else _apart(found)
+    verdict = "the same within their spread" if found.same else _difference(found)
     lines = [f"{about}: {before} {unit.name} then, {after} {unit.name} now: {verdict}"]
     if not (found.same or found.differences):
         lines.append(NOTHING)
@@ -42,7 +42,7 @@ def _lines(found: Reproduced) -> list[str]:
     return lines
 
 
-def _apart(found: Reproduced) -> str:
+def _difference(found: Reproduced) -> str:
     then_us, now_us = found.spec.bound.sequential_us, found.bound.sequential_us
     if found.spec.bound.partial != found.bound.partial or not then_us or now_us is None:
         return "one of them lacks layers"

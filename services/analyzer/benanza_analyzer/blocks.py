@@ -69,11 +69,11 @@ def cheapest_blocks(
     `counted.block_numbers`.
     """
     times: list[float] = times_us.tolist()
-    apart, gaps = _apart(counted, times) if fusion else ([], {})
+    separate, gaps = _separately(counted, times) if fusion else ([], {})
     joints: list[_Joint] = []
     while True:
         joined = set().union(*(joint.places for joint in joints))
-        groups = [group for group in apart if group.place not in joined] if joined else apart
+        groups = [group for group in separate if group.place not in joined] if joined else separate
         gap_us = sum(gap_us for place, gap_us in gaps.items() if place not in joined)
         for joint in joints:
             more, more_us = _together(counted, joint, times)
@@ -87,7 +87,9 @@ def cheapest_blocks(
             joints = _cut(joints, tuple(by_end[end] for end in cycle))
 
 
-def _apart(counted: Counted, times: Sequence[float]) -> tuple[list[_Group], dict[Place, float]]:
+def _separately(
+    counted: Counted, times: Sequence[float]
+) -> tuple[list[_Group], dict[Place, float]]:
     """The groups in the cheapest cover of each component, and the gaps that aren't zero."""
     found = []
     gaps = {}

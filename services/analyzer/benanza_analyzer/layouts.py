@@ -61,12 +61,12 @@ def channels_last(
         (any_last[writers], reading, costs[writers]),
         (reading, any_first[writers], costs[writers]),
     )
-    on_0, on_1, apart = (np.concatenate(each) for each in zip(*edges, strict=True))
+    on_0, on_1, pair_cost = (np.concatenate(each) for each in zip(*edges, strict=True))
     more = np.zeros((2 * len(values), 2), np.int64)
     # What isn't supported costs more than all else together.
-    alone[~supported] = alone.sum() + apart.sum() + 1
+    alone[~supported] = alone.sum() + pair_cost.sum() + 1
     # Side 0 is channels first.
-    sides = cheapest_sides(np.concatenate((alone, more)), on_0, on_1, apart)
+    sides = cheapest_sides(np.concatenate((alone, more)), on_0, on_1, pair_cost)
     return sides[:count].astype(np.bool_)
 
 

@@ -29,8 +29,8 @@ class CoverPlan(NamedTuple):
     `layouts` are places in `SELECTIONS`. `times_us` holds each block's time at its last position,
     zero where the time isn't `known`. `conversion_us` holds the time of the layout conversions
     that a block causes, once for all its readers; `interleaved_conversion_us` holds the same with
-    calls interleaved. `apart` says which blocks read no feature maps: what they read lies in ONNX's
-    own order, whatever their layout is.
+    calls interleaved. `reads_no_maps` says which blocks read no feature maps: what they read lies
+    in ONNX's own order, whatever their layout is.
     """
 
     blocks: Blocks
@@ -39,7 +39,7 @@ class CoverPlan(NamedTuple):
     conversion_us: Floats
     interleaved_conversion_us: Floats
     known: npt.NDArray[np.bool_]
-    apart: npt.NDArray[np.bool_]
+    reads_no_maps: npt.NDArray[np.bool_]
 
     @property
     def sequential_us(self) -> float:
@@ -57,7 +57,7 @@ class CoverPlan(NamedTuple):
         Where a block's inputs and outputs are converted, both conversions count between the block
         and its readers.
         """
-        read = np.where(self.apart[targets], FIRST, self.layouts[targets])
+        read = np.where(self.reads_no_maps[targets], FIRST, self.layouts[targets])
         differ = self.layouts[sources] != read
         return np.where(differ, self.conversion_us[sources], 0.0)
 
@@ -216,8 +216,8 @@ def _with_neighbours(model: Architecture, plan: CoverPlan, measurements: Measure
         _write_conversions(model, plan, measurements.of(field))
         for field in ("write_conversion_us", "interleaved_write_conversion_us")
     )
-    apart = _reading_no_maps(plan, measurements)
-    count, reading = len(write_us), np.flatnonzero(apart)
+    reads_no_maps = _reading_no_maps(plan, measurements)
+    count, reading = len(write_us), np.flatnonzero(reads_no_maps)
     none = np.zeros(len(reading))
     reader = np.arange(count)
     reader[reading] = count + np.arange(len(reading))
@@ -237,7 +237,7 @@ def _with_neighbours(model: Architecture, plan: CoverPlan, measurements: Measure
         medians_us[layouts, blocks.numbers],
         conversions_us(last, write_us, sources, targets)[:count],
         conversions_us(last, interleaved_write_us, sources, targets)[:count],
-        apart,
+        reads_no_maps,
     )
 
 
@@ -291,7 +291,7 @@ def _plan(
     times_us: Floats,
     conversion_us: Floats,
     interleaved_conversion_us: Floats,
-    apart: npt.NDArray[np.bool_] | None = None,
+    reads_no_maps: npt.NDArray[np.bool_] | None = None,
 ) -> CoverPlan:
     known = np.isfinite(times_us)
     return CoverPlan(
@@ -301,5 +301,5 @@ def _plan(
         conversion_us,
         interleaved_conversion_us,
         known,
-        np.zeros(len(known), np.bool_) if apart is None else apart,
+        np.zeros(len(known), np.bool_) if reads_no_maps is None else reads_no_maps,
     )

@@ -24,19 +24,21 @@ _SOURCE, _SINK = "source", "sink"
 _OPEN = -1
 
 
-def cheapest_sides(alone: Whole, on_0: Whole, on_1: Whole, apart: Whole) -> npt.NDArray[np.int8]:
+def cheapest_sides(
+    alone: Whole, on_0: Whole, on_1: Whole, pair_cost: Whole
+) -> npt.NDArray[np.int8]:
     """The side of each node, 0 or 1, for which all costs together are least.
 
-    A row of `alone` has what its node costs on either side. It costs `apart` if the node in `on_0`
-    is on side 0 and the one in `on_1` on side 1. The costs are whole numbers, so that sums are
-    exact; those of all that a node is apart from must fit into 64 bits together with its own.
+    A row of `alone` has what its node costs on either side. It costs `pair_cost` if the node in
+    `on_0` is on side 0 and the one in `on_1` on side 1. The costs are whole numbers, so that sums
+    are exact; those of all pairs of a node must fit into 64 bits together with its own.
     """
     alone = alone.copy()
     sides = np.full(len(alone), _OPEN, np.int8)
     while True:
         forth, back = np.zeros(len(alone), np.int64), np.zeros(len(alone), np.int64)
-        np.add.at(forth, on_0, apart)
-        np.add.at(back, on_1, apart)
+        np.add.at(forth, on_0, pair_cost)
+        np.add.at(back, on_1, pair_cost)
         certain_0 = (sides == _OPEN) & (alone[:, 0] + forth <= alone[:, 1])
         certain_1 = (sides == _OPEN) & (alone[:, 1] + back <= alone[:, 0]) & ~certain_0
         if not certain_0.any() and not certain_1.any():
@@ -44,17 +46,17 @@ def cheapest_sides(alone: Whole, on_0: Whole, on_1: Whole, apart: Whole) -> npt.
         sides[certain_0], sides[certain_1] = 0, 1
         decided_0, decided_1 = sides[on_0], sides[on_1]
         pays = (decided_0 == 0) & (decided_1 == _OPEN)
-        np.add.at(alone[:, 1], on_1[pays], apart[pays])
+        np.add.at(alone[:, 1], on_1[pays], pair_cost[pays])
         pays = (decided_1 == 1) & (decided_0 == _OPEN)
-        np.add.at(alone[:, 0], on_0[pays], apart[pays])
+        np.add.at(alone[:, 0], on_0[pays], pair_cost[pays])
         left = (decided_0 == _OPEN) & (decided_1 == _OPEN)
-        on_0, on_1, apart = on_0[left], on_1[left], apart[left]
+        on_0, on_1, pair_cost = on_0[left], on_1[left], pair_cost[left]
     open_nodes = np.flatnonzero(sides == _OPEN)
     place = np.zeros(len(alone), np.int64)
     place[open_nodes] = np.arange(len(open_nodes))
     rest = _Rest(alone[open_nodes].tolist())
-    for edge in zip(place[on_0].tolist(), place[on_1].tolist(), apart.tolist(), strict=True):
-        rest.add_apart(*edge)
+    for edge in zip(place[on_0].tolist(), place[on_1].tolist(), pair_cost.tolist(), strict=True):
+        rest.add_pair_cost(*edge)
     sides[open_nodes] = rest.sides()
     return sides
 
@@ -64,9 +66,9 @@ class _Rest:
 
     def __init__(self, alone: list[list[int]]) -> None:
         self._alone = alone
-        self._apart: list[dict[int, list[int]]] = [{} for _ in alone]
+        self._pair_costs: list[dict[int, list[int]]] = [{} for _ in alone]
 
-    def add_apart(self, node: int, other: int, cost: int) -> None:
+    def add_pair_cost(self, node: int, other: int, cost: int) -> None:
         """It costs so much if the node is on side 0 and the other one on side 1."""
         self._edge(node, other, cost, 0)
 
@@ -86,7 +88,7 @@ class _Rest:
     def _edge(self, node: int, other: int, forth: int, back: int) -> None:
         """Costs if the node is on side 0 and the other on side 1, and the other way round."""
         for one, two, costs in ((node, other, (forth, back)), (other, node, (back, forth))):
-            known = self._apart[one].setdefault(two, [0, 0])
+            known = self._pair_costs[one].setdefault(two, [0, 0])
             known[0] += costs[0]
             known[1] += costs[1]
 
@@ -96,20 +98,20 @@ class _Rest:
         pending = list(range(len(self._alone)))
         while pending:
             node = pending.pop()
-            if gone[node] or len(self._apart[node]) > 2:
+            if gone[node] or len(self._pair_costs[node]) > 2:
                 continue
             gone[node] = True
-            each = _Eliminated(node, tuple(self._alone[node]), self._apart[node])
+            each = _Eliminated(node, tuple(self._alone[node]), self._pair_costs[node])
             found.append(each)
-            for other in each.apart:
-                del self._apart[other][node]
-            if len(each.apart) == 1:
-                (other,) = each.apart
+            for other in each.pair_costs:
+                del self._pair_costs[other][node]
+            if len(each.pair_costs) == 1:
+                (other,) = each.pair_costs
                 self._add(other, *(each.cost({other: side}) for side in (0, 1)))
-            elif each.apart:
-                one, two = each.apart
+            elif each.pair_costs:
+                one, two = each.pair_costs
                 self._join(one, two, each)
-            pending.extend(each.apart)
+            pending.extend(each.pair_costs)
         return found
 
     def _join(self, one: int, two: int, between: "_Eliminated") -> None:
@@ -117,8 +119,8 @@ class _Rest:
         cost = {(a, b): between.cost({one: a, two: b}) for a in (0, 1) for b in (0, 1)}
         self._add(one, cost[0, 0], cost[1, 0])
         self._add(two, 0, cost[1, 1] - cost[1, 0])
-        apart = cost[0, 1] + cost[1, 0] - cost[0, 0] - cost[1, 1]
-        self._edge(one, two, apart, 0)
+        pair_cost = cost[0, 1] + cost[1, 0] - cost[0, 0] - cost[1, 1]
+        self._edge(one, two, pair_cost, 0)
 
     def _cut(self, nodes: list[int]) -> dict[int, int]:
         if not nodes:
@@ -130,7 +132,7 @@ class _Rest:
             least = min(on_0, on_1)
             graph.add_edge(node, _SINK, capacity=on_0 - least)
             graph.add_edge(_SOURCE, node, capacity=on_1 - least)
-            for other, (forth, _) in self._apart[node].items():
+            for other, (forth, _) in self._pair_costs[node].items():
                 graph.add_edge(node, other, capacity=forth)
         _, (on_0_side, _) = networkx.minimum_cut(graph, _SOURCE, _SINK, flow_func=boykov_kolmogorov)
         return {node: 0 if node in on_0_side else 1 for node in nodes}
@@ -141,7 +143,7 @@ class _Eliminated(NamedTuple):
 
     node: int
     alone: tuple[int, ...]
-    apart: Mapping[int, list[int]]
+    pair_costs: Mapping[int, list[int]]
 
     def cost(self, sides: Mapping[int, int]) -> int:
         """The least cost, where its neighbours are on these sides."""
@@ -153,7 +155,7 @@ class _Eliminated(NamedTuple):
 
     def _on(self, side: int, sides: Mapping[int, int]) -> int:
         total = self.alone[side]
-        for other, costs in self.apart.items():
+        for other, costs in self.pair_costs.items():
             if sides[other] != side:
                 total += costs[side]
         return total

@@ -9,7 +9,7 @@ from benanza_ingest.errors import ModelError
 from benanza_ingest.extracted import ExtractedModel
 from benanza_ingest.garbage import no_garbage_search
 from benanza_ingest.groups.propose import propose_groups
-from benanza_ingest.groups.quantised.apart import apart
+from benanza_ingest.groups.quantised.own_dequantizers import with_own_dequantizers
 from benanza_ingest.groups.wiring import Wiring, wire
 from benanza_ingest.layering.layers import Layers
 from benanza_ingest.limits import Limits
@@ -58,8 +58,10 @@ def extract_with_summary(
 ) -> Summarised:
     """As `extract`, for people who look at a model."""
     found = wired(content, batch=batch, dims=dims, limits=limits)
-    said = tuple(notes(found.graph, found.binding))
-    return Summarised(_extracted(found, None), parameters(found.graph, found.wiring.layers), said)
+    model_notes = tuple(notes(found.graph, found.binding))
+    return Summarised(
+        _extracted(found, None), parameters(found.graph, found.wiring.layers), model_notes
+    )
 
 
 def _extracted(found: "Wired", granularity: int | None) -> ExtractedModel:
@@ -96,6 +98,8 @@ def wired(content: bytes, *, batch: int | None, dims: Mapping[str, int], limits:
         opsets = opset_imports(model)
         maker = Layers(graph, opsets, limits)
         layers = tuple([maker.layer(node) for node in graph.nodes])
-        return Wired(model, opsets.get("", 0), binding, graph, apart(wire(graph, layers)))
+        return Wired(
+            model, opsets.get("", 0), binding, graph, with_own_dequantizers(wire(graph, layers))
+        )
     except RecursionError as error:
         raise ModelError("the model is nested too deeply; export it again, flattened") from error

@@ -35,7 +35,7 @@ def nodes_in(body: GraphProto) -> int:
     return len(body.node) + sum(map(hidden_nodes, body.node))
 
 
-def apart(body: GraphProto, prefix: str) -> tuple[GraphProto, GraphProto, dict[str, str]]:
+def split_constants(body: GraphProto, prefix: str) -> tuple[GraphProto, GraphProto, dict[str, str]]:
     """The stored constants of a body, under names that start with `prefix`, the body without them,
     and their names by what they were called: each step of a loop reads the same ones.
     """

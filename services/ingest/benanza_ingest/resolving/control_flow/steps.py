@@ -7,7 +7,7 @@ from onnx import GraphProto, NodeProto, helper
 
 from benanza_ingest.limits import NODES_SETTING
 from benanza_ingest.resolving.causes import Cause
-from benanza_ingest.resolving.control_flow.bodies import apart, body_of, prefix_of
+from benanza_ingest.resolving.control_flow.bodies import body_of, prefix_of, split_constants
 from benanza_ingest.resolving.control_flow.placing import BodyPlace
 from benanza_ingest.resolving.graph import Node
 from benanza_ingest.resolving.sequences import MOST_PARTS
@@ -34,7 +34,9 @@ class Steps:
         self._depth = depth
         self._prefix = prefix_of(node.proto)
         self._count = 0
-        weights, self.body, self._weights = apart(body_of(node.proto, "body"), self._prefix)
+        weights, self.body, self._weights = split_constants(
+            body_of(node.proto, "body"), self._prefix
+        )
         place.put(weights, depth)
 
     def fit(self, inputs: int, results: int) -> bool:

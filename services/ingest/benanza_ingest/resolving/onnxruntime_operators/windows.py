@@ -82,8 +82,8 @@ def transposed(node: OwnNode) -> list[Shape]:
         raise UnknownResultError("its pads are chosen by itself")
     pads = node.numbers(2) if node.has(2) else zeros * 2
     found = [
-        (size - 1) * stride + more + (window - 1) * apart + 1 - before - after
-        for size, window, stride, apart, more, before, after in zip(
+        (size - 1) * stride + more + (window - 1) * dilation + 1 - before - after
+        for size, window, stride, dilation, more, before, after in zip(
             x[2:],
             w[2:],
             node.list("strides", ones),

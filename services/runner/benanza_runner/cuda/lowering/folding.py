@@ -34,12 +34,12 @@ def _folding(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str,
     given = region.given("input", x.shape, "")
     windows = region.reshaped(given, (*image[:2], *window, *counts))
     spread = [n for pair in zip(counts, strides, strict=True) for n in pair]
-    apart = [n for count in counts for n in (count, 1)]
+    padded_counts = [n for count in counts for n in (count, 1)]
     terms = []
     for place in np.ndindex(window):
         cuts = [slice(None), slice(None), *(slice(at, at + 1) for at in place)]
         term = region.sliced(windows, (*cuts, *(slice(None) for _ in counts)))
-        term = region.reshaped(term, (*image[:2], *apart))
+        term = region.reshaped(term, (*image[:2], *padded_counts))
         term = region.padded(term, (0,) * (2 + 2 * rank), (*image[:2], *spread), "0.0f")
         whole = [count * stride for count, stride in zip(counts, strides, strict=True)]
         term = region.reshaped(term, (*image[:2], *whole))

@@ -48,9 +48,9 @@ def reading(call: Elementwise, order: tuple[int, ...]) -> OperandReadings:
     for operand, kind in zip(call.operands, kinds, strict=True):
         if kind in PLACED:
             numbers += repeats(call.output, operand.axes, order) or ()
-    apart = [o for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
-    walk = walked(call.output, [operand.axes for operand in apart], order)
-    if apart:
+    strided = [o for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
+    walk = walked(call.output, [operand.axes for operand in strided], order)
+    if strided:
         numbers += (*walk.lengths, *(step for steps in walk.steps for step in steps))
     return OperandReadings(kinds, tuple(numbers), len(walk.lengths))
 
@@ -65,9 +65,9 @@ def _kind(operand: Operand, output: Shape, order: tuple[int, ...]) -> str:
 
 def by_thread(call: Elementwise, kinds: str, order: tuple[int, ...], width: int) -> str:
     """The kinds for threads that compute `width` elements each: then more is known of some."""
-    apart = [o.axes for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
-    walk = walked(call.output, apart, order)
-    fastest = {axes: steps[-1] for axes, steps in zip(apart, walk.steps, strict=True)}
+    strided = [o.axes for o, kind in zip(call.operands, kinds, strict=True) if kind == STRIDED]
+    walk = walked(call.output, strided, order)
+    fastest = {axes: steps[-1] for axes, steps in zip(strided, walk.steps, strict=True)}
     known = []
     for operand, kind in zip(call.operands, kinds, strict=True):
         if kind == REPEATED:
@@ -105,10 +105,10 @@ def source(
     parameters = [f"const {memory[i]}* __restrict__ p{i}" for i in count if kinds[i] != COUNTED]
     parameters += [f"{target}* __restrict__ q", "unsigned packs"]
     parameters += [f"unsigned inner{i}, unsigned size{i}" for i in count if kinds[i] in PLACED]
-    apart = [i for i in count if kinds[i] in WALKED]
-    if apart:
+    walked_operands = [i for i in count if kinds[i] in WALKED]
+    if walked_operands:
         parameters += [f"unsigned n{axis}" for axis in range(rank)]
-        parameters += [f"unsigned s{i}_{axis}" for i in apart for axis in range(rank)]
+        parameters += [f"unsigned s{i}_{axis}" for i in walked_operands for axis in range(rank)]
     wide = [
         f"const Pack<{memory[i]}> w{i} = reinterpret_cast<const Pack<{memory[i]}>*>(p{i})[at];"
         for i in count
@@ -125,7 +125,7 @@ def source(
         for i in count
         if kinds[i] == ALIKE
     ]
-    wide += _walk([i for i in apart if kinds[i] != STRIDED], f"at * {width}u", rank)
+    wide += _walk([i for i in walked_operands if kinds[i] != STRIDED], f"at * {width}u", rank)
     wide += [
         f"const Pack<{memory[i]}> w{i} = "
         f"reinterpret_cast<const Pack<{memory[i]}>*>(p{i})[o{i} / {width}u];"
@@ -133,7 +133,7 @@ def source(
         if kinds[i] == NEAR
     ]
     wide += [f"const {memory[i]} a{i} = p{i}[o{i}];" for i in count if kinds[i] == SHARED]
-    lines = _walk([i for i in apart if kinds[i] == STRIDED], "i", rank)
+    lines = _walk([i for i in walked_operands if kinds[i] == STRIDED], "i", rank)
     for i in count:
         place = f"i / inner{i} % size{i}"
         where = {
@@ -172,10 +172,13 @@ def _variable(kind: str) -> str:
     return "long long" if kind == INDEX else variable(kind)
 
 
-def _walk(apart: list[int], index: str, rank: int) -> list[str]:
+def _walk(walked_operands: list[int], index: str, rank: int) -> list[str]:
     """Statements that find the offset `o` of each of these operands at an index."""
-    if not apart:
+    if not walked_operands:
         return []
-    axes = [Axis(f"n{axis}", [(f"o{i}", f"s{i}_{axis}") for i in apart]) for axis in range(rank)]
-    found = " ".join(f"unsigned o{i} = 0;" for i in apart)
+    axes = [
+        Axis(f"n{axis}", [(f"o{i}", f"s{i}_{axis}") for i in walked_operands])
+        for axis in range(rank)
+    ]
+    found = " ".join(f"unsigned o{i} = 0;" for i in walked_operands)
     return [found, f"{{ unsigned rest = {index};\n  {walk('rest', axes)} }}"]

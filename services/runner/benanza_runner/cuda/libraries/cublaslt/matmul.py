@@ -100,8 +100,8 @@ class FloatProblem:
             self._set(attribute.BIAS_POINTER, np.int64(self._operands["bias"].pointer))
             self._set(attribute.BIAS_DATA_TYPE, np.int32(self._type))
             if self._call.batch > 1:
-                apart = isinstance(self._workspace.call, Convolution | MergedProduct)
-                step = self._call.n if apart else 0
+                strided = isinstance(self._workspace.call, Convolution | MergedProduct)
+                step = self._call.n if strided else 0
                 self._set(attribute.BIAS_BATCH_STRIDE, np.int64(step))
 
     def _set(self, attribute: int, value: Any) -> None:
@@ -139,10 +139,10 @@ class FloatProblem:
 
     def _aligned(self, where: Matrices) -> int:
         """What the addresses of these matrices are multiples of, at least."""
-        apart = [where.start, where.round if self._call.rounds > 1 else 0]
-        apart.append(where.pair if self._by_pointers else 0)
+        offsets = [where.start, where.round if self._call.rounds > 1 else 0]
+        offsets.append(where.pair if self._by_pointers else 0)
         size = self._operands["result"].element_bytes
-        return math.gcd(ALIGNED_BYTES, *(size * step for step in apart))
+        return math.gcd(ALIGNED_BYTES, *(size * step for step in offsets))
 
     def candidate(self, name: str, algorithm: Any, size: int, layout: str) -> Candidate:
         """The product by this algorithm, with `size` bytes of scratch memory."""

@@ -90,8 +90,8 @@ def _is_meant(call: Convolution, workspace: Workspace) -> bool:
     if not fixed <= workspace.fixed or (call.bias, call.activation) not in EPILOGUES:
         return False
     pixels = call.filter[2:]
-    apart = all(step >= size for step, size in zip(call.strides, pixels, strict=True))
-    return prod(pixels) > 1 and (call.input[1] <= FEW_CHANNELS or apart)
+    disjoint = all(step >= size for step, size in zip(call.strides, pixels, strict=True))
+    return prod(pixels) > 1 and (call.input[1] <= FEW_CHANNELS or disjoint)
 
 
 def _product(call: Convolution, columns: int) -> Product:

@@ -98,14 +98,14 @@ def _choices(
 def _matrices(
     name: str,
     sides: tuple[SharedAxis, SharedAxis],
-    apart: tuple[SharedAxis, SharedAxis],
+    along: tuple[SharedAxis, SharedAxis],
     start: int = 0,
     transposed: bool = False,
 ) -> Matrices:
     """The matrices of the operand of this name, with these rows and columns, and what they differ
     along.
     """
-    pair, later = (getattr(axis, name) for axis in apart)
+    pair, later = (getattr(axis, name) for axis in along)
     for by_column in (transposed, not transposed):
         lines, within = reversed(sides) if by_column else sides
         if within.size == 1 or getattr(within, name) == 1:

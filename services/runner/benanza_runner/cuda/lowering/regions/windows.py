@@ -96,18 +96,18 @@ def _places(
         x = values.padded(x, (0, 0, *call.pads_before), (*call.input[:2], *space), fill)
     for place in np.ndindex(window):
         cuts = [slice(None), slice(None)]
-        for at, step, apart, count in zip(
+        for at, step, dilation, count in zip(
             place, call.strides, call.dilations, call.output[2:], strict=True
         ):
-            cuts.append(slice(at * apart, at * apart + (count - 1) * step + 1, step))
+            cuts.append(slice(at * dilation, at * dilation + (count - 1) * step + 1, step))
         yield place, values.sliced(x, cuts)
 
 
 def _reach(call: Convolution | Pooling, window: Shape) -> list[int]:
     """How far the windows reach on each axis of the padded input."""
     return [
-        (count - 1) * step + (size - 1) * apart + 1
-        for count, step, size, apart in zip(
+        (count - 1) * step + (size - 1) * dilation + 1
+        for count, step, size, dilation in zip(
             call.output[2:], call.strides, window, call.dilations, strict=True
         )
     ]

@@ -14,7 +14,7 @@ from benanza_ingest.groups.wiring import OUTSIDE, Wiring, wire
 from benanza_ingest.resolving.graph import Node
 
 
-def apart(wiring: Wiring) -> Wiring:
+def with_own_dequantizers(wiring: Wiring) -> Wiring:
     """The wiring with copies of each DequantizeLinear that several layers read.
 
     A copy is a view: outside of a unit, the one that all others read counts. The graph gets the

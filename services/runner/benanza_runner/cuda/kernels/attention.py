@@ -74,7 +74,9 @@ class AttentionKernels:
             offered += 1
             mask = "" if not call.mask else "bool" if call.chosen else "float"
             flags = mask, call.causal
-            kernel = _kernel(workspace.precision, call.size, call.width, threads, rows, *flags)
+            kernel = _attention_kernel(
+                workspace.precision, call.size, call.width, threads, rows, *flags
+            )
             blocks = call.batch * call.heads * -(-call.queries // rows)
             run = launch(kernel, blocks, threads, arguments)
             name = f"attention kernel ({rows} queries a block, {threads} threads)"
@@ -97,7 +99,7 @@ def mask_steps(call: Attention) -> tuple[int, ...]:
 
 
 @cache
-def _kernel(
+def _attention_kernel(
     precision: Precision, size: int, width: int, threads: int, rows: int, mask: str, causal: bool
 ) -> Any:
     return cupy.RawKernel(source(precision, size, width, threads, rows, mask, causal), "attend")

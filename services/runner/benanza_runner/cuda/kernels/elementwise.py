@@ -71,7 +71,7 @@ def _candidates(
         if elements % width or (width > 1 and elements < 4096):
             continue
         read = by_thread(call, kinds, order, width)
-        kernel = _kernel(source(written, read, types, workspace.precision, width, axes))
+        kernel = _elementwise_kernel(source(written, read, types, workspace.precision, width, axes))
         sizes = [np.uint32(number) for number in numbers]
         arguments = (*inputs, result.array, np.uint32(elements // width), *sizes)
         for threads in THREADS:
@@ -82,5 +82,5 @@ def _candidates(
 
 
 @cache
-def _kernel(text: str) -> Any:
+def _elementwise_kernel(text: str) -> Any:
     return cupy.RawKernel(text, "chain")

@@ -34,7 +34,7 @@ def layout_conversion(source: DeviceTensor, target: DeviceTensor) -> Run:
     channels, space = shape[1], prod(shape[2:])
     first = source.order[1] == 1
     height, width = (channels, space) if first else (space, channels)
-    kernel = _kernel(source.element_bytes)
+    kernel = _conversion_kernel(source.element_bytes)
     across, down = -(-width // TILE), -(-height // TILE)
     # The first axis of a grid alone may have more than 65,535 blocks.
     grid = (across * down, 1, shape[0])
@@ -43,7 +43,7 @@ def layout_conversion(source: DeviceTensor, target: DeviceTensor) -> Run:
 
 
 @cache
-def _kernel(size: int) -> Any:
+def _conversion_kernel(size: int) -> Any:
     word = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}[size]
     return cupy.RawKernel(_SOURCE.replace("WORD", word), "turn")
 

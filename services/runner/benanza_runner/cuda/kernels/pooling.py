@@ -52,7 +52,7 @@ class PoolingKernels:
             few = outputs <= FEW_OUTPUTS and prod(call.window) >= WARP // 2
             for lanes, width in product((1, WARP) if few else (1,), widths):
                 text = source(workspace.precision, call.mode, first, window, lanes, width)
-                kernel = _kernel(text)
+                kernel = _pooling_kernel(text)
                 for threads in THREADS:
                     blocks = -(-outputs * lanes // (width * threads))
                     who = "warp" if lanes == WARP else "thread"
@@ -62,5 +62,5 @@ class PoolingKernels:
 
 
 @cache
-def _kernel(text: str) -> Any:
+def _pooling_kernel(text: str) -> Any:
     return cupy.RawKernel(text, "pool")

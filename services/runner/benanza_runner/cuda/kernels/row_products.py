@@ -57,14 +57,16 @@ class RowProducts:
             np.float32(call.alpha),
         )
         for lanes, threads in SHAPES:
-            kernel = _kernel(workspace.precision, width, lanes, call.bias, activate)
+            kernel = _row_product_kernel(workspace.precision, width, lanes, call.bias, activate)
             run = launch(kernel, -(-call.n * lanes // threads), threads, arguments)
             name = f"row kernel ({lanes} threads a row, {threads} a block)"
             yield Candidate(LIBRARY, name, layout, no_scratch, run, result)
 
 
 @cache
-def _kernel(precision: Precision, width: int, lanes: int, bias: bool, activate: str) -> Any:
+def _row_product_kernel(
+    precision: Precision, width: int, lanes: int, bias: bool, activate: str
+) -> Any:
     source = f"""{PREAMBLE[precision]}
 #define WIDTH {width}
 #define LANES {lanes}

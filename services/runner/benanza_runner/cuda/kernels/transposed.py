@@ -71,7 +71,9 @@ class TransposedKernels:
             )
             activate = expression(call.activation, call.numbers, "sum")
             what = call.bias, call.residual, activate
-            kernel = _kernel(workspace.precision, len(call.strides), order[1] == 1, *what)
+            kernel = _transposed_convolution_kernel(
+                workspace.precision, len(call.strides), order[1] == 1, *what
+            )
             for threads in THREADS:
                 run = launch(kernel, -(-outputs // threads), threads, arguments)
                 name = f"transposed convolution kernel ({threads} threads)"
@@ -79,7 +81,7 @@ class TransposedKernels:
 
 
 @cache
-def _kernel(
+def _transposed_convolution_kernel(
     precision: Precision, rank: int, channels_first: bool, bias: bool, residual: bool, activate: str
 ) -> Any:
     axes = range(rank)

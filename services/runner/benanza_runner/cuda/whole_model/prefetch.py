@@ -131,12 +131,12 @@ def _prefetch(calls: Sequence[ModelCall], blocks: int, priority: Priority) -> Ru
     addresses = cupy.asarray(pointers, dtype=cupy.uint64)
     sizes = cupy.asarray([size for call in calls for size in _bytes(call)], dtype=cupy.int64)
     arguments: tuple[Any, ...] = (addresses, sizes, np.int32(len(pointers)))
-    kernel = _kernel(priority)
+    kernel = _read_ahead_kernel(priority)
     return lambda: kernel((blocks,), (THREADS,), arguments)
 
 
 @cache
-def _kernel(priority: Priority) -> Any:
+def _read_ahead_kernel(priority: Priority) -> Any:
     source = """
 extern "C" __global__ void read_ahead(
     const unsigned long long* __restrict__ addresses, const long long* __restrict__ sizes, int n) {

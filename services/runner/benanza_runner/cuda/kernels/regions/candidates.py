@@ -135,7 +135,7 @@ def _candidates(
             turns = f", {threads.turns} turns" if threads.turns > 1 else ""
             cluster = f", {threads.cluster} in a cluster" if threads.cluster > 1 else ""
             name = f"region kernel ({shape}, {x} by {y} threads{turns}{cluster})"
-            kernel = _kernel(source.compiled_for(threads))
+            kernel = _region_kernel(source.compiled_for(threads))
             run = _launch(kernel, blocks, (x, y), tuple(arrays))
             prepare = partial(_compiled, kernel, cupy.cuda.Device())
             more = tuple(results[1:])
@@ -219,5 +219,5 @@ def _launch(kernel: Any, blocks: int, threads: tuple[int, int], arguments: tuple
 
 
 @cache
-def _kernel(text: str) -> Any:
+def _region_kernel(text: str) -> Any:
     return cupy.RawKernel(text, NAME, options=FAST)

@@ -118,9 +118,11 @@ def _copy(call: Convolution, x: DeviceTensor, rows: DeviceTensor) -> Run:
     source = windows_source(call, x.element_bytes, rows.shape[1])
     total = rows.array.size
     blocks = -(-total // (source.pack * THREADS))
-    return launch(_kernel(source.text), blocks, THREADS, (x.array, rows.array, np.uint32(total)))
+    return launch(
+        _window_rows_kernel(source.text), blocks, THREADS, (x.array, rows.array, np.uint32(total))
+    )
 
 
 @cache
-def _kernel(text: str) -> Any:
+def _window_rows_kernel(text: str) -> Any:
     return cupy.RawKernel(text, NAME)

@@ -34,7 +34,7 @@ from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.stopping import Rule, Summary, summary
 from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_runner.onnxruntime.session import CPU, Session
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_schemas.layer import Precision
 
 RULE = Rule(warm_up_us=100_000, samples=30, least_us=500_000, few_samples=10, cap_us=2_000_000)
@@ -131,7 +131,7 @@ def _run(file: Listed, failures: list[str]) -> Sequence[float]:
         )
         return collect(session.call, RULE).calls_us
     except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
-        failures.append(one_line(f"ONNX Runtime: {error}"))
+        failures.append(short_reason(f"ONNX Runtime: {error}"))
         return ()
 
 

@@ -36,7 +36,7 @@ from benanza_runner.onnx_layers.layer_model import layer_model
 from benanza_runner.onnxruntime.network_timer import NetworkTimer
 from benanza_runner.onnxruntime.networks import network_samples_us, network_timer
 from benanza_runner.onnxruntime.session import CPU, Session, empty_call_us
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 
 PASSES = 2
 
@@ -105,7 +105,7 @@ def model_latency(model: WiredModel) -> ModelLatency:
         session = Session(whole.proto, whole.weights, whole.inputs, CPU, threads=1)
         return ModelLatency(model.model, _median_us(session, MODEL_RULE))
     except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
-        return ModelLatency(model.model, None, one_line(str(error)))
+        return ModelLatency(model.model, None, short_reason(str(error)))
 
 
 def sequence_latency(sequence: LayerSequence, timer: NetworkTimer) -> SequenceLatency:
@@ -114,7 +114,7 @@ def sequence_latency(sequence: LayerSequence, timer: NetworkTimer) -> SequenceLa
         samples_us = network_samples_us(timer, layer_model(sequence.layer))
         return SequenceLatency(sequence.fingerprint, median(samples_us))
     except Exception as error:  # noqa: BLE001  # so here
-        return SequenceLatency(sequence.fingerprint, None, one_line(str(error)))
+        return SequenceLatency(sequence.fingerprint, None, short_reason(str(error)))
 
 
 def _median_us(session: Session, rule: Rule) -> float:

@@ -24,7 +24,7 @@ from benanza_runner.measuring.busy import as_environment, busy_between
 from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_schemas.events import FrameworkCall, RunTimes, System, identified
 from benanza_schemas.layer import Precision
 
@@ -162,7 +162,7 @@ class OnnxRuntimeFramework(Framework):
 
 
 def _reason(error: Exception) -> str:
-    return one_line(f"ONNX Runtime: {one_line(str(error)) or repr(error)}")
+    return short_reason(f"ONNX Runtime: {short_reason(str(error)) or repr(error)}")
 
 
 def _nothing() -> AbstractContextManager[list[Activity]]:

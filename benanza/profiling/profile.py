@@ -20,7 +20,7 @@ from benanza_backbone.service.processor import as_message
 from benanza_backbone.settings import Settings
 from benanza_ingest.errors import ModelError
 from benanza_ingest.limits import Limits, limits_of
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_schemas.events import ModelProfiled, event_id
 from benanza_schemas.layer import Precision
 
@@ -108,7 +108,7 @@ def profiled(
     except ModelError as error:
         found = Profile(failure=str(error))
     except (TypeError, ValueError) as error:  # no value of some type can be made up
-        found = Profile(failure=one_line(f"the model's inputs can't be made up: {error}"))
+        found = Profile(failure=short_reason(f"the model's inputs can't be made up: {error}"))
     system, time = framework.system(), now()
     causes = (asked.model_id, system.system_id, configuration.name, precision, time.isoformat())
     return ModelProfiled(

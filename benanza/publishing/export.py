@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benanza.pytorch.names import resolved
 from benanza_backbone.errors import BenanzaError
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 
 
 def export(name: str, batch: int, path: Path) -> int:
@@ -28,7 +28,9 @@ def export(name: str, batch: int, path: Path) -> int:
             f"PyTorch models can't be exported: {error}; say: pip install 'benanza[pytorch]'"
         ) from error
     except Exception as error:
-        raise BenanzaError(one_line(f"{name} can't be exported: {_first_cause(error)}")) from error
+        raise BenanzaError(
+            short_reason(f"{name} can't be exported: {_first_cause(error)}")
+        ) from error
     try:
         path.write_bytes(model.SerializeToString())
     except OSError as error:

@@ -32,7 +32,7 @@ from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import as_environment, busy_between
 from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.stopping import Rule, summary
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_schemas.events import FrameworkCall, RunTimes, System, identified
 from benanza_schemas.layer import Precision
 
@@ -157,7 +157,7 @@ class PyTorchFramework(Framework):
 
 
 def _reason(error: Exception) -> str:
-    return one_line(f"PyTorch: {type(error).__name__}: {error}")
+    return short_reason(f"PyTorch: {type(error).__name__}: {error}")
 
 
 @lru_cache(maxsize=1)

@@ -26,7 +26,7 @@ from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnx_layers.layer_model import IR_VERSION
 from benanza_runner.onnxruntime.session import Provider
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_schemas.layer import Precision
 from benchmarks.onnxruntime.attempts import (
     GRAPHS,
@@ -81,7 +81,9 @@ def attempted(
             failure="" if right else f"wrong result: it is off by {error:.2g} of its norm",
         )
     except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
-        return OrtAttempt(configuration=configuration, failure=one_line(str(error)) or repr(error))
+        return OrtAttempt(
+            configuration=configuration, failure=short_reason(str(error)) or repr(error)
+        )
 
 
 def relative_error(result: Array, expected: Array) -> float:
@@ -154,7 +156,7 @@ def results(name: str, precisions: Sequence[Precision], batch: int) -> Iterator[
     try:
         whole = ModelForOrt(name, batch)
     except Exception as error:  # noqa: BLE001  # the other models are to be timed all the same
-        failure = one_line(f"{type(error).__name__}: {error}")
+        failure = short_reason(f"{type(error).__name__}: {error}")
         yield from (OrtResult(name, precision, batch, failure=failure) for precision in precisions)
         return
     for precision in precisions:

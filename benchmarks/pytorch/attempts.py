@@ -18,7 +18,7 @@ from benanza_runner.measuring.batch import calls_for
 from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.search import Batch
 from benanza_runner.measuring.stopping import Rule, summary
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_schemas.layer import Precision
 from benchmarks.pytorch.rows import TorchAttempt
 
@@ -127,7 +127,7 @@ def relative_error(result: Any, expected: Any) -> float:
 
 
 def _failed(title: str, error: Exception) -> TorchAttempt:
-    reason = one_line(f"{type(error).__name__}: {error}")
+    reason = short_reason(f"{type(error).__name__}: {error}")
     return TorchAttempt(configuration=title, failure=reason)
 
 

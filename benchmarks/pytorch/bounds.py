@@ -17,7 +17,7 @@ from benanza_runner.core import Runner, in_tf32
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.cuda.candidate import NO_LIBRARY
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Runtime
 from benanza_runner.runtimes import ONNX_RUNTIME, Opened, cuda_workers
 from benanza_schemas.events import (
@@ -110,7 +110,7 @@ def bounds(
     try:
         model, jobs = ingested(name, content, batch)
     except Exception as error:  # noqa: BLE001  # the other models are to be measured all the same
-        reason = one_line(f"{type(error).__name__}: {error}")
+        reason = short_reason(f"{type(error).__name__}: {error}")
         yield from (_failure(name, precision, batch, reason) for precision in precisions)
         return
     for precision in precisions:
@@ -128,7 +128,7 @@ def bounds(
             layers = (job.fingerprint for job in jobs)
             yield bounded(model, precision, measured.of(layers, precision))
         except Exception as error:  # noqa: BLE001  # so here
-            yield _failure(name, precision, batch, one_line(f"{type(error).__name__}: {error}"))
+            yield _failure(name, precision, batch, short_reason(f"{type(error).__name__}: {error}"))
 
 
 def _share(jobs: Iterable[BenchmarkRequested], measured: Measurements) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benanza.pytorch.export import export
 from benanza.pytorch.names import resolved
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benchmarks.pytorch.arguments import MOST_EXPORTS, export_path, failure_path
 
 MOST_SECONDS = 300.0
@@ -31,7 +31,7 @@ def write_export(name: str, batch: int, target: Path) -> None:
 
 
 def _fail(target: Path, reason: str) -> None:
-    reason = one_line(f"it can't be exported: {reason}")
+    reason = short_reason(f"it can't be exported: {reason}")
     failure_path(target).write_text(reason, encoding="utf-8")
 
 

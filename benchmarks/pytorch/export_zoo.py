@@ -19,7 +19,7 @@ from benanza.pytorch.configured import CONFIGURED
 from benanza.pytorch.export import export
 from benanza.pytorch.names import PLAIN, parsed
 from benanza_ingest.reading.zoo import ENTRIES_FILE, ExportedModel, exported_path
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 
 LICENCES = {
     PLAIN: "BSD-3-Clause",
@@ -100,7 +100,7 @@ def main() -> None:
         try:
             exported = export(name, batch=1)
         except Exception as error:  # noqa: BLE001  # each package raises what it likes
-            print(f"{key}: {type(error).__name__}: {one_line(str(error))}", flush=True)
+            print(f"{key}: {type(error).__name__}: {short_reason(str(error))}", flush=True)
             continue
         content = exported.SerializeToString(deterministic=True)
         compressed = lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)

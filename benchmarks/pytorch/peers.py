@@ -18,7 +18,7 @@ import torch
 
 from benanza.pytorch.models import case
 from benanza.pytorch.prepared import DTYPES, set_precision
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_schemas.layer import Precision
 from benchmarks.pytorch.arguments import MOST_AT_ONCE, parsed
 from benchmarks.pytorch.attempts import AUTOTUNED, attempted, configurations, prepared
@@ -59,7 +59,7 @@ def work(
         )
         connection.send(Timed(model=name, precision=precision, batch=batch, attempts=attempts))
     except Exception as error:  # noqa: BLE001  # whatever it is, it has to be told
-        connection.send(one_line(f"{type(error).__name__}: {error}"))
+        connection.send(short_reason(f"{type(error).__name__}: {error}"))
 
 
 class Worker:

@@ -14,7 +14,7 @@ from benanza.looking.bound_program import program_of
 from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
 from benanza_analyzer.measurements import Best
 from benanza_ingest.limits import Limits
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Runtime
 from benanza_schemas.events import LayerMeasured, ModelIngested, RunTimes
 from benanza_schemas.layer import Precision
@@ -161,7 +161,7 @@ def _failure(bound: Bounded, reason: str) -> Ran:
 
 
 def _reason(error: Exception) -> str:
-    return one_line(f"{type(error).__name__}: {error}")
+    return short_reason(f"{type(error).__name__}: {error}")
 
 
 def _shown(row: Ran) -> str:

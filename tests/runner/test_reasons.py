@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benanza_runner.reasons import MAX_CHARACTERS, one_line
+from benanza_runner.reasons import MAX_CHARACTERS, short_reason
 
 
 @pytest.mark.parametrize(
@@ -31,15 +31,15 @@ from benanza_runner.reasons import MAX_CHARACTERS, one_line
     ],
 )
 def test_what_stays_of_a_message(text: str, reason: str) -> None:
-    assert one_line(text) == reason
+    assert short_reason(text) == reason
 
 
 @given(st.text())
 def test_it_is_one_line_of_bounded_length(text: str) -> None:
-    reason = one_line(text)
+    reason = short_reason(text)
     assert len(reason) <= MAX_CHARACTERS
     assert len(reason.splitlines()) <= 1
 
 
 def test_a_long_message_is_cut_visibly() -> None:
-    assert one_line("x" * 1_000) == "x" * (MAX_CHARACTERS - 1) + "…"
+    assert short_reason("x" * 1_000) == "x" * (MAX_CHARACTERS - 1) + "…"

@@ -9,7 +9,7 @@ _WHILE_RUNNING = re.compile(r"^.*Status Message: ", re.DOTALL)
 _SOURCE = re.compile(r"^/\S+:\d+ [^()]*\([^()]*\)(?: const)? ")
 
 
-def one_line(text: str) -> str:
+def short_reason(text: str) -> str:
     """A library's message in one line of at most `MAX_CHARACTERS` characters.
 
     ONNX Runtime's codes, the names of its nodes (which are ours) and places in its source are left

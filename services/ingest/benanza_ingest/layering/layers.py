@@ -171,8 +171,8 @@ class Layers:
 
 
 def _skipped(name: str, node: Node, reason: str) -> ExtractedLayer:
-    one_line = " ".join(reason.split())
-    return ExtractedLayer(name, node.op_type, node.domain, "skipped", reason=one_line)
+    reason_line = " ".join(reason.split())
+    return ExtractedLayer(name, node.op_type, node.domain, "skipped", reason=reason_line)
 
 
 def _wires(values: tuple[str, ...]) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_runner.variants import FailedVariant
 
 NO_LIBRARY = "none"
@@ -55,7 +55,10 @@ def in_turn(*runs: Run) -> Run:
 def refused(library: str, algorithm: str, layout: str, reason: object) -> FailedVariant:
     """A variant that failed for this reason, such as an exception."""
     return FailedVariant(
-        library=library, algorithm=algorithm, layout=layout, failure=one_line(str(reason)) or "?"
+        library=library,
+        algorithm=algorithm,
+        layout=layout,
+        failure=short_reason(str(reason)) or "?",
     )
 
 
@@ -65,7 +68,7 @@ def failed(candidate: Candidate, reason: object) -> FailedVariant:
         library=candidate.library,
         algorithm=candidate.algorithm,
         layout=candidate.layout,
-        failure=one_line(str(reason)) or "?",
+        failure=short_reason(str(reason)) or "?",
         chosen_by_heuristic=candidate.chosen_by_heuristic,
     )
 

@@ -42,7 +42,7 @@ from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnx_layers.layer_model import LayerModelError
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_runner.variants import warm
 from benanza_schemas.events import Ceiling, RunTimes, System, identified
@@ -153,7 +153,7 @@ class CudaRuntime(Runtime):
             return Outcome(failure=str(error))
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's and CUDA's share no base
             self._guard.end_if_lasting(error)
-            return Outcome(failure=one_line(f"{type(error).__name__}: {error}"))
+            return Outcome(failure=short_reason(f"{type(error).__name__}: {error}"))
         finally:
             cupy.get_default_memory_pool().free_all_blocks()
 
@@ -243,7 +243,7 @@ class CudaRuntime(Runtime):
         try:
             return model_reference(program, precision, self._threads)
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no base
-            return one_line(f"{type(error).__name__}: {error}")
+            return short_reason(f"{type(error).__name__}: {error}")
 
     def _witnessed(
         self, program: Program, precision: Precision, expected: ModelReference | str
@@ -282,7 +282,7 @@ class CudaRuntime(Runtime):
             return Testimony(failure=str(error))
         except Exception as error:  # noqa: BLE001  # CUDA's libraries' errors share no base
             self._guard.end_if_lasting(error)
-            return Testimony(failure=one_line(f"{type(error).__name__}: {error}"))
+            return Testimony(failure=short_reason(f"{type(error).__name__}: {error}"))
         finally:
             cupy.get_default_memory_pool().free_all_blocks()
 

@@ -26,11 +26,11 @@ from benanza_runner.isolation.messages import (
     replies,
 )
 from benanza_runner.measuring.busy import OVERHEAD
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Outcome, Runtime, Testimony
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.layer import Layer, Precision
-from benanza_schemas.one_line import one_line as harmless
+from benanza_schemas.one_line import one_line
 from benanza_schemas.program import Program
 
 GIGABYTE = 1e9
@@ -256,7 +256,7 @@ def _answer(worker: WorkerProcess, request: Request, seconds: float) -> Reply:
 
 def _ending(error: WorkerError) -> str:
     """What became of a worker, with its last words."""
-    return f"{error}: {one_line(error.words)}" if error.words else str(error)
+    return f"{error}: {short_reason(error.words)}" if error.words else str(error)
 
 
 def _without_ceilings(why: str) -> RuntimeStartError:
@@ -265,7 +265,7 @@ def _without_ceilings(why: str) -> RuntimeStartError:
 
 def _unexpected(reply: Reply) -> str:
     if isinstance(reply, Failed):
-        return harmless(one_line(reply.reason))
+        return one_line(short_reason(reply.reason))
     return f"answered with a {type(reply).__name__}"
 
 

@@ -26,7 +26,7 @@ from benanza_runner.isolation.messages import (
     encoder,
     requests,
 )
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Runtime
 
 
@@ -86,7 +86,7 @@ def _answer(runtime: Runtime, request: Request) -> Reply:
 def _reason(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "there is not enough memory"
-    return one_line(f"{type(error).__name__}: {error}")
+    return short_reason(f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from benanza_runner.onnxruntime.blocked import DOMAIN, LAYOUT, Shape, block_size
 from benanza_runner.onnxruntime.end_views import without_end_views
 from benanza_runner.onnxruntime.graph import as_run
 from benanza_runner.onnxruntime.session import CPU, Provider
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_schemas.layer import Layer, Precision
 
 
@@ -56,7 +56,7 @@ def forms_of(
         in_blocks = blocked(model)
     except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
         refused = LayerForm(
-            model, LAYOUT, refusal=one_line(f"ONNX Runtime: {one_line(str(error))}")
+            model, LAYOUT, refusal=short_reason(f"ONNX Runtime: {short_reason(str(error))}")
         )
         return [LayerForm(plain, "NCHW", reads, writes), refused]
     if in_blocks is None:

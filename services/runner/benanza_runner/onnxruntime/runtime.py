@@ -25,7 +25,7 @@ from benanza_runner.onnxruntime.copies_timer import CopiesTimer, TimedCopies
 from benanza_runner.onnxruntime.forms import LayerForm, forms_of
 from benanza_runner.onnxruntime.networks import network_samples_us, network_timer
 from benanza_runner.onnxruntime.session import CPU, Provider, empty_calls
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Outcome, Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
 from benanza_schemas.events import Ceiling, System, identified
@@ -126,7 +126,7 @@ class OnnxRuntime(Runtime):
         except MemoryError:
             return Outcome(failure="there is not enough memory for its inputs and weights")
         except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
-            return Outcome(failure=one_line(f"ONNX Runtime: {one_line(str(error))}"))
+            return Outcome(failure=short_reason(f"ONNX Runtime: {short_reason(str(error))}"))
 
     def _measure(self, layer: Layer, model: LayerModel, precision: Precision) -> Outcome:
         environment = _environment()
@@ -146,7 +146,7 @@ class OnnxRuntime(Runtime):
             except Exception as error:
                 if len(forms) == 1:
                     raise
-                reason = one_line(f"ONNX Runtime: {one_line(str(error))}")
+                reason = short_reason(f"ONNX Runtime: {short_reason(str(error))}")
                 failed.append(self._failed(layer, forms.pop()._replace(refusal=reason)))
         variants = [*map(self._variant, forms, times, changes)]
         environment["seconds"] = f"{time.perf_counter() - started:.3f}"

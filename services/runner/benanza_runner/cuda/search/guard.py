@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from benanza_runner.reasons import one_line
+from benanza_runner.reasons import short_reason
 
 RUNNING = ">"
 
@@ -86,7 +86,7 @@ class Guard:
         try:
             self._synchronise()
         except Exception as lasting:  # noqa: BLE001  # whatever it is, the device is unusable
-            raise SystemExit(one_line(str(lasting))) from error
+            raise SystemExit(short_reason(str(lasting))) from error
 
     def _write(self, running: str = "") -> None:
         if self._journal is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Convolution
-from benanza_runner.cuda.candidate import Candidate, NotMeantError, Run
+from benanza_runner.cuda.candidate import Candidate, NotApplicableError, Run
 from benanza_runner.cuda.device_tensor import DeviceTensor, to_bits
 from benanza_runner.cuda.layouts import feature_map_layouts
 from benanza_runner.cuda.search.instruments import NoiseError
@@ -134,7 +134,7 @@ class MadeUpLibrary:
 def _prepare(variant: MadeUpVariant) -> Callable[[], int]:
     def prepare() -> int:
         if variant.not_meant:
-            raise NotMeantError("Tensor Cores for float32")
+            raise NotApplicableError("Tensor Cores for float32")
         if variant.fails_to_prepare:
             raise ValueError("no such engine")
         return 0

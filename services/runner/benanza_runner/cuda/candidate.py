@@ -13,7 +13,7 @@ NO_LIBRARY = "none"
 Run = Callable[[], None]
 
 
-class NotMeantError(Exception):
+class NotApplicableError(Exception):
     """A way that isn't one at this precision, such as Tensor Cores for float32."""
 
 
@@ -21,7 +21,7 @@ class Candidate(NamedTuple):
     """A way of running a call, ready to be tried; `library`, `algorithm` and `layout` name it.
 
     `prepare` makes it ready to run, such as by compiling it, and returns how many bytes of scratch
-    memory it needs. It raises an exception where the library can't run it, and `NotMeantError`
+    memory it needs. It raises an exception where the library can't run it, and `NotApplicableError`
     where it shouldn't be tried at all.
     `run` starts the work once on the current stream, and may be captured into a graph.
     `result` is the tensor that it writes; `more` are the layer's further outputs, in order.

@@ -28,7 +28,7 @@ from benanza_runner.cuda.calls import (
     Shape,
     TransposedConvolution,
 )
-from benanza_runner.cuda.candidate import Candidate, NotMeantError, refused
+from benanza_runner.cuda.candidate import Candidate, NotApplicableError, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.libraries.cudnn_activations import activated
 from benanza_runner.cuda.libraries.cudnn_tiles import ENGINE, configurations
@@ -204,7 +204,7 @@ class _Graph:
                 self._graph.build_plan_at_index(index)
             except (cudnn.cudnnGraphNotSupportedError, RuntimeError) as error:
                 if DESELECTED in str(error):
-                    raise NotMeantError(str(error)) from error
+                    raise NotApplicableError(str(error)) from error
                 raise
             self.built += 1
             size = int(self._graph.get_workspace_size_plan_at_index(index))

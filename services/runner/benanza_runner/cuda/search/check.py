@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from benanza_runner.cuda.candidate import Candidate, NotMeantError, failed
+from benanza_runner.cuda.candidate import Candidate, NotApplicableError, failed
 from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
 from benanza_runner.cuda.search.instruments import Timer
 from benanza_runner.cuda.search.replays import SCREENING_US
@@ -71,7 +71,7 @@ def check(
                 return failed(candidate, reason)
             if not SCREENING_US <= once_us <= pruned_us:
                 once_us = min(once_us, once.call_us())
-    except NotMeantError:
+    except NotApplicableError:
         return None
     except Exception as error:  # noqa: BLE001  # the libraries' errors share no base
         guard.end_if_lasting(error)

@@ -1,7 +1,7 @@
 import onnx
 import pytest
 
-from benanza_analyzer.models.accounting import PAPER, standing
+from benanza_analyzer.models.accounting import PAPER, treatment
 from benanza_schemas.events import LayerSummary
 from benanza_schemas.layer import Kind
 
@@ -19,23 +19,23 @@ def test_the_paper_list_names_only_operators_that_onnx_has() -> None:
     "op", ["Conv", "Gemm", "MatMul", "Relu", "MaxPool", "BatchNormalization", "Softmax", "Add"]
 )
 def test_both_count_what_cudnn_and_cublas_execute(op: str) -> None:
-    assert standing(layer(op), "paper") == "counted"
-    assert standing(layer(op, domain="ai.onnx"), "paper") == "counted"
-    assert standing(layer(op), "full") == "counted"
+    assert treatment(layer(op), "paper") == "counted"
+    assert treatment(layer(op, domain="ai.onnx"), "paper") == "counted"
+    assert treatment(layer(op), "full") == "counted"
 
 
 @pytest.mark.parametrize("op", ["Concat", "Transpose", "Gather", "Pad", "Slice", "Cast"])
 def test_only_full_counts_data_movement(op: str) -> None:
-    assert standing(layer(op, "movement"), "paper") == "not_counted"
-    assert standing(layer(op, "movement"), "full") == "counted"
+    assert treatment(layer(op, "movement"), "paper") == "not_counted"
+    assert treatment(layer(op, "movement"), "full") == "counted"
 
 
 def test_paper_counts_no_operator_of_a_custom_domain_that_has_a_known_name() -> None:
-    assert standing(layer("Conv", domain="com.example"), "paper") == "not_counted"
-    assert standing(layer("Conv", domain="com.example"), "full") == "counted"
+    assert treatment(layer("Conv", domain="com.example"), "paper") == "not_counted"
+    assert treatment(layer("Conv", domain="com.example"), "full") == "counted"
 
 
 def test_a_view_is_free_and_a_skipped_layer_missing_under_both() -> None:
     for accounting in ("paper", "full"):
-        assert standing(layer("Dropout", "view"), accounting) == "free"
-        assert standing(layer("Conv", "skipped"), accounting) == "missing"
+        assert treatment(layer("Dropout", "view"), accounting) == "free"
+        assert treatment(layer("Conv", "skipped"), accounting) == "missing"

@@ -10,7 +10,7 @@ from typing import Literal
 from benanza_schemas.events import LayerSummary
 from benanza_schemas.layer import Accounting
 
-Standing = Literal["counted", "free", "not_counted", "missing"]
+Treatment = Literal["counted", "free", "not_counted", "missing"]
 """How a bound treats a layer, whatever was measured."""
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
@@ -27,7 +27,7 @@ PAPER = frozenset(
 and by `cublas…gemm` and `…gemv`."""
 
 
-def standing(layer: LayerSummary, accounting: Accounting) -> Standing:
+def treatment(layer: LayerSummary, accounting: Accounting) -> Treatment:
     """How a bound under this accounting treats the layer."""
     if layer.kind == "skipped":
         return "missing"

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from networkx.utils import UnionFind
 
-from benanza_analyzer.models.accounting import Standing, standing
+from benanza_analyzer.models.accounting import Treatment, treatment
 from benanza_analyzer.models.catalogue import NOTHING, Catalogue
 from benanza_analyzer.models.cover import ComponentShape, component_shape
 from benanza_analyzer.models.integers import computes_with_integers
@@ -91,26 +91,26 @@ def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architec
     _describe(event, catalogue)
     full = _count(event, "full", catalogue)
     # Many models have the same layers under both.
-    same = _standings(event, "paper") == _standings(event, "full")
+    same = _treatments(event, "paper") == _treatments(event, "full")
     paper = full if same else _count(event, "paper", catalogue)
     edges = np.array(sorted(event.edges), np.int32).reshape(-1, 2)
     used = np.unique(np.concatenate((full.numbers, full.block_numbers)))
-    standings = _standings(event, "full")
+    treatments = _treatments(event, "full")
     return Architecture(
         id=event.architecture_id,
         batch=event.batch,
         parameters=sum(event.summaries[use.summary].parameters for use in event.layers),
         sources=edges[:, 0].copy(),
         targets=edges[:, 1].copy(),
-        free=_at(standings, "free"),
+        free=_at(treatments, "free"),
         reshaping=tuple(
             position
-            for position in _at(standings, "free")
+            for position in _at(treatments, "free")
             if event.summaries[event.layers[position].summary].op in _RESHAPING
         ),
         skipped=tuple(
             (position, event.summaries[event.layers[position].summary].reason or "skipped")
-            for position in _at(standings, "missing")
+            for position in _at(treatments, "missing")
         ),
         paper=paper,
         full=full,
@@ -131,14 +131,14 @@ def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
             catalogue.describe(number, flops=flops, bytes_moved=layer.bytes)
 
 
-def _standings(event: ModelIngested, accounting: Accounting) -> list[Standing]:
+def _treatments(event: ModelIngested, accounting: Accounting) -> list[Treatment]:
     """How the accounting treats the layer at each position."""
-    of_summaries = [standing(summary, accounting) for summary in event.summaries]
+    of_summaries = [treatment(summary, accounting) for summary in event.summaries]
     return [of_summaries[use.summary] for use in event.layers]
 
 
-def _at(standings: Sequence[Standing], wanted: Standing) -> tuple[int, ...]:
-    return tuple(position for position, found in enumerate(standings) if found == wanted)
+def _at(treatments: Sequence[Treatment], wanted: Treatment) -> tuple[int, ...]:
+    return tuple(position for position, found in enumerate(treatments) if found == wanted)
 
 
 def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -> Counted:
@@ -146,18 +146,18 @@ def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -
 
     A group without a counted layer is left out: it could only lengthen a cover.
     """
-    standings = _standings(event, accounting)
-    numbers = np.full(len(standings), NOTHING, np.int32)
-    for position in _at(standings, "counted"):
+    treatments = _treatments(event, accounting)
+    numbers = np.full(len(treatments), NOTHING, np.int32)
+    for position in _at(treatments, "counted"):
         summary = event.summaries[event.layers[position].summary]
         numbers[position] = catalogue.number(summary.fingerprint)
     groups = [
         (tuple(sorted(group.layers)), catalogue.number(group.fingerprint))
         for group in event.groups
-        if any(standings[position] == "counted" for position in group.layers)
+        if any(treatments[position] == "counted" for position in group.layers)
     ]
     found, block_numbers = _components(groups, numbers.tolist())
-    return Counted(numbers, _at(standings, "not_counted"), found, block_numbers)
+    return Counted(numbers, _at(treatments, "not_counted"), found, block_numbers)
 
 
 def _components(

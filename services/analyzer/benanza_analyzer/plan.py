@@ -99,12 +99,12 @@ def cheapest_plans(
             _free(BY_LIBRARY, model, counted, False, measurements),
             _free(BY_LIBRARY, model, counted, True, measurements),
         )
-    mind = _mind(counted.numbers, measurements)
-    without_groups = _tried(mind, model, counted, False, measurements)
+    layouts_matter = _layouts_matter(counted.numbers, measurements)
+    without_groups = _tried(layouts_matter, model, counted, False, measurements)
     if not counted.components:
         return _cheapest(without_groups), _cheapest(without_groups)
-    mind = mind or _mind(counted.block_numbers, measurements)
-    grouped = _tried(mind, model, counted, True, measurements)
+    layouts_matter = layouts_matter or _layouts_matter(counted.block_numbers, measurements)
+    grouped = _tried(layouts_matter, model, counted, True, measurements)
     return _cheapest(without_groups), _cheapest(grouped + without_groups)
 
 
@@ -113,10 +113,16 @@ def _cheapest(plans: Iterable[CoverPlan]) -> CoverPlan:
 
 
 def _tried(
-    mind: bool, model: Architecture, counted: Counted, fusion: bool, measurements: Measurements
+    layouts_matter: bool,
+    model: Architecture,
+    counted: Counted,
+    fusion: bool,
+    measurements: Measurements,
 ) -> list[CoverPlan]:
-    """The plans of which the cheapest is taken; one if no layer and no group `mind` the layout."""
-    if mind:
+    """The plans of which the cheapest is taken; one if the time of no layer and no group depends on
+    the layout.
+    """
+    if layouts_matter:
         return _laid_out(model, counted, fusion, measurements)
     return [_free(WHICHEVER, model, counted, fusion, measurements)]
 
@@ -137,7 +143,7 @@ def _laid_out(
     return found if _conversion_is_known(plans, measurements) else plans + found
 
 
-def _mind(numbers: npt.NDArray[np.int32], measurements: Measurements) -> bool:
+def _layouts_matter(numbers: npt.NDArray[np.int32], measurements: Measurements) -> bool:
     """Whether the time of any of these layers or groups depends on the layout."""
     if not measurements.layouts_matter:
         return False

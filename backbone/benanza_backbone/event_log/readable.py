@@ -30,11 +30,11 @@ def readable(
             continue
         yield record, event
     if unreadable:
-        _tell(topic, unreadable)
+        _log_unreadable(topic, unreadable)
 
 
 @cache  # A command may read a topic several times.
-def _tell(topic: str, unreadable: int) -> None:
+def _log_unreadable(topic: str, unreadable: int) -> None:
     log.error(
         "records of the topic %s that can't be read and are left out: %s; "
         "`benanza dead-letters list` says why",

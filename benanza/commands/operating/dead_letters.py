@@ -108,7 +108,7 @@ def replay(
 
     Every service that reads the topic sees them again; their effects are idempotent.
     """
-    _settle(ctx, "replayed", ids, everything, service, data, output)
+    _replay_or_drop(ctx, "replayed", ids, everything, service, data, output)
 
 
 @dead_letters.command()
@@ -124,10 +124,10 @@ def drop(
     output: Format,
 ) -> None:
     """Marks dead letters as done with. The topic keeps them: `list --all` shows them."""
-    _settle(ctx, "dropped", ids, everything, service, data, output)
+    _replay_or_drop(ctx, "dropped", ids, everything, service, data, output)
 
 
-def _settle(
+def _replay_or_drop(
     ctx: click.Context,
     action: "Action",
     ids: tuple[str, ...],

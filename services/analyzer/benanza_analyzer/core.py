@@ -99,9 +99,9 @@ class Analyzer:
         known architecture moves nothing. Raises `InvalidModelError` for a model whose parts don't
         fit together; nothing has changed then.
         """
-        self._settle(event, known_to)
+        self._compute_published(event, known_to)
         updates: list[BoundUpdated] = []
-        for platform, architectures in self._learn(event):
+        for platform, architectures in self._apply(event):
             for architecture in architectures:
                 if architecture.id in known_to:
                     platform.published[architecture.id] = None
@@ -116,7 +116,7 @@ class Analyzer:
         later event concerns its architecture. Restore architectures before measurements where the
         order in which they were handled isn't known. Raises `InvalidModelError` as `handle` does.
         """
-        for platform, architectures in self._learn(event):
+        for platform, architectures in self._apply(event):
             platform.published |= dict.fromkeys(each.id for each in architectures)
 
     def cover(
@@ -134,7 +134,7 @@ class Analyzer:
         plan = self._plans(accounting, platform, architecture)[fusion]
         return cover_of(plan, platform.measurements, self._catalogue)
 
-    def _learn(self, event: AnalyzerEvent) -> Moved:
+    def _apply(self, event: AnalyzerEvent) -> Moved:
         """Takes in the event; returns on which platforms it may move bounds, and which ones."""
         match event:
             case ModelIngested():
@@ -168,7 +168,7 @@ class Analyzer:
                     return []
                 return [(platform, self._architectures.with_layer(number))]
 
-    def _settle(self, event: AnalyzerEvent, known_to: Collection[str]) -> None:
+    def _compute_published(self, event: AnalyzerEvent, known_to: Collection[str]) -> None:
         """Computes the former bounds that the event may move, if published before a restart."""
         moved: Moved
         match event:
@@ -266,7 +266,7 @@ class Analyzer:
     ) -> list[Bound]:
         """The bounds without fusion and with it, as far as they are asked for."""
         plans = self._plans(accounting, platform, architecture)
-        self._tell(accounting, platform, architecture, plans[-1].blocks.gap_us)
+        self._log_gap(accounting, platform, architecture, plans[-1].blocks.gap_us)
         return [
             lower_bound(
                 architecture,
@@ -281,7 +281,7 @@ class Analyzer:
             for plan in (plans[fusion] for fusion in fusions)
         ]
 
-    def _tell(
+    def _log_gap(
         self, accounting: Accounting, platform: Platform, architecture: Architecture, gap_us: float
     ) -> None:
         """Logs a gap that is new: the bound may be larger than the cheapest cover by so much."""

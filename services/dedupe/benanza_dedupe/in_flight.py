@@ -43,7 +43,7 @@ class InFlight:
         self._open.append(_Open(acknowledge, writes))
         self._empty.clear()
         for write in writes:
-            write.add_done_callback(self._settle)
+            write.add_done_callback(self._acknowledge_done)
         while len(self._open) >= self._limit:
             self._room.clear()
             await self._room.wait()
@@ -52,7 +52,7 @@ class InFlight:
         """Returns when nothing is open."""
         await self._empty.wait()
 
-    def _settle(self, _: Future[Any]) -> None:
+    def _acknowledge_done(self, _: Future[Any]) -> None:
         while self._open and not self._failed and all(w.done() for w in self._open[0].writes):
             errors = [error for write in self._open[0].writes if (error := _error(write))]
             if errors:

@@ -45,7 +45,7 @@ from benanza_runner.cuda.reference import random_inputs
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.search.instruments import NoiseError
 from benanza_runner.cuda.timing.graph_timer import GraphTimer
-from benanza_runner.cuda.timing.interleaved import SpacedTimer
+from benanza_runner.cuda.timing.interleaved import CudaInterleavedTimer
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.events import (
@@ -249,7 +249,7 @@ class Again:
         self._runtime = runtime
         self._stream = cupy.cuda.get_current_stream()  # A runtime makes its own the current one.
         self._timer = GraphTimer(self._stream)
-        self._spaced_timer = SpacedTimer(self._timer)
+        self._interleaved_timer = CudaInterleavedTimer(self._timer)
         self._memory = DeviceMemory(cupy)
         self._known: dict[tuple[Choice, str, Precision], tuple[float, float, float]] = {}
 
@@ -262,9 +262,9 @@ class Again:
             run = candidate.run
             batch = self._timer.replayed(run, CALLS)
             warm_us = median(batch.call_us() for _ in range(SAMPLES))
-            interleaved_us = self._spaced_timer.interleaved_us(run, warm_us)
+            interleaved_us = self._interleaved_timer.interleaved_us(run, warm_us)
             read = workspace.read(candidate.layout)
-            cold_us = self._spaced_timer.weights_cold_us(
+            cold_us = self._interleaved_timer.weights_cold_us(
                 run, warm_us, read, candidate.result, scratch
             )
             self._known[key] = warm_us, median(interleaved_us), median(cold_us)

@@ -26,7 +26,7 @@ from benanza_runner.cuda.search.guard import Guard
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.search.trials import Trials
 from benanza_runner.cuda.timing.graph_timer import GraphTimer
-from benanza_runner.cuda.timing.interleaved import SpacedTimer
+from benanza_runner.cuda.timing.interleaved import CudaInterleavedTimer
 from benanza_runner.cuda.timing.launch_overhead import launch_overhead
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.versions import versions
@@ -106,9 +106,9 @@ class CudaRuntime(Runtime):
         self._memory = DeviceMemory(cupy)
         self._timer = GraphTimer(self._stream)
         with self._device:
-            self._spaced_timer = SpacedTimer(self._timer)
+            self._interleaved_timer = CudaInterleavedTimer(self._timer)
             self._canary = Canary(launch_overhead(self._timer))
-        interleaved_timer = self._spaced_timer if interleaved else None
+        interleaved_timer = self._interleaved_timer if interleaved else None
         conversions = LayoutConversions(self._timer, layout_conversion, interleaved_timer)
         self._trials = Trials(
             self.libraries(), self._timer, self._guard, conversions, interleaved_timer
@@ -221,7 +221,7 @@ class CudaRuntime(Runtime):
 
     def cache_bytes(self) -> int:
         """The size of the L2, in bytes."""
-        return self._spaced_timer.cache_bytes
+        return self._interleaved_timer.cache_bytes
 
     def slowed(self) -> bool:
         """Whether the launch overhead is longer now than when this process started."""

@@ -125,12 +125,12 @@ def test_times_that_are_lost_in_noise_are_not_known(lost: bool, interleaved: boo
 def test_a_time_lost_in_noise_is_not_known_and_costs_nothing_else(
     cuda: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benanza_runner.cuda.timing.interleaved import SpacedTimer
+    from benanza_runner.cuda.timing.interleaved import CudaInterleavedTimer
 
     def lost(*_: Any) -> tuple[float, ...]:
         raise NoiseError("it takes nothing")
 
-    monkeypatch.setattr(SpacedTimer, "interleaved_us", lost)
+    monkeypatch.setattr(CudaInterleavedTimer, "interleaved_us", lost)
     outcome = type(cuda)(plans=2, algorithms=2).measure(conv(16, 8, 3), "fp16")  # type: ignore[call-arg]
     assert outcome.failure == ""
     timed = [each for each in outcome.variants if isinstance(each, TimedVariant)]

@@ -36,7 +36,7 @@ FLUSH_CACHES = 1.5
 """How much is read to empty the last cache, in sizes of that cache."""
 
 
-class SpacedTimer:
+class CudaInterleavedTimer:
     """Times calls with spacers between them, on the timer's stream."""
 
     def __init__(self, timer: Timer) -> None:

@@ -36,8 +36,8 @@ from benanza_runner.cuda.whole_model.witness import PreparedProgram
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.device_lock import DeviceLock, lock_path
 from benanza_runner.measuring.batch import calls_for
-from benanza_runner.measuring.canary import Canary
 from benanza_runner.measuring.sampling import collect
+from benanza_runner.measuring.slowdown import SlowdownDetector
 from benanza_runner.measuring.stopping import Rule, summary
 from benanza_runner.onnx_layers.layer_model import LayerModelError
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError
@@ -107,7 +107,7 @@ class CudaRuntime(Runtime):
         self._timer = GraphTimer(self._stream)
         with self._device:
             self._interleaved_timer = CudaInterleavedTimer(self._timer)
-            self._canary = Canary(launch_overhead(self._timer))
+            self._slowdown = SlowdownDetector(launch_overhead(self._timer))
         interleaved_timer = self._interleaved_timer if interleaved else None
         conversions = LayoutConversions(self._timer, layout_conversion, interleaved_timer)
         self._trials = Trials(
@@ -196,7 +196,7 @@ class CudaRuntime(Runtime):
             "stable": "yes" if undisturbed.stable else "no",
             "slowed_by": ", ".join(undisturbed.reasons),
             "tries": str(undisturbed.tries),
-            "step_us": f"{self._canary.last_us:.3f}",
+            "step_us": f"{self._slowdown.last_us:.3f}",
         }
         return Outcome(tuple(variants), environment=environment, slowed=slowed)
 
@@ -226,7 +226,7 @@ class CudaRuntime(Runtime):
     def slowed(self) -> bool:
         """Whether the launch overhead is longer now than when this process started."""
         with self._device:
-            return self._canary.check()
+            return self._slowdown.check()
 
     def witness(self, program: Program, precision: Precision) -> Testimony:
         """The model's times: calls in order, with prefetching, and in parallel.

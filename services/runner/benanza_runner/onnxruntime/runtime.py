@@ -15,7 +15,7 @@ from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import OVERHEAD, SPREAD, WIDE, Load, as_environment, busy_between
-from benanza_runner.measuring.canary import Canary
+from benanza_runner.measuring.slowdown import SlowdownDetector
 from benanza_runner.measuring.stopping import Rule
 from benanza_runner.onnx_layers.layer_model import LayerModel, LayerModelError, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError, opsets
@@ -35,8 +35,8 @@ from benanza_schemas.vocabulary import CacheState, StoppedBy
 METHOD = "copies of the layer in one call, warm, the least of a few calls; 4"
 """How layers are timed. Raise the number by one when times change without the system changing."""
 
-CANARY_CALLS = 50
-CANARY_TOLERANCE = 1.0
+SLOWDOWN_CALLS = 50
+SLOWDOWN_TOLERANCE = 1.0
 """Calls that do nothing, on one thread. They vary by tens of percent; twice as long is no noise."""
 
 RULE = Rule(warm_up_us=3_000, least_us=20_000, cap_us=40_000)
@@ -71,7 +71,7 @@ class OnnxRuntime(Runtime):
         self._load = load
         self._timer = CopiesTimer(self._provider("fp32"), self._threads, load)
         self._conversions = BlockConversions(self._timer)
-        self._canary = Canary(empty_calls(CPU, 1, CANARY_CALLS), CANARY_TOLERANCE)
+        self._slowdown = SlowdownDetector(empty_calls(CPU, 1, SLOWDOWN_CALLS), SLOWDOWN_TOLERANCE)
 
     def _provider(self, precision: Precision) -> Provider:
         if self._device == "cpu":
@@ -210,7 +210,7 @@ class OnnxRuntime(Runtime):
         """What makes the times of a layer doubtful, in the words of the environment."""
         busy = busy_between(before, self._load())
         reasons = [*busy.by]
-        if self._canary.check():
+        if self._slowdown.check():
             reasons.append(OVERHEAD)
         full = (variant for variant in variants if variant.stopped_by.in_full)
         if any(variant.iqr_us > WIDE * variant.median_us for variant in full):

@@ -6,7 +6,7 @@ TOLERANCE = 0.08
 """How much longer the work may take than at first before the process counts as slow."""
 
 
-class Canary:
+class SlowdownDetector:
     """Times the same work when it is made, and again at each `check`.
 
     `measure` does the work and returns how long it took, in microseconds; noise makes up to

@@ -16,7 +16,7 @@ PATIENCE_S = 60.0
 """How long the worker may say nothing before it counts as hanging."""
 
 
-class Found(NamedTuple):
+class Finding(NamedTuple):
     """An input that went wrong, and how."""
 
     number: int
@@ -30,7 +30,7 @@ class Tally:
     """How many inputs of which kind had which end; `slowest` is in seconds of the processor."""
 
     ends: Counter[tuple[str, str]] = field(default_factory=Counter)
-    wrong: list[Found] = field(default_factory=list)
+    wrong: list[Finding] = field(default_factory=list)
     slowest: float = 0.0
     seconds: float = 0.0
 
@@ -49,7 +49,7 @@ def campaign(seed: int, numbers: range, seconds: float) -> Tally:
             tally.ends[kind, found.end] += 1
             tally.slowest = max(tally.slowest, found.seconds)
             if found.end in (*WRONG, "crash", "hang"):
-                tally.wrong.append(Found(numbers[0], kind, found.end, found.said))
+                tally.wrong.append(Finding(numbers[0], kind, found.end, found.said))
             numbers = numbers[1:]
             if time.monotonic() - started > seconds:
                 break

@@ -48,7 +48,7 @@ SECRET = ("BENANZA_", "AWS_")
 ATTEMPTS = "attempts"
 """Where an outcome's environment says how many workers were tried: several, if some were lost."""
 
-Found = TypeVar("Found", Outcome, Testimony)
+AnyResult = TypeVar("AnyResult", Outcome, Testimony)
 
 
 class RuntimeStartError(BenanzaError):
@@ -137,7 +137,7 @@ class IsolatedRuntime(Runtime):
         found = self._unslowed(lambda: self._measured(layer, precision))
         return _said_slow(found) if found.slowed else found
 
-    def _unslowed(self, ask: Callable[[], Found]) -> Found:
+    def _unslowed(self, ask: Callable[[], AnyResult]) -> AnyResult:
         """The answer of a worker that isn't slow, if a new worker helps; else the slow answer."""
         found = ask()
         tried = self._slow_answers < MOST_SLOW or self._slow_answers % TRIED_EVERY == 0
@@ -147,7 +147,7 @@ class IsolatedRuntime(Runtime):
         self._slow_answers = self._slow_answers + 1 if found.slowed else 0
         return found
 
-    def _better(self, found: Found, ask: Callable[[], Found]) -> Found:
+    def _better(self, found: AnyResult, ask: Callable[[], AnyResult]) -> AnyResult:
         try:
             again = ask()
         except RuntimeStartError:

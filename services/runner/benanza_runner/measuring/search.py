@@ -66,7 +66,7 @@ class SearchPlan(NamedTuple):
     rule: Rule = Rule(warm_up_us=2_000, samples=8, least_us=8_000, cap_us=100_000, max_samples=100)
 
 
-class Found(NamedTuple):
+class VariantSamples(NamedTuple):
     """Samples of a variant, in microseconds for one call and in the order taken, and the rule
     that ended them.
     """
@@ -80,7 +80,7 @@ def search(
     plan: SearchPlan,
     random: Random,
     device: Callable[[], AbstractContextManager[object]] = nullcontext,
-) -> list[Found]:
+) -> list[VariantSamples]:
     """What was found for each trial, in their order.
 
     The best of each kind has always been timed in full: a variant that seems faster after a few
@@ -95,7 +95,7 @@ def search(
     best = {trials[index].kind: index for index in reversed(ranked)}
     close = [index for index in ranked if index in left][: plan.finalists]
     finalists = list(dict.fromkeys((*best.values(), *close)))
-    found = [Found(tuple(us), StoppedBy.SCREENED) for us in taken_us]
+    found = [VariantSamples(tuple(us), StoppedBy.SCREENED) for us in taken_us]
     while finalists:
         random.shuffle(finalists)
         batches = {index: trials[index].full(min(taken_us[index])) for index in finalists}
@@ -124,13 +124,13 @@ def _screened(
     return left, taken_us
 
 
-def _in_full(batch: Batch, plan: SearchPlan) -> Found:
+def _in_full(batch: Batch, plan: SearchPlan) -> VariantSamples:
     samples = collect(batch.run, plan.rule)
     times = tuple(us / batch.calls for us in samples.calls_us)
-    return Found(times, samples.stopped_by)
+    return VariantSamples(times, samples.stopped_by)
 
 
-def _doubtful(trials: Sequence[Trial], found: Sequence[Found]) -> list[int]:
+def _doubtful(trials: Sequence[Trial], found: Sequence[VariantSamples]) -> list[int]:
     """Variants that were only screened, and seem faster than the best of their kind in full."""
     medians = [median(each.samples_us) for each in found]
     full_us: dict[str, float] = {}

@@ -10,7 +10,7 @@ from benanza_runner.cuda.search.instruments import Timer
 from benanza_runner.cuda.search.replays import SCREENING_US
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.error import wrong
-from benanza_runner.measuring.search import Batch, Found
+from benanza_runner.measuring.search import Batch, VariantSamples
 from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
 from benanza_schemas.vocabulary import CacheState
 
@@ -79,7 +79,9 @@ def check(
     return Checked(candidate, scratch_bytes, scratch, once, once_us)
 
 
-def timed(checked: Checked, found: Found, cache: CacheState = CacheState.WARM) -> TimedVariant:
+def timed(
+    checked: Checked, found: VariantSamples, cache: CacheState = CacheState.WARM
+) -> TimedVariant:
     """The variant that a candidate is, with these samples."""
     return timed_variant(
         checked.candidate.library,

@@ -19,7 +19,7 @@ from benanza_runner.cuda.search.replays import trial, wake
 from benanza_runner.cuda.search.within_models import WithinModels
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.sampling import Timing
-from benanza_runner.measuring.search import Batch, Found, SearchPlan, Trial, search
+from benanza_runner.measuring.search import Batch, SearchPlan, Trial, VariantSamples, search
 from benanza_runner.measuring.throttling import Undisturbed, until_undisturbed
 from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
 from benanza_schemas.vocabulary import GENERATED, StoppedBy
@@ -98,7 +98,7 @@ class Trials:
             if isinstance(checked, FailedVariant):
                 failures.append(checked)
             elif checked is not None and checked.once_us > pruned_us:
-                pruned.append(timed(checked, Found((checked.once_us,), StoppedBy.PRUNED)))
+                pruned.append(timed(checked, VariantSamples((checked.once_us,), StoppedBy.PRUNED)))
             elif checked is not None:
                 made = self._trial(checked, name)
                 if isinstance(made, FailedVariant):
@@ -113,7 +113,7 @@ class Trials:
         warm = [timed(*each) for each in zip(right, found, strict=True)]
         return [*self._within_models.added(right, warm, workspace, name), *pruned, *failures]
 
-    def _searched(self, trials: Sequence[tuple[Checked, Trial]], name: str) -> list[Found]:
+    def _searched(self, trials: Sequence[tuple[Checked, Trial]], name: str) -> list[VariantSamples]:
         work = f"{name} search"
         if self._guard.blocklisted(work):
             # One of them ended the process when it ran again and again: this time, by name.

@@ -11,7 +11,7 @@ from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
 from benanza_runner.cuda.search.instruments import InterleavedTimer
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.measuring.search import Found
+from benanza_runner.measuring.search import VariantSamples
 from benanza_runner.variants import AnyVariant, TimedVariant
 from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
 
@@ -110,12 +110,12 @@ def _interleaved(
     if checked.candidate.in_place:
         # Nothing is started, so no other kernel comes before it, and nothing is read.
         for cache in (CacheState.INTERLEAVED, CacheState.WEIGHTS_COLD):
-            yield timed(checked, Found(warm.samples_us, StoppedBy.FIXED), cache)
+            yield timed(checked, VariantSamples(warm.samples_us, StoppedBy.FIXED), cache)
         return
     run = checked.candidate.run
     samples = timer.interleaved_us(run, warm.median_us)
-    yield timed(checked, Found(samples, StoppedBy.FIXED), CacheState.INTERLEAVED)
+    yield timed(checked, VariantSamples(samples, StoppedBy.FIXED), CacheState.INTERLEAVED)
     read = workspace.read(checked.candidate.layout)
     result, scratch = checked.candidate.result, checked.scratch
     samples = timer.weights_cold_us(run, warm.median_us, read, result, scratch)
-    yield timed(checked, Found(samples, StoppedBy.FIXED), CacheState.WEIGHTS_COLD)
+    yield timed(checked, VariantSamples(samples, StoppedBy.FIXED), CacheState.WEIGHTS_COLD)

@@ -26,9 +26,9 @@ from benanza_runner.cuda.kernels.layout_conversion import layout_conversion
 from benanza_runner.cuda.lowering.lower import Lowered, lower
 from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.runtime import CudaRuntime
+from benanza_runner.cuda.search.autotuner import PLAN, PRUNE_FACTOR, Autotuner
 from benanza_runner.cuda.search.guard import Guard
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
-from benanza_runner.cuda.search.trials import PLAN, PRUNE_FACTOR, Trials
 from benanza_runner.cuda.timing.graph_timer import GraphTimer
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.search import ScreeningRound
@@ -55,7 +55,7 @@ class TimedTrials:
         self._timer = GraphTimer(self._stream)
         self._memory = DeviceMemory(cupy)
         conversions = LayoutConversions(self._timer, layout_conversion)
-        self._trials = Trials(runtime.libraries(), self._timer, guard, conversions, **how)
+        self._autotuner = Autotuner(runtime.libraries(), self._timer, guard, conversions, **how)
 
     def variants(
         self, lowered: Lowered, precision: Precision, expected: Any, name: str
@@ -65,7 +65,7 @@ class TimedTrials:
         self._timer.spent_us = 0.0
         started = time.perf_counter()
         workspace = Workspace(lowered, precision, self._memory)
-        found = self._trials.variants(workspace, expected, name)
+        found = self._autotuner.variants(workspace, expected, name)
         cost = Cost(time.perf_counter() - started, self._timer.spent_us / 1e6)
         return found, cost
 

@@ -22,9 +22,9 @@ from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.nvml import Nvml
 from benanza_runner.cuda.reference import reference
+from benanza_runner.cuda.search.autotuner import Autotuner
 from benanza_runner.cuda.search.guard import Guard
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
-from benanza_runner.cuda.search.trials import Trials
 from benanza_runner.cuda.timing.graph_timer import GraphTimer
 from benanza_runner.cuda.timing.interleaved import CudaInterleavedTimer
 from benanza_runner.cuda.timing.launch_overhead import launch_overhead
@@ -110,7 +110,7 @@ class CudaRuntime(Runtime):
             self._slowdown = SlowdownDetector(launch_overhead(self._timer))
         interleaved_timer = self._interleaved_timer if interleaved else None
         conversions = LayoutConversions(self._timer, layout_conversion, interleaved_timer)
-        self._trials = Trials(
+        self._autotuner = Autotuner(
             self.libraries(), self._timer, self._guard, conversions, interleaved_timer
         )
         self._known: dict[tuple[Call, frozenset[str], Precision], Outcome] = {}
@@ -180,7 +180,7 @@ class CudaRuntime(Runtime):
 
     def _searched(self, workspace: Workspace, expected: list[Array], name: str) -> Outcome:
         slow_before = self.slowed()
-        variants, undisturbed = self._trials.undisturbed(
+        variants, undisturbed = self._autotuner.undisturbed(
             workspace, expected, name, self._nvml, lambda: time.sleep(REST_S)
         )
         if not variants:
@@ -207,7 +207,7 @@ class CudaRuntime(Runtime):
         if known is None:
             return None
         best = min(warm(known.variants), key=lambda variant: variant.median_us)
-        if self._trials.wrong_again(workspace, expected, name, best):
+        if self._autotuner.wrong_again(workspace, expected, name, best):
             return None
         environment = known.environment | {"times": "shared"}
         return msgspec.structs.replace(known, environment=environment)

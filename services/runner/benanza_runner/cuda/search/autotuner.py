@@ -31,7 +31,7 @@ PLAN = SearchPlan()
 Expected = Sequence[Array]
 
 
-class Trials:
+class Autotuner:
     """Checks and times the candidates of calls with the timer, by this plan.
 
     A candidate is pruned if two runs take `prune_factor` times as long as the fastest so far, of

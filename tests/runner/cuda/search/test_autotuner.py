@@ -23,10 +23,10 @@ from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
 from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs, reference
+from benanza_runner.cuda.search.autotuner import PLAN, PRUNE_FACTOR, Autotuner
 from benanza_runner.cuda.search.guard import BLOCKLISTED, Guard
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.search.replays import FULL_CALLS, FULL_US, SCREENING_US, WAKE_US
-from benanza_runner.cuda.search.trials import PLAN, PRUNE_FACTOR, Trials
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.throttling import TRIES, Undisturbed
 from benanza_runner.onnx_layers.precision import retyped
@@ -87,13 +87,15 @@ def searched(
     device = MadeUpDevice(noise)
     library = MadeUpLibrary(device, variants, EXPECTED)
     conversions = LayoutConversions(device, device.convert, interleaved)
-    trials = Trials((*libraries, library), device, guard or unguarded(), conversions, interleaved)
-    return Searched(trials.variants(workspace(precision), [EXPECTED], "work"), device)
+    autotuner = Autotuner(
+        (*libraries, library), device, guard or unguarded(), conversions, interleaved
+    )
+    return Searched(autotuner.variants(workspace(precision), [EXPECTED], "work"), device)
 
 
 def test_it_imports_no_cupy() -> None:
     """So that it is tested where there is no GPU."""
-    program = "import sys, benanza_runner.cuda.search.trials; sys.exit('cupy' in sys.modules)"
+    program = "import sys, benanza_runner.cuda.search.autotuner; sys.exit('cupy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
@@ -247,10 +249,10 @@ def test_a_failure_has_its_reason_and_costs_the_others_nothing() -> None:
 def test_a_call_that_no_library_knows_has_no_variants() -> None:
     device = MadeUpDevice()
     library = MadeUpLibrary(device, [MadeUpVariant("any", 1.0)], EXPECTED)
-    trials = Trials([library], device, unguarded(), LayoutConversions(device, device.convert))
+    autotuner = Autotuner([library], device, unguarded(), LayoutConversions(device, device.convert))
     layer = relu(7)
     unknown = Workspace(lower(layer, random_inputs(layer, "fp32")), "fp32", DeviceMemory(np))
-    assert trials.variants(unknown, [np.ones(7, np.float32)], "work") == []
+    assert autotuner.variants(unknown, [np.ones(7, np.float32)], "work") == []
 
 
 class JournalGuard(Guard):
@@ -309,11 +311,11 @@ def test_it_rests_and_tries_again_while_the_device_is_slowed_down() -> None:
     device, interleaved = MadeUpDevice(), MadeUpInterleavedTimer()
     library = MadeUpLibrary(device, [MadeUpVariant("first", 10.0, "NCHW")], EXPECTED)
     conversions = LayoutConversions(device, device.convert, interleaved)
-    trials = Trials([library], device, unguarded(), conversions, interleaved)
+    autotuner = Autotuner([library], device, unguarded(), conversions, interleaved)
     rested_at: list[float] = []
     device.slowed = [("power",), (), (), ("heat",)]
     given = workspace()
-    variants, undisturbed = trials.undisturbed(
+    variants, undisturbed = autotuner.undisturbed(
         given, [EXPECTED], "work", device, lambda: rested_at.append(device.now_us)
     )
     assert undisturbed == Undisturbed(True, 3, ("power", "heat"))
@@ -326,9 +328,9 @@ def test_it_rests_and_tries_again_while_the_device_is_slowed_down() -> None:
 def test_it_gives_up_after_some_tries() -> None:
     device = MadeUpDevice()
     library = MadeUpLibrary(device, [MadeUpVariant("first", 10.0)], EXPECTED)
-    trials = Trials([library], device, unguarded(), LayoutConversions(device, device.convert))
+    autotuner = Autotuner([library], device, unguarded(), LayoutConversions(device, device.convert))
     device.slowed = [("power",)] * 100
-    variants, undisturbed = trials.undisturbed(
+    variants, undisturbed = autotuner.undisturbed(
         workspace(), [EXPECTED], "work", device, lambda: None
     )
     assert undisturbed == Undisturbed(False, TRIES, ("power",))
@@ -436,13 +438,13 @@ def test_a_known_variant_is_checked_again_with_other_operands() -> None:
     device = MadeUpDevice()
     variants = [MadeUpVariant("right", 10.0), MadeUpVariant("wrong", 10.0, wrong=True)]
     library = MadeUpLibrary(device, variants, EXPECTED)
-    trials = Trials([library], device, unguarded(), LayoutConversions(device, device.convert))
+    autotuner = Autotuner([library], device, unguarded(), LayoutConversions(device, device.convert))
     known = searched([MadeUpVariant("right", 10.0)]).timed("right")
     wrong = searched([MadeUpVariant("wrong", 10.0)]).timed("wrong")
     gone = searched([MadeUpVariant("gone", 10.0)]).timed("gone")
-    assert trials.wrong_again(workspace(), [EXPECTED], "work", known) == ""
-    assert "wrong result" in trials.wrong_again(workspace(), [EXPECTED], "work", wrong)
-    assert "don't offer" in trials.wrong_again(workspace(), [EXPECTED], "work", gone)
+    assert autotuner.wrong_again(workspace(), [EXPECTED], "work", known) == ""
+    assert "wrong result" in autotuner.wrong_again(workspace(), [EXPECTED], "work", wrong)
+    assert "don't offer" in autotuner.wrong_again(workspace(), [EXPECTED], "work", gone)
 
 
 class CompilingLibrary:
@@ -476,8 +478,8 @@ def compiled(guard: Guard) -> tuple[list[AnyVariant], list[str]]:
     device = MadeUpDevice()
     library = CompilingLibrary(device)
     conversions = LayoutConversions(device, device.convert)
-    trials = Trials((library,), device, guard, conversions)
-    return trials.variants(workspace(), [EXPECTED], "work"), library.noted
+    autotuner = Autotuner((library,), device, guard, conversions)
+    return autotuner.variants(workspace(), [EXPECTED], "work"), library.noted
 
 
 def test_kernels_are_compiled_before_the_first_one_runs() -> None:
@@ -503,9 +505,9 @@ def test_what_starts_nothing_is_right_and_takes_hardly_any_time() -> None:
     device = MadeUpDevice()
     interleaved = MadeUpInterleavedTimer(lost=True)  # a call that is none can't be told from noise
     conversions = LayoutConversions(device, device.convert, interleaved)
-    trials = Trials((InPlaceViews(),), device, unguarded(), conversions, interleaved)
+    autotuner = Autotuner((InPlaceViews(),), device, unguarded(), conversions, interleaved)
     made = Workspace(lower(layer, given.values), "fp32", DeviceMemory(np))
-    found = trials.variants(made, given.outputs, "work")
+    found = autotuner.variants(made, given.outputs, "work")
     assert [type(each) for each in found] == [TimedVariant] * 3
     alone, *within = found
     assert isinstance(alone, TimedVariant)

@@ -55,7 +55,9 @@ class TimedTrials:
         self._timer = GraphTimer(self._stream)
         self._memory = DeviceMemory(cupy)
         conversions = LayoutConversions(self._timer, layout_conversion)
-        self._autotuner = Autotuner(runtime.libraries(), self._timer, guard, conversions, **how)
+        self._autotuner = Autotuner(
+            runtime.candidate_sources(), self._timer, guard, conversions, **how
+        )
 
     def variants(
         self, lowered: Lowered, precision: Precision, expected: Any, name: str

@@ -281,7 +281,7 @@ class Again:
         )
         workspace.layout = step.choice.layout
         wanted = step.choice.algorithm, step.choice.layout
-        for library in self._runtime.libraries():
+        for library in self._runtime.candidate_sources():
             if library.library == step.choice.library:
                 for candidate in library.candidates(workspace):
                     if isinstance(candidate, Candidate) and (

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_memory import DeviceMemory
-from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.search.instruments import Timer
 from tests.benanza.conftest import PROGRAM, environment
 from tests.docs.blocks import ROOT, blocks, files, install, python_path
 from tests.ingest.onnx_text import content
-from tests.runner.cuda.library_contract import LibraryContract
+from tests.runner.cuda.candidate_source_contract import CandidateSourceContract
 from tests.runner.cuda.made_up_device import MadeUpDevice
 
 MODEL = """
@@ -84,12 +84,12 @@ def test_the_framework_profiles_a_model(run: Run, model: Path) -> None:
     assert profile["us"] > 0
 
 
-class TestLibraryOfThePage(LibraryContract):
+class TestLibraryOfThePage(CandidateSourceContract):
     @pytest.fixture
-    def library(self, tmp_path: Path) -> Library:
+    def library(self, tmp_path: Path) -> CandidateSource:
         path = tmp_path / "my_library.py"
         path.write_text(files("extend/library.md")[path.name], "utf-8")
-        found: Library = runpy.run_path(str(path))["DenseLayers"]()
+        found: CandidateSource = runpy.run_path(str(path))["DenseLayers"]()
         return found
 
     @pytest.fixture

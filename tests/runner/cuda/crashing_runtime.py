@@ -7,7 +7,7 @@ import cupy
 
 from benanza_runner.cuda.calls import Elementwise
 from benanza_runner.cuda.candidate import Candidate, no_scratch
-from benanza_runner.cuda.library import Library
+from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
@@ -56,5 +56,5 @@ class Saboteur:
 class CrashingRuntime(CudaRuntime):
     """Asks the saboteur first."""
 
-    def libraries(self) -> tuple[Library, ...]:
-        return (Saboteur(), *super().libraries())
+    def candidate_sources(self) -> tuple[CandidateSource, ...]:
+        return (Saboteur(), *super().candidate_sources())

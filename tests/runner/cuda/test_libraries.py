@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from benanza_runner.cuda.available import why_unavailable
+from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_memory import DeviceMemory
-from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.search.instruments import Timer
+from tests.runner.cuda.candidate_source_contract import CandidateSourceContract
 from tests.runner.cuda.in_numpy.library import NumpyLibrary
-from tests.runner.cuda.library_contract import LibraryContract
 from tests.runner.cuda.made_up_device import MadeUpDevice
 
 LIBRARIES = (
@@ -41,9 +41,9 @@ LIBRARIES = (
 """The classes of the GPU's libraries, in the order in which they are asked."""
 
 
-class TestNumpyLibrary(LibraryContract):
+class TestNumpyLibrary(CandidateSourceContract):
     @pytest.fixture
-    def library(self, tmp_path: Path) -> Library:
+    def library(self, tmp_path: Path) -> CandidateSource:
         return NumpyLibrary(tmp_path)
 
     @pytest.fixture
@@ -64,7 +64,7 @@ class LibrariesOfGpu:
         from benanza_runner.cuda.runtime import CudaRuntime
 
         runtime = CudaRuntime(plans=4, algorithms=4, interleaved=False)
-        self.libraries = {type(each).__name__: each for each in runtime.libraries()}
+        self.libraries = {type(each).__name__: each for each in runtime.candidate_sources()}
         self.stream: Any = cupy.cuda.get_current_stream()  # A runtime begins with making its own.
         self.memory = DeviceMemory(cupy)
 
@@ -78,11 +78,11 @@ def gpu() -> LibrariesOfGpu:
 
 
 @pytest.mark.gpu
-class TestGpuLibraries(LibraryContract):
+class TestGpuLibraries(CandidateSourceContract):
     @pytest.fixture(params=LIBRARIES)
-    def library(self, gpu: LibrariesOfGpu, request: pytest.FixtureRequest) -> Library:
+    def library(self, gpu: LibrariesOfGpu, request: pytest.FixtureRequest) -> CandidateSource:
         gpu.stream.use()
-        found: Library = gpu.libraries[request.param]
+        found: CandidateSource = gpu.libraries[request.param]
         return found
 
     @pytest.fixture

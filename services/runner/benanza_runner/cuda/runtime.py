@@ -11,14 +11,14 @@ from benanza_runner import nvidia
 from benanza_runner.arrays import Array
 from benanza_runner.ceilings import measured_ceilings
 from benanza_runner.cpu import available_cores, cpu_name
-from benanza_runner.cuda.all_libraries import all_libraries
+from benanza_runner.cuda.all_candidate_sources import all_candidate_sources
 from benanza_runner.cuda.calls import Call
 from benanza_runner.cuda.candidate import Run
+from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.kernels.layout_conversion import layout_conversion
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
 from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
-from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.nvml import Nvml
 from benanza_runner.cuda.reference import reference
@@ -96,7 +96,7 @@ class CudaRuntime(Runtime):
         self._threads = available_cores()
         self._legacy = CudnnLibrary(self._stream.ptr)
         self._graph = CudnnGraph(self._stream.ptr, plans)
-        self._libraries = all_libraries(self._graph, self._legacy, algorithms)
+        self._libraries = all_candidate_sources(self._graph, self._legacy, algorithms)
         self._guard = Guard(
             Path(journal) if journal else None,
             variant_seconds,
@@ -111,11 +111,11 @@ class CudaRuntime(Runtime):
         interleaved_timer = self._interleaved_timer if interleaved else None
         conversions = LayoutConversions(self._timer, layout_conversion, interleaved_timer)
         self._autotuner = Autotuner(
-            self.libraries(), self._timer, self._guard, conversions, interleaved_timer
+            self.candidate_sources(), self._timer, self._guard, conversions, interleaved_timer
         )
         self._known: dict[tuple[Call, frozenset[str], Precision], Outcome] = {}
 
-    def libraries(self) -> tuple[Library, ...]:
+    def candidate_sources(self) -> tuple[CandidateSource, ...]:
         """What offers candidates, in the order in which they are asked."""
         return self._libraries
 
@@ -292,7 +292,7 @@ class CudaRuntime(Runtime):
         """The program ready to run. Raises what `PreparedProgram` does."""
         self._use(self._stream)
         return PreparedProgram(
-            self.libraries(), self._use, self._stream, program, precision, parallel=parallel
+            self.candidate_sources(), self._use, self._stream, program, precision, parallel=parallel
         )
 
     def _use(self, stream: Any) -> None:

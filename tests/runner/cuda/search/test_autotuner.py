@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.candidate import Candidate
+from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
-from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import random_inputs, reference
 from benanza_runner.cuda.search.autotuner import PLAN, PRUNE_FACTOR, Autotuner
@@ -81,7 +81,7 @@ def searched(
     guard: Guard | None = None,
     interleaved: MadeUpInterleavedTimer | None = None,
     noise: float = 0.0,
-    libraries: Sequence[Library] = (),
+    libraries: Sequence[CandidateSource] = (),
     precision: Precision = "fp32",
 ) -> Searched:
     device = MadeUpDevice(noise)

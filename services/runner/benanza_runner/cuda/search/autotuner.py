@@ -9,8 +9,8 @@ from random import Random
 from benanza_runner.arrays import Array
 from benanza_runner.cpu import available_cores
 from benanza_runner.cuda.candidate import Candidate, failed, refused
+from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.layouts import feature_map_layout
-from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.search.check import Checked, candidate_name, check, timed
 from benanza_runner.cuda.search.guard import Guard
 from benanza_runner.cuda.search.instruments import Device, InterleavedTimer, Timer
@@ -41,7 +41,7 @@ class Autotuner:
 
     def __init__(
         self,
-        libraries: Iterable[Library],
+        libraries: Iterable[CandidateSource],
         timer: Timer,
         guard: Guard,
         conversions: LayoutConversions,

@@ -13,9 +13,9 @@ import cupy
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.candidate import Candidate, Run
+from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_tensor import BYTES, DeviceTensor
 from benanza_runner.cuda.elements import FLOATS
-from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower, reads
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.arena import ALIGNMENT
@@ -57,7 +57,7 @@ class PreparedProgram:
 
     def __init__(
         self,
-        libraries: Sequence[Library],
+        libraries: Sequence[CandidateSource],
         use: Callable[[Any], None],
         stream: Any,
         program: Program,

@@ -1,6 +1,6 @@
 """The port to whatever offers candidates: a library, or kernels of this package.
 
-`tests/runner/cuda/library_contract.py` is the suite that every adapter passes.
+`tests/runner/cuda/candidate_source_contract.py` is the suite that every adapter passes.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 
 
-class Library(Protocol):
+class CandidateSource(Protocol):
     """Offers candidates for the calls that it knows.
 
     `library` is the name that its candidates bear. Several adapters may share a name, where they

@@ -1,5 +1,6 @@
 """All adapters that offer candidates: of libraries, and of the kernels of this package."""
 
+from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
 from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
@@ -24,10 +25,11 @@ from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
 from benanza_runner.cuda.libraries.cudnn_recurrent import CudnnRecurrent
 from benanza_runner.cuda.libraries.cudnn_reductions import CudnnReductions
 from benanza_runner.cuda.libraries.cudnn_transposed import CudnnTransposed
-from benanza_runner.cuda.library import Library
 
 
-def all_libraries(graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int) -> tuple[Library, ...]:
+def all_candidate_sources(
+    graph: CudnnGraph, legacy: CudnnLibrary, algorithms: int
+) -> tuple[CandidateSource, ...]:
     """The adapters, in the order in which they are asked.
 
     cuBLASLt is asked for at most so many `algorithms` of a call.

@@ -1,4 +1,4 @@
-"""What every adapter of `Library` must do: a suite that each adapter's tests inherit.
+"""What every adapter of `CandidateSource` must do: a suite that each adapter's tests inherit.
 
 Candidates only ever run as replays, as in the runtime: some of cuDNN's algorithms make a process
 slow when they are run in another way.
@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from benanza_runner.cuda.candidate import Candidate
+from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_memory import DeviceMemory
-from benanza_runner.cuda.library import Library
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import Reference, random_inputs, reference
 from benanza_runner.cuda.search.check import Checked, check
@@ -66,12 +66,12 @@ def expected(name: str, precision: Precision) -> Reference:
     return reference(retyped(LAYERS[name], "fp32"), precision, threads=1)
 
 
-class LibraryContract(ABC):
+class CandidateSourceContract(ABC):
     """Subclasses give the `library`, and the memory and the timer of its device."""
 
     @abstractmethod
     @pytest.fixture
-    def library(self) -> Library:
+    def library(self) -> CandidateSource:
         """The library under test."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class LibraryContract(ABC):
         return Workspace(lower(layer, random_inputs(layer, precision)), precision, memory)
 
     def offered(
-        self, library: Library, precision: Precision, memory: DeviceMemory
+        self, library: CandidateSource, precision: Precision, memory: DeviceMemory
     ) -> Iterator[tuple[str, Workspace, list[Candidate | FailedVariant]]]:
         """What the library offers for each sample."""
         for name in SAMPLES:
@@ -102,20 +102,20 @@ class LibraryContract(ABC):
             yield name, workspace, list(library.candidates(workspace))
 
     def test_it_knows_some_calls_and_offers_nothing_for_others(
-        self, library: Library, precision: Precision, memory: DeviceMemory
+        self, library: CandidateSource, precision: Precision, memory: DeviceMemory
     ) -> None:
         counts = {len(found) for _, _, found in self.offered(library, precision, memory)}
         assert 0 in counts
         assert max(counts) > 0
 
     def test_all_that_it_offers_bears_its_name(
-        self, library: Library, precision: Precision, memory: DeviceMemory
+        self, library: CandidateSource, precision: Precision, memory: DeviceMemory
     ) -> None:
         for _, _, found in self.offered(library, precision, memory):
             assert {each.library for each in found} <= {library.library}
 
     def test_names_and_reasons_fit_into_an_event(
-        self, library: Library, precision: Precision, memory: DeviceMemory
+        self, library: CandidateSource, precision: Precision, memory: DeviceMemory
     ) -> None:
         for _, _, found in self.offered(library, precision, memory):
             for each in found:
@@ -125,7 +125,7 @@ class LibraryContract(ABC):
                     assert 0 < len(each.failure) <= MAX_REASON_LENGTH
 
     def test_asked_again_it_offers_the_same(
-        self, library: Library, precision: Precision, memory: DeviceMemory
+        self, library: CandidateSource, precision: Precision, memory: DeviceMemory
     ) -> None:
         """A bound's variant is found by its name when the model is run later."""
         for (_, _, first), (_, _, again) in zip(
@@ -136,7 +136,7 @@ class LibraryContract(ABC):
             assert list(map(_name, first)) == list(map(_name, again))
 
     def test_offering_runs_nothing(
-        self, library: Library, precision: Precision, memory: DeviceMemory
+        self, library: CandidateSource, precision: Precision, memory: DeviceMemory
     ) -> None:
         """Only a candidate's `run` may write its result."""
         for _, workspace, found in self.offered(library, precision, memory):
@@ -147,7 +147,7 @@ class LibraryContract(ABC):
             assert all(map(_is_poisoned, candidates))
 
     def test_what_runs_is_right_each_time_or_says_why_not(
-        self, library: Library, precision: Precision, memory: DeviceMemory, timer: Timer
+        self, library: CandidateSource, precision: Precision, memory: DeviceMemory, timer: Timer
     ) -> None:
         """A candidate is prepared before the next is asked for, as the search does."""
         guard = Guard(None, 60, lambda: None)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from benanza.installation.configured import known_store
 from benanza.looking.model_ids import model_ids
-from benanza.looking.on_the_way import ingested_ids, on_the_way, waiting_for_ingest
+from benanza.looking.without_bound import ingested_ids, models_without_bound, waiting_for_ingest
 from benanza.request import BoundPolicy
 from benanza.results.bounds import History, KnownBounds
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
@@ -32,11 +32,11 @@ def known_bounds(
     """
     with known_store(settings) as store:
         ids = ingested_ids(store, models, settings)
-        found = those_meant(store.bounds(ids, at, policy.accounting), policy, dims)
+        found = matching_bounds(store.bounds(ids, at, policy.accounting), policy, dims)
         bounded = {each.model_id for each in found}
         lacking = [identity for identity in ids if identity not in bounded]
         if at is None and (lacking or not models):
-            coming = on_the_way(store, lacking, policy, dims)
+            coming = models_without_bound(store, lacking, policy, dims)
         else:
             coming = ()
     return KnownBounds(
@@ -56,7 +56,7 @@ def known_history(
     with known_store(settings) as store:
         ids = model_ids(store, [model], limits_of(settings))
         found = [version for identity in ids for version in store.history(identity)]
-    return History(history=tuple(those_meant(found, policy, dims)))
+    return History(history=tuple(matching_bounds(found, policy, dims)))
 
 
 def newest(history: History, limit: int) -> History:
@@ -71,7 +71,7 @@ def newest(history: History, limit: int) -> History:
     return History(history=tuple(kept))
 
 
-def those_meant(
+def matching_bounds(
     bounds: Iterable[Known], policy: BoundPolicy, dims: Mapping[str, int]
 ) -> list[Known]:
     """The bounds, or versions of them, that the policy includes and that have these dimensions.
@@ -79,21 +79,21 @@ def those_meant(
     If it names no precision, those of which no layer was measured are left out where the same model
     was measured at another precision on that system: nobody has asked for them.
     """
-    meant = [each for each in bounds if is_meant(each, policy, dims)]
+    matching = [each for each in bounds if matches_policy(each, policy, dims)]
     if policy.precisions:
-        return meant
+        return matching
     measured: dict[tuple[str, str], set[Precision]] = {}
-    for each in meant:
+    for each in matching:
         if each.sequential_us is not None:
             measured.setdefault((each.model_id, each.system_id), set()).add(each.precision)
     return [
         each
-        for each in meant
+        for each in matching
         if each.precision in measured.get((each.model_id, each.system_id), (each.precision,))
     ]
 
 
-def is_meant(
+def matches_policy(
     found: ModelBound | BoundVersion, policy: BoundPolicy, dims: Mapping[str, int]
 ) -> bool:
     """Whether the policy includes a bound, or a version of one, and it has these dimensions."""

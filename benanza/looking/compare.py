@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from benanza.installation.configured import known_store
-from benanza.looking.bounds import those_meant
+from benanza.looking.bounds import matching_bounds
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.looking.what_if import differing_layers
@@ -36,8 +36,8 @@ def known_comparison(
     there = policy._replace(precisions=(other.precision,)) if other.precision else policy
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
-        here = those_meant(store.bounds(ids, at), policy, dims)
-        others = those_meant(store.bounds(ids, other.at or at), there, dims)
+        here = matching_bounds(store.bounds(ids, at), policy, dims)
+        others = matching_bounds(store.bounds(ids, other.at or at), there, dims)
         pairs = [
             (bound, found) for bound in here for found in others if _is_wanted(other, bound, found)
         ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from benanza.installation.configured import known_store
-from benanza.looking.bounds import is_meant
+from benanza.looking.bounds import matches_policy
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
@@ -28,7 +28,7 @@ def known_explanations(
     """
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
-        bounds = [each for each in store.bounds(ids) if is_meant(each, policy, dims)]
+        bounds = [each for each in store.bounds(ids) if matches_policy(each, policy, dims)]
         stored = [StoredBound.of(store, bound) for bound in bounds]
     return Explanations(explanations=tuple(map(explained, stored)))
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from benanza.installation.configured import known_store
-from benanza.looking.on_the_way import ingested_ids
+from benanza.looking.without_bound import ingested_ids
 from benanza.results.inspection import KnownLayer, KnownLayers, LayerTime
 from benanza_analyzer.measurements import MAX_REASON
 from benanza_backbone.clickhouse.queries import COUNTED

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from benanza.installation.configured import known_store
-from benanza.looking.bounds import is_meant
+from benanza.looking.bounds import matches_policy
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import described_system
 from benanza.profiling.beside_bound import profiles_of
@@ -55,7 +55,7 @@ def known_answers(
     with known_store(settings) as store:
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids, accounting=policy.accounting)
-        asked = [each for each in bounds if is_meant(each, policy, dims)]
+        asked = [each for each in bounds if matches_policy(each, policy, dims)]
         profiles = profiles_of(store, ids, bounds)
         systems = {
             of: described_system(store, of).system for of in {each.system_id for each in asked}

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from benanza.installation.configured import known_store
-from benanza.looking.bounds import is_meant
+from benanza.looking.bounds import matches_policy
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import described_system
 from benanza.request import BoundPolicy
@@ -48,7 +48,7 @@ def known_spec(
         found = [
             each
             for each in store.bounds(model_ids(store, [model], limits_of(settings)))
-            if is_meant(each, policy, dims) and each.system_id.startswith(system)
+            if matches_policy(each, policy, dims) and each.system_id.startswith(system)
             if batch in (None, each.batch)
         ]
         if len(found) != 1:

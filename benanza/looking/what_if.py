@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from benanza.installation.configured import known_store
 from benanza.looking.batch_sizes import by_batch_size
-from benanza.looking.bounds import is_meant
+from benanza.looking.bounds import matches_policy
 from benanza.looking.model_ids import files_of, model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
@@ -34,7 +34,9 @@ def known_what_ifs(
     with known_store(settings) as store:
         found = store.bounds(model_ids(store, models, limits_of(settings)))
         policy = BoundPolicy(tuple(dict.fromkeys(each.precision for each in found)))
-        stored = [StoredBound.of(store, each) for each in found if is_meant(each, policy, dims)]
+        stored = [
+            StoredBound.of(store, each) for each in found if matches_policy(each, policy, dims)
+        ]
         files = files_of(store)
     asked = [each.bound for each in stored if each.bound.precision in precisions]
     return WhatIfs(

@@ -34,7 +34,7 @@ def print_bounds(console: Console, bounds: Bounds) -> None:
 
 def print_known_bounds(console: Console, found: KnownBounds) -> None:
     """Prints what `print_bounds` does, and which models have no bound yet."""
-    coming = on_the_way(found)
+    coming = lines_without_bound(found)
     if found.bounds or not coming:
         print_bounds(console, found)
     for line in coming:
@@ -53,7 +53,7 @@ def bounds_html(bounds: Bounds) -> str:
 
 def known_bounds_html(found: KnownBounds) -> str:
     """The same, and which models have no bound yet."""
-    lines = [Text(printable(line)) for line in on_the_way(found)]
+    lines = [Text(printable(line)) for line in lines_without_bound(found)]
     return html([*_bounds(found.bounds, plain=False), *lines])
 
 
@@ -117,7 +117,7 @@ def _bounds(bounds: Sequence[ModelBound], *, plain: bool) -> list[RenderableType
     return parts
 
 
-def on_the_way(found: KnownBounds) -> list[str]:
+def lines_without_bound(found: KnownBounds) -> list[str]:
     """A line for each model that has no bound yet, and one for what waits for ingest."""
     lines = [
         f"{model_at(each)}: ingested, no bound yet; {_so_far(each)}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from benanza.installation.configured import known_store
 from benanza.looking.advise import advice_about
-from benanza.looking.bounds import is_meant
+from benanza.looking.bounds import matches_policy
 from benanza.looking.explain import explained
 from benanza.looking.model_ids import model_ids, of_the_same_file
 from benanza.looking.stored_bound import StoredBound
@@ -60,7 +60,9 @@ def reported_bounds(
         ids = model_ids(store, models, limits_of(settings))
         bounds = store.bounds(ids)
         policy = BoundPolicy(tuple(precisions))
-        stored = [StoredBound.of(store, each) for each in bounds if is_meant(each, policy, dims)]
+        stored = [
+            StoredBound.of(store, each) for each in bounds if matches_policy(each, policy, dims)
+        ]
         profiles = profiles_of(store, ids, bounds)
         alike = of_the_same_file(store, bounds)
     advised = [

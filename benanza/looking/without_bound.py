@@ -78,7 +78,7 @@ def ingested_ids(store: Store, models: Sequence[str], settings: Settings) -> lis
         raise
 
 
-def on_the_way(
+def models_without_bound(
     store: Store, ids: Sequence[str], policy: BoundPolicy, dims: Mapping[str, int]
 ) -> tuple[ModelOnTheWay, ...]:
     """The ingested models of these ids, or of all, that have no bound which the policy includes.

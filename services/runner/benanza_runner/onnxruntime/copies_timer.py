@@ -14,7 +14,7 @@ from benanza_runner.onnxruntime.session import Provider, Session, empty_call_us
 from benanza_schemas.vocabulary import StoppedBy
 
 MOST_TRIES = 4
-MOST_US = 160_000.0
+MOST_US = 80_000.0
 """How often, and until when, a model is timed while the machine is busy: where others have as many
 processors as there are, all threads of a call seldom have one at a time.
 """

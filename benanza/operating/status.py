@@ -90,7 +90,7 @@ def _over_kafka(settings: Settings, connection: KafkaConnection, model: str) -> 
 
 
 def _with(model: str, limits: Limits, progress_of: Callable[[str], Progress]) -> Progress:
-    """What `look` finds of all models, or of MODEL by its name, else by its file's checksum."""
+    """The progress of all models, or of MODEL by its name, else by its file's checksum."""
     found = progress_of(model)
     if not model or found.ingested:
         return found

@@ -39,7 +39,7 @@ INNER JOIN
             match(op, '^(QLinear|QOrdered|QAttention|QGemm|QMoE|DynamicQuantize)|Integer|NBits|Float8|Fp8') AS integers
         FROM architecture_layers WHERE kind = 'compute'
         UNION ALL
-        SELECT fingerprint, flops, bytes, rule = 'quantised' AS integers FROM architecture_groups
+        SELECT fingerprint, flops, bytes, endsWith(rule, 'quantised') AS integers FROM architecture_groups
     )
     GROUP BY fingerprint
 ) AS work ON work.fingerprint = best.fingerprint

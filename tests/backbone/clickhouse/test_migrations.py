@@ -35,7 +35,7 @@ CHECKSUMS = {
     "0011_merged_systems.sql": "216596c117581844f83306db35da2330a08dbae1e6200c559bc1503e5923a295",
     "0012_claims.sql": "7621c4fc73240fb41e68f0867521c8a4411e8d27c29f70a95bd6a0d749421d98",
     "0013_recorded_runs.sql": "a137c51e0bc2084a902dd05e2907c53654829a93df18d65433116a70d7933438",
-    "0014_integer_rates.sql": "92da08fb0f03dc612b436edbee182bc575b6720c20bf9f4b33170323a862572a",
+    "0014_integer_rates.sql": "fabdad6d43e5254d72b25c4e503a48dcade1a9a40701b6cdd4b24d7a0657322c",
 }
 """SHA-256 of each migration as it was released."""
 

@@ -52,4 +52,5 @@ def inspect(
     else:
         print_inspection(console(sys.stdout), found)
     if found.layers and len(found.skipped) == len(found.layers):
+        click.echo(f"all layers are skipped; the first: {found.skipped[0].reason}", err=True)
         ctx.exit(PARTIAL)

@@ -50,6 +50,7 @@ from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_schemas.events import (
     BoundUpdated,
+    Event,
     LayerMeasured,
     ModelIngested,
     ModelPublished,
@@ -88,7 +89,10 @@ def main() -> None:
     known = {(row["model"], row["batch"], row["precision"], row["policy"]) for row in found}
     policies = POLICIES if asked.what_ifs else (FASTEST,)
     kept = asked.events and asked.events.exists()
-    events = [event for _, event in read_recording(asked.events)] if kept else []
+    events = {_run_of(event): event for _, event in read_recording(asked.events)} if kept else {}
+    systems = {bound.system_id for bound in recorded.bounds.values()}
+    if asked.events and systems - {runtime.system().system_id}:
+        parser.error(f"{asked.recording} is of another system, whose runs these wouldn't be")
     fresh = True
     for precision in cast(list[Precision], asked.precision.split(",")):
         for (model, content), policy in product(recorded.models, policies):
@@ -100,12 +104,18 @@ def main() -> None:
             if row["slowed"] and not fresh:
                 os.execv(sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]])
             fresh = False
-            if asked.events and event:
-                events.append(event)
-                write_recording(asked.events, events)
+            if asked.events and event and not row["slowed"]:
+                events[_run_of(event)] = event
+                write_recording(asked.events, list(events.values()))
             print(json.dumps(row), flush=True)
             found.append(row)
             asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+def _run_of(event: Event) -> tuple[str, ...]:
+    """The same for a run that is made again."""
+    assert isinstance(event, ModelWitnessed)
+    return event.model_id, event.system_id, event.precision, event.policy
 
 
 class Recorded:

@@ -12,7 +12,6 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 
@@ -26,7 +25,7 @@ def main() -> None:
             (site,) = Path(python).parents[1].glob("lib/python*/site-packages")
             for found in _needed(_requirements(Path(file))):
                 name = canonicalize_name(found.name)
-                assert found.version in constraints.get(name, SpecifierSet()), name
+                assert found.version in constraints[name], name
                 _copy(found, site)
         case arguments:
             command = [sys.executable, "-m", "pip", "--python", python, *arguments]

@@ -156,8 +156,7 @@ def test_nothing_is_drawn_of_an_analyzer_that_was_taken_for_dead(tmp_path: Path)
     newest = [
         msgspec.structs.replace(BOUNDS[-1], claim=1, fusion=fusion) for fusion in (False, True)
     ]
-    # This one says what was computed in each minute, current or not.
-    queries = [query.text for query in sql() if query.name != "models: Coverage"]
+    queries = [query.text for query in sql()]
     with Store.open(f"chdb://{tmp_path}") as store:
         store.insert([*EVERY_KIND, *newest])
         before = [store.query(filled_in(text, store)) for text in queries]

@@ -1,4 +1,4 @@
-"""All pages: the files, folders and Python names that they mention are there."""
+"""All pages: the files that they mention are there; of services' READMEs, so are the folders."""
 
 import re
 import subprocess

@@ -4,8 +4,13 @@ from itertools import chain
 
 import pytest
 
-from tests.simulation.case import case_of, run
-from tests.simulation.defects import DEFECTS, Defect, committed_before_it_is_written
+from tests.simulation.case import Case, case_of, run
+from tests.simulation.defects import (
+    DEFECTS,
+    Defect,
+    claims_are_all_alike,
+    committed_before_it_is_written,
+)
 from tests.simulation.shrink import shrunk
 from tests.simulation.test_simulation import FOUND, SEEDS
 
@@ -15,6 +20,11 @@ from tests.simulation.test_simulation import FOUND, SEEDS
 def test_a_defect_is_found(defect: Defect) -> None:
     cases = chain(FOUND, map(case_of, range(SEEDS)))
     assert any(run(case, defect).wrong for case in cases)
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_cases_found_before_depend_on_claims(case: Case) -> None:
+    assert run(case, claims_are_all_alike).wrong
 
 
 def test_a_case_is_shrunk_to_what_it_fails_by() -> None:

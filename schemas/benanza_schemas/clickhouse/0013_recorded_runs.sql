@@ -33,8 +33,8 @@ AS SELECT
     models.dims AS dims, if(systems.accelerator = '', systems.cpu, systems.accelerator) AS system,
     systems.driver AS driver, systems.cudnn AS cudnn, witness.system_id AS system_id,
     witness.precision AS precision,
-    coalesce(bound.sequential_us, witness.predicted_us) AS bound_us,
-    bound.attainable_us AS attainable_us, witness.sequential_us AS run_us,
+    if(witness.imported_from = '', bound.sequential_us, witness.predicted_us) AS bound_us,
+    if(witness.imported_from = '', bound.attainable_us, NULL) AS attainable_us, witness.sequential_us AS run_us,
     round(run_us / bound_us, 2) AS of_the_bound,
     witness.read_ahead_us AS run_with_weights_read_ahead_us,
     witness.parallel_us AS run_on_streams_us, witness.error AS error,
@@ -46,7 +46,7 @@ FROM
     INNER JOIN model_architectures USING (model_id)
     WHERE policy = ''
 ) AS witness
-LEFT JOIN (SELECT * FROM architecture_bounds FINAL ORDER BY computed_at LIMIT 1 BY event_id) AS bound
+LEFT JOIN (SELECT * FROM architecture_bounds FINAL ORDER BY claim DESC, computed_at LIMIT 1 BY event_id) AS bound
     ON bound.event_id = witness.bound_id
 INNER JOIN (SELECT * FROM known_models) AS models
     ON models.architecture_id = witness.architecture_id

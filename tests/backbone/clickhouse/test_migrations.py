@@ -34,7 +34,7 @@ CHECKSUMS = {
     "0010_recordings.sql": "789504779bf02c19b1ec9cc189c430e980c18ec33eb93c029c19ba62bf15afc7",
     "0011_merged_systems.sql": "216596c117581844f83306db35da2330a08dbae1e6200c559bc1503e5923a295",
     "0012_claims.sql": "7621c4fc73240fb41e68f0867521c8a4411e8d27c29f70a95bd6a0d749421d98",
-    "0013_recorded_runs.sql": "a137c51e0bc2084a902dd05e2907c53654829a93df18d65433116a70d7933438",
+    "0013_recorded_runs.sql": "1cbf937d4ad3f5ba1b2e8078a9638b427ddb42aad0368fe8e425383995bc7e89",
     "0014_integer_rates.sql": "fabdad6d43e5254d72b25c4e503a48dcade1a9a40701b6cdd4b24d7a0657322c",
 }
 """SHA-256 of each migration as it was released."""

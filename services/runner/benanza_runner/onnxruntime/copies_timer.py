@@ -16,11 +16,14 @@ from benanza_schemas.vocabulary import StoppedBy
 MOST_TRIES = 4
 MOST_US = 80_000.0
 """How often, and until when, a model is timed while the machine is busy: where others have as many
-processors as there are, all threads of a call seldom have one at a time.
+processors as there are, all threads of a call seldom have one at a time. In so short a time hardly
+anything but their waiting is seen (`TICKS_S`).
 """
 
 HALVES = 2
-"""So many samples are taken of all tries if the machine was busy during each of them."""
+"""So many samples are taken of all tries if the machine was busy during each of them; the median of
+two is their mean.
+"""
 
 PROBES = 3
 """Calls of one copy, of which the fastest says how many copies a call should have."""
@@ -40,7 +43,8 @@ class TimedCopies(NamedTuple):
 
 
 def least_of_each(calls_us: Sequence[float], samples: int) -> list[float]:
-    """Up to so many samples, each the least of as many calls in a row, at least of two.
+    """Up to so many samples, each the least of about as many calls in a row, of two or more where
+    there are.
 
     What else a machine does makes calls longer, never shorter; a bound wants what they can take.
     """
@@ -56,10 +60,9 @@ def _us(tries: Sequence[Samples]) -> float:
 class CopiesTimer:
     """Times models on so many threads, less what a call takes that does nothing.
 
-    `load` reads how busy the machine is: a model is timed until it isn't for once, and if it always
-    is, the least of all calls counts. There is one session at a time: the threads of another one
-    would wait for work on the same cores. Its methods raise whatever ONNX Runtime raises when it
-    refuses a model.
+    `load` reads how busy the machine is: a model is timed until it isn't for once. There is one
+    session at a time: the threads of another one would wait for work on the same cores. Its methods
+    raise whatever ONNX Runtime raises when it refuses a model.
     """
 
     def __init__(
@@ -92,7 +95,8 @@ class CopiesTimer:
         least_us = least_of_each(calls_us, few)
         times = (max(us - self._empty_call_us, 0.0) / copies for us in least_us)
         dropped = sum(each.dropped for each in tries)
-        return TimedCopies(tuple(times), tries[-1].stopped_by, copies, dropped)
+        stopped_by = StoppedBy.CAP if busy else tries[-1].stopped_by
+        return TimedCopies(tuple(times), stopped_by, copies, dropped)
 
     def _session(self, model: LayerModel, copies: int, provider: Provider) -> Session:
         proto = replicated(model.proto, copies)

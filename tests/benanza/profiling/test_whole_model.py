@@ -57,6 +57,19 @@ def test_an_index_that_the_file_holds_stays_as_it_is() -> None:
     assert session.call().us > 0
 
 
+def test_products_of_packed_weights_give_numbers_around_one() -> None:
+    """A model that chooses experts by larger ones gives one of them all the weight."""
+    packed, scales = "uint8[16, 64, 16]", "float[1024]"
+    location = '["location": "nowhere"]'
+    text = f"""
+    g (float[1, 2048] x) => (float[1, 16] y) <{packed} w = {location}, {scales} s = {location}> {{
+        y = com.microsoft.MatMulNBits <K = 2048, N = 16, bits = 4, block_size = 32> (x, w, s)
+    }}
+    """
+    (found,) = results(whole_model(content(text, domains={"com.microsoft": 1})))
+    assert 0.01 < np.abs(found).max() < 10
+
+
 def results(model: WholeModel) -> list[Array]:
     options = session_options(model.weights, CPU, 1)
     content = model.proto.SerializeToString()

@@ -24,7 +24,10 @@ def to_odd_channels() -> Layer:
     [
         (relu(64), [("", (), ())]),
         (single("Add", 7, (MAP, MAP), (MAP,)), [("", (), (SHAPE,))]),
-        (single("Softmax", 13, (MAP,), (MAP,), axis=1), [("NCHW", (SHAPE,), (SHAPE,))]),
+        (
+            single("Softmax", 13, (MAP,), (MAP,), axis=1),
+            [("NCHW", (SHAPE,), (SHAPE,)), ("NHWC", (), ())],
+        ),
         # What both write has to be converted for a reader in either layout.
         (
             to_odd_channels(),

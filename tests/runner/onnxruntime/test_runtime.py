@@ -247,7 +247,11 @@ def test_the_slower_layout_is_only_screened(
     ("layer", "layout", "changes"),
     [
         (single("Add", 7, (MAP, MAP), (MAP,)), "", (False, True)),
-        (single("Softmax", 13, (MAP,), (MAP,), axis=1), "NCHW", (True, True)),
+        (
+            single("DepthToSpace", 13, (MAP,), (floats(1, 8, 28, 28),), blocksize=2),
+            "NCHW",
+            (True, True),
+        ),
         (relu(64), "", (False, False)),
         (conv(3, 14), "NCHWc", (True, True)),
         (single("Sigmoid", 13, (ODD_MAP,), (ODD_MAP,)), "", (False, True)),

@@ -80,9 +80,10 @@ def _block(layer: Layer, operator: Operator) -> Draw:
 
 
 def _moderate(size: float, *, signed: bool) -> Rule:
-    """Weights of experts, or their scales, of about `size` over the root of the depth, so that the
-    activation gets numbers around one. Of negative ones that are large it makes numbers so near
-    zero that a processor takes several times as long for them.
+    """Weights of products, or their scales, of about `size` over the root of the depth, so that the
+    results are numbers around one. Of negative ones that are large an activation makes numbers so
+    near zero that a processor takes several times as long for them; and where a model chooses
+    experts by large numbers, all but one of these weigh nothing, and are left out.
     """
 
     def rule(layer: Layer, operator: Operator) -> Draw:
@@ -117,7 +118,7 @@ OWN_RULES: Mapping[str, Mapping[int, Rule]] = {
     "GroupQueryAttention": {5: _last_key, 6: _number_of_keys},
     "MRotaryEmbedding": {1: _row_of(2)},
     "MatMulIntegerToFloat": _scaled(2, 3, zeros=()),
-    "MatMulNBits": {2: always(POSITIVE), 4: _block},
+    "MatMulNBits": {2: _SCALES, 4: _block},
     "MoE": {2: _WEIGHTS, 4: _WEIGHTS, 6: _WEIGHTS},
     "MultiHeadAttention": {4: _mask(4)},
     "NGramRepeatBlock": {0: always(ZERO)},

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from benanza_runner.onnx_layers.layer_model import LayerModel
 from benanza_runner.onnxruntime.between import DEQUANTISE, QUANTISE, between_floats
 from benanza_runner.onnxruntime.blocked import DOMAIN, LAYOUT, Shape, block_size, blocked, maps
+from benanza_runner.onnxruntime.channels_last import LAYOUT as CHANNELS_LAST
+from benanza_runner.onnxruntime.channels_last import channels_last
 from benanza_runner.onnxruntime.end_views import without_end_views
 from benanza_runner.onnxruntime.graph import as_run
 from benanza_runner.onnxruntime.session import CPU, Provider
@@ -36,10 +38,11 @@ class LayerForm(NamedTuple):
 def forms_of(
     layer: Layer, model: LayerModel, provider: Provider, precision: Precision
 ) -> list[LayerForm]:
-    """One form, or two if it takes different nodes in the layout NCHWc, which is of fp32 on CPUs.
+    """One form, or two if it takes other nodes in the layout NCHWc, or with channels last, which is
+    of fp32 and of integers on CPUs.
 
-    `model` is the layer as it stands. What works on integers has channels last where ONNX Runtime
-    has them so. Raises whatever ONNX Runtime raises when it refuses that.
+    `model` is the layer as it stands. Convolutions of integers have channels last only. Raises
+    whatever ONNX Runtime raises when it refuses that.
     """
     plain = model
     if len(layer.operators) > 1 or layer.operators[0].op_type == "QLinearConv":
@@ -51,7 +54,7 @@ def forms_of(
     graph = model.proto.graph
     reads, writes = (tuple(maps(infos).values()) for infos in (graph.input, graph.output))
     if not block_size() or not (reads or writes):
-        return [LayerForm(plain)]
+        return [LayerForm(plain), *_channels_last(plain)]
     try:
         in_blocks = blocked(model)
     except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
@@ -60,11 +63,23 @@ def forms_of(
         )
         return [LayerForm(plain, "NCHW", reads, writes), refused]
     if in_blocks is None:
-        return [LayerForm(plain, "NCHW", reads, writes)]
+        return [LayerForm(plain, "NCHW", reads, writes), *_channels_last(plain)]
     if all(node.domain != DOMAIN for node in in_blocks.model.proto.graph.node):
         return [LayerForm(plain, "", (), in_blocks.writes)]
     in_order = LayerForm(plain, "NCHW", reads, in_blocks.writes)
     return [in_order, LayerForm(in_blocks.model, LAYOUT, in_blocks.reads, in_blocks.writes)]
+
+
+def _channels_last(plain: LayerModel) -> list[LayerForm]:
+    """The form with channels last, if there is one: where a model has them so, neighbours have,
+    too.
+    """
+    try:
+        found = channels_last(plain)
+    except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
+        reason = short_reason(f"ONNX Runtime: {short_reason(str(error))}")
+        return [LayerForm(plain, CHANNELS_LAST, refusal=reason)]
+    return [] if found is None else [LayerForm(found, CHANNELS_LAST)]
 
 
 def _fused(layer: Layer, model: LayerModel, provider: Provider) -> LayerModel:

@@ -15,6 +15,7 @@ import csv
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
 from statistics import median
 
@@ -38,6 +39,7 @@ from benanza_runner.reasons import short_reason
 from benanza_schemas.layer import Precision
 
 RULE = Rule(warm_up_us=100_000, samples=30, least_us=500_000, few_samples=10, cap_us=2_000_000)
+ROUNDS = 4
 TITLE = "# Models of others\n"
 
 BEGIN = """
@@ -46,11 +48,13 @@ benchmarks.real_files` writes the table and what is missing.
 
 - Layers are *read* if their shapes and types are known, *measured* are those that take time.
 - *bound* is the sequential one, and *≥* one that lacks layers; that of a file with float16 is of
-  kernels for it, of which ONNX Runtime has few on a CPU. *ONNX Runtime* is the median of the
-  file's own runs before and after its layers were measured. *ratio* is that divided by the bound.
+  kernels for it, of which ONNX Runtime has few on a CPU. *run* is the median of the file's own runs
+  in ONNX Runtime before and after its layers were measured. *ratio* is that divided by the bound.
+- Where a run was faster than the bound, both were measured again, up to four times in all
+  (*rounds*), and the lowest bound stands beside the fastest run.
 
-| file | package | sizes | layers | read | measured | bound, µs | ONNX Runtime, µs | least | ratio |
-|---|---|---|---|---|---|---|---|---|---|"""
+| file | package | sizes | layers | read | measured | bound, µs | run, µs | least | ratio | rounds |
+|---|---|---|---|---|---|---|---|---|---|---|"""
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -69,6 +73,7 @@ class Row(msgspec.Struct, frozen=True):
     skipped: int = 0
     bound: ModelBound | None = None
     run: Summary | None = None
+    rounds: int = 1
     missing: tuple[tuple[str, int], ...] = ()
     failures: tuple[str, ...] = ()
 
@@ -84,12 +89,28 @@ def listed(listing: Path, split: str) -> Iterator[Listed]:
 
 
 def looked_at(file: Listed, data: Path) -> Row:
-    """Reads, measures and runs a file. What goes wrong is part of the row."""
-    failures: list[str] = []
+    """Reads, measures and runs a file. What goes wrong is part of the row.
+
+    Where a run is faster than the bound, both are measured again, up to `ROUNDS` times in all, and
+    the lowest bound stands beside the fastest run: on a shared machine, either may have been
+    measured in slow minutes.
+    """
     try:
         found = benanza.inspect(file.path, dims=file.dims)
     except BenanzaError as error:
         return Row(file, failures=(str(error),))
+    row = _round(file, found, data)
+    for number in range(2, ROUNDS + 1):
+        ratio = _ratio(row)
+        if ratio is None or ratio >= 1:
+            break
+        row = _better(row, _round(file, found, data.with_name(f"{data.name}-{number}")))
+    return row
+
+
+def _round(file: Listed, found: Inspection, data: Path) -> Row:
+    """The layers between runs of the file, those of them that the folder has not yet."""
+    failures: list[str] = []
     before = [*_run(file, failures)]
     bound = None
     try:
@@ -113,6 +134,20 @@ def looked_at(file: Listed, data: Path) -> Row:
         run=summary(calls_us) if calls_us else None,
         missing=tuple(reasons.most_common()),
         failures=tuple(dict.fromkeys(failures)),
+    )
+
+
+def _better(former: Row, latter: Row) -> Row:
+    """The lower bound of two rounds, and the faster run."""
+    if _ratio(latter) is None:
+        return former
+    bounds = [row.bound for row in (former, latter) if row.bound is not None]
+    runs = [row.run for row in (former, latter) if row.run is not None]
+    return msgspec.structs.replace(
+        former,
+        bound=min(bounds, key=lambda each: each.sequential_us or inf),
+        run=min(runs, key=lambda each: each.median),
+        rounds=former.rounds + 1,
     )
 
 
@@ -155,6 +190,7 @@ def _line(row: Row) -> str:
     cells.append(f"{'≥ ' if bound and bound.partial else ''}{us:,.0f}" if us is not None else "–")
     cells += [f"{run.median:,.0f}", f"{run.minimum:,.0f}"] if run else ["–", "–"]
     cells.append("–" if (ratio := _ratio(row)) is None else f"{ratio:.2f}")
+    cells.append(str(row.rounds))
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 

@@ -50,11 +50,11 @@ def test_a_file_has_its_bound_beside_its_runs_or_what_is_missing(listing: Path, 
     us = (bound.sequential_us, run.median, run.minimum)
     times = " | ".join(f"{each:,.0f}" for each in us)
     ratio = f"{run.median / bound.sequential_us:.2f}"
-    assert f"| ids.onnx | a 1.0 | length=6 | 2 | 100 % | 100 % | {times} | {ratio} |" in page
-    assert "| ids.onnx | b 2.0 |  | 2 | 0 % | 0 % | – | – | – | – |" in page
+    assert f"| ids.onnx | a 1.0 | length=6 | 2 | 100 % | 100 % | {times} | {ratio} | 1 |" in page
+    assert "| ids.onnx | b 2.0 |  | 2 | 0 % | 0 % | – | – | – | – | 1 |" in page
     assert "- ids.onnx: 2: give --dim length=N" in page
     assert "- ids.onnx: ONNX Runtime: its input 'ids' can't be made up: give --dim length=N" in page
-    assert "| text.onnx | c 3.0 |  | 0 | – | – | – | – | – | – |" in page
+    assert "| text.onnx | c 3.0 |  | 0 | – | – | – | – | – | – | 1 |" in page
     assert "text.onnx: not an ONNX model" in page
     head, *_ = page.split("\n\nFiles that")
     assert "- Of 3 files, 1 are read as a whole, and 1 have a bound that lacks nothing." in head

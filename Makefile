@@ -15,8 +15,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on recorded GPUs
-	$(BIN)/benanza import recordings/nvidia-h200.xz recordings/nvidia-h100.xz --data data/demo
+demo: $(STAMP)  ## lower bounds of nine real models on this machine, and on a recorded GPU
+	$(BIN)/benanza import recordings/nvidia-h200.xz recordings/nvidia-h200-runs.xz --data data/demo
 	$(BIN)/benanza run $$($(BIN)/benanza zoo) --data data/demo
 	$(BIN)/benanza bounds --precision fp32,tf32,fp16,bf16 --data data/demo
 	$(BIN)/benanza advise zoo:resnet50 --precision fp16 --data data/demo

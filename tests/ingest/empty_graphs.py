@@ -102,6 +102,7 @@ class _Builder:
         rank = len(shape)
         axis = random.randrange(rank)
         others = [n for n in floats if _join(self._values[n].shape, shape, axis)]
+        alike = [n for n in floats if self._values[n].shape[:-2] == shape[:-2]]
         axes = np.array(sorted(random.sample(range(rank), random.randint(1, rank))), np.int64)
         keep = {"keepdims": random.randint(0, 1)}
         order = random.sample(range(rank), rank)
@@ -119,7 +120,8 @@ class _Builder:
             _Node("Concat", [x, *random.choices(others, k=random.randint(1, 2))], {"axis": axis}),
             _Node("Transpose", [x], {"perm": order}),
             _Node("MatMul", [x, self._numbers(shape[-1], random.choice((0, 1, 5)))]),
-            _Node("MatMul", [x, random.choice(floats)]),
+            # ONNX Runtime broadcasts no products over nothing, as ONNX and NumPy do.
+            _Node("MatMul", [x, random.choice(alike)]),
             _Node("Gemm", [x, self._numbers(shape[-1], 5), self._numbers(5)]),
             # Of sums over nothing, ONNX Runtime divides by 0 here, and the process ends.
             _Node("Einsum", [x, self._numbers(shape[-1] or 1, 5)], {"equation": "...i,ij->...j"}),

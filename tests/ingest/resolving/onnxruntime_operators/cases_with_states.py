@@ -134,7 +134,7 @@ def attentive(r: Random) -> Case:
 def transposed_convolution(r: Random) -> Case:
     batch, channels, filters, height, width = (each + 1 for each in sizes(r, 5))
     kernel = [r.randint(1, 3), r.randint(1, 3)]
-    pads = np.array([r.randint(0, each - 1) for each in kernel * 2])
+    pads = np.array([r.randint(0, each // 2) for each in kernel * 2])
     numbers = {"strides": [r.randint(1, 3)] * 2, "kernel_shape": kernel}
     x, w = floats(batch, channels, height, width), floats(channels, filters, *kernel)
     return Case([x, w, pads], numbers, 1, (2,))

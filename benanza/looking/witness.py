@@ -28,7 +28,7 @@ from benanza_backbone.settings import Settings
 from benanza_ingest.limits import Limits, limits_of
 from benanza_ingest.reading.source import Fetch
 from benanza_runner.cuda.available import why_unavailable
-from benanza_runner.runtime import Runtime, Testimony
+from benanza_runner.runtime import RunResult, Runtime
 from benanza_runner.runtimes import open_runtime
 from benanza_schemas.events import BoundUpdated, ModelWitnessed, event_id
 
@@ -61,10 +61,10 @@ def witness(
             content = contents[bound.model_id]
             of = stored_bound_id(store, bound.model_id, bound.system_id, bound.precision)
             for policy, cover in _covers(stored, what_ifs=what_ifs):
-                testimony = _testimony(stored, content, policy, cover, runtime, limits)
-                result = _result(bound, policy, cover, testimony)
+                run_result = _run_result(stored, content, policy, cover, runtime, limits)
+                result = _result(bound, policy, cover, run_result)
                 event = witnessed_event(
-                    testimony, bound.model_id, bound, of, result.policy, result.predicted_us
+                    run_result, bound.model_id, bound, of, result.policy, result.predicted_us
                 )
                 log.append([as_message(event)])
                 witnesses.append(result)
@@ -96,17 +96,17 @@ def _covers(stored: StoredBound, *, what_ifs: bool) -> Iterator[tuple[Policy, Co
             yield policy, cover
 
 
-def _testimony(
+def _run_result(
     stored: StoredBound,
     content: bytes,
     policy: Policy,
     cover: Cover,
     runtime: Runtime,
     limits: Limits,
-) -> Testimony:
+) -> RunResult:
     if cover.lacking:
         which = "its bound" if policy == FASTEST else f"its bound with {policy.name}"
-        return Testimony(
+        return RunResult(
             failure=f"{which} lacks {cover.lacking} layers, so it can't be run as a whole; "
             f"`benanza {'bounds` says why they are missing' if policy == FASTEST else 'what-if`'}"
         )
@@ -115,7 +115,7 @@ def _testimony(
 
 
 def witnessed_event(
-    testimony: Testimony,
+    run_result: RunResult,
     model_id: str,
     bound: ModelBound | BoundUpdated,
     bound_id: str,
@@ -126,7 +126,7 @@ def witnessed_event(
     say under it.
     """
     time = now()
-    found = {name: value for name, value in asdict(testimony).items() if name != "slowed"}
+    found = {name: value for name, value in asdict(run_result).items() if name != "slowed"}
     return ModelWitnessed(
         event_id=event_id("ModelWitnessed", bound_id, policy, time.isoformat()),
         model_id=model_id,
@@ -141,8 +141,8 @@ def witnessed_event(
     )
 
 
-def _result(bound: ModelBound, policy: Policy, cover: Cover, testimony: Testimony) -> ModelWitness:
-    sequential, ahead, parallel = testimony.sequential, testimony.read_ahead, testimony.parallel
+def _result(bound: ModelBound, policy: Policy, cover: Cover, run_result: RunResult) -> ModelWitness:
+    sequential, ahead, parallel = run_result.sequential, run_result.read_ahead, run_result.parallel
     is_what_if = policy != FASTEST
     return ModelWitness(
         model=bound.model,
@@ -163,10 +163,10 @@ def _result(bound: ModelBound, policy: Policy, cover: Cover, testimony: Testimon
         read_ahead_iqr_us=ahead.iqr_us if ahead else None,
         parallel_us=parallel.median_us if parallel else None,
         parallel_iqr_us=parallel.iqr_us if parallel else None,
-        calls=testimony.calls,
-        layout_changes=testimony.layout_changes,
-        error=testimony.error,
-        allowed_error=testimony.allowed_error,
-        unchecked=testimony.unchecked,
-        failure=testimony.failure,
+        calls=run_result.calls,
+        layout_changes=run_result.layout_changes,
+        error=run_result.error,
+        allowed_error=run_result.allowed_error,
+        unchecked=run_result.unchecked,
+        failure=run_result.failure,
     )

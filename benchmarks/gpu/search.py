@@ -46,7 +46,7 @@ SECONDS = 240
 """A search that takes longer hangs."""
 
 
-class TimedTrials:
+class TimedSearch:
     """One way of searching: a runtime's libraries, tried on the runtime's own stream."""
 
     def __init__(self, runtime: CudaRuntime, guard: Guard, **how: Any) -> None:
@@ -92,8 +92,8 @@ def main() -> None:
         if (fingerprint, precision) not in known
     ]
     guard = Guard(asked.file.with_suffix(".journal"), SECONDS, cupy.cuda.runtime.deviceSynchronize)
-    search = TimedTrials(CudaRuntime(), guard, plan=PLAN, prune_factor=PRUNE_FACTOR)
-    exhaustive = TimedTrials(CudaRuntime(ALL, ALL), guard, plan=EVERYTHING, prune_factor=inf)
+    search = TimedSearch(CudaRuntime(), guard, plan=PLAN, prune_factor=PRUNE_FACTOR)
+    exhaustive = TimedSearch(CudaRuntime(ALL, ALL), guard, plan=EVERYTHING, prune_factor=inf)
     left = len(wanted)
     with asked.file.open("ab") as file:
         for fingerprint, layer, batch, precision in wanted:

@@ -201,10 +201,10 @@ def witnessed(
     of = {"model": model.name, "batch": model.batch, "precision": precision, "policy": policy.name}
     if program is None:
         return of | {"failure": "layers have no time under this policy", "slowed": False}, None
-    testimony = runtime.witness(program, precision)
+    run_result = runtime.witness(program, precision)
     named = "" if policy == FASTEST else policy.name
     event = witnessed_event(
-        testimony, model.model_id, bound, bound.event_id, named, cover.sequential_us
+        run_result, model.model_id, bound, bound.event_id, named, cover.sequential_us
     )
     try:
         again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
@@ -226,18 +226,18 @@ def witnessed(
         "turning_us": cover.conversion_us,
         "turning_in_company_us": conversion_us,
         "cold_share": share,
-        "sequential_us": testimony.sequential and testimony.sequential.median_us,
-        "sequential_iqr_us": testimony.sequential and testimony.sequential.iqr_us,
-        "read_ahead_us": testimony.read_ahead and testimony.read_ahead.median_us,
-        "parallel_us": testimony.parallel and testimony.parallel.median_us,
-        "calls": testimony.calls,
-        "layout_changes": testimony.layout_changes,
-        "error": testimony.error,
-        "allowed_error": testimony.allowed_error,
-        "unchecked": testimony.unchecked,
-        "failure": testimony.failure,
+        "sequential_us": run_result.sequential and run_result.sequential.median_us,
+        "sequential_iqr_us": run_result.sequential and run_result.sequential.iqr_us,
+        "read_ahead_us": run_result.read_ahead and run_result.read_ahead.median_us,
+        "parallel_us": run_result.parallel and run_result.parallel.median_us,
+        "calls": run_result.calls,
+        "layout_changes": run_result.layout_changes,
+        "error": run_result.error,
+        "allowed_error": run_result.allowed_error,
+        "unchecked": run_result.unchecked,
+        "failure": run_result.failure,
         "same_system": bound.system_id == runtime.system().system_id,
-        "slowed": testimony.slowed or runtime.slowed(),
+        "slowed": run_result.slowed or runtime.slowed(),
     }
     return row, event
 

@@ -115,18 +115,18 @@ def ran(
     times = [best for best, _ in chosen(cover, of_layer)]
     conversion_us = cover.interleaved_conversion_us
     share = _cold_share(model, precision, runtime.cache_bytes())
-    testimony = runtime.witness(program_of(model, content, cover, of_layer, Limits()), precision)
+    run_result = runtime.witness(program_of(model, content, cover, of_layer, Limits()), precision)
     return replace(
         row,
         attainable_us=attainable_us(cover.sequential_us, times, conversion_us, share),
-        sequential_us=_median_us(testimony.sequential),
-        read_ahead_us=_median_us(testimony.read_ahead),
-        parallel_us=_median_us(testimony.parallel),
-        calls=testimony.calls,
-        error=testimony.error,
-        allowed_error=testimony.allowed_error,
-        unchecked=testimony.unchecked,
-        failure=testimony.failure,
+        sequential_us=_median_us(run_result.sequential),
+        read_ahead_us=_median_us(run_result.read_ahead),
+        parallel_us=_median_us(run_result.parallel),
+        calls=run_result.calls,
+        error=run_result.error,
+        allowed_error=run_result.allowed_error,
+        unchecked=run_result.unchecked,
+        failure=run_result.failure,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from benanza_runner.runtime import Outcome, Runtime, Testimony
+from benanza_runner.runtime import Outcome, RunResult, Runtime
 from benanza_runner.variants import TimedVariant, timed_variant
 from benanza_schemas.events import Ceiling, RunTimes, System, identified
 from benanza_schemas.layer import Layer, Precision
@@ -57,10 +57,10 @@ class FakeRuntime(Runtime):
     def cache_bytes(self) -> int:
         return 4096
 
-    def witness(self, program: Program, precision: Precision) -> Testimony:
+    def witness(self, program: Program, precision: Precision) -> RunResult:
         """Takes a microsecond for each step."""
         us = float(len(program.steps))
-        return Testimony(sequential=RunTimes(us, 0.0, (us,)), calls=len(program.steps))
+        return RunResult(sequential=RunTimes(us, 0.0, (us,)), calls=len(program.steps))
 
 
 class MisbehavingRuntime(FakeRuntime):
@@ -96,7 +96,7 @@ class MisbehavingRuntime(FakeRuntime):
             Path(path).touch()
             time.sleep(3_600)
 
-    def witness(self, program: Program, precision: Precision) -> Testimony:
+    def witness(self, program: Program, precision: Precision) -> RunResult:
         if precision == "tf32":
             os.abort()
         if precision == "fp16":
@@ -143,7 +143,7 @@ class TiringRuntime(FakeRuntime):
     def measure(self, layer: Layer, precision: Precision) -> Outcome:
         return msgspec.structs.replace(super().measure(layer, precision), slowed=self._tired())
 
-    def witness(self, program: Program, precision: Precision) -> Testimony:
+    def witness(self, program: Program, precision: Precision) -> RunResult:
         return msgspec.structs.replace(super().witness(program, precision), slowed=self._tired())
 
     def _tired(self) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from benanza_runner import ceilings
 from benanza_runner.core import Runner
-from benanza_runner.runtime import Outcome, Runtime, Testimony
+from benanza_runner.runtime import Outcome, RunResult, Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, warm
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import (
@@ -157,11 +157,11 @@ class RuntimeContract(ABC):
     def test_a_model_that_can_not_be_run_is_a_failure_and_no_exception(
         self, runtime: Runtime
     ) -> None:
-        testimony = runtime.witness(PROGRAM, "fp32")
+        run_result = runtime.witness(PROGRAM, "fp32")
         if self.runs_every_model:
-            assert testimony.sequential is not None
+            assert run_result.sequential is not None
         else:
-            assert testimony.failure
-            assert testimony.sequential is testimony.read_ahead is testimony.parallel is None
-        packed = msgspec.msgpack.encode(testimony)
-        assert msgspec.msgpack.decode(packed, type=Testimony) == testimony
+            assert run_result.failure
+            assert run_result.sequential is run_result.read_ahead is run_result.parallel is None
+        packed = msgspec.msgpack.encode(run_result)
+        assert msgspec.msgpack.decode(packed, type=RunResult) == run_result

@@ -122,7 +122,7 @@ class Watch:
         still open is not asked a second time. While nothing is read, what waits is not shown: by
         that, alerts know of it.
         """
-        asked = self._asked = self._asked or asyncio.ensure_future(self._look())
+        asked = self._asked = self._asked or asyncio.ensure_future(self._check())
         await asyncio.wait((asked,), timeout=ANSWER_S)
         if asked.done():
             self._asked = None
@@ -137,7 +137,7 @@ class Watch:
         self._lag.began(self._agent.begun())
         self._lag.refresh({} if problem else asked.result())
 
-    async def _look(self) -> dict[Partition, int]:
+    async def _check(self) -> dict[Partition, int]:
         """How many records of each partition are still to be processed; of none, while no layers
         can be taken. What Faust has lost of them is delivered again."""
         held = [Partition(LAYERS, tp.partition) for tp in self._held()]

@@ -27,7 +27,7 @@ class Outcome(msgspec.Struct, frozen=True):
     slowed: bool = False
 
 
-class Testimony(msgspec.Struct, frozen=True):
+class RunResult(msgspec.Struct, frozen=True):
     """What came of running a whole model: the fields of `ModelWitnessed` of these names, and
     `slowed` as in `Outcome`.
     """
@@ -77,6 +77,6 @@ class Runtime(ABC):
         """The size in bytes of the last cache before the memory, zero if it isn't known."""
         return 0
 
-    def witness(self, program: Program, precision: Precision) -> Testimony:
+    def witness(self, program: Program, precision: Precision) -> RunResult:
         """Runs a whole model, each call reading what an earlier one wrote."""
-        return Testimony(failure="this runtime runs single layers only")
+        return RunResult(failure="this runtime runs single layers only")

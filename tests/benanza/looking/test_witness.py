@@ -13,7 +13,7 @@ from benanza.looking import witness
 from benanza.running import pipeline
 from benanza.settings import load
 from benanza_backbone.clickhouse.store import Store
-from benanza_runner.runtime import Outcome, Testimony
+from benanza_runner.runtime import Outcome, RunResult
 from benanza_schemas.events import MAX_INLINE_MODEL_BYTES, RunTimes
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
@@ -46,11 +46,11 @@ class Whole(FakeRuntime):
             return Outcome(variants=(first, last, interleaved, cold))
         return Outcome(variants=(variant(1.0, "only"),))
 
-    def witness(self, program: Program, precision: Precision) -> Testimony:
+    def witness(self, program: Program, precision: Precision) -> RunResult:
         type(self).asked = program
         calls = [step.choice for step in program.steps if step.choice]
         us = 1.1 * sum({"slow": 3.0, "fast": 2.0, "only": 1.0}[call.algorithm] for call in calls)
-        return Testimony(
+        return RunResult(
             sequential=RunTimes(us, 0.5, (us, us)),
             read_ahead=RunTimes(us - 1.0, 0.25, (us - 1.0,)),
             parallel=RunTimes(us / 2, 0.5, (us / 2,)),

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from benanza_runner.core import Runner
-from benanza_runner.runtime import Outcome, Testimony
+from benanza_runner.runtime import Outcome, RunResult
 from benanza_runner.variants import timed_variant
 from benanza_schemas.events import Ceiling, RunTimes
 from benanza_schemas.layer import Layer, Precision
@@ -52,13 +52,13 @@ class Witnessing(FakeRuntime):
         """Of which resnet18's weights in float32 take about 0.37."""
         return 120 << 20
 
-    def witness(self, program: Program, precision: Precision) -> Testimony:
+    def witness(self, program: Program, precision: Precision) -> RunResult:
         if precision == "tf32":
             raise RuntimeError("first line\nsecond line")
         self.ran.append(program)
         ways = (RunTimes(us, 0.0, (us,)) for us in (70.0, 60.0, 65.0))
         sequential, read_ahead, parallel = ways
-        return Testimony(sequential, read_ahead, parallel, 49, 2, 1e-3, 2e-3)
+        return RunResult(sequential, read_ahead, parallel, 49, 2, 1e-3, 2e-3)
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ class MadeUpVariant(NamedTuple):
     first_us: float = 0.0
     wrong: bool = False
     writes_nothing: bool = False
-    not_meant: bool = False
+    not_applicable: bool = False
     fails_to_prepare: bool = False
     fails_from_run: int | None = None
     chosen_by_heuristic: bool = False
@@ -133,7 +133,7 @@ class MadeUpLibrary:
 
 def _prepare(variant: MadeUpVariant) -> Callable[[], int]:
     def prepare() -> int:
-        if variant.not_meant:
+        if variant.not_applicable:
             raise NotApplicableError("Tensor Cores for float32")
         if variant.fails_to_prepare:
             raise ValueError("no such engine")

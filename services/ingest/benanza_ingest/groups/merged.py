@@ -20,9 +20,9 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the products of one operand, and of those with the sum behind each."""
     siblings: dict[object, list[int]] = defaultdict(list)
     for position in wiring.of("Gemm", "MatMul"):
-        look = _look(wiring, position)
-        if look is not None:
-            siblings[look].append(position)
+        key = _shared_key(wiring, position)
+        if key is not None:
+            siblings[key].append(position)
     groups: list[tuple[int, ...]] = []
     for products in siblings.values():
         for group in _chunks(wiring, products):
@@ -34,7 +34,7 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     return groups
 
 
-def _look(wiring: Wiring, position: int) -> object:
+def _shared_key(wiring: Wiring, position: int) -> object:
     """What a product has to have in common with another; None if it can't be merged."""
     constants = wiring.graph.constants
     first, *others = wiring.node(position).inputs
@@ -54,8 +54,8 @@ def _chunks(wiring: Wiring, products: Sequence[int]) -> Iterator[list[int]]:
     """At least two products each, no more than a group may have results."""
     chunk: list[int] = []
     for product in products:
-        looks = Counter([wiring.layers[at].fingerprint for at in (*chunk, product)])
-        if len(chunk) == MOST_RESULTS or prod(map(factorial, looks.values())) > MOST_ORDERS:
+        fingerprints = Counter([wiring.layers[at].fingerprint for at in (*chunk, product)])
+        if len(chunk) == MOST_RESULTS or prod(map(factorial, fingerprints.values())) > MOST_ORDERS:
             yield chunk
             chunk = []
         chunk.append(product)

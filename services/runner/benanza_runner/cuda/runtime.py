@@ -43,7 +43,7 @@ from benanza_runner.onnx_layers.layer_model import LayerModelError
 from benanza_runner.onnx_layers.onnx_schemas import UnknownVersionError
 from benanza_runner.onnx_layers.precision import PrecisionError, retyped
 from benanza_runner.reasons import short_reason
-from benanza_runner.runtime import Outcome, Runtime, Testimony
+from benanza_runner.runtime import Outcome, RunResult, Runtime
 from benanza_runner.variants import warm
 from benanza_schemas.events import Ceiling, RunTimes, System, identified
 from benanza_schemas.identity import fingerprint
@@ -228,7 +228,7 @@ class CudaRuntime(Runtime):
         with self._device:
             return self._slowdown.check()
 
-    def witness(self, program: Program, precision: Precision) -> Testimony:
+    def witness(self, program: Program, precision: Precision) -> RunResult:
         """The model's times: calls in order, with prefetching, and in parallel.
 
         Of the ways of prefetching, the fastest counts. The results of each way are compared with a
@@ -247,7 +247,7 @@ class CudaRuntime(Runtime):
 
     def _witnessed(
         self, program: Program, precision: Precision, expected: ModelReference | str
-    ) -> Testimony:
+    ) -> RunResult:
         errors: list[float] = []
 
         def compare(ran: PreparedProgram) -> None:
@@ -267,7 +267,7 @@ class CudaRuntime(Runtime):
             in_parallel = self.prepared(program, precision, parallel=True)
             parallel = self.timed(in_parallel.run)
             compare(in_parallel)
-            return Testimony(
+            return RunResult(
                 sequential=sequential,
                 read_ahead=min(prefetched, key=lambda each: each.median_us, default=None),
                 parallel=parallel,
@@ -279,10 +279,10 @@ class CudaRuntime(Runtime):
                 slowed=slowed,
             )
         except REFUSALS as error:
-            return Testimony(failure=str(error))
+            return RunResult(failure=str(error))
         except Exception as error:  # noqa: BLE001  # CUDA's libraries' errors share no base
             self._guard.end_if_lasting(error)
-            return Testimony(failure=short_reason(f"{type(error).__name__}: {error}"))
+            return RunResult(failure=short_reason(f"{type(error).__name__}: {error}"))
         finally:
             cupy.get_default_memory_pool().free_all_blocks()
 

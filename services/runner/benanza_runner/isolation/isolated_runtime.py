@@ -27,7 +27,7 @@ from benanza_runner.isolation.messages import (
 )
 from benanza_runner.measuring.busy import OVERHEAD
 from benanza_runner.reasons import short_reason
-from benanza_runner.runtime import Outcome, Runtime, Testimony
+from benanza_runner.runtime import Outcome, RunResult, Runtime
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.one_line import one_line
@@ -48,7 +48,7 @@ SECRET = ("BENANZA_", "AWS_")
 ATTEMPTS = "attempts"
 """Where an outcome's environment says how many workers were tried: several, if some were lost."""
 
-AnyResult = TypeVar("AnyResult", Outcome, Testimony)
+AnyResult = TypeVar("AnyResult", Outcome, RunResult)
 
 
 class RuntimeStartError(BenanzaError):
@@ -184,21 +184,21 @@ class IsolatedRuntime(Runtime):
             return reply.ceilings
         raise _without_ceilings(_unexpected(reply))
 
-    def witness(self, program: Program, precision: Precision) -> Testimony:
+    def witness(self, program: Program, precision: Precision) -> RunResult:
         """What the runtime says of the model, or how the worker ended.
 
         Raises `RuntimeStartError`.
         """
         return self._unslowed(lambda: self._witnessed(program, precision))
 
-    def _witnessed(self, program: Program, precision: Precision) -> Testimony:
+    def _witnessed(self, program: Program, precision: Precision) -> RunResult:
         try:
             reply = self._ask(RunModel(program, precision), self._limits.witness_seconds)
         except WorkerError as error:
-            return Testimony(failure=_ending(error))
+            return RunResult(failure=_ending(error))
         if isinstance(reply, ModelRun):
-            return reply.testimony
-        return Testimony(failure=_unexpected(reply))
+            return reply.run_result
+        return RunResult(failure=_unexpected(reply))
 
     def _too_large(self, layer: Layer, precision: Precision) -> str | None:
         needed = needed_bytes(layer, precision) + PROCESS_BYTES

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from benanza_runner.runtime import Outcome, Testimony
+from benanza_runner.runtime import Outcome, RunResult
 from benanza_schemas.codec import MAX_EVENT_BYTES
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.layer import Layer, Precision
@@ -61,7 +61,7 @@ class CeilingsMeasured(msgspec.Struct, frozen=True, tag=True):
 class ModelRun(msgspec.Struct, frozen=True, tag=True):
     """What came of running a whole model."""
 
-    testimony: Testimony
+    run_result: RunResult
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):

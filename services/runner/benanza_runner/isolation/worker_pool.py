@@ -11,7 +11,7 @@ from queue import LifoQueue
 from typing import Self
 
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime
-from benanza_runner.runtime import Outcome, Runtime, Testimony
+from benanza_runner.runtime import Outcome, RunResult, Runtime
 from benanza_schemas.events import Ceiling, System
 from benanza_schemas.identity import fingerprint_of_canonical
 from benanza_schemas.layer import Layer, Precision
@@ -84,7 +84,7 @@ class WorkerPool(Runtime):
         with self._borrowed() as worker:
             return worker.ceilings(precision)
 
-    def witness(self, program: Program, precision: Precision) -> Testimony:
+    def witness(self, program: Program, precision: Precision) -> RunResult:
         """What a worker says of the model. Raises `RuntimeStartError`."""
         with self._borrowed() as worker:
             return worker.witness(program, precision)

@@ -228,7 +228,7 @@ def test_a_failure_has_its_reason_and_costs_the_others_nothing() -> None:
         [
             MadeUpVariant("broken", 1.0, fails_to_prepare=True, chosen_by_heuristic=True),
             MadeUpVariant("out of order", 1.0, fails_from_run=0),
-            MadeUpVariant("not meant", 1.0, not_meant=True),
+            MadeUpVariant("not meant", 1.0, not_applicable=True),
             MadeUpVariant("right", 10.0, chosen_by_heuristic=True),
         ],
         libraries=[BrokenLibrary()],

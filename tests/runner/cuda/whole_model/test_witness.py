@@ -195,13 +195,13 @@ def check(cuda: Runtime, program: Program, precision: Precision, how: str, folde
 @pytest.mark.gpu
 def test_the_times_of_a_whole_model_are_about_those_of_its_calls(cuda: Runtime) -> None:
     program = measured_program(cuda, branching_model(), "fp16")
-    testimony = cuda.witness(program, "fp16")
-    assert testimony.failure == ""
-    assert testimony.sequential is not None
-    assert testimony.parallel is not None
-    assert testimony.calls >= len([step for step in program.steps if step.choice])
+    run_result = cuda.witness(program, "fp16")
+    assert run_result.failure == ""
+    assert run_result.sequential is not None
+    assert run_result.parallel is not None
+    assert run_result.calls >= len([step for step in program.steps if step.choice])
     # Each call takes a microsecond or more, and none of these takes fifty.
-    assert testimony.calls * 0.5 < testimony.sequential.median_us < testimony.calls * 50
+    assert run_result.calls * 0.5 < run_result.sequential.median_us < run_result.calls * 50
 
 
 @pytest.mark.gpu
@@ -212,11 +212,11 @@ def test_the_times_of_a_whole_model_are_about_those_of_its_calls(cuda: Runtime) 
 def test_results_are_compared_with_those_of_the_cpu(
     cuda: Runtime, content: bytes, precision: Precision
 ) -> None:
-    testimony = cuda.witness(measured_program(cuda, content, precision), precision)
-    assert testimony.unchecked == ""
-    assert testimony.error is not None
-    assert testimony.allowed_error is not None
-    assert 0 <= testimony.error <= testimony.allowed_error < 0.3
+    run_result = cuda.witness(measured_program(cuda, content, precision), precision)
+    assert run_result.unchecked == ""
+    assert run_result.error is not None
+    assert run_result.allowed_error is not None
+    assert 0 <= run_result.error <= run_result.allowed_error < 0.3
 
 
 @pytest.mark.gpu
@@ -227,10 +227,10 @@ def test_results_that_are_wrong_are_seen(cuda: Runtime, monkeypatch: pytest.Monk
 
     program = measured_program(cuda, branching_model(), "fp16")
     monkeypatch.setattr(witness, "model_inputs", random_inputs)
-    testimony = cuda.witness(program, "fp16")
-    assert testimony.error is not None
-    assert testimony.allowed_error is not None
-    assert testimony.error > testimony.allowed_error
+    run_result = cuda.witness(program, "fp16")
+    assert run_result.error is not None
+    assert run_result.allowed_error is not None
+    assert run_result.error > run_result.allowed_error
 
 
 @pytest.mark.gpu
@@ -240,6 +240,6 @@ def test_what_is_offered_no_more_is_a_failure_and_no_crash(cuda: Runtime) -> Non
     assert first.choice is not None
     gone = msgspec.structs.replace(first.choice, algorithm="engine of old")
     steps = (msgspec.structs.replace(first, choice=gone), *program.steps[1:])
-    testimony = cuda.witness(msgspec.structs.replace(program, steps=steps), "fp16")
-    assert "offers engine of old" in testimony.failure
-    assert testimony.sequential is None
+    run_result = cuda.witness(msgspec.structs.replace(program, steps=steps), "fp16")
+    assert "offers engine of old" in run_result.failure
+    assert run_result.sequential is None

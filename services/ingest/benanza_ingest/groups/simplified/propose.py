@@ -42,7 +42,7 @@ def propose(
         ):
             changed.add(place)
     before = _before(wiring) if _has_detours(wiring, found) else None
-    looks = {_look(wiring, each) for each in known}
+    keys = {_key(wiring, each) for each in known}
     left = MOST_COPIES * len(wiring.layers)
     for group in chain(_alone(found.wiring), groups):
         if changed.isdisjoint(group.layers):
@@ -50,25 +50,25 @@ def propose(
         positions = tuple(sorted([at for place in group.layers for at in members[place]]))
         rule = group.rule if group.rule == RULE else f"{RULE} {group.rule}"
         whole = replace(group, layers=positions, rule=rule)
-        look = _look(wiring, whole)
+        key = _key(wiring, whole)
         left -= len(positions) if before is None else positions[-1] - positions[0]
-        if left < 0 or len(look.timed) < 2 or look in looks:
+        if left < 0 or len(key.timed) < 2 or key in keys:
             continue
-        looks.add(look)
+        keys.add(key)
         if before is None or _is_convex(positions, before):
             yield whole
 
 
-class _Look(NamedTuple):
+class _Key(NamedTuple):
     """What a group runs as, and in place of which layers that take time."""
 
     fingerprint: str
     timed: tuple[int, ...]
 
 
-def _look(wiring: Wiring, group: ExtractedGroup) -> _Look:
+def _key(wiring: Wiring, group: ExtractedGroup) -> _Key:
     timed = [at for at in group.layers if wiring.layers[at].kind != "view"]
-    return _Look(group.fingerprint, tuple(timed))
+    return _Key(group.fingerprint, tuple(timed))
 
 
 def _alone(simple: Wiring) -> Iterator[ExtractedGroup]:

@@ -61,7 +61,7 @@ class _Simplifier:
         self.equal: dict[int, int] = {}
         self.nodes: dict[int, Node] = {}
         self._wiring = wiring
-        self._looks: dict[Hashable, int] = {}
+        self._first_of: dict[Hashable, int] = {}
 
     def apply(self) -> None:
         """Goes through the layers once."""
@@ -115,7 +115,7 @@ class _Simplifier:
         read = tuple(
             [known_value(constants, name) if name in constants else name for name in inputs]
         )
-        return self._looks.setdefault((layer.fingerprint, layer.kind, read), position)
+        return self._first_of.setdefault((layer.fingerprint, layer.kind, read), position)
 
 
 def _may_differ(layer: ExtractedLayer) -> bool:

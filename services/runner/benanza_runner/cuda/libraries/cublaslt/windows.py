@@ -44,7 +44,7 @@ class CublasLtWindows:
     def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
         """The algorithms that the heuristic offers for the product, with channels last."""
         call = workspace.call
-        if not isinstance(call, Convolution) or not _is_meant(call, workspace):
+        if not isinstance(call, Convolution) or not _applies(call, workspace):
             return
         layout, order = list(feature_map_layouts(len(call.input)))[1]
         x = workspace.expanded("input", call.input, order)
@@ -80,7 +80,7 @@ class CublasLtWindows:
             )
 
 
-def _is_meant(call: Convolution, workspace: Workspace) -> bool:
+def _applies(call: Convolution, workspace: Workspace) -> bool:
     """Whether the windows of two axes of space hold several pixels, and few channels or pixels of
     their own; and whether cuBLASLt computes what follows the convolution.
     """

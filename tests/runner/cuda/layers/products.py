@@ -3,6 +3,7 @@
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import AttributeValue, Layer, Tensor
 from benanza_schemas.operators.elementwise import GATES
+from benanza_schemas.operators.table import named
 from tests.runner.cuda.layers.more import fixed, layer, version
 from tests.runner.layers import floats, operator, weights
 
@@ -89,17 +90,11 @@ def normalised_upsampling() -> Layer:
 
 
 ACTIVATIONS: dict[str, dict[str, AttributeValue]] = {
-    "LeakyRelu": {"alpha": 0.1},
-    "Sigmoid": {},
-    "Tanh": {},
-    "Elu": {},
-    "Softplus": {},
-    "Gelu": {},
-    "HardSigmoid": {"alpha": 0.25, "beta": 0.625},
-    "HardSwish": {},
-    "Mish": {},
-    "Selu": {},
-}
+    op_type: {}
+    for op_type in sorted(named(lambda facts: facts.activation and not facts.others))
+    if op_type not in ("Relu", "Swish", "ThresholdedRelu")
+} | {"LeakyRelu": {"alpha": 0.1}, "HardSigmoid": {"alpha": 0.25, "beta": 0.625}}
+"""Those that are compared behind products, with their attributes."""
 
 FUSED: dict[str, Layer] = (
     {

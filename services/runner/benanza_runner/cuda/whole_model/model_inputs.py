@@ -10,13 +10,12 @@ from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.products.einsum import terms_of
 from benanza_runner.cuda.reference import random_inputs, rounded
 from benanza_schemas.layer import Layer, Operator, Precision
+from benanza_schemas.operators.table import named
 
 TYPICAL = 0.68
 """The root of the mean square of a weight: see `random_values.FLOATS`."""
 
-RECTIFIERS = frozenset(
-    "Clip Elu Gelu HardSigmoid HardSwish LeakyRelu Mish PRelu Relu Sigmoid Swish".split()
-)
+RECTIFIERS = named(lambda facts: facts.activation) - {"Selu", "Softplus", "Tanh", "ThresholdedRelu"}
 """Activations that halve the mean square of what they are given, roughly. He, Zhang, Ren and Sun,
 "Delving Deep into Rectifiers", 2015.
 """

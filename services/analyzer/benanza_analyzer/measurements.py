@@ -72,8 +72,9 @@ def bests(event: LayerMeasured) -> Sequence[Best] | str:
     times = _times(event)
     if not times:
         return _failure(event)
+    timed = [(each, _best(event, each)) for each in times]
     return [
-        min((_best(event, each) for each in times if _selects(selection, each)), default=UNTIMED)
+        min((best for each, best in timed if _selects(selection, each)), default=UNTIMED)
         for selection in SELECTIONS
     ]
 

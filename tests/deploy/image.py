@@ -18,6 +18,8 @@ from pathlib import Path
 
 from dockerfile_parse import DockerfileParser
 
+from tests.shared import shared_folder
+
 IMAGE_PATHS = ("/opt/benanza", "/src", "/var/lib/benanza")
 
 SKIPPED = ("useradd", "install")
@@ -29,7 +31,10 @@ exec '{python}' "$@"
 """
 """The image's own Python is that of the tests. An environment's pip is stood in for, too."""
 
-PIP = "#!/bin/sh\nexec '{python}' '{program}' \"$@\"\n"
+PIP = """#!/bin/sh
+export TESTS_SHARED='{shared}'
+PYTHONPATH='{tests}' exec '{python}' '{program}' "$@"
+"""
 
 HOW_IT_RUNS = ("USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD")
 """Instructions that make nothing."""
@@ -129,7 +134,11 @@ class Image:
         pip = Path(__file__).with_name("stand_in_pip.py")
         for name, script in (("python", PYTHON), ("pip", PIP)):
             stand_in = self._stands_in / name
-            stand_in.write_text(script.format(python=sys.executable, program=pip))
+            stand_in.write_text(
+                script.format(
+                    python=sys.executable, program=pip, shared=shared_folder(), tests=pip.parents[2]
+                )
+            )
             stand_in.chmod(0o755)
         for steps in self._dockerfile.made():
             self._build(steps)

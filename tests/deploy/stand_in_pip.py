@@ -1,6 +1,7 @@
 """Stands in for pip where an image is made in a folder: `pip install --requirement FILE` copies
 the packages that are installed beside the tests, in the same pinned versions, which takes a
-twentieth of the time. What these are, pip's own metadata says. All else is pip's own to do.
+twentieth of the time. What these are, pip's own metadata says. `pip install --no-deps .` builds the
+wheel for the first image only, since all are made of the same sources. All else is pip's own to do.
 """
 
 import os
@@ -14,9 +15,12 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.shared import made_once
+
 
 def main() -> None:
     """Does what its command line asks, in the environment whose Python is first in PATH."""
+    del os.environ["PYTHONPATH"]  # for this program alone: pip shall see nothing but the image
     python = shutil.which("python") or ""
     match sys.argv[1:]:
         case ["install", "--requirement", file]:
@@ -27,9 +31,24 @@ def main() -> None:
                 name = canonicalize_name(found.name)
                 assert found.version in constraints[name], name
                 _copy(found, site)
+        case ["install", "--no-deps", "."]:
+            _pip(python, "install", "--no-deps", _wheel(python))
         case arguments:
-            command = [sys.executable, "-m", "pip", "--python", python, *arguments]
-            sys.exit(subprocess.run(command, check=False).returncode)
+            _pip(python, *arguments)
+
+
+def _pip(python: str, *arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "--python", python, *arguments]
+    if status := subprocess.run(command, check=False).returncode:
+        sys.exit(status)
+
+
+def _wheel(python: str) -> str:
+    def build(folder: Path) -> None:
+        _pip(python, "wheel", "--no-deps", "--wheel-dir", str(folder), ".")
+
+    (wheel,) = made_once("wheel-of-images", build).iterdir()
+    return str(wheel)
 
 
 def _requirements(file: Path) -> list[Requirement]:

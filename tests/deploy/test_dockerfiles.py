@@ -83,7 +83,7 @@ def service(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def image(service: str) -> Image:
-    """Those of ingest and analyzer differ only in what they run: they are made once."""
+    """Dockerfiles that differ only in what they run have one, which is made once."""
     dockerfile = _dockerfile(service)
     name = f"image-{sha256(repr(dockerfile.made()).encode()).hexdigest()[:16]}"
     folder = made_once(name, lambda folder: Image(dockerfile, ROOT, folder).build())

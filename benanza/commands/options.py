@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from benanza.commands import completing
 from benanza.results.result import Result
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.given_values import given, read
 from benanza_schemas.layer import Accounting, Precision
 
@@ -269,7 +270,7 @@ def precision_option(command: Command) -> Command:
         "precisions",
         type=Precisions(),
         default=("fp32",),
-        help="fp32 (the default), tf32, fp16, bf16.",
+        help=f"{', '.join(PRECISIONS)}; fp32 by default.",
     )(command)
 
 
@@ -290,7 +291,7 @@ def precision_filter_option(command: Command) -> Command:
         "precisions",
         type=Precisions(),
         default=(),
-        help="fp32, tf32, fp16, bf16; by default all that were measured.",
+        help=f"{', '.join(PRECISIONS)}; by default all that were measured.",
     )(command)
 
 

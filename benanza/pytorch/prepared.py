@@ -11,13 +11,11 @@ import torch
 from torch._inductor import config as inductor_config
 from torch._inductor.compile_fx import compile_fx
 
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 
 DTYPES: dict[Precision, Any] = {
-    "fp32": torch.float32,
-    "tf32": torch.float32,
-    "fp16": torch.float16,
-    "bf16": torch.bfloat16,
+    precision: getattr(torch, facts.element_type) for precision, facts in PRECISIONS.items()
 }
 
 FIRST_CALLS = 3

@@ -32,7 +32,7 @@ from benanza.looking.witness import witnessed_event
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.policies import FASTEST, POLICIES, Policy
 from benanza_analyzer.answers.under_policy import under
-from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
+from benanza_analyzer.attainable import cold_share, estimate_us
 from benanza_analyzer.core import Analyzer
 from benanza_ingest.core import ingest
 from benanza_ingest.limits import Limits
@@ -48,6 +48,7 @@ from benanza_runner.cuda.timing.graph_timer import GraphTimer
 from benanza_runner.cuda.timing.interleaved import CudaInterleavedTimer
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.onnx_layers.precision import retyped
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import (
     BoundUpdated,
     Event,
@@ -212,7 +213,7 @@ def witnessed(
         return of | {"failure": str(error), "slowed": False}, event
     warm_us, interleaved_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
-    share = cold_share(parameters * BYTES[precision], runtime.cache_bytes())
+    share = cold_share(parameters * PRECISIONS[precision].bytes, runtime.cache_bytes())
     bound_us, conversion_us = warm_us + cover.conversion_us, cover.interleaved_conversion_us
     row = of | {
         "layout": bound.layout,

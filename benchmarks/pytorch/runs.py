@@ -11,11 +11,12 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from benanza.looking.bound_program import program_of
-from benanza_analyzer.attainable import BYTES, cold_share, estimate_us
+from benanza_analyzer.attainable import cold_share, estimate_us
 from benanza_analyzer.measurements import Best
 from benanza_ingest.limits import Limits
 from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Runtime
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import LayerMeasured, ModelIngested, RunTimes
 from benanza_schemas.layer import Precision
 from benchmarks.pytorch.arguments import Arguments, export_path, parsed
@@ -149,7 +150,7 @@ def attainable_us(
 
 def _cold_share(model: ModelIngested, precision: Precision, cache_bytes: int) -> float:
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
-    return cold_share(parameters * BYTES[precision], cache_bytes)
+    return cold_share(parameters * PRECISIONS[precision].bytes, cache_bytes)
 
 
 def _median_us(times: RunTimes | None) -> float | None:

@@ -1,8 +1,12 @@
-"""ONNX's element types, by the names that layers have for them.
+"""ONNX's element types, by the names that layers have for them, and the precisions.
 
 The names are those of `TensorProto.DataType` in lower case, with the width: `float32` and
 `float64` for FLOAT and DOUBLE. The numbers are those of onnx.proto.
 """
+
+from typing import NamedTuple
+
+from benanza_schemas.layer import Precision
 
 FROM_ONNX = {
     1: "float32",
@@ -72,3 +76,30 @@ BITS = {
 def size_bytes(dtype: str, elements: int) -> int:
     """The bytes of so many elements of a type, packed. Raises `KeyError` for strings."""
     return -(-elements * BITS[dtype] // 8)
+
+
+class PrecisionFacts(NamedTuple):
+    """What is known of a precision.
+
+    `element_type` is that of a layer's floating-point tensors. A result is right up to this
+    `tolerance`, which is ‖result − reference‖ / ‖reference‖: rounding alone stays well below it
+    (products of float32 reach 1e-6, of TF32 3e-4, of bfloat16 1e-2), and that of fp32 rejects what
+    multiplies in TF32.
+    """
+
+    element_type: str
+    tolerance: float
+
+    @property
+    def bytes(self) -> int:
+        """Of a number."""
+        return BITS[self.element_type] // 8
+
+
+PRECISIONS: dict[Precision, PrecisionFacts] = {
+    "fp32": PrecisionFacts("float32", 1e-4),
+    "tf32": PrecisionFacts("float32", 2e-3),
+    "fp16": PrecisionFacts("float16", 3e-3),
+    "bf16": PrecisionFacts("bfloat16", 2e-2),
+}
+"""What a library or a kernel calls them is there."""

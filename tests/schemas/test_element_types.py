@@ -1,10 +1,13 @@
 """The table of element types agrees with the installed onnx."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from benanza_schemas.element_types import BITS, FROM_ONNX, TO_ONNX, size_bytes
+from benanza_schemas.element_types import BITS, FROM_ONNX, PRECISIONS, TO_ONNX, size_bytes
+from benanza_schemas.layer import Precision
 
 
 def test_every_type_of_onnx_has_a_name() -> None:
@@ -31,3 +34,11 @@ def test_strings_have_no_fixed_size() -> None:
     assert set(FROM_ONNX.values()) - set(BITS) == {"string"}
     with pytest.raises(KeyError):
         size_bytes("string", 1)
+
+
+def test_each_precision_has_a_row() -> None:
+    assert tuple(PRECISIONS) == get_args(Precision)
+
+
+def test_numbers_are_as_large_as_their_type_says() -> None:
+    assert [each.bytes for each in PRECISIONS.values()] == [4, 4, 2, 2]

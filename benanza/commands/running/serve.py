@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benanza.commands.options import Precisions, RuntimeName
+from benanza.commands.options import RuntimeName, precision_option
 from benanza.services import SERVICES
 from benanza.settings import load
 from benanza_backbone.log import configure, quieten_kafka
@@ -52,13 +52,7 @@ def dedupe(ctx: click.Context) -> None:
 
 
 @serve.command()
-@click.option(
-    "--precision",
-    "precisions",
-    type=Precisions(),
-    default=("fp32",),
-    help="fp32 (the default), tf32, fp16, bf16.",
-)
+@precision_option
 @click.option(
     "--runtime",
     type=RuntimeName(),

@@ -5,10 +5,8 @@ import math
 from benanza_analyzer.measurements import Measurements
 from benanza_analyzer.models.architecture import Architecture
 from benanza_analyzer.plan import CoverPlan
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
-
-BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
-"""Bytes of a weight."""
 
 
 def attainable_us(
@@ -28,7 +26,7 @@ def attainable_us(
     if plan.sequential_us == 0 or not math.isfinite(warm_us + cold_us):
         return None
     conversion_us = math.fsum(plan.interleaved_conversion_us.tolist())
-    share = cold_share(model.parameters * BYTES[precision], cache_bytes)
+    share = cold_share(model.parameters * PRECISIONS[precision].bytes, cache_bytes)
     return estimate_us(plan.sequential_us, warm_us, cold_us, conversion_us, share)
 
 

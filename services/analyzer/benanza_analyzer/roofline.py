@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_analyzer.models.catalogue import Catalogue
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import CeilingName, SystemMeasured, recording_of
 from benanza_schemas.layer import Precision
 
 MICROSECONDS = 1e6
 
-BYTES_KEPT: dict[Precision, float] = {"fp32": 1.0, "tf32": 1.0, "fp16": 0.5, "bf16": 0.5}
+BYTES_KEPT = {precision: facts.bytes / 4 for precision, facts in PRECISIONS.items()}
 """The least share of a layer's bytes that is moved at a precision.
 
 Bytes are counted at the model's own types; 16 bits halve what was 32. Integers, and floats of 16

@@ -6,6 +6,7 @@ from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.runtime import Runtime
 from benanza_runner.variants import FailedVariant, TimedVariant, warm
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Layer, Precision, Tensor
 from benanza_schemas.vocabulary import CacheState
 from tests.runner.cuda.layers.products import FUSED
@@ -15,8 +16,6 @@ from tests.runner.layers import conv, conv_group, floats, relu, single
 from tests.runner.runtime_contract import RuntimeContract
 
 pytestmark = pytest.mark.gpu
-
-PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
 
 
 class TestCudaRuntime(RuntimeContract):

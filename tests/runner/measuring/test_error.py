@@ -4,13 +4,14 @@ from math import inf, nan
 
 import pytest
 
-from benanza_runner.measuring.error import TOLERANCE, wrong
+from benanza_runner.measuring.error import wrong
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 
 TF32_ERROR = 3e-4
 
 
-@pytest.mark.parametrize("precision", list(TOLERANCE))
+@pytest.mark.parametrize("precision", list(PRECISIONS))
 def test_what_is_not_finite_is_wrong_and_what_is_equal_is_right(precision: Precision) -> None:
     assert wrong(nan, precision)
     assert wrong(inf, precision)

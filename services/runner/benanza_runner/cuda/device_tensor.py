@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from benanza_runner.cuda.calls import Shape
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
-
-BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
-"""The size of a float in memory, by precision."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def stored_as(precision: Precision, element: str = "") -> np.dtype[Any]:
     """The type of arrays that hold floats of a precision, or elements of the named type."""
     if element:
         return np.dtype("uint8" if element == "bool" else element)
-    return np.dtype("float32" if BYTES[precision] == 4 else "uint16")
+    return np.dtype("float32" if PRECISIONS[precision].bytes == 4 else "uint16")
 
 
 def to_bits(array: Any, precision: Precision) -> Any:

@@ -4,15 +4,10 @@ import msgspec
 import numpy as np
 
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
-from benanza_schemas.element_types import FROM_ONNX, TO_ONNX
+from benanza_schemas.element_types import FROM_ONNX, PRECISIONS, TO_ONNX
 from benanza_schemas.layer import Attribute, Layer, Operator, Precision, Tensor, TensorValue
 
-ELEMENT_TYPE: dict[Precision, str] = {
-    "fp32": "float32",
-    "tf32": "float32",
-    "fp16": "float16",
-    "bf16": "bfloat16",
-}
+ELEMENT_TYPE = {precision: facts.element_type for precision, facts in PRECISIONS.items()}
 """The type of a layer's floating-point tensors at a precision."""
 
 _RETYPED = frozenset(ELEMENT_TYPE.values())

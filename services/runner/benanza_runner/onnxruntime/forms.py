@@ -13,6 +13,7 @@ from benanza_runner.onnxruntime.end_views import without_end_views
 from benanza_runner.onnxruntime.graph import as_run
 from benanza_runner.onnxruntime.session import CPU, Provider
 from benanza_runner.reasons import short_reason
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Layer, Precision
 
 
@@ -47,7 +48,7 @@ def forms_of(
     plain = model
     if len(layer.operators) > 1 or layer.operators[0].op_type == "QLinearConv":
         plain = _fused(layer, model, provider)
-    elif precision in ("fp16", "bf16"):
+    elif PRECISIONS[precision].element_type != "float32":
         plain = _optimised(model, provider, fused=False)
     if provider != CPU or precision != "fp32":
         return [LayerForm(plain)]

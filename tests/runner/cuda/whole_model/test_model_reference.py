@@ -15,7 +15,7 @@ from benanza_runner.cuda.whole_model.model_reference import (
     ModelReference,
     model_reference,
 )
-from benanza_runner.measuring.error import TOLERANCE
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Choice, Program
 from tests.attending_model import attending_model
@@ -28,7 +28,6 @@ from tests.runner.cuda.layers.samples import convolution
 from tests.viewing_model import viewing_model
 
 MODELS = (attending_model, branching_model, choosing_model, dense_model, viewing_model)
-PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
 CHOSEN = Choice("a library", "an algorithm", "")
 
 
@@ -67,7 +66,7 @@ def test_rounding_stays_within_what_is_allowed(
     assert found.outputs
     assert found.error(found.outputs) == 0
     assert found.error(exact.outputs) <= found.allowed
-    assert TOLERANCE[precision] <= found.allowed < 0.3
+    assert PRECISIONS[precision].tolerance <= found.allowed < 0.3
 
 
 @pytest.mark.parametrize("model", [choosing_model, viewing_model])

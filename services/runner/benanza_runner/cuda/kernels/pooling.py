@@ -11,11 +11,11 @@ import numpy as np
 
 from benanza_runner.cuda.calls import Pooling
 from benanza_runner.cuda.candidate import Candidate, no_scratch
-from benanza_runner.cuda.device_tensor import BYTES
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.pooling import PoolingWindow, source
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
+from benanza_schemas.element_types import PRECISIONS
 
 THREADS = (64, 256)
 WARP = 32
@@ -46,7 +46,7 @@ class PoolingKernels:
             arguments = (x.array, result.array, np.int32(outputs), *map(np.int32, numbers))
             first = order[1] == 1
             widths = [1]
-            wide = WIDE_BYTES // BYTES[workspace.precision]
+            wide = WIDE_BYTES // PRECISIONS[workspace.precision].bytes
             if not first and call.input[1] % wide == 0:
                 widths += [wide // 2, wide]
             few = outputs <= FEW_OUTPUTS and prod(call.window) >= WARP // 2

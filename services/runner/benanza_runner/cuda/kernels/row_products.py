@@ -13,12 +13,12 @@ import numpy as np
 
 from benanza_runner.cuda.calls import Product
 from benanza_runner.cuda.candidate import Candidate, no_scratch
-from benanza_runner.cuda.device_tensor import BYTES
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.lowering.products.activations import FUSED, expression
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 
 SHAPES = ((32, 128), (32, 256), (64, 128), (128, 128), (256, 256))
@@ -39,7 +39,7 @@ class RowProducts:
             return
         if call.a.start or (call.a.transposed and call.a.line > 1):
             return
-        wide = WIDE_BYTES // BYTES[workspace.precision]
+        wide = WIDE_BYTES // PRECISIONS[workspace.precision].bytes
         width = wide if call.k % wide == 0 else 1
         shape = (call.n, call.k) if call.b.transposed else (call.k, call.n)
         weights = workspace.expanded("b", shape, (0, 1) if call.b.transposed else (1, 0))

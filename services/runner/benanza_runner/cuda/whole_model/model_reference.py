@@ -10,8 +10,8 @@ from benanza_runner.arrays import Array
 from benanza_runner.cuda.reference import CpuLayer, rounded
 from benanza_runner.cuda.whole_model.lifetimes import last_readers, viewed
 from benanza_runner.cuda.whole_model.model_inputs import model_inputs
-from benanza_runner.measuring.error import TOLERANCE
 from benanza_runner.onnx_layers.precision import retyped
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program, ProgramStep
 
@@ -80,7 +80,7 @@ def model_reference(program: Program, precision: Precision, threads: int) -> Mod
             f"with random weights, the errors that calls may have grow to {allowed:.2g} of the "
             "outputs' norm, so that nothing would be found wrong"
         )
-    return ModelReference(outputs, max(TOLERANCE[precision], allowed))
+    return ModelReference(outputs, max(PRECISIONS[precision].tolerance, allowed))
 
 
 def _results(
@@ -108,7 +108,7 @@ def _off(array: Array, precision: Precision, random: np.random.Generator) -> Arr
     if array.dtype != np.float32 or not array.size:
         return array
     noise = random.standard_normal(array.shape, np.float32)
-    return rounded(array * (1 + np.float32(TOLERANCE[precision]) * noise), precision)
+    return rounded(array * (1 + np.float32(PRECISIONS[precision].tolerance) * noise), precision)
 
 
 def _error(found: Array, expected: Array) -> float:

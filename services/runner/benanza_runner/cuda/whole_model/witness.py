@@ -14,7 +14,7 @@ from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.candidate import Candidate, Run
 from benanza_runner.cuda.candidate_source import CandidateSource
-from benanza_runner.cuda.device_tensor import BYTES, DeviceTensor
+from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.lower import lower, reads
 from benanza_runner.cuda.unsupported import UnsupportedError
@@ -25,6 +25,7 @@ from benanza_runner.cuda.whole_model.model_inputs import model_inputs
 from benanza_runner.cuda.whole_model.streams import STREAMS, assign
 from benanza_runner.cuda.whole_model.values import Values, natural
 from benanza_runner.onnx_layers.precision import retyped
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program, ProgramStep
 
@@ -214,5 +215,5 @@ def _memory_bytes(program: Program, precision: Precision) -> int:
         for name, tensor in zip(step.names, step.layer.tensors, strict=True):
             if not tensor.constant:
                 wide = 0 if tensor.dtype in FLOATS else WIDEST
-                sizes[name] = prod(tensor.shape) * max(BYTES[precision], wide)
+                sizes[name] = prod(tensor.shape) * max(PRECISIONS[precision].bytes, wide)
     return sum(2 * (size + ALIGNMENT) for size in sizes.values())

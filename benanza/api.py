@@ -10,15 +10,15 @@ from typing import TypeVar
 
 from benanza import arguments
 from benanza.request import BoundPolicy, RunRequest
-from benanza.results.advice import Advised
+from benanza.results.advise import Advised
 from benanza.results.bounds import History, KnownBounds, LowerBounds
-from benanza.results.explanations import Explanations
-from benanza.results.inspection import Inspection, KnownLayers
+from benanza.results.explain import Explanations
+from benanza.results.inspect import Inspection, KnownLayers
 from benanza.results.operating import Status
-from benanza.results.profiles import Profiles
+from benanza.results.profile import Profiles
 from benanza.results.publish import Published
 from benanza.results.result import Result
-from benanza.results.what_ifs import WhatIfs
+from benanza.results.what_if import WhatIfs
 from benanza.settings import load
 from benanza.turns import in_turn
 from benanza_backbone.errors import BenanzaError
@@ -49,7 +49,7 @@ def inspect(
     Raises `BenanzaError` for an argument that can't be, and if the model can't be fetched, is none,
     or is larger than the limits.
     """
-    from benanza.looking.inspection import inspect_model
+    from benanza.looking.inspect import inspect_model
     from benanza_ingest.limits import limits_of
 
     found = inspect_model(

@@ -26,7 +26,7 @@ import benanza
 from benanza.profiling.whole_model import whole_model
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza.render.table import printable
-from benanza.results.inspection import Inspection
+from benanza.results.inspect import Inspection
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.errors import BenanzaError
 from benanza_ingest.limits import Limits

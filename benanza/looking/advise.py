@@ -10,8 +10,8 @@ from benanza.profiling.beside_bound import profiles_of
 from benanza.profiling.compiled import compiled_us
 from benanza.profiling.remedies import Better, Remedies, remedies_of
 from benanza.request import BoundPolicy
-from benanza.results.advice import Advice, Advised, ModelAdvice, Source
-from benanza.results.profiles import ModelProfile, ProfiledPart
+from benanza.results.advise import Advice, Advised, ModelAdvice, Source
+from benanza.results.profile import ModelProfile, ProfiledPart
 from benanza_analyzer.answers.kinds import InefficiencyKind
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.errors import BenanzaError

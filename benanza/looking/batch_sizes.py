@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import log2
 
-from benanza.results.what_ifs import LEAST_SAVING, AtBatch, BatchSizes
+from benanza.results.what_if import LEAST_SAVING, AtBatch, BatchSizes
 from benanza_backbone.clickhouse.bounds import ModelBound
 
 

@@ -12,7 +12,7 @@ from benanza.looking.stored_bound import StoredBound
 from benanza.looking.what_if import differing_layers
 from benanza.request import BoundPolicy, Other
 from benanza.results.bounds import ComparedBound, Comparison
-from benanza.results.what_ifs import WhatIfLayers
+from benanza.results.what_if import WhatIfLayers
 from benanza_analyzer.answers.differences import differences
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.clickhouse.store import Store

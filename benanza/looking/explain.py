@@ -9,7 +9,7 @@ from benanza.looking.bounds import matches_policy
 from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
-from benanza.results.explanations import ExplainedCall, Explanation, Explanations, Limit
+from benanza.results.explain import ExplainedCall, Explanation, Explanations, Limit
 from benanza_analyzer.answers.calls import Call
 from benanza_analyzer.measurements import fastest
 from benanza_analyzer.roofline import BYTES_KEPT, MICROSECONDS

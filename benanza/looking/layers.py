@@ -9,7 +9,7 @@ import msgspec
 
 from benanza.installation.configured import known_store
 from benanza.looking.without_bound import ingested_ids
-from benanza.results.inspection import KnownLayer, KnownLayers, LayerTime
+from benanza.results.inspect import KnownLayer, KnownLayers, LayerTime
 from benanza_analyzer.measurements import MAX_REASON
 from benanza_backbone.clickhouse.queries import COUNTED
 from benanza_backbone.clickhouse.store import Store

@@ -11,7 +11,7 @@ from benanza.looking.model_ids import model_ids
 from benanza.looking.stored_bound import described_system
 from benanza.profiling.beside_bound import profiles_of
 from benanza.request import BoundPolicy
-from benanza.results.profiles import ModelProfile, contradiction
+from benanza.results.profile import ModelProfile, contradiction
 from benanza.results.questions import Answers, ModelAnswers
 from benanza_analyzer.answers.algorithms import Algorithms, best_algorithms
 from benanza_analyzer.answers.kinds import InefficiencyKind

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from benanza.results.profiles import ModelProfile
+from benanza.results.profile import ModelProfile
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.policies import FASTEST, HEURISTIC, POLICIES, Policy
 from benanza_analyzer.answers.under_policy import under

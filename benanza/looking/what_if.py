@@ -8,7 +8,7 @@ from benanza.looking.bounds import matches_policy
 from benanza.looking.model_ids import files_of, model_ids
 from benanza.looking.stored_bound import StoredBound
 from benanza.request import BoundPolicy
-from benanza.results.what_ifs import ModelWhatIfs, WhatIf, WhatIfLayers, WhatIfs
+from benanza.results.what_if import ModelWhatIfs, WhatIf, WhatIfLayers, WhatIfs
 from benanza_analyzer.answers.calls import Cover
 from benanza_analyzer.answers.differences import Difference, differences
 from benanza_analyzer.answers.policies import FASTEST

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from benanza.looking.stored_bound import StoredBound
 from benanza.profiling.remedies import remedies_of
 from benanza.request import BoundPolicy
-from benanza.results.profiles import (
+from benanza.results.profile import (
     ModelProfile,
     ProfiledCall,
     ProfiledKernel,

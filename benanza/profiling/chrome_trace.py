@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from benanza.results.profiles import ModelProfile
+from benanza.results.profile import ModelProfile
 
 CALLS, KERNELS = 0, 1
 """The rows of a run, which the format calls threads."""

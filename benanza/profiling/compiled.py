@@ -1,6 +1,6 @@
 """How long a run would take if a compiler joined its calls."""
 
-from benanza.results.profiles import ModelProfile, ProfiledPart
+from benanza.results.profile import ModelProfile, ProfiledPart
 
 
 def compiled_us(profile: ModelProfile, *, between_calls: bool) -> float:

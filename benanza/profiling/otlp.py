@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import Span, Tracer, set_span_in_context
 
-from benanza.results.profiles import ModelProfile, ProfiledCall
+from benanza.results.profile import ModelProfile, ProfiledCall
 from benanza_backbone.errors import BenanzaError
 
 PATH = "/v1/traces"

@@ -12,7 +12,7 @@ from benanza.publishing.asked_models import AskedModel, asked_models
 from benanza.publishing.fetched_once import FetchedOnce
 from benanza.request import RunRequest
 from benanza.results.bounds import FailedModel
-from benanza.results.profiles import Profiles
+from benanza.results.profile import Profiles
 from benanza.running.progress import RunProgress, Silent
 from benanza_backbone.clock import now
 from benanza_backbone.errors import BenanzaError

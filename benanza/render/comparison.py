@@ -11,7 +11,7 @@ from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, names, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, plural, time_unit
 from benanza.results.bounds import ComparedBound, Comparison
-from benanza.results.what_ifs import WhatIfLayers
+from benanza.results.what_if import WhatIfLayers
 
 SHOWN = 3
 """Differences to name for one bound; the JSON document has them all."""

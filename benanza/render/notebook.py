@@ -1,27 +1,27 @@
 """Tables in a notebook for what the Python API returns."""
 
-from benanza.render.answers.advice import advice_html
-from benanza.render.answers.explanations import explanations_html
+from benanza.render.answers.advise import advice_html
+from benanza.render.answers.explain import explanations_html
 from benanza.render.answers.layers import layers_html
-from benanza.render.answers.profiles import profiles_html
+from benanza.render.answers.profile import profiles_html
 from benanza.render.answers.questions import answers_html
-from benanza.render.answers.what_ifs import what_ifs_html
+from benanza.render.answers.what_if import what_ifs_html
 from benanza.render.bounds import bounds_html, known_bounds_html, lower_bounds_html
 from benanza.render.comparison import comparison_html
 from benanza.render.history import history_html
-from benanza.render.inspection import inspection_html
+from benanza.render.inspect import inspection_html
 from benanza.render.publish import published_html
 from benanza.render.status import status_html
-from benanza.results.advice import Advised
+from benanza.results.advise import Advised
 from benanza.results.bounds import Bounds, Comparison, History, KnownBounds, LowerBounds
-from benanza.results.explanations import Explanations
-from benanza.results.inspection import Inspection, KnownLayers
+from benanza.results.explain import Explanations
+from benanza.results.inspect import Inspection, KnownLayers
 from benanza.results.operating import Status
-from benanza.results.profiles import Profiles
+from benanza.results.profile import Profiles
 from benanza.results.publish import Published
 from benanza.results.questions import Answers
 from benanza.results.result import SHOWN_BY
-from benanza.results.what_ifs import WhatIfs
+from benanza.results.what_if import WhatIfs
 
 
 def show_tables() -> None:

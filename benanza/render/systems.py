@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from benanza.results.inspection import LayerTime
-from benanza.results.what_ifs import BatchSizes
+from benanza.results.inspect import LayerTime
+from benanza.results.what_if import BatchSizes
 from benanza.results.witness import ModelWitness
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 

@@ -15,9 +15,9 @@ from benanza.profiling.beside_bound import profiles_of
 from benanza.render.bounds import model_at
 from benanza.render.systems import ID_SHOWN, SystemNames
 from benanza.request import BoundPolicy
-from benanza.results.advice import ModelAdvice
-from benanza.results.explanations import ExplainedCall
-from benanza.results.what_ifs import WhatIf
+from benanza.results.advise import ModelAdvice
+from benanza.results.explain import ExplainedCall
+from benanza.results.what_if import WhatIf
 from benanza_backbone.clickhouse.bounds import ModelBound
 from benanza_backbone.settings import Settings
 from benanza_ingest.limits import limits_of

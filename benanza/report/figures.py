@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from benanza.render.table import operators
 from benanza.report.content import ReportedBound
-from benanza.results.advice import ModelAdvice
+from benanza.results.advise import ModelAdvice
 
 INK = "#808890"
 GRID = "rgba(128,136,144,0.25)"

@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from benanza.render.answers.advice import operators_of
+from benanza.render.answers.advise import operators_of
 from benanza.render.table import operators
 from benanza.render.units import named_sizes, plural
 from benanza.report import figures

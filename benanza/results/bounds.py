@@ -1,7 +1,7 @@
 """Bounds, those that are known and those that a run found; what moved them; and beside others."""
 
 from benanza.results.result import Result
-from benanza.results.what_ifs import WhatIfLayers
+from benanza.results.what_if import WhatIfLayers
 from benanza_backbone.clickhouse.bounds import BoundVersion, ModelBound
 from benanza_backbone.document import Document
 

@@ -14,7 +14,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.advice import print_advice
+from benanza.render.answers.advise import print_advice
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
 

@@ -15,7 +15,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.explanations import TOP, print_explanations
+from benanza.render.answers.explain import TOP, print_explanations
 from benanza.render.table import console
 from benanza.request import BoundPolicy
 from benanza_schemas.layer import Accounting, Precision

@@ -13,7 +13,7 @@ from benanza.commands.options import (
     model_argument,
     print_json,
 )
-from benanza.render.inspection import print_inspection
+from benanza.render.inspect import print_inspection
 from benanza.render.table import console
 
 

@@ -17,11 +17,11 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.profiles import TOP, print_profiles
+from benanza.render.answers.profile import TOP, print_profiles
 from benanza.render.progress import progress_on
 from benanza.render.table import console
 from benanza.request import BoundPolicy, RunRequest
-from benanza.results.profiles import Profiles
+from benanza.results.profile import Profiles
 from benanza_backbone.errors import BenanzaError
 from benanza_schemas.layer import Precision
 

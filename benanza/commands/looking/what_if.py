@@ -15,7 +15,7 @@ from benanza.commands.options import (
     print_json,
 )
 from benanza.commands.startup import settings_of
-from benanza.render.answers.what_ifs import print_what_ifs
+from benanza.render.answers.what_if import print_what_ifs
 from benanza.render.table import console
 from benanza_schemas.layer import Precision
 

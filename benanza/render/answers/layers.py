@@ -7,11 +7,11 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.answers.explanations import variant
+from benanza.render.answers.explain import variant
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, operators, printable, table
 from benanza.render.units import TimeUnit, dimensions, plural, time_unit
-from benanza.results.inspection import KnownLayer, KnownLayers, LayerTime
+from benanza.results.inspect import KnownLayer, KnownLayers, LayerTime
 
 NONE_KNOWN = "no layers are known; say: benanza run MODEL, or benanza publish MODEL"
 

@@ -6,7 +6,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.answers.explanations import NONE_SUCH
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.bounds import model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, names, printable, table

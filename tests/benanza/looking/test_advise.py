@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from benanza.installation.embedded import opened_log
 from benanza.looking.advise import advice_about, known_advice
 from benanza.looking.questions import known_answers
-from benanza.results.advice import Advice
-from benanza.results.profiles import ProfiledCall, ProfiledPart, contradiction
+from benanza.results.advise import Advice
+from benanza.results.profile import ProfiledCall, ProfiledPart, contradiction
 from benanza_analyzer.answers.inefficiency import inefficiencies
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.service.processor import as_message
@@ -39,7 +39,7 @@ from tests.backbone.sample_events import (
     measured,
     variant,
 )
-from tests.benanza.render.answers.test_profiles import PROFILE
+from tests.benanza.render.answers.test_profile import PROFILE
 
 FULL = msgspec.structs.replace(MODEL, layers=MODEL.layers[:4], edges=MODEL.edges[:3])
 """The sample model without its layer that is skipped: Conv, Relu, Relu, and a view."""

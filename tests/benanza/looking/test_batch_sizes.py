@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza.looking.batch_sizes import by_batch_size
-from benanza.results.what_ifs import LEAST_SAVING
+from benanza.results.what_if import LEAST_SAVING
 from benanza_backbone.clickhouse.bounds import ModelBound
 from tests.benanza.render.test_bounds import BOUND
 

@@ -10,7 +10,7 @@ import pytest
 from benanza.looking.bounds import known_bounds
 from benanza.looking.explain import known_explanations
 from benanza.request import BoundPolicy
-from benanza.results.explanations import Explanation
+from benanza.results.explain import Explanation
 from benanza_backbone.clickhouse.store import Store
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings

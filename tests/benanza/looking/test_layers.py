@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from benanza.looking.explain import known_explanations
 from benanza.looking.layers import first, known_layers
 from benanza.request import BoundPolicy
-from benanza.results.inspection import KnownLayer, LayerTime
+from benanza.results.inspect import KnownLayer, LayerTime
 from benanza_analyzer.measurements import Measurements, bests
 from benanza_backbone import settings
 from benanza_backbone.clickhouse.store import Store

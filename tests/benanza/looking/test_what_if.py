@@ -8,7 +8,7 @@ from benanza.looking.bounds import known_bounds
 from benanza.looking.what_if import known_what_ifs
 from benanza.publishing.publish import PublishRequest, publish
 from benanza.request import BoundPolicy
-from benanza.results.what_ifs import ModelWhatIfs, WhatIf
+from benanza.results.what_if import ModelWhatIfs, WhatIf
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from tests.benanza.recorded import recorded_models

@@ -5,8 +5,8 @@ import json
 import msgspec
 
 from benanza.profiling.chrome_trace import chrome_trace
-from benanza.results.profiles import ProfiledKernel
-from tests.benanza.render.answers.test_profiles import CALLS, PROFILE
+from benanza.results.profile import ProfiledKernel
+from tests.benanza.render.answers.test_profile import CALLS, PROFILE
 
 
 def test_each_call_is_a_slice_within_the_run() -> None:

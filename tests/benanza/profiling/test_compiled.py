@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benanza.profiling.compiled import compiled_us
-from benanza.results.profiles import ModelProfile, ProfiledCall, ProfiledKernel, ProfiledPart
-from tests.benanza.render.answers.test_profiles import CALLS, JOINED, PROFILE
+from benanza.results.profile import ModelProfile, ProfiledCall, ProfiledKernel, ProfiledPart
+from tests.benanza.render.answers.test_profile import CALLS, JOINED, PROFILE
 
 BETWEEN = msgspec.structs.replace(
     JOINED, kind="between calls", positions=(), layers=(), op="", calls=(), us=12.0, bound_us=0.0

@@ -7,7 +7,7 @@ import pytest
 
 import benanza
 from benanza.onnxruntime import framework
-from benanza.results.profiles import ModelProfile
+from benanza.results.profile import ModelProfile
 from tests.benanza.conftest import SHORT, FirstRun
 from tests.ingest.onnx_text import content
 from tests.runner.onnxruntime.needs_blocks import needs_blocks

@@ -10,9 +10,9 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from benanza.profiling.otlp import PATH, send_traces
-from benanza.results.profiles import ProfiledKernel
+from benanza.results.profile import ProfiledKernel
 from benanza_backbone.errors import BenanzaError
-from tests.benanza.render.answers.test_profiles import CALLS, PROFILE
+from tests.benanza.render.answers.test_profile import CALLS, PROFILE
 
 pytestmark = pytest.mark.integration
 

@@ -7,7 +7,7 @@ import msgspec
 from benanza.render.comparison import SHOWN, print_comparison
 from benanza.render.table import console
 from benanza.results.bounds import ComparedBound, Comparison
-from benanza.results.what_ifs import WhatIfLayers
+from benanza.results.what_if import WhatIfLayers
 from tests.benanza.render.test_bounds import BOUND
 
 

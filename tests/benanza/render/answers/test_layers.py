@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from benanza.render.answers.layers import NONE_KNOWN, layers_html, print_layers
 from benanza.render.table import console
-from benanza.results.inspection import KnownLayer, KnownLayers, LayerTime
+from benanza.results.inspect import KnownLayer, KnownLayers, LayerTime
 
 TIME = LayerTime(
     system="Some GPU",

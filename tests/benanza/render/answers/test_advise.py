@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from benanza.render.answers.advice import (
+from benanza.render.answers.advise import (
     MOST_ROWS,
     NO_CALLS,
     NONE_AT_PRECISION,
@@ -15,8 +15,8 @@ from benanza.render.answers.advice import (
     print_advice,
 )
 from benanza.render.table import console
-from benanza.results.advice import Advice, Advised, ModelAdvice
-from tests.benanza.render.answers.test_profiles import PROFILE, cells
+from benanza.results.advise import Advice, Advised, ModelAdvice
+from tests.benanza.render.answers.test_profile import PROFILE, cells
 
 JOIN = Advice(
     source="profile",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benanza.errors import about
-from benanza.results.inspection import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
+from benanza.results.inspect import InspectedGroup, InspectedLayer, Inspection, SkippedLayer
 from benanza_ingest.core import model_id
 from benanza_ingest.extract import Summarised, extract_with_summary
 from benanza_ingest.extracted import ExtractedLayer

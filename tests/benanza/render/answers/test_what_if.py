@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from benanza.render.answers.explanations import NONE_SUCH
-from benanza.render.answers.what_ifs import NO_DIFFERENCE, print_what_ifs, what_ifs_html
+from benanza.render.answers.explain import NONE_SUCH
+from benanza.render.answers.what_if import NO_DIFFERENCE, print_what_ifs, what_ifs_html
 from benanza.render.table import console
-from benanza.results.what_ifs import (
+from benanza.results.what_if import (
     AtBatch,
     BatchSizes,
     ModelWhatIfs,

@@ -10,8 +10,8 @@ from benanza.render.bounds import beaten_by, counted, model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, names, operators, printable, table
 from benanza.render.units import TimeUnit, amount, plural, time_unit
-from benanza.results.explanations import ExplainedCall, Explanation, Explanations
-from benanza.results.inspection import LayerTime
+from benanza.results.explain import ExplainedCall, Explanation, Explanations
+from benanza.results.inspect import LayerTime
 
 NONE_SUCH = "no bound is known of this kind; benanza bounds shows those that are"
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from benanza.render.bounds import LAYERS_SHOWN, REASONS_SHOWN, named_layer
 from benanza.render.table import Column, html, listed, names, printable, table
 from benanza.render.units import amount, dimensions, plural
-from benanza.results.inspection import InspectedLayer, Inspection, SkippedLayer
+from benanza.results.inspect import InspectedLayer, Inspection, SkippedLayer
 
 COLUMNS = (
     Column("#"),

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from benanza.results.profiles import ModelProfile
+from benanza.results.profile import ModelProfile
 from benanza.results.result import Result
 from benanza_backbone.document import Document
 

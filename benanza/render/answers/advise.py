@@ -4,11 +4,11 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.answers.profiles import title, where_timed
+from benanza.render.answers.profile import title, where_timed
 from benanza.render.table import Column, html, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, time_unit
-from benanza.results.advice import Advice, Advised, ModelAdvice
-from benanza.results.profiles import ModelProfile
+from benanza.results.advise import Advice, Advised, ModelAdvice
+from benanza.results.profile import ModelProfile
 
 NOTHING = "nothing that is known here would make it faster"
 

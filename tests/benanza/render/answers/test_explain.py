@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from benanza.render.answers.explanations import NONE_SUCH, explanations_html, print_explanations
+from benanza.render.answers.explain import NONE_SUCH, explanations_html, print_explanations
 from benanza.render.table import console
-from benanza.results.explanations import ExplainedCall, Explanation, Explanations
+from benanza.results.explain import ExplainedCall, Explanation, Explanations
 from benanza_backbone.clickhouse.bounds import FasterRun
 from tests.benanza.render.test_bounds import BOUND
 

@@ -4,12 +4,12 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from benanza.render.answers.explanations import NONE_SUCH
+from benanza.render.answers.explain import NONE_SUCH
 from benanza.render.bounds import model_at
 from benanza.render.systems import SystemNames
 from benanza.render.table import Column, html, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, named_sizes, plural, time_unit
-from benanza.results.what_ifs import LEAST_SAVING, BatchSizes, ModelWhatIfs, WhatIf, WhatIfs
+from benanza.results.what_if import LEAST_SAVING, BatchSizes, ModelWhatIfs, WhatIf, WhatIfs
 
 NO_DIFFERENCE = "none of what was measured makes a difference"
 

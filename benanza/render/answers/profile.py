@@ -8,7 +8,7 @@ from rich.text import Text
 
 from benanza.render.table import Column, html, listed, operators, printable, shortened, table
 from benanza.render.units import TimeUnit, plural, time_unit
-from benanza.results.profiles import ModelProfile, ProfiledPart, Profiles
+from benanza.results.profile import ModelProfile, ProfiledPart, Profiles
 
 TOP = 10
 """So many parts are shown unless another number is asked for."""

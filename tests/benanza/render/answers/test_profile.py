@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from benanza.render.answers.profiles import NO_BOUND, print_profiles, profiles_html
+from benanza.render.answers.profile import NO_BOUND, print_profiles, profiles_html
 from benanza.render.table import console
-from benanza.results.profiles import (
+from benanza.results.profile import (
     ModelProfile,
     ProfiledCall,
     ProfiledPart,

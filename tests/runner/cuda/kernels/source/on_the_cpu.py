@@ -15,19 +15,18 @@ from benanza_runner.arrays import Array
 from tests.skipping.programs import need_program
 
 HEAD = """
-#include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <math.h>
+#include <string.h>
 #define __global__
 #define __device__
 #define __forceinline__ inline
 #define __restrict__
 #define __align__(size) alignas(size)
-using std::max;
-using std::min;
+template <typename V> static V max(V a, V b) { return a < b ? b : a; }
+template <typename V> static V min(V a, V b) { return b < a ? b : a; }
 static struct { unsigned x; } blockIdx, blockDim, threadIdx;
-#define rsqrtf(v) (1.0f / std::sqrt(v))
-static float __int_as_float(unsigned bits) { float v; std::memcpy(&v, &bits, 4); return v; }
+#define rsqrtf(v) (1.0f / sqrtf(v))
+static float __int_as_float(unsigned bits) { float v; memcpy(&v, &bits, 4); return v; }
 """
 THREADS = 64
 ALIGNMENT = 64
@@ -54,7 +53,7 @@ extern "C" void start({found[2]}, int blocks) {{
 """
     written, library = folder / f"{name}.cpp", folder / f"{name}.so"
     written.write_text(HEAD + source.replace("#pragma unroll", "//") + start, encoding="utf-8")
-    command = "c++ -O0 -std=c++17 -shared -fPIC -w".split()
+    command = "c++ -O0 -std=c++14 -shared -fPIC -w".split()
     subprocess.run([*command, written, "-o", library], check=True)
     given = [
         ctypes.c_void_p(value.ctypes.data)

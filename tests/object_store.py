@@ -7,7 +7,6 @@ from typing import Any
 import boto3
 import pytest
 import urllib3
-from moto.server import ThreadedMotoServer
 
 BUCKET = "models"
 
@@ -17,6 +16,8 @@ def object_store_server(environment: pytest.MonkeyPatch) -> Iterator[Any]:
     """A client of a server with an empty bucket. The environment says where the server is, to
     this process and to those that it starts.
     """
+    from moto.server import ThreadedMotoServer  # takes a second, which most workers save
+
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     try:

@@ -125,6 +125,7 @@ def test_what_does_not_answer_is_exit_status_1(
     assert "127.0.0.1:9" in failed[2]
 
 
+@pytest.mark.alone
 def test_servers_that_say_nothing_are_not_waited_for_long(
     data: Path, silent_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,10 @@ FOUND = (
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 def test_an_installation_ends_as_without_faults(share: int) -> None:
-    wrong = {seed: w for seed in range(share, SEEDS, SHARES) if (w := run(case_of(seed)).wrong)}
+    # Seeds that publish the same are in the same share: what they are compared with is made once.
+    seeds = sorted(range(SEEDS), key=lambda seed: sorted(case_of(seed).published))
+    first, after = (at * SEEDS // SHARES for at in (share, share + 1))
+    wrong = {seed: w for seed in seeds[first:after] if (w := run(case_of(seed)).wrong)}
     assert not wrong, "see `python -m tests.simulation --shrink SEED`"
 
 

@@ -118,7 +118,7 @@ class Process(ABC):
         """Whether there is something for it to do."""
         if self.log is None:
             return True
-        return any(not c.joined() or any(c.lag().values()) for c in self.log.consumers)
+        return any(not c.joined() or c.is_behind() for c in self.log.consumers)
 
     def drain(self) -> None:  # noqa: B027
         """Finishes what it is at before it ends in order."""

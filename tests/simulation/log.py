@@ -106,7 +106,7 @@ class Cluster:
     def has(self, partition: Partition, offset: int) -> bool:
         """Whether there is a record from this offset on."""
         records = self._records.get(partition)
-        return bool(records) and records[-1].offset >= offset
+        return bool(records and records[-1].offset >= offset)
 
     def records(self, topic: str) -> list[Record]:
         """All that a topic has."""

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from benanza.cli import cli
 from benanza_backbone.kafka.connection import KafkaConnection
 from benanza_backbone.kafka.topics import create_topics
+from tests.backbone.conftest import copy_empty_store
 from tests.benanza.conftest import PROGRAM, without_progress
 from tests.benanza.processes import PATIENCE_S, Installation, until
 
@@ -39,6 +40,7 @@ def test_when_it_returns_the_bounds_are_whole(installation: Installation, tmp_pa
     away = {"name": "away", "uri": "http://127.0.0.1:9/away.onnx", "sha256": "0" * 64}
     listing = tmp_path / "listing.json"
     listing.write_text(json.dumps([away]))
+    copy_empty_store(installation.folder / "clickhouse")
     with ExitStack() as processes:
         processes.enter_context(installation.start_clickhouse())
         for start in (
@@ -49,14 +51,14 @@ def test_when_it_returns_the_bounds_are_whole(installation: Installation, tmp_pa
         ):
             service = processes.enter_context(start)
             until(service.ready)
-        done = said(installation, "publish", "zoo:squeezenet", listing, "--wait", "--batch", "1,8")
+        done = said(installation, "publish", "zoo:zfnet512", listing, "--wait", "--batch", "1,8")
         assert done.returncode == 1
         document = json.loads(done.stdout)
-        assert [model["name"] for model in document["models"]] == ["squeezenet", "away"]
+        assert [model["name"] for model in document["models"]] == ["zfnet512", "away"]
         (error,) = document["errors"]
         assert error["reason"]
         assert without_progress(done.stderr) == f"error: {error['reason']}\n"
-        status = json.loads(said(installation, "status", "squeezenet").stdout)
+        status = json.loads(said(installation, "status", "zfnet512").stdout)
         assert status["ingested"] == 2
         (runner,) = status["runners"]
         assert (runner["members"], runner["waiting"]) == (1, 0)
@@ -67,7 +69,7 @@ def test_when_it_returns_the_bounds_are_whole(installation: Installation, tmp_pa
             layer["reason"] for bound in found["bounds"] for layer in bound["coverage"]["missing"]
         }
         assert reasons <= {"chance is against this layer"}
-        again = said(installation, "publish", "zoo:squeezenet", "--wait")
+        again = said(installation, "publish", "zoo:zfnet512", "--wait")
         assert (again.returncode, without_progress(again.stderr)) == (0, "")
 
 

@@ -82,12 +82,11 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
 
 def _region(call: Region, operands: Mapping[str, Array], folder: Path) -> list[Array]:
     """The results of kernels of two widths; for feature maps also of tiles, and channels last."""
-    found = on_host.region(call, operands, folder, 1)
-    others = [on_host.region(call, operands, folder, 4)]
+    variants = [on_host.Variant(1), on_host.Variant(4)]
     if feature_maps(call):
-        others += [on_host.region(call, operands, folder, width, last=True) for width in (1, 4)]
-        others.append(on_host.region(call, operands, folder, 1, tile=2))
-        others.append(on_host.region(call, operands, folder, 4, tile=2, last=True))
+        variants += [on_host.Variant(width, last=True) for width in (1, 4)]
+        variants += [on_host.Variant(1, tile=2), on_host.Variant(4, tile=2, last=True)]
+    found, *others = on_host.region(call, operands, folder, variants)
     for other in others:
         for first, second in zip(found, other, strict=True):
             np.testing.assert_allclose(first, second, 1e-5, 1e-6)

@@ -2,9 +2,10 @@
 
 import ctypes
 import subprocess
-from collections.abc import Mapping
-from hashlib import sha256
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,22 +36,53 @@ static float __int_as_float(int bits) { float found; memcpy(&found, &bits, 4); r
 """
 """What CUDA defines, for a block of one thread."""
 
+_COMPILER = "c++ -std=c++14 -nostdinc++ -nodefaultlibs -w -shared -fPIC".split()
+"""Without what C++ has beside C, which kernels don't use, and which takes long to read."""
+
+
+class Variant(NamedTuple):
+    """Threads have up to so many elements at once, and up to so many times a `tile`. Feature maps
+    have their channels first, or `last`.
+    """
+
+    width: int
+    tile: int = 1
+    last: bool = False
+
+
+class _Kernel(NamedTuple):
+    """`operands` and `results` are what it reads and writes; `orders` those of the results' axes
+    in memory.
+    """
+
+    source: KernelSource
+    operands: list[Array]
+    results: list[Array]
+    orders: list[tuple[int, ...]]
+
+    def pointers(self) -> list[ctypes.c_void_p]:
+        """Its first parameters."""
+        return [ctypes.c_void_p(a.ctypes.data) for a in (*self.operands, *self.results)]
+
 
 def region(
-    call: Region,
-    operands: Mapping[str, Array],
-    folder: Path,
-    width: int,
-    *,
-    tile: int = 1,
-    last: bool = False,
-) -> list[Array]:
-    """The results in float32, by a kernel whose threads have up to so many elements at once, and
-    up to so many times a `tile`.
+    call: Region, operands: Mapping[str, Array], folder: Path, variants: Sequence[Variant]
+) -> list[list[Array]]:
+    """The results in float32, by a kernel of each of the variants."""
+    kernels = [_kernel(call, operands, variant) for variant in variants]
+    for kernel, run in zip(kernels, _compiled(kernels, folder), strict=True):
+        run(*kernel.pointers())
+    return [
+        [
+            result.transpose(np.argsort(order))
+            for result, order in zip(kernel.results, kernel.orders, strict=True)
+        ]
+        for kernel in kernels
+    ]
 
-    Feature maps have their channels first, or `last`.
-    """
-    maps = feature_maps(call) if last else frozenset()
+
+def _kernel(call: Region, operands: Mapping[str, Array], variant: Variant) -> _Kernel:
+    maps = feature_maps(call) if variant.last else frozenset()
     given = {value.name: value for value in call.values if isinstance(value, Given)}
     arrays = {name: _in_memory(operands[name], value, maps) for name, value in given.items()}
     strides = {
@@ -66,13 +98,8 @@ def region(
         np.zeros([value.shape[axis] for axis in each.order], stored_as("fp32", value.element))
         for value, each in zip(values, written, strict=True)
     ]
-    source = KernelWriter(call, strides, written, "fp32").written(width, tile)
-    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays.values(), *results)]
-    _compiled(source, len(pointers), folder).run(*pointers)
-    return [
-        result.transpose(np.argsort(each.order))
-        for result, each in zip(results, written, strict=True)
-    ]
+    source = KernelWriter(call, strides, written, "fp32").written(variant.width, variant.tile)
+    return _Kernel(source, list(arrays.values()), results, [each.order for each in written])
 
 
 def _order(shape: Shape, maps: frozenset[Shape]) -> tuple[int, ...]:
@@ -87,15 +114,41 @@ def _in_memory(operand: Array, value: Given, maps: frozenset[Shape]) -> Array:
     return lying.transpose(np.argsort(order))
 
 
-def _compiled(source: KernelSource, pointers: int, folder: Path) -> ctypes.CDLL:
+def _compiled(kernels: Sequence[_Kernel], folder: Path) -> Iterator[Callable[..., object]]:
+    """A function for each kernel, with its pointers. One call of the compiler makes all: to start,
+    and to read what is included, takes it as long as one or two kernels.
+    """
+    texts = [_text(kernel) for kernel in kernels]
+    # Kernels of other widths and tiles often are the same.
+    different = {text: f"run{at}" for at, text in enumerate(dict.fromkeys(texts))}
+    spaces = (f"namespace of_{name} {{\n{text}}}\n" for text, name in different.items())
+    arrays = ", ".join(f"a{at}" for at in range(len(kernels[0].pointers())))
+    parameters = arrays.replace("a", "void* a")
+    starts = (
+        f'extern "C" void {name}({parameters}) {{ of_{name}::run({arrays}); }}\n'
+        for name in different.values()
+    )
+    library = Path(tempfile.mkdtemp(dir=folder)) / "kernels.so"
+    written = library.with_suffix(".cpp")
+    written.write_text("".join((_CUDA, *spaces, *starts)), encoding="utf-8")
+    subprocess.run([*_COMPILER, "-o", library, written, "-lm"], check=True, capture_output=True)
+    loaded = ctypes.CDLL(str(library))
+    return (loaded[different[text]] for text in texts)
+
+
+def _text(kernel: _Kernel) -> str:
+    """The kernel, and `run`, which starts it with these pointers."""
+    source = kernel.source
+    pointers = len(kernel.pointers())
     alone = Threads(lanes=1, rows=1)
     blocks = sum(section.blocks(alone) for section in source.sections)
     parameters = source.text.split(f"{NAME}(")[1].split(")")[0].split(", ")
     types = [each.rpartition(" ")[0] for each in parameters[:pointers]]
     arguments = ", ".join(f"({kind})a{at}" for at, kind in enumerate(types))
     names = ", ".join(f"void* a{at}" for at in range(pointers))
-    text = f"""{_CUDA}{source.compiled_for(alone)}
-extern "C" void run({names}) {{
+    # In its namespace each kernel has the name that it has everywhere.
+    return f"""{source.compiled_for(alone).replace('extern "C"', "")}
+static void run({names}) {{
   blockDim = {{1, 1}};
   for (unsigned block = 0; block < {blocks}u; ++block) {{
     blockIdx = {{block, 0}};
@@ -103,13 +156,3 @@ extern "C" void run({names}) {{
   }}
 }}
 """
-    # Kernels of other widths and tiles often are the same.
-    library = folder / f"{sha256(text.encode()).hexdigest()}.so"
-    if not library.exists():
-        written = library.with_suffix(".cpp")
-        written.write_text(text, encoding="utf-8")
-        # The headers of C alone: those of C++ take longer than the kernel.
-        flags = "-std=c++14 -nostdinc++ -w -shared -fPIC".split()
-        command = ["c++", *flags, "-o", str(library), str(written)]
-        subprocess.run(command, check=True, capture_output=True)
-    return ctypes.CDLL(str(library))

@@ -53,8 +53,9 @@ extern "C" void start({found[2]}, int blocks) {{
 """
     written, library = folder / f"{name}.cpp", folder / f"{name}.so"
     written.write_text(HEAD + source.replace("#pragma unroll", "//") + start, encoding="utf-8")
-    command = "c++ -O0 -std=c++14 -shared -fPIC -w".split()
-    subprocess.run([*command, written, "-o", library], check=True)
+    # Without what C++ has beside C, which takes long to read.
+    command = "c++ -O0 -std=c++17 -nostdinc++ -nodefaultlibs -shared -fPIC -w".split()
+    subprocess.run([*command, written, "-o", library, "-lm"], check=True)
     given = [
         ctypes.c_void_p(value.ctypes.data)
         if isinstance(value, np.ndarray)

@@ -66,8 +66,10 @@ def advice_about(
         if profile.us >= profile.bound_us:
             found += _of_configurations(profile, profile.us, profile.bound_us, profiles, remedies)
             found += _of_bounds(profile, profile.us, profile.bound_us, profiles, bounds)
-    found.sort(key=lambda each: -each.saved_us)
-    return ModelAdvice(profile=profile, advice=tuple(found))
+    # The share of what is next to nothing is none.
+    saving = (each for each in found if each.saved_us > 0 and each.share > 0)
+    advice = tuple(sorted(saving, key=lambda each: -each.saved_us))
+    return ModelAdvice(profile=profile, advice=advice)
 
 
 def _of_parts(
@@ -128,8 +130,6 @@ def _of_configurations(
     if better.joins == "all but products" and not profile.parts:
         return
     saved_us = us - _left_us(profile, us, bound_us, better)
-    if saved_us <= 0:
-        return
     configuration = better.configuration
     yield Advice(
         source="other configuration",
@@ -202,16 +202,15 @@ def _of_bounds(
             seen_us = _seen_us(profile, us, profiles, model_id=bound.model_id)
         else:
             continue
-        if saved_us > 0:
-            yield Advice(
-                source=source,
-                what=what,
-                do=do,
-                saved_us=saved_us,
-                spread_us=_spread_us(bound),
-                share=saved_us * profile.batch / us,
-                seen_us=seen_us,
-            )
+        yield Advice(
+            source=source,
+            what=what,
+            do=do,
+            saved_us=saved_us,
+            spread_us=_spread_us(bound),
+            share=saved_us * profile.batch / us,
+            seen_us=seen_us,
+        )
 
 
 def _spread_us(bound: ModelBound) -> float | None:

@@ -180,13 +180,13 @@ def test_the_sink_loses_and_doubles_nothing_whatever_dies(
     analyzer = running.enter_context(installation.start("analyzer"))
     with KafkaEventLog(installation.kafka) as log:
         log.append(ingested + jobs)
-        for at in range(0, len(results), 20):
-            log.append(results[at : at + 20])
+        for at in range(0, len(results), 10):
+            log.append(results[at : at + 10])
             time.sleep(0.2)
-            if at % 60 == 0:
+            if at % 30 == 0:
                 analyzer.kill()
                 analyzer = running.enter_context(installation.start("analyzer"))
-            if at % 100 == 0:
+            if at % 50 == 0:
                 clickhouse.kill()
                 time.sleep(1)
                 clickhouse = running.enter_context(installation.start_clickhouse())

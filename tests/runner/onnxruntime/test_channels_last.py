@@ -79,8 +79,12 @@ def test_floats_have_the_axis_of_the_channels_last() -> None:
         (f"MaxPool<{POOLED}>(x)", "float[2,6,5,4]", "float"),
         ("Transpose<perm = [0, 2, 3, 1]>(x)", "uint8[2,5,4,6]", "uint8"),
         ("Gather<axis = 1>(x, at)", "uint8[2,3,5,4]", "uint8"),
+        ("com.microsoft.QuantizeLinear(x, s, z)", "uint8[2,6,5,4]", "float"),
     ],
-    ids=["element-wise", "floats in blocks", "a Transpose", "one that needs them first"],
+    ids=[
+        *("element-wise", "floats in blocks", "a Transpose", "one that needs them first"),
+        "a scale for all",
+    ],
 )
 def test_where_there_is_no_such_node(node: str, result: str, kind: str) -> None:
     assert channels_last(model(node, result, kind=kind)) is None

@@ -70,9 +70,11 @@ def channels_last(model: LayerModel) -> LayerModel | None:
     with TemporaryDirectory(prefix="benanza-") as folder:
         wrapped = LayerModel(proto, model.constants, inputs)
         made = as_run(wrapped, Path(folder), CPU, optimised=True)
-    (first_made, *others) = made.proto.graph.node
-    element_wise = kind == "quantisation" and first_made.attribute == node.attribute
-    return None if others or element_wise else made
+    nodes = made.proto.graph.node
+    if len(nodes) != 1:
+        return None
+    element_wise = kind == "quantisation" and nodes[0].attribute == node.attribute
+    return None if element_wise else made
 
 
 def _maps(infos: Iterable[ValueInfoProto]) -> dict[str, ValueInfoProto]:

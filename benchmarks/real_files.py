@@ -33,9 +33,9 @@ from benanza_ingest.limits import Limits
 from benanza_runner.cpu import available_cores, cpu_name
 from benanza_runner.measuring.sampling import collect
 from benanza_runner.measuring.stopping import Rule, Summary, summary
-from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_runner.onnxruntime.session import CPU, Session
 from benanza_runner.reasons import short_reason
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision
 
 RULE = Rule(warm_up_us=100_000, samples=30, least_us=500_000, few_samples=10, cap_us=2_000_000)
@@ -153,7 +153,8 @@ def _better(former: Row, latter: Row) -> Row:
 
 def _precision(found: Inspection) -> Precision:
     """That of the file, as ONNX Runtime runs it: another one has other kernels."""
-    return "fp16" if any(each.dtype == ELEMENT_TYPE["fp16"] for each in found.layers) else "fp32"
+    half = PRECISIONS["fp16"].element_type
+    return "fp16" if any(each.dtype == half for each in found.layers) else "fp32"
 
 
 def _run(file: Listed, failures: list[str]) -> Sequence[float]:

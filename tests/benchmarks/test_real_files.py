@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from benchmarks.real_files import Listed, listed, looked_at, markdown
+from benanza_runner.measuring.stopping import summary
+from benchmarks import real_files
+from benchmarks.real_files import ROUNDS, Listed, Row, listed, looked_at, markdown
+from tests.benanza.render.test_bounds import BOUND
 
 
 @pytest.fixture
@@ -77,3 +81,39 @@ def test_a_file_with_float16_has_the_bound_of_float16(tmp_path: Path, data: Path
     bound = looked_at(Listed(path, "a 1.0", {}), data).bound
     assert bound is not None
     assert bound.precision == "fp16"
+
+
+@pytest.mark.parametrize(
+    ("measured", "rounds", "us"),
+    [
+        ([(9.0, 10.0)], 1, (9.0, 10.0)),
+        ([(12.0, 10.0), (8.0, 11.0)], 2, (8.0, 10.0)),
+        ([(12.0, 10.0), (13.0, 9.0), (9.0, 14.0)], 3, (9.0, 9.0)),
+        ([(12.0, 10.0)] * (ROUNDS + 1), ROUNDS, (12.0, 10.0)),
+    ],
+    ids=["a bound below its run", "the lowest bound", "the fastest run", "above in all rounds"],
+)
+def test_where_a_run_is_faster_both_are_measured_again(
+    measured: list[tuple[float, float]],
+    rounds: int,
+    us: tuple[float, float],
+    tmp_path: Path,
+    listing: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each further round in a folder of its own, in which nothing is known yet."""
+    file = next(listed(listing, "one"))
+    folders, times = list[Path](), iter(measured)
+
+    def one_round(file: Listed, found: object, data: Path) -> Row:
+        folders.append(data)
+        bound_us, run_us = next(times)
+        bound = msgspec.structs.replace(BOUND, sequential_us=bound_us, partial=False)
+        return Row(file, bound=bound, run=summary([run_us]))
+
+    monkeypatch.setattr(real_files, "_round", one_round)
+    row = looked_at(file, tmp_path / "data")
+    assert row.bound is not None
+    assert row.run is not None
+    assert (row.rounds, (row.bound.sequential_us, row.run.median)) == (rounds, us)
+    assert len(folders) == len(set(folders)) == rounds

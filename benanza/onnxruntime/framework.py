@@ -23,8 +23,8 @@ from benanza_runner.machine_load import machine_load
 from benanza_runner.measuring.busy import as_environment, busy_between
 from benanza_runner.measuring.sampling import Timing, collect
 from benanza_runner.measuring.stopping import Rule, summary
-from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_runner.reasons import short_reason
+from benanza_schemas.element_types import FLOATS, PRECISIONS
 from benanza_schemas.events import FrameworkCall, RunTimes, System, identified
 from benanza_schemas.layer import Precision
 
@@ -188,7 +188,7 @@ def _refusal(model: WholeModel, precision: Precision) -> str:
     if precision == "tf32":
         return "TF32 is a mode of GPUs; a CPU has none"
     types = _types(model)
-    if types <= {ELEMENT_TYPE[precision]}:
+    if types <= {PRECISIONS[precision].element_type}:
         return ""
     return (
         f"ONNX Runtime runs a model on the CPU in the types that its file has, "
@@ -199,7 +199,7 @@ def _refusal(model: WholeModel, precision: Precision) -> str:
 def _types(model: WholeModel) -> set[str]:
     """The types of floats that the model's file has."""
     arrays = (*model.weights.values(), *model.inputs.values())
-    return {str(each.dtype) for each in arrays if each.dtype.name in ELEMENT_TYPE.values()}
+    return {str(each.dtype) for each in arrays if each.dtype.name in FLOATS}
 
 
 def _executions(run_us: float, nodes: int) -> int:

@@ -15,8 +15,7 @@ from typing import NamedTuple, get_args
 
 from benanza_analyzer.answers.calls import Call, Cover
 from benanza_runner.core import ON_TENSOR_CORES
-from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
-from benanza_schemas.element_types import BITS
+from benanza_schemas.element_types import BITS, PRECISIONS
 from benanza_schemas.events import LayerMeasured, ModelIngested
 from benanza_schemas.layer import Layer, Precision
 from benchmarks.pytorch.bounds import ingested
@@ -92,7 +91,7 @@ def losses(
     for call in cover.calls:
         if call.fingerprint and not _multiplies(layers[call.fingerprint]):
             alike[call.fingerprint].append(call)
-    narrower = BITS[ELEMENT_TYPE[precision]] / BITS["float32"]
+    narrower = BITS[PRECISIONS[precision].element_type] / BITS["float32"]
     for fingerprint, calls in alike.items():
         us = sum(call.us for call in calls)
         least_us = sum(CALL_US + call.bytes * narrower / bytes_per_s * 1e6 for call in calls)

@@ -103,3 +103,6 @@ PRECISIONS: dict[Precision, PrecisionFacts] = {
     "bf16": PrecisionFacts("bfloat16", 2e-2),
 }
 """What a library or a kernel calls them is there."""
+
+FLOATS = frozenset(facts.element_type for facts in PRECISIONS.values())
+"""The types that are those of a precision: what has one of them has any other at that precision."""

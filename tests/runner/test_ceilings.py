@@ -5,9 +5,10 @@ import pytest
 
 from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products, streams
 from benanza_runner.onnx_layers.onnx_schemas import opsets
-from benanza_runner.onnx_layers.precision import ELEMENT_TYPE, retyped
+from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.runtime import Outcome
 from benanza_runner.variants import FailedVariant, timed_variant
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.events import Ceiling
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.vocabulary import CacheState, StoppedBy
@@ -81,7 +82,7 @@ def test_one_slow_round_does_not_lower_a_ceiling() -> None:
     assert measured_ceilings(Disturbed(), "fp32") == expected
 
 
-@pytest.mark.parametrize("precision", list(ELEMENT_TYPE))
+@pytest.mark.parametrize("precision", list(PRECISIONS))
 def test_microbenchmarks_are_layers_of_that_precision(precision: Precision) -> None:
     for microbenchmark in (*streams(precision), *products(precision)):
         assert retyped(microbenchmark.layer, precision) is microbenchmark.layer

@@ -8,10 +8,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_runner.runtime import Runtime
 from benanza_runner.variants import warm
-from benanza_schemas.element_types import size_bytes
+from benanza_schemas.element_types import PRECISIONS, size_bytes
 from benanza_schemas.events import Ceiling, CeilingName
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer, Operator, Precision, Tensor
@@ -91,7 +90,7 @@ def streams(precision: Precision) -> Iterator[Microbenchmark]:
     Operators are of the opset that brought them bfloat16, here as below.
     """
     for elements in STREAM_ELEMENTS:
-        vector = Tensor(ELEMENT_TYPE[precision], (elements,))
+        vector = Tensor(PRECISIONS[precision].element_type, (elements,))
         for op_type, inputs in (("Relu", (vector,)), ("Add", (vector, vector))):
             layer = _layer(op_type, 14, inputs, vector)
             amount = (len(inputs) + 1) * size_bytes(vector.dtype, elements)
@@ -101,8 +100,8 @@ def streams(precision: Precision) -> Iterator[Microbenchmark]:
 def products(precision: Precision) -> Iterator[Microbenchmark]:
     """Layers that only multiply and add, which counts as two operations."""
     for size in MATRIX_SIZES:
-        matrix = Tensor(ELEMENT_TYPE[precision], (size, size))
-        weights = Tensor(ELEMENT_TYPE[precision], (size, size), constant=True)
+        matrix = Tensor(PRECISIONS[precision].element_type, (size, size))
+        weights = Tensor(PRECISIONS[precision].element_type, (size, size), constant=True)
         yield Microbenchmark(_layer("MatMul", 13, (matrix, weights), matrix), 2 * size**3)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from benanza_runner.cuda.reference import random_inputs, reference
 from benanza_runner.onnx_layers.onnx_schemas import numpy_dtype
-from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
+from benanza_schemas.element_types import PRECISIONS
 from benanza_schemas.layer import Precision, Tensor
 from tests.runner.cuda.layers.more import fixed, layer
 from tests.runner.cuda.layers.regions import whole
@@ -22,7 +22,7 @@ def test_constants_of_known_values_are_rounded_as_the_device_keeps_them(
     zeros = fixed(70, dtype="uint8", scalar=True)
     inputs, output = (floats(2, 8, 9, 9), step, zeros), Tensor("uint8", (2, 8, 9, 9))
     given = reference(layer("QuantizeLinear", inputs, output, opset=opset), precision, threads=1)
-    rounded = numpy_dtype(ELEMENT_TYPE[precision])
+    rounded = numpy_dtype(PRECISIONS[precision].element_type)
     assert given.values[scale] == np.float32(0.03).astype(rounded)
     quantised = np.rint(given.values[x] / given.values[scale]) + given.values[zero]
     assert np.array_equal(given.outputs[0], np.clip(quantised, 0, 255))

@@ -4,8 +4,7 @@ An empty name stands for the float, whose type in memory follows from the precis
 """
 
 from benanza_runner.cuda.unsupported import UnsupportedError
-
-FLOATS = frozenset(("float32", "float16", "bfloat16"))
+from benanza_schemas.element_types import FLOATS
 
 IN_MEMORY = {
     "bool": "unsigned char",

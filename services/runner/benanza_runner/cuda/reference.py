@@ -9,11 +9,10 @@ import numpy as np
 import onnxruntime as ort
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.onnx_layers.layer_model import LayerModel, layer_model
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
-from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
 from benanza_runner.onnxruntime.session import CPU, session_options
+from benanza_schemas.element_types import FLOATS, PRECISIONS
 from benanza_schemas.layer import Layer, Precision
 
 SCALED = frozenset({"QuantizeLinear", "DequantizeLinear"})
@@ -110,7 +109,7 @@ def _rounded_constants(layer: Layer, precision: Precision) -> Layer:
         and (types := formal_types(operator, slot, output=False))
         and len(types & FLOATS) == 1
     }
-    dtype = numpy_dtype(ELEMENT_TYPE[precision])
+    dtype = numpy_dtype(PRECISIONS[precision].element_type)
     tensors = tuple(
         msgspec.structs.replace(tensor, value=_rounded_value(tensor.value, dtype))
         if tensor.value is not None and tensor.dtype == "float32" and index not in wanted
@@ -136,7 +135,7 @@ def _rounded_model(layer: Layer, precision: Precision) -> LayerModel:
 
 def rounded(array: Array, precision: Precision) -> Array:
     """An array of float32 with its elements rounded to the precision."""
-    found: Array = array.astype(numpy_dtype(ELEMENT_TYPE[precision])).astype(np.float32)
+    found: Array = array.astype(numpy_dtype(PRECISIONS[precision].element_type)).astype(np.float32)
     return found
 
 

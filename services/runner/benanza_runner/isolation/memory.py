@@ -5,8 +5,7 @@ from pathlib import Path
 
 import psutil
 
-from benanza_runner.onnx_layers.precision import ELEMENT_TYPE
-from benanza_schemas.element_types import BITS, size_bytes
+from benanza_schemas.element_types import BITS, FLOATS, PRECISIONS, size_bytes
 from benanza_schemas.layer import Layer, Precision
 
 SHARE = 0.8
@@ -26,12 +25,9 @@ def needed_bytes(layer: Layer, precision: Precision) -> int:
     total = 0
     for tensor in layer.tensors:
         if tensor.dtype in BITS:
-            dtype = ELEMENT_TYPE[precision] if tensor.dtype in _FLOATS else tensor.dtype
+            dtype = PRECISIONS[precision].element_type if tensor.dtype in FLOATS else tensor.dtype
             total += size_bytes(dtype, prod(tensor.shape)) * (2 if tensor.constant else 1)
     return total
-
-
-_FLOATS = frozenset(ELEMENT_TYPE.values())
 
 
 def free_bytes(control_groups: Path = CONTROL_GROUPS) -> int:

@@ -4,13 +4,9 @@ import msgspec
 import numpy as np
 
 from benanza_runner.onnx_layers.onnx_schemas import formal_types, numpy_dtype
-from benanza_schemas.element_types import FROM_ONNX, PRECISIONS, TO_ONNX
+from benanza_schemas.element_types import FLOATS, FROM_ONNX, PRECISIONS, TO_ONNX
 from benanza_schemas.layer import Attribute, Layer, Operator, Precision, Tensor, TensorValue
 
-ELEMENT_TYPE = {precision: facts.element_type for precision, facts in PRECISIONS.items()}
-"""The type of a layer's floating-point tensors at a precision."""
-
-_RETYPED = frozenset(ELEMENT_TYPE.values())
 _ATTRIBUTES_OF_TYPE = frozenset({"to", "dtype", "output_dtype"})
 
 
@@ -25,15 +21,15 @@ def retyped(layer: Layer, precision: Precision) -> Layer:
     floating-point type, such as the scales of a Resize. Raises `PrecisionError` if an operator
     knows several types, and the precision's is not among them.
     """
-    target = ELEMENT_TYPE[precision]
-    change = {i for i, t in enumerate(layer.tensors) if t.dtype in _RETYPED and t.dtype != target}
+    target = PRECISIONS[precision].element_type
+    change = {i for i, t in enumerate(layer.tensors) if t.dtype in FLOATS and t.dtype != target}
     for operator in layer.operators:
         for output, indices in ((False, operator.inputs), (True, operator.outputs)):
             for slot, index in enumerate(indices):
                 types = formal_types(operator, slot, output=output)
                 if index not in change or types is None or target in types:
                     continue
-                if len(types & (_RETYPED | {"float64"})) > 1:
+                if len(types & (FLOATS | {"float64"})) > 1:
                     raise PrecisionError(
                         f"{operator.op_type} in version {operator.version} takes no {target}"
                     )
@@ -67,9 +63,9 @@ def _retyped_attributes(operator: Operator, change: set[int], target: str) -> Op
     for attribute in operator.attributes:
         value = attribute.value
         if attribute.name in _ATTRIBUTES_OF_TYPE and isinstance(value, int):
-            if FROM_ONNX.get(value) in _RETYPED:
+            if FROM_ONNX.get(value) in FLOATS:
                 value = TO_ONNX[target]
-        elif isinstance(value, TensorValue) and value.dtype in _RETYPED:
+        elif isinstance(value, TensorValue) and value.dtype in FLOATS:
             data = _converted(value.data, value.dtype, target)
             value = TensorValue(dtype=target, shape=value.shape, data=data)
         attributes.append(Attribute(name=attribute.name, value=value))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Call, Shape
-from benanza_runner.cuda.elements import FLOATS, element
+from benanza_runner.cuda.elements import element
 from benanza_runner.cuda.lowering.elementwise.chains import is_chain, lower_elementwise
 from benanza_runner.cuda.lowering.elementwise.generated import GENERATED, lower_generated
 from benanza_runner.cuda.lowering.folding import FOLDINGS
@@ -32,6 +32,7 @@ from benanza_runner.cuda.lowering.recurrent import RECURRENT
 from benanza_runner.cuda.lowering.reductions import REDUCTIONS
 from benanza_runner.cuda.lowering.regions.lower_region import lower_region
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import Layer, Operator
 
 

@@ -6,9 +6,9 @@ from math import prod, sqrt
 import numpy as np
 
 from benanza_runner.arrays import Array
-from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.products.einsum import terms_of
 from benanza_runner.cuda.reference import random_inputs, rounded
+from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import Layer, Operator, Precision
 from benanza_schemas.operators.table import named
 

@@ -15,7 +15,6 @@ from benanza_runner.cuda.calls import Shape
 from benanza_runner.cuda.candidate import Candidate, Run
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.lower import lower, reads
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.whole_model.arena import ALIGNMENT
@@ -25,7 +24,7 @@ from benanza_runner.cuda.whole_model.model_inputs import model_inputs
 from benanza_runner.cuda.whole_model.streams import STREAMS, assign
 from benanza_runner.cuda.whole_model.values import Values, natural
 from benanza_runner.onnx_layers.precision import retyped
-from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.element_types import FLOATS, PRECISIONS
 from benanza_schemas.layer import Precision
 from benanza_schemas.program import Program, ProgramStep
 

@@ -9,10 +9,10 @@ from math import sqrt
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Attention
-from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.products.masks import Mask, mask_of
 from benanza_runner.cuda.lowering.strided import reshaped, steps, strided, written
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import OMITTED, Layer, Operator
 
 Lowering = tuple[Attention, dict[str, Array], frozenset[str]]

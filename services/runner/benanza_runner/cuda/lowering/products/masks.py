@@ -7,8 +7,8 @@ import numpy as np
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Shape
-from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import Layer, Operator
 from benanza_schemas.operators.table import RESHAPING
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Product, Shape
-from benanza_runner.cuda.elements import FLOATS
 from benanza_runner.cuda.lowering.products.contraction import SharedAxis, as_matrices
 from benanza_runner.cuda.lowering.products.einsum import terms_of
 from benanza_runner.cuda.lowering.strided import AFTER, contiguous, strided, written
 from benanza_runner.cuda.unsupported import UnsupportedError
+from benanza_schemas.element_types import FLOATS
 from benanza_schemas.layer import Layer, Operator
 
 Labels = Sequence[Hashable]

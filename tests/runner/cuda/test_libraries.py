@@ -16,9 +16,9 @@ from tests.runner.cuda.made_up_device import MadeUpDevice
 
 LIBRARIES = (
     "CudnnGraph",
-    "CudnnAlgorithms",
+    "CudnnConvolution",
     "CudnnTransposed",
-    "CudnnLegacy",
+    "CudnnWindows",
     "CudnnElementwise",
     "CudnnReductions",
     "CudnnRecurrent",
@@ -32,7 +32,6 @@ LIBRARIES = (
     "ChannelNormalisationKernels",
     "MovementKernels",
     "GatheringKernels",
-    "ResizingKernels",
     "RankingKernels",
     "RegionKernels",
     "TransposedKernels",

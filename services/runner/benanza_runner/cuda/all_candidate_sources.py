@@ -11,20 +11,19 @@ from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
 from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
-from benanza_runner.cuda.kernels.resizing import ResizingKernels
 from benanza_runner.cuda.kernels.row_products import RowProducts
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt.integers import CublasLtIntegers
 from benanza_runner.cuda.libraries.cublaslt.products import CublasLt
 from benanza_runner.cuda.libraries.cublaslt.windows import CublasLtWindows
-from benanza_runner.cuda.libraries.cudnn_algorithms import CudnnAlgorithms
-from benanza_runner.cuda.libraries.cudnn_elementwise import CudnnElementwise
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
-from benanza_runner.cuda.libraries.cudnn_legacy import CudnnLegacy
-from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
-from benanza_runner.cuda.libraries.cudnn_recurrent import CudnnRecurrent
-from benanza_runner.cuda.libraries.cudnn_reductions import CudnnReductions
-from benanza_runner.cuda.libraries.cudnn_transposed import CudnnTransposed
+from benanza_runner.cuda.libraries.cudnn_legacy.convolution import CudnnConvolution
+from benanza_runner.cuda.libraries.cudnn_legacy.elementwise import CudnnElementwise
+from benanza_runner.cuda.libraries.cudnn_legacy.library import CudnnLibrary
+from benanza_runner.cuda.libraries.cudnn_legacy.recurrent import CudnnRecurrent
+from benanza_runner.cuda.libraries.cudnn_legacy.reductions import CudnnReductions
+from benanza_runner.cuda.libraries.cudnn_legacy.transposed import CudnnTransposed
+from benanza_runner.cuda.libraries.cudnn_legacy.windows import CudnnWindows
 
 
 def all_candidate_sources(
@@ -36,9 +35,9 @@ def all_candidate_sources(
     """
     return (
         graph,
-        CudnnAlgorithms(legacy),
+        CudnnConvolution(legacy),
         CudnnTransposed(legacy),
-        CudnnLegacy(legacy),
+        CudnnWindows(legacy),
         CudnnElementwise(legacy),
         CudnnReductions(legacy),
         CudnnRecurrent(legacy),
@@ -52,7 +51,6 @@ def all_candidate_sources(
         ChannelNormalisationKernels(),
         MovementKernels(),
         GatheringKernels(),
-        ResizingKernels(),
         RankingKernels(),
         RegionKernels(),
         InPlaceViews(),

@@ -5,6 +5,7 @@ bits. Integers keep their own type at every precision; bool is kept as `uint8`. 
 on CuPy's arrays without importing CuPy, so NumPy's arrays can stand in for them.
 """
 
+import ctypes
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -38,6 +39,11 @@ class DeviceTensor:
     def pointer(self) -> int:
         """The device address of the first element."""
         return int(self.array.data.ptr)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        """What ctypes gives a function that takes the tensor."""
+        return ctypes.c_void_p(self.pointer)
 
     @property
     def shape(self) -> Shape:

@@ -18,7 +18,7 @@ from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.device_memory import DeviceMemory
 from benanza_runner.cuda.kernels.layout_conversion import layout_conversion
 from benanza_runner.cuda.libraries.cudnn_graph import CudnnGraph
-from benanza_runner.cuda.libraries.cudnn_library import CudnnLibrary
+from benanza_runner.cuda.libraries.cudnn_legacy.library import CudnnLibrary
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.nvml import Nvml
 from benanza_runner.cuda.reference import reference

@@ -5,7 +5,7 @@ import pytest
 
 from benanza_runner.arrays import Array
 from benanza_runner.cuda.calls import Recurrence
-from benanza_runner.cuda.libraries.recurrent_weights import linear_layers
+from benanza_runner.cuda.libraries.cudnn_legacy.recurrent_weights import linear_layers
 from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
 from tests.runner.cuda.in_numpy.recurrent import CELLS, Cell, Parts, sigmoid, stepped

@@ -1,4 +1,4 @@
-"""Recurrent networks through cuDNN's legacy API. Numbers are those of `cudnn_adv.h`."""
+"""Recurrent networks. Numbers are those of `cudnn_adv.h`."""
 
 import ctypes
 from collections.abc import Iterator
@@ -10,21 +10,21 @@ import cupy
 from benanza_runner.cuda.calls import Recurrence
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.libraries.cudnn_library import (
+from benanza_runner.cuda.libraries.cudnn_legacy.library import (
     DATA_TYPE,
+    LIBRARY,
     MATH,
     CudnnError,
     CudnnLibrary,
     Descriptor,
+    Scratch,
     address,
     integers,
 )
-from benanza_runner.cuda.libraries.recurrent_weights import linear_layers
-from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
+from benanza_runner.cuda.libraries.cudnn_legacy.recurrent_weights import linear_layers
+from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 
-LIBRARY = "cudnn-legacy"
 ALGORITHMS = ("STANDARD", "PERSIST_STATIC", "PERSIST_DYNAMIC", "PERSIST_STATIC_SMALL_H")
 """In the order of `cudnnRNNAlgo_t`."""
 
@@ -92,10 +92,8 @@ class _Network:
             for number, name in enumerate(call.outputs)
         }
         self._given = self._read = workspace.operand("sequence").array
-        self._initial = address(workspace.operand("initial").pointer) if call.initial else None
-        self._cell = (
-            address(workspace.operand("initial_cell").pointer) if call.initial_cell else None
-        )
+        self._initial = workspace.operand("initial") if call.initial else None
+        self._cell = workspace.operand("initial_cell") if call.initial_cell else None
         self._copies_bytes = 0
         if self._backwards:
             self._read = cupy.empty_like(self._given)
@@ -110,25 +108,19 @@ class _Network:
 
     def candidate(self, name: str) -> Candidate:
         """The network under this name."""
-        scratch, size = 0, 0
+        scratch = Scratch(self._workspace, self._ask_for_scratch)
 
         def prepare() -> int:
-            nonlocal scratch, size
             if self._algorithm == DYNAMIC:
-                self._cudnn.call(
-                    "cudnnBuildRNNDynamic", self._cudnn.handle, self._rnn.address, self._call.batch
-                )
-            size = self._scratch_bytes()
-            if size > MAX_SCRATCH_BYTES:
-                raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
-            scratch = self._workspace.scratch(size)
+                self._cudnn.run("cudnnBuildRNNDynamic", self._rnn, self._call.batch)
+            size = scratch.prepare()
             self._weights = self._packed_weights()
             return size + self._copies_bytes
 
         def run() -> None:
             if self._backwards:
                 cupy.copyto(self._read, self._given[::-1])
-            self._forward(scratch, size)
+            self._forward(scratch)
             if "all" in self._results and self._written is not self._results["all"]:
                 self._reorder()
 
@@ -158,10 +150,8 @@ class _Network:
     def _sequences(self, size: int) -> Descriptor:
         """A descriptor of sequences of the same length, of vectors of this size."""
         call = self._call
-        found = Descriptor(self._cudnn, "RNNData")
-        self._cudnn.call(
-            "cudnnSetRNNDataDescriptor",
-            found.address,
+        return Descriptor(self._cudnn, "RNNData").set(
+            "RNNData",
             DATA_TYPE[self._workspace.precision],
             self._data.layout,
             call.length,
@@ -170,16 +160,15 @@ class _Network:
             integers((call.length,) * call.batch),
             None,
         )
-        return found
 
     def _descriptor(self) -> Descriptor:
         """The network's descriptor. Only the standard algorithm takes one without bias."""
         call = self._call
         without = self._algorithm == STANDARD and not call.bias
-        found = Descriptor(self._cudnn, "RNN")
+        network = Descriptor(self._cudnn, "RNN")
         self._cudnn.call(
             "cudnnSetRNNDescriptor_v8",
-            found.address,
+            network,
             self._algorithm,
             CELLS[call.cell],
             NO_BIAS if without else DOUBLE_BIAS,
@@ -195,28 +184,19 @@ class _Network:
             None,
             self._data.padded_io,
         )
-        return found
+        return network
 
-    def _scratch_bytes(self) -> int:
-        scratch, reserve = ctypes.c_size_t(), ctypes.c_size_t()
-        self._cudnn.call(
-            "cudnnGetRNNTempSpaceSizes",
-            self._cudnn.handle,
-            self._rnn.address,
-            INFERENCE,
-            self._x.address,
-            ctypes.byref(scratch),
-            ctypes.byref(reserve),
-        )
-        return scratch.value
+    def _ask_for_scratch(self, size: Any) -> None:
+        reserve = ctypes.byref(ctypes.c_size_t())
+        mode = INFERENCE
+        self._cudnn.run("cudnnGetRNNTempSpaceSizes", self._rnn, mode, self._x, size, reserve)
 
     def _packed_weights(self) -> Any:
         """All weights at the places that cuDNN says; missing biases are zero."""
         needed = ctypes.c_size_t()
-        self._cudnn.call(
+        self._cudnn.run(
             "cudnnGetRNNWeightSpaceSize",
-            self._cudnn.handle,
-            self._rnn.address,
+            self._rnn,
             ctypes.byref(needed),
         )
         space = cupy.zeros(needed.value, cupy.uint8)
@@ -224,17 +204,16 @@ class _Network:
         what = Descriptor(self._cudnn, "Tensor"), Descriptor(self._cudnn, "Tensor")
         for layer in linear_layers(self._call):
             matrix, bias = ctypes.c_void_p(), ctypes.c_void_p()
-            self._cudnn.call(
+            self._cudnn.run(
                 "cudnnGetRNNWeightParams",
-                self._cudnn.handle,
-                self._rnn.address,
+                self._rnn,
                 layer.direction,
                 ctypes.c_size_t(space.nbytes),
                 address(space.data.ptr),
                 layer.number,
-                what[0].address,
+                what[0],
                 ctypes.byref(matrix),
-                what[1].address,
+                what[1],
                 ctypes.byref(bias),
             )
             source = self._workspace.operand(layer.matrix).array[layer.direction]
@@ -244,33 +223,29 @@ class _Network:
                 _put(space, bias, source[layer.bias_row : layer.bias_row + hidden])
         return space
 
-    def _forward(self, scratch: int, size: int) -> None:
-        self._cudnn.call(
+    def _forward(self, scratch: Scratch) -> None:
+        self._cudnn.run(
             "cudnnRNNForward",
-            self._cudnn.handle,
-            self._rnn.address,
+            self._rnn,
             INFERENCE,
             None,
-            self._x.address,
+            self._x,
             address(self._read.data.ptr),
-            self._y.address,
-            address(self._written.pointer),
-            self._state.address,
+            self._y,
+            self._written,
+            self._state,
             self._initial,
-            self._result("last"),
-            self._state.address,
+            self._results.get("last"),
+            self._state,
             self._cell,
-            self._result("last_cell"),
+            self._results.get("last_cell"),
             ctypes.c_size_t(self._weights.nbytes),
             address(self._weights.data.ptr),
-            ctypes.c_size_t(size),
-            address(scratch),
+            scratch.size,
+            scratch,
             ctypes.c_size_t(0),
             None,
         )
-
-    def _result(self, name: str) -> ctypes.c_void_p | None:
-        return address(self._results[name].pointer) if name in self._results else None
 
 
 def _put(space: Any, where: ctypes.c_void_p, source: Any) -> None:

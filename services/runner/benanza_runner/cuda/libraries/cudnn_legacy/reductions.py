@@ -1,25 +1,25 @@
-"""Reductions through cuDNN's legacy API. Names and numbers are those of `cudnn_ops.h`."""
+"""Reductions of floats."""
 
 import ctypes
 from collections.abc import Iterator
+from functools import partial
 
 from benanza_runner.cuda.calls import Reduction, Shape
 from benanza_runner.cuda.candidate import Candidate, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.libraries.cudnn_library import (
+from benanza_runner.cuda.libraries.cudnn_legacy.library import (
     DATA_TYPE,
+    LIBRARY,
     ONE,
     ZERO,
     CudnnError,
     CudnnLibrary,
     Descriptor,
-    address,
+    Scratch,
 )
-from benanza_runner.cuda.unsupported import UnsupportedError
-from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
+from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
 
-LIBRARY = "cudnn-legacy"
 OPERATIONS = {"Sum": 0, "Prod": 1, "Min": 2, "Max": 3, "Mean": 5, "L1": 6, "L2": 7}
 """In the order of `cudnnReduceTensorOp_t`."""
 
@@ -71,53 +71,32 @@ class CudnnReductions:
         extra = (1,) * (FEWEST_AXES - len(shape))
         read = cudnn.tensor(precision, call.input + extra, x.strides + extra)
         written = cudnn.tensor(precision, shape + extra, steps + extra)
-        what = Descriptor(cudnn, "ReduceTensor")
-        cudnn.call(
-            "cudnnSetReduceTensorDescriptor",
-            what.address,
+        reduction = Descriptor(cudnn, "ReduceTensor").set(
+            "ReduceTensor",
             OPERATIONS[call.kind],
             DATA_TYPE["fp32"],
             NO_NAN,
             NO_INDICES,
             INDICES_OF_32_BITS,
         )
-        scratch, size = 0, 0
-
-        def prepare() -> int:
-            nonlocal scratch, size
-            needed = ctypes.c_size_t()
-            cudnn.call(
-                "cudnnGetReductionWorkspaceSize",
-                cudnn.handle,
-                what.address,
-                read.address,
-                written.address,
-                ctypes.byref(needed),
-            )
-            size = needed.value
-            if size > MAX_SCRATCH_BYTES:
-                raise UnsupportedError(f"it wants {size:,} bytes of scratch memory")
-            scratch = workspace.scratch(size)
-            return size
-
-        def run() -> None:
-            cudnn.call(
-                "cudnnReduceTensor",
-                cudnn.handle,
-                what.address,
-                None,
-                ctypes.c_size_t(0),
-                address(scratch),
-                ctypes.c_size_t(size),
-                ctypes.byref(ONE),
-                read.address,
-                address(x.pointer),
-                ctypes.byref(ZERO),
-                written.address,
-                address(result.pointer),
-            )
-
-        return Candidate(LIBRARY, "cudnnReduceTensor", layout, prepare, run, result)
+        needed = "cudnnGetReductionWorkspaceSize"
+        scratch = Scratch(workspace, partial(cudnn.run, needed, reduction, read, written))
+        run = partial(
+            cudnn.run,
+            "cudnnReduceTensor",
+            reduction,
+            None,
+            ctypes.c_size_t(0),
+            scratch,
+            scratch.size,
+            ONE,
+            read,
+            x,
+            ZERO,
+            written,
+            result,
+        )
+        return Candidate(LIBRARY, "cudnnReduceTensor", layout, scratch.prepare, run, result)
 
 
 def _packed(shape: Shape) -> Shape:

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from benanza_runner.cuda.kernels.source.indexing import Axis, joined, repeats, walk, walked
+from benanza_runner.cuda.kernels.source.indexing import Axis, repeats, walk, walked
 
 SHAPE = (2, 3, 1, 4)
 ORDERS = list(permutations(range(4)))
@@ -46,13 +46,6 @@ def test_axes_that_go_together_are_one() -> None:
     assert walked((2, 3, 1, 4), [(2, 3)], (0, 1, 2, 3)) == ((6, 4), ((0, 1),))
     assert repeats((2, 3, 4, 5), (1, 3), (0, 1, 2, 3)) is None
     assert repeats((2, 3, 1, 5), (1, 3), (0, 1, 2, 3)) == (1, 15)
-
-
-def test_axes_that_stay_as_they_are_are_joined() -> None:
-    found = joined((2, 3, 8, 10), (2, 3, 4, 5), (1.0, 1.0, 2.0, 2.0), 1.0, (0, 1, 2, 3))
-    assert found == [(6, 6, 1.0), (8, 4, 2.0), (10, 5, 2.0)]
-    last = joined((2, 3, 8, 10), (2, 3, 4, 5), (1.0, 1.0, 2.0, 2.0), 1.0, (0, 2, 3, 1))
-    assert last == [(2, 2, 1.0), (8, 4, 2.0), (10, 5, 2.0), (3, 3, 1.0)]
 
 
 def test_the_source_of_a_walk() -> None:

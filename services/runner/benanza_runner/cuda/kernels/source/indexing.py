@@ -80,27 +80,3 @@ def walked(output: Shape, owned: list[tuple[int, ...]], order: tuple[int, ...]) 
             after *= length if mine[which] else 1
         steps.append(tuple(reversed(found)))
     return Walk(tuple(lengths), tuple(steps))
-
-
-def joined(
-    output: Shape,
-    x: Shape,
-    changes: tuple[float, ...],
-    neutral: float,
-    order: tuple[int, ...],
-) -> list[tuple[int, int, float]]:
-    """Length in the output, length in the input, and change of each axis, in this order.
-
-    Neighbouring axes that stay as they are, with a neutral change, are joined.
-    """
-    axes: list[tuple[int, int, float]] = []
-    kept: list[bool] = []
-    for axis in order:
-        same = output[axis] == x[axis] and changes[axis] == neutral
-        if same and kept and kept[-1]:
-            out, size, change = axes[-1]
-            axes[-1] = (out * output[axis], size * x[axis], change)
-        else:
-            axes.append((output[axis], x[axis], changes[axis]))
-            kept.append(same)
-    return axes

@@ -3,15 +3,14 @@
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.kernels.attention import AttentionKernels
 from benanza_runner.cuda.kernels.channel_normalisation import ChannelNormalisationKernels
-from benanza_runner.cuda.kernels.elementwise import ElementwiseKernels
-from benanza_runner.cuda.kernels.gathering import GatheringKernels
 from benanza_runner.cuda.kernels.integer_products import IntegerProducts
-from benanza_runner.cuda.kernels.movement.candidates import MovementKernels
+from benanza_runner.cuda.kernels.movement import MovementKernels
 from benanza_runner.cuda.kernels.pooling import PoolingKernels
 from benanza_runner.cuda.kernels.rankings import RankingKernels
 from benanza_runner.cuda.kernels.regions.candidates import RegionKernels
 from benanza_runner.cuda.kernels.regions.in_place import InPlaceViews
 from benanza_runner.cuda.kernels.row_products import RowProducts
+from benanza_runner.cuda.kernels.scattering import ScatteringKernels
 from benanza_runner.cuda.kernels.transposed import TransposedKernels
 from benanza_runner.cuda.libraries.cublaslt.integers import CublasLtIntegers
 from benanza_runner.cuda.libraries.cublaslt.products import CublasLt
@@ -46,11 +45,10 @@ def all_candidate_sources(
         CublasLtWindows(algorithms),
         RowProducts(),
         IntegerProducts(),
-        ElementwiseKernels(),
         PoolingKernels(),
         ChannelNormalisationKernels(),
         MovementKernels(),
-        GatheringKernels(),
+        ScatteringKernels(),
         RankingKernels(),
         RegionKernels(),
         InPlaceViews(),

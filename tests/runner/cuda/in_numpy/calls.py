@@ -1,8 +1,5 @@
 """What calls mean, in NumPy: slow, plain, and written from their docstrings alone."""
 
-import ctypes
-import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from itertools import product
 from math import erf, prod
@@ -44,7 +41,6 @@ from benanza_runner.cuda.calls import (
     View,
 )
 from benanza_runner.cuda.calls.region import Given
-from benanza_runner.cuda.elements import IN_MEMORY, INDEX, variable
 from benanza_runner.cuda.feature_maps import feature_maps
 from benanza_runner.cuda.lowering.regions.as_region import as_region
 from tests.runner.cuda.in_numpy import moves, recurrent, rows
@@ -57,27 +53,36 @@ def compute(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Arr
     Element-wise calls and regions are compiled in a folder.
     """
     match call:
+        case Region():
+            return _region(call, operands, folder)
+        case Elementwise():
+            # What the statements of C compute is for the tests to compare.
+            return _as_region(call, operands, folder)
         case Splitting():
             ends = np.cumsum(call.lengths)[:-1]
             parts = np.split(operands["input"], ends, axis=call.axis)
-            return [parts[number] for number in call.results]
+            results = [parts[number] for number in call.results]
         case Ranking():
-            return rows.ranking(call, operands["input"])
+            results = rows.ranking(call, operands["input"])
         case MergedProduct():
-            return merged_product(call, operands)
-        case Region():
-            return _region(call, operands, folder)
-        case _ if alike := as_region(call, {}):
-            found = _one(call, operands, folder)
-            shapes = {v.name: v.shape for v in alike.values if isinstance(v, Given)}
-            seen = {name: operands[name].reshape(shape) for name, shape in shapes.items()}
-            (again,) = _region(alike, seen, folder)
-            np.testing.assert_allclose(again, found, 1e-3, 1e-5)
-            return [found]
+            results = merged_product(call, operands)
         case Recurrence():
-            return recurrent.recurrence(call, operands)
+            results = recurrent.recurrence(call, operands)
         case _:
-            return [_one(call, operands, folder)]
+            results = [_one(call, operands)]
+    for found, again in zip(results, _as_region(call, operands, folder) or results, strict=True):
+        np.testing.assert_allclose(again, found, 1e-3, 1e-5)
+    return results
+
+
+def _as_region(call: Call, operands: Mapping[str, Array], folder: Path) -> list[Array]:
+    """The results of the region that the call is; none if it isn't one."""
+    region = as_region(call, {})
+    if region is None:
+        return []
+    shapes = {v.name: v.shape for v in region.values if isinstance(v, Given)}
+    seen = {name: operands[name].reshape(shape) for name, shape in shapes.items()}
+    return _region(region, seen, folder)
 
 
 def _region(call: Region, operands: Mapping[str, Array], folder: Path) -> list[Array]:
@@ -93,7 +98,7 @@ def _region(call: Region, operands: Mapping[str, Array], folder: Path) -> list[A
     return found
 
 
-def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
+def _one(call: Call, operands: Mapping[str, Array]) -> Array:
     match call:
         case Convolution():
             return convolution(call, operands)
@@ -127,8 +132,6 @@ def _one(call: Call, operands: Mapping[str, Array], folder: Path) -> Array:
             batch, channels, *space = call.input
             table = operands["input"].reshape(batch, call.rows, channels // call.rows, *space)
             return table.swapaxes(1, 2).reshape(call.input)
-        case Elementwise():
-            return elementwise(call, operands, folder)
         case Reduction():
             return rows.reduction(call, operands["input"])
         case RowNormalisation():
@@ -362,36 +365,3 @@ def normalisation(call: Normalisation, x: Array) -> Array:
         near = x[:, max(channel - before, 0) : channel + after + 1]
         squares[:, channel] = (near**2).sum(axis=1)
     return np.asarray(x * (call.bias + call.alpha / call.size * squares) ** -call.beta)
-
-
-def elementwise(call: Elementwise, operands: Mapping[str, Array], folder: Path) -> Array:
-    """Compiles the statements with the C compiler that is here, and calls them."""
-    compiler = shutil.which("cc")
-    assert compiler is not None
-    types = [o.element if o.element != INDEX else "int64" for o in call.operands]
-    memory = [IN_MEMORY.get(kind, "float") for kind in types]
-    names = "".join(f"const {kind}* p{i}, " for i, kind in enumerate(memory))
-    reads = "".join(f"const {variable(kind)} in{i} = p{i}[i];" for i, kind in enumerate(types))
-    target = IN_MEMORY.get(call.element, "float")
-    body = f"{reads} {' '.join(call.statements)} q[i] = {call.result};"
-    loop = f"for (long i = 0; i < n; ++i) {{ {body} }}"
-    head = "#include <math.h>\n#define erf_of erff\n"
-    source = f"{head}void chain({names}{target}* q, long n) {{ {loop} }}\n"
-    (folder / "chain.c").write_text(source, encoding="utf-8")
-    # A library that is loaded may not be written over.
-    library = folder / f"chain{len(list(folder.glob('*.so')))}.so"
-    command = [compiler, "-shared", "-fPIC", "-o", str(library), str(folder / "chain.c"), "-lm"]
-    subprocess.run(command, check=True, capture_output=True)
-    inputs = []
-    for index, (operand, kind) in enumerate(zip(call.operands, types, strict=True)):
-        if operand.element == INDEX:
-            shape = (-1, *(1,) * (len(call.output) - 1 - operand.axes[0]))
-            array = np.arange(operand.shape[0], dtype=np.int64).reshape(shape)
-        else:
-            given = operands[f"in{index}"]
-            array = given.astype(kind or np.float32).reshape(operand.shape)
-        inputs.append(np.ascontiguousarray(np.broadcast_to(array, call.output)))
-    result = np.zeros(call.output, call.element or np.float32)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, result)]
-    ctypes.CDLL(str(library)).chain(*pointers, ctypes.c_long(result.size))
-    return result

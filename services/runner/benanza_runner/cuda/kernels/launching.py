@@ -19,9 +19,6 @@ WIDE_BYTES = 16
 WORDS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
 """Types in which so many bytes are moved at once, the widest first."""
 
-COPY_THREADS = (128, 256)
-"""Threads of a block in kernels that only move elements."""
-
 
 def launch(kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> Run:
     """What starts a kernel of CuPy's in so many blocks of so many threads."""

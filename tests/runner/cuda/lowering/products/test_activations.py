@@ -8,7 +8,7 @@ import pytest
 from benanza_runner.cuda.calls import Elementwise, Operand
 from benanza_runner.cuda.lowering.products.activations import FUSED, expression
 from benanza_schemas.operators.table import named
-from tests.runner.cuda.in_numpy.calls import ACTIVATIONS, elementwise
+from tests.runner.cuda.in_numpy.calls import ACTIVATIONS, compute
 
 NUMBERS: dict[str, tuple[float, ...]] = {
     "Clip": (-1.5, 2.5),
@@ -37,5 +37,5 @@ def test_every_pattern(name: str, tmp_path: Path) -> None:
     value = np.linspace(-90, 90, 721)
     statement = f"float t0 = {expression(name, numbers, 'in0')};"
     call = Elementwise(value.shape, (Operand(value.shape, (0,)),), (statement,), "t0")
-    found = elementwise(call, {"in0": value}, tmp_path)
+    found = compute(call, {"in0": value}, tmp_path)[0]
     np.testing.assert_allclose(found, ACTIVATIONS[name](value, *numbers), rtol=1e-5, atol=1e-6)

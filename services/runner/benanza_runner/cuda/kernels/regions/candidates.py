@@ -3,6 +3,7 @@
 Sizes are constants of a kernel, so that the compiler knows how indices follow from each other.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cache, partial
 from math import prod
@@ -10,17 +11,33 @@ from typing import Any
 
 import cupy
 
-from benanza_runner.cuda.calls import Reduction, Region, RowNormalisation, Softmax
-from benanza_runner.cuda.calls.region import Given
+from benanza_runner.cuda import layouts
+from benanza_runner.cuda.calls import (
+    Call,
+    Concatenation,
+    Elementwise,
+    Reduction,
+    Region,
+    RowNormalisation,
+    Shape,
+    Softmax,
+    Splitting,
+)
+from benanza_runner.cuda.calls.region import Given, Pointwise
 from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.feature_maps import feature_maps, reduces_feature_maps, sorted_results
+from benanza_runner.cuda.feature_maps import (
+    RANKS,
+    feature_maps,
+    reduces_feature_maps,
+    sorted_results,
+)
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, WIDE_BYTES
 from benanza_runner.cuda.kernels.regions.kernel import NAME, KernelSource, KernelWriter
 from benanza_runner.cuda.kernels.regions.section import RegionResult
 from benanza_runner.cuda.kernels.regions.threads import Threads
 from benanza_runner.cuda.layouts import Order
-from benanza_runner.cuda.lowering.regions.as_region import as_region
+from benanza_runner.cuda.lowering.regions.as_region import as_region, is_whole
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.variants import FailedVariant
@@ -69,6 +86,8 @@ MOST_REGISTERS = 160
 FAST = ("--prec-div=false", "--prec-sqrt=false", "--ftz=true")
 """Quotients and roots that are off by two units in the last place, as Triton has them."""
 
+ROUNDING = re.compile(r"\b(rint|floor|ceil|round|trunc|fmod)f\(")
+
 
 class RegionKernels:
     """Candidates for regions, and for what is one: see `as_region`."""
@@ -87,18 +106,36 @@ class RegionKernels:
             yield from _candidates(workspace, call, layout, order)
 
 
+def _feature_maps(call: Call, region: Region) -> frozenset[Shape]:
+    """The shapes of what has its channels first or last, for a call that is this region."""
+    match call:
+        case Elementwise() if is_whole(call):
+            return frozenset()
+        case Elementwise() if len(call.output) in layouts.RANKS:
+            rank = len(call.output)
+        case Concatenation() if len(call.output) in RANKS:
+            rank = len(call.output)
+        case Splitting() if len(call.input) in RANKS:
+            rank = len(call.input)
+        case _:
+            return feature_maps(region)
+    return frozenset(value.shape for value in region.values if len(value.shape) == rank)
+
+
 def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
     """Name and order of axes of the layouts of feature maps; ONNX's own if there are none, or if
-    they count as rows.
+    they count as rows. Where it doesn't matter how all lie, they have no name.
     """
     match workspace.call:
+        case Elementwise() if is_whole(workspace.call):
+            return [("", ())]
         case RowNormalisation(by_channel=False):
             return [("", ())]
         case Reduction() if not reduces_feature_maps(workspace.call):
             return [("", ())]
         case Softmax():
             return [(workspace.natural_layout(workspace.call.output), ())]
-    ranks = {len(shape) for shape in feature_maps(call)}
+    ranks = {len(shape) for shape in _feature_maps(workspace.call, call)}
     if len(ranks) == 1:
         return list(workspace.layouts(ranks.pop()))
     return [(workspace.natural_layout(*sorted_results(call)), ())]
@@ -108,7 +145,7 @@ def _candidates(
     workspace: Workspace, call: Region, layout: str, order: Order
 ) -> Iterator[Candidate | FailedVariant]:
     given = [value for value in call.values if isinstance(value, Given)]
-    maps = feature_maps(call) if order else ()
+    maps = _feature_maps(workspace.call, call) if order else ()
     orders = {value.name: order if value.shape in maps else () for value in given}
     operands = {value.name: _operand(workspace, value, orders[value.name]) for value in given}
     values = [call.values[each] for each in call.outputs]
@@ -116,8 +153,10 @@ def _candidates(
         workspace.result(value.shape, order if value.shape in maps else None, value.element, at)
         for at, value in enumerate(values)
     ]
+    # Where it doesn't matter how all lie, results count as if they lay in ONNX's order.
+    whole = isinstance(workspace.call, Elementwise) and is_whole(workspace.call)
     written = [
-        RegionResult(value, result.order)
+        RegionResult(value, tuple(range(len(result.order))) if whole else result.order)
         for value, result in zip(call.outputs, results, strict=True)
     ]
     strides = {name: operand.strides for name, operand in operands.items()}
@@ -128,6 +167,7 @@ def _candidates(
     except UnsupportedError as error:
         yield refused(LIBRARY, "region kernel", layout, error)
         return
+    options = () if _rounds(call) else FAST
     for shape, source in sources:
         for threads in _threads(source):
             blocks = threads.cluster * sum(each.blocks(threads) for each in source.sections)
@@ -135,7 +175,7 @@ def _candidates(
             turns = f", {threads.turns} turns" if threads.turns > 1 else ""
             cluster = f", {threads.cluster} in a cluster" if threads.cluster > 1 else ""
             name = f"region kernel ({shape}, {x} by {y} threads{turns}{cluster})"
-            kernel = _region_kernel(source.compiled_for(threads))
+            kernel = _region_kernel(source.compiled_for(threads), options)
             run = _launch(kernel, blocks, (x, y), tuple(arrays))
             prepare = partial(_compiled, kernel, cupy.cuda.Device())
             more = tuple(results[1:])
@@ -146,9 +186,14 @@ def _sources(writer: KernelWriter, wide: int) -> Iterator[tuple[str, KernelSourc
     """Kernels with the width of their accesses, and with tiles where these save loads."""
     alone = writer.written(1)
     yield "1 wide", alone
-    if (source := writer.written(wide)).loads_by_element <= MOST_LOADS:
-        yield f"{wide} wide", source
-    if alone.loads < LEAST_LOADS or any(section.reduces for section in alone.sections):
+    reduces = any(section.reduces for section in alone.sections)
+    texts = {alone.text}
+    for width in (wide,) if reduces else (wide // 2, wide):
+        source = writer.written(width)
+        if source.loads_by_element <= MOST_LOADS and source.text not in texts:
+            texts.add(source.text)
+            yield f"{width} wide", source
+    if alone.loads < LEAST_LOADS or reduces:
         return
     tiles, per_word = 0, max(1, wide * 4 // WIDE_BYTES)
     for tile in TILES:
@@ -170,7 +215,10 @@ def _compiled(kernel: Any, device: Any) -> int:
 
 
 def _operand(workspace: Workspace, value: Given, order: Order) -> DeviceTensor:
-    order = value.order or order or tuple(range(len(value.shape)))
+    order = value.order or order
+    if not order:
+        natural = tuple(range(len(value.shape)))
+        return workspace.operand(value.name).seen_as(value.shape, natural)
     if isinstance(workspace.call, Region):
         return workspace.operand(value.name, order)
     return workspace.expanded(value.name, value.shape, order)
@@ -218,6 +266,16 @@ def _launch(kernel: Any, blocks: int, threads: tuple[int, int], arguments: tuple
     return lambda: kernel((blocks,), threads, arguments)
 
 
+def _rounds(region: Region) -> bool:
+    """Whether computed floats are rounded or compared, so that the last place of one decides."""
+    return any(
+        (value.element or ROUNDING.search(" ".join((*value.statements, value.result))))
+        and not all(region.values[number].element for number in value.inputs)
+        for value in region.values
+        if isinstance(value, Pointwise)
+    )
+
+
 @cache
-def _region_kernel(text: str) -> Any:
-    return cupy.RawKernel(text, NAME, options=FAST)
+def _region_kernel(text: str, options: tuple[str, ...]) -> Any:
+    return cupy.RawKernel(text, NAME, options=options)

@@ -40,6 +40,9 @@ class KernelSource(NamedTuple):
 
     def compiled_for(self, threads: Threads) -> str:
         """The text for blocks of such threads."""
+        if len(self.sections) == 1 and not self.sections[0].reduces:
+            # Then a kernel that is compiled for one thread runs in blocks of any number of them.
+            threads = threads._replace(lanes=1)
         blocks = "".join(
             f"#define BLOCKS{at} {section.blocks(threads)}u\n"
             for at, section in enumerate(self.sections)

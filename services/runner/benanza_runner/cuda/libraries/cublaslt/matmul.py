@@ -15,7 +15,7 @@ from nvmath.bindings import cublasLt
 from benanza_runner.cuda.calls import Convolution, Matrices, MergedProduct, Product
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.device_tensor import DeviceTensor
-from benanza_runner.cuda.kernels.movement.unpadding import unpad
+from benanza_runner.cuda.kernels.unpadding import unpad
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
 from benanza_schemas.layer import Precision

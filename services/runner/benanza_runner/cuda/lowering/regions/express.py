@@ -14,6 +14,7 @@ from benanza_runner.cuda.calls import (
     Reduction,
     Resizing,
     RowNormalisation,
+    Shuffle,
     Softmax,
     Splitting,
     View,
@@ -39,6 +40,8 @@ def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
         case Concatenation():
             inputs = [operands[f"in{at}"] for at in range(len(call.shapes))]
             return [values.concatenated(inputs, call.axis)]
+        case Shuffle():
+            return [_shuffled(call, operands, values)]
         case Splitting():
             return _parts(call, operands, values)
         case Padding() if call.mode == "constant":
@@ -46,7 +49,7 @@ def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
             return [values.padded(operands["input"], call.before, call.output, fill)]
         case Padding():
             return [_continued(call, operands, values)]
-        case Gathering() if call.shared and len(call.named) == 1:
+        case Gathering():
             return [_gathering(call, operands, values)]
         case ElementGathering():
             x, indices = operands["input"], operands["indices"]
@@ -92,6 +95,14 @@ def _view(call: View, operands: Operands, values: RegionValues) -> int:
     return values.expanded(found, call.output)
 
 
+def _shuffled(call: Shuffle, operands: Operands, values: RegionValues) -> int:
+    batch, channels, *space = call.input
+    columns = channels // call.rows
+    table = values.reshaped(operands["input"], (batch, call.rows, columns, *space))
+    order = (0, 2, 1, *range(3, len(space) + 3))
+    return values.reshaped(values.transposed(table, order), call.input)
+
+
 def _parts(call: Splitting, operands: Operands, values: RegionValues) -> list[int]:
     found = []
     start = 0
@@ -129,9 +140,27 @@ def _continued(call: Padding, operands: Operands, values: RegionValues) -> int:
 
 
 def _gathering(call: Gathering, operands: Operands, values: RegionValues) -> int:
-    seen = values.reshaped(operands["input"], (call.batch, *call.named, call.inner))
-    rows = values.reshaped(operands["indices"], (call.rows,))
-    return values.reshaped(values.gathered(seen, rows, 1), call.output)
+    batch = 1 if call.shared else call.batch
+    tuples = values.reshaped(operands["indices"], (batch, call.rows, len(call.named)))
+    numbers = [
+        values.reshaped(values.sliced(tuples, cut), (batch, call.rows))
+        for part in range(len(call.named))
+        for cut in [[slice(None), slice(None), slice(part, part + 1)]]
+    ]
+    if call.shared and len(numbers) == 1:
+        seen = values.reshaped(operands["input"], (call.batch, *call.named, call.inner))
+        (rows,) = numbers
+    else:
+        seen = values.reshaped(
+            operands["input"], (call.batch // batch, batch * prod(call.named), call.inner)
+        )
+        lines = ["long long place = in0;"]
+        for part, size in enumerate(call.named, 1):
+            lines.append(f"place = place * {size} + (in{part} < 0 ? in{part} + {size} : in{part});")
+        first = values.place((batch, 1), 0)
+        rows = values.pointwise("place", [first, *numbers], "int64", lines)
+    found = values.gathered(seen, values.reshaped(rows, (batch * call.rows,)), 1)
+    return values.reshaped(found, call.output)
 
 
 _BEFORE = {

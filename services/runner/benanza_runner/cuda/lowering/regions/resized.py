@@ -81,6 +81,14 @@ def _coordinate(axis: int, call: Resizing) -> tuple[str, ...]:
     )
 
 
+def _kept(far: int, mode: str) -> str:
+    """The index of a neighbour, or that of the last element on its side."""
+    near = f"first + {far}"
+    below = f"{near} < n ? {near} : n - 1"
+    # Where linear weights are taken, the place itself is within the axis.
+    return below if mode == "linear" else f"{near} < 0 ? 0 : {below}"
+
+
 def _weighted(number: int, axis: int, call: Resizing, values: RegionValues) -> int:
     weights = WEIGHTS[call.mode]
     kept = "fminf(fmaxf(x, 0.0f), n - 1.0f)" if call.mode == "linear" else "x"
@@ -101,8 +109,7 @@ def _weighted(number: int, axis: int, call: Resizing, values: RegionValues) -> i
     along = tuple(wanted if at == axis else 1 for at in range(len(call.input)))
     inputs = []
     for far, weight in counted.items():
-        clamped = f"(int)fminf(fmaxf(floorf(y) + {far}, 0.0f), n - 1.0f)"
-        near = values.pointwise(clamped, [place], "int64", given)
+        near = values.pointwise(_kept(far, call.mode), [place], "int64", given)
         share = values.pointwise(weight + total, [place], statements=given)
         inputs += [values.gathered(number, near, axis), values.reshaped(share, along)]
     terms = [f"in{first} * in{first + 1}" for first in range(0, len(inputs), 2)]

@@ -158,14 +158,14 @@ def _summary(layer: ExtractedLayer) -> LayerSummary:
 
 
 def _seen(ingested: ModelIngested, model: ExtractedModel) -> list[LayerSeen]:
-    found: dict[str, tuple[Layer, str]] = {}
+    layers: dict[str, tuple[Layer, str]] = {}
     for layer in model.layers:
         if layer.layer is not None and layer.kind in ("compute", "movement"):
-            found.setdefault(layer.fingerprint, (layer.layer, ""))
+            layers.setdefault(layer.fingerprint, (layer.layer, ""))
     for group in model.groups:
-        found.setdefault(group.fingerprint, (group.layer, group.rule))
+        layers.setdefault(group.fingerprint, (group.layer, group.rule))
     for sequence in model.sequences:
-        found.setdefault(sequence.fingerprint, (sequence.layer, ""))
+        layers.setdefault(sequence.fingerprint, (sequence.layer, ""))
     return [
         LayerSeen(
             event_id=event_id("LayerSeen", ingested.event_id, fingerprint),
@@ -174,5 +174,5 @@ def _seen(ingested: ModelIngested, model: ExtractedModel) -> list[LayerSeen]:
             model_id=ingested.model_id,
             rule=rule,
         )
-        for fingerprint, (layer, rule) in found.items()
+        for fingerprint, (layer, rule) in layers.items()
     ]

@@ -38,8 +38,8 @@ def extract(
     definition are not known is skipped, with the reason. Raises `ModelError` if the model as a
     whole can't be ingested.
     """
-    found = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits())
-    return _extracted(found, granularity)
+    model = wired(content, batch=batch, dims=dims or {}, limits=limits or Limits())
+    return _extracted(model, granularity)
 
 
 class Summarised(NamedTuple):
@@ -57,22 +57,22 @@ def extract_with_summary(
     content: bytes, *, batch: int | None, dims: Mapping[str, int], limits: Limits
 ) -> Summarised:
     """As `extract`, for people who look at a model."""
-    found = wired(content, batch=batch, dims=dims, limits=limits)
-    model_notes = tuple(notes(found.graph, found.binding))
+    model = wired(content, batch=batch, dims=dims, limits=limits)
+    model_notes = tuple(notes(model.graph, model.binding))
     return Summarised(
-        _extracted(found, None), parameters(found.graph, found.wiring.layers), model_notes
+        _extracted(model, None), parameters(model.graph, model.wiring.layers), model_notes
     )
 
 
-def _extracted(found: "Wired", granularity: int | None) -> ExtractedModel:
+def _extracted(model: "Wired", granularity: int | None) -> ExtractedModel:
     return ExtractedModel(
-        opset=found.opset,
-        batch=found.binding.batch,
-        dims=found.binding.dims,
-        layers=found.wiring.layers,
-        edges=found.wiring.edges,
-        groups=propose_groups(found.wiring),
-        sequences=split(found.wiring, granularity) if granularity is not None else (),
+        opset=model.opset,
+        batch=model.binding.batch,
+        dims=model.binding.dims,
+        layers=model.wiring.layers,
+        edges=model.wiring.edges,
+        groups=propose_groups(model.wiring),
+        sequences=split(model.wiring, granularity) if granularity is not None else (),
     )
 
 

@@ -55,7 +55,7 @@ class NamedBlocks:
             return None
         of = self._found.places
         places = sorted({of[position] for position in positions})
-        if any(place in places and at not in positions for at, place in enumerate(of)):
+        if any(place in places and position not in positions for position, place in enumerate(of)):
             return None
         named = self._simplified.named(tuple(places), fingerprint)
         if named.fingerprint != fingerprint:
@@ -84,8 +84,10 @@ class _Blocks:
             *padded.propose(grouped, epilogues),
             *quantised.propose(grouped),
         )
-        self._forms = {each.positions: each.form for each in chains if each.form}
-        self._forms |= {found.positions: found.named() for found in attention.propose(grouped)}
+        self._forms = {group.positions: group.form for group in chains if group.form}
+        self._forms |= {
+            proposal.positions: proposal.named() for proposal in attention.propose(grouped)
+        }
 
     def named(self, positions: tuple[int, ...], fingerprint: str | None) -> Named:
         """The layer of these positions; with its numbers if it has this fingerprint then."""

@@ -25,14 +25,14 @@ def split(wiring: Wiring, granularity: int) -> tuple[LayerSequence, ...]:
     if granularity < 1:
         raise ValueError(f"a sequence has at least one layer, not {granularity}")
     joiner = Joiner(wiring)
-    found: list[LayerSequence] = []
+    sequences: list[LayerSequence] = []
     for run in _runs(wiring):
         begin = 0
         while begin < len(run):
             sequence = _sequence(wiring, joiner, run[begin : begin + granularity])
-            found.append(sequence)
+            sequences.append(sequence)
             begin += len(sequence.positions)
-    return tuple(found)
+    return tuple(sequences)
 
 
 def _runs(wiring: Wiring) -> Iterator[tuple[int, ...]]:

@@ -16,7 +16,7 @@ _REORDERING = RESHAPING | {"Cast", "Transpose"}
 
 def parameters(graph: Graph, layers: Sequence[ExtractedLayer]) -> int:
     """The elements of all weights, each counted once."""
-    found = {}
+    elements = {}
     for node, extracted in zip(graph.nodes, layers, strict=True):
         if extracted.layer is None or extracted.kind == "view":
             continue
@@ -27,8 +27,8 @@ def parameters(graph: Graph, layers: Sequence[ExtractedLayer]) -> int:
                 tensor = extracted.layer.tensors[index]
                 if tensor.constant and tensor.value is None:
                     numbers = packed.get(index, prod(tensor.shape))
-                    found[_stored(graph, name)] = numbers
-    return sum(found.values())
+                    elements[_stored(graph, name)] = numbers
+    return sum(elements.values())
 
 
 def _stored(graph: Graph, name: str) -> str:
@@ -49,11 +49,11 @@ def notes(graph: Graph, binding: Binding) -> Iterator[str]:
         nodes = "1 node is" if graph.left_out == 1 else f"{graph.left_out:,} nodes are"
         yield (f"{nodes} left out, since nothing has to run for what repeats others")
     if graph.outdated:
-        name, declared, found = graph.outdated[0]
+        name, declared, known = graph.outdated[0]
         others = len(graph.outdated) - 1
         more = f", and so {'is' if others == 1 else 'are'} {others:,} more" if others else ""
         yield (
-            f"{name!r} is declared as {_shape(declared)}, and by the inputs it is {_shape(found)}, "
+            f"{name!r} is declared as {_shape(declared)}, and by the inputs it is {_shape(known)}, "
             f"which counts{more}"
         )
 

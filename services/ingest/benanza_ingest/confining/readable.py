@@ -30,9 +30,9 @@ _NAMED_TOKENS = ("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_AUTHORIZATION_TOK
 
 def of_program() -> Iterator[Path]:
     """Where Python finds modules, and the system libraries and numbers of the processor."""
-    folders = [Path(each) for each in (*sys.path, sys.prefix, sys.base_prefix) if each]
+    folders = [Path(folder) for folder in (*sys.path, sys.prefix, sys.base_prefix) if folder]
     system = map(Path, (*_SYSTEM, *_HARDWARE))
-    return (each for each in (*folders, *system) if each != Path("/"))
+    return (path for path in (*folders, *system) if path != Path("/"))
 
 
 def of_network() -> Iterator[Path]:

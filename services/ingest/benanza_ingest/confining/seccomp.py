@@ -100,6 +100,6 @@ def _checked(check: ArgumentCheck) -> list[_Step]:
     return [
         (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + _ARGUMENT_BYTES * check.argument),
         (_AND, 0, 0, check.mask),
-        *((_JUMP_IF_EQUAL, left - at, 0, value) for at, value in enumerate(check.values)),
+        *((_JUMP_IF_EQUAL, left - place, 0, value) for place, value in enumerate(check.values)),
         (_RETURN, 0, 0, DENY),
     ]

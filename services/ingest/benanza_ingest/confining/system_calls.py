@@ -11,7 +11,9 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 def system_call(number: int, *arguments: int | bytes | None) -> int:
     """The result, below 0 for an error, whose number is then in `ctypes.get_errno()`."""
-    passed = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    passed = [
+        ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments
+    ]
     return int(_LIBC.syscall(ctypes.c_long(number), *passed))
 
 

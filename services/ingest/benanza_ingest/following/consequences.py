@@ -101,8 +101,8 @@ class Consequences:
         node, inputs = made
         if node.op_type in ("Shape", "Size") or not back:
             return None
-        given = [self._where(each, known, back - 1) for each in inputs if each]
-        return _WITHOUT if all(each == _WITHOUT for each in given) else None
+        given = [self._where(source, known, back - 1) for source in inputs if source]
+        return _WITHOUT if all(places == _WITHOUT for places in given) else None
 
     def _after(self, node: Node, known: dict[str, Places | None], back: int) -> Places | None:
         """Where the batch may be in the result of a node: nowhere if its inputs can't meet."""
@@ -111,19 +111,19 @@ class Consequences:
         sizes = [self._sizes(name) for name in (*inputs, node.outputs[0]) if name]
         if node.domain or None in given or None in sizes:
             return None
-        choices = [each for each in given if each is not None]
+        choices = [choice for choice in given if choice is not None]
         if prod(map(len, choices)) > _MOST_CHOICES:
             return None
-        found: set[BatchPlace | None] = set()
+        union: set[BatchPlace | None] = set()
         for places in product(*choices):
             if not any(places):
-                found.add(None)
+                union.add(None)
                 continue
-            result = self._result(node, places, [each for each in sizes if each is not None])
+            result = self._result(node, places, [shape for shape in sizes if shape is not None])
             if result is None:
                 return None
-            found.update(result)
-        return frozenset(found)
+            union.update(result)
+        return frozenset(union)
 
     def _result(
         self, node: Node, places: Sequence[BatchPlace | None], sizes: Sequence[tuple[int, ...]]
@@ -167,14 +167,14 @@ def _together(
 
     The last `matrix` axes don't broadcast. None if the axis is of another size in the result.
     """
-    found = {
-        (len(each) - place.axis, place.inner, each[place.axis])
-        for place, each in zip(places, sizes, strict=False)
+    axes = {
+        (len(shape) - place.axis, place.inner, shape[place.axis])
+        for place, shape in zip(places, sizes, strict=False)
         if place is not None
     }
-    if len(found) > 1:
+    if len(axes) > 1:
         return []
-    from_end, inner, size = found.pop()
+    from_end, inner, size = axes.pop()
     if from_end <= matrix:
         return []
     axis = len(into) - from_end

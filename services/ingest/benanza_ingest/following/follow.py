@@ -124,13 +124,13 @@ class BatchFollower:
 
     def _inherited(self, node: Node, own: tuple[int, ...], axis: int) -> BatchPlace:
         """The place in a result that isn't a view: as in the inputs that have an equal axis."""
-        found = set()
+        inners = set()
         for name in (*node.inputs, *node.captured):
             place, (sizes, _) = self._place(name), self._sizes(name)
             if place is not None and sizes is not None and sizes[place.axis] == own[axis]:
-                found.add(place.inner)
+                inners.add(place.inner)
         alone = self._alone(axis, own)
-        return BatchPlace(axis, found.pop()) if alone.inner is None and len(found) == 1 else alone
+        return BatchPlace(axis, inners.pop()) if alone.inner is None and len(inners) == 1 else alone
 
     def _misfit(self, node: Node) -> str:
         """What is wrong with the inputs of a node, where shape inference doesn't see it."""

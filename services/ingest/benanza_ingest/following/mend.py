@@ -81,21 +81,21 @@ class Mender:
         out_of = self._own_sizes(node.inputs[0])
         if wanted is None or into is None or out_of is None or len(wanted) != len(into):
             return
-        found = plain_place(before, out_of, into, self._former)
-        if found is None:
+        after = plain_place(before, out_of, into, self._former)
+        if after is None:
             places = seen_as(before, out_of, into, self._former)
             possible = self._consequences.possible(node.outputs[0], places)
             if len(possible) != 1:
                 self.unclear.add(node.outputs[0])
                 return
-            found = possible[0]
+            after = possible[0]
         mended = [
             # 0 stands for the size that the input has at that axis.
-            into[axis] if size == 0 and before.axis in (axis, found.axis) else size
+            into[axis] if size == 0 and before.axis in (axis, after.axis) else size
             for axis, size in enumerate(wanted)
         ]
-        if mended[found.axis] != -1:
-            mended[found.axis] = self._grown(into[found.axis])
+        if mended[after.axis] != -1:
+            mended[after.axis] = self._grown(into[after.axis])
         self._replace(node, 1, mended)
 
     def _mend_expand(self, node: Node, before: BatchPlace) -> None:
@@ -114,9 +114,9 @@ class Mender:
         axes = [axis % len(sizes) for axis in axes or range(len(sizes))]
         if before.axis not in axes:
             return
-        at = axes.index(before.axis)
-        if at < len(wanted) and wanted[at] == sizes[before.axis]:
-            self._replace(node, 3, [*wanted[:at], self._grown(wanted[at]), *wanted[at + 1 :]])
+        slot = axes.index(before.axis)
+        if slot < len(wanted) and wanted[slot] == sizes[before.axis]:
+            self._replace(node, 3, [*wanted[:slot], self._grown(wanted[slot]), *wanted[slot + 1 :]])
 
     def _mend_gather(self, node: Node, before: BatchPlace) -> None:
         """Picks from each element of the batch what was picked from one, all in the same axis."""
@@ -130,20 +130,20 @@ class Mender:
         first = picked_from_each(indices, before.inner, self._former)
         if first is None:
             return
-        found = place_in_indices(first.size, indices.shape, self._former)
+        place = place_in_indices(first.size, indices.shape, self._former)
         known = self._constants.type_of(name)
-        if found is None or known is None:
+        if place is None or known is None:
             return
         mended = f"{name}.batch{self._batch}×{before.inner}"
         shape = indices.shape
-        shape = (*shape[: found.axis], self._grown(shape[found.axis]), *shape[found.axis + 1 :])
+        shape = (*shape[: place.axis], self._grown(shape[place.axis]), *shape[place.axis + 1 :])
         if first.size * self._batch <= MAX_ELEMENTS:
             value = picked_from_all(first, before.inner, self._batch)
             self._constants.add_array(mended, value.reshape(shape))
         else:
             self._constants.add_unknown(mended, TensorType(known.dtype, shape, resolved=True))
         self._put(node, 1, mended)
-        self.picked[node.outputs[0]] = BatchPlace(axis + found.axis, found.inner)
+        self.picked[node.outputs[0]] = BatchPlace(axis + place.axis, place.inner)
 
     def _mend_concat(self, node: Node, places: list[BatchPlace | None]) -> None:
         """Repeats constants that are joined to each element of the batch, such as a class token."""
@@ -176,10 +176,10 @@ class Mender:
                 fits = size > 1
         if not fits:
             return
-        for at, name in enumerate(node.inputs):
-            known = self._own_sizes(name) if places[at] is None else None
+        for slot, name in enumerate(node.inputs):
+            known = self._own_sizes(name) if places[slot] is None else None
             if known is not None and len(known) >= from_end and known[-from_end] == size:
-                self._repeat(node, at, len(known) - from_end, place.inner)
+                self._repeat(node, slot, len(known) - from_end, place.inner)
 
     def _mend_states(self, node: Node, before: BatchPlace) -> None:
         layout = self._attribute(node, "layout", 0)
@@ -205,11 +205,11 @@ class Mender:
     def _fixed(self, node: Node, position: int) -> list[int] | None:
         """The elements of an input if they are those at the former batch size as well."""
         name = node.inputs[position] if position < len(node.inputs) else ""
-        found = self._constants.value(name) if name else None
+        value = self._constants.value(name) if name else None
         former = self._own.constants.value(name) if name else None
-        if found is None or former is None or not np.array_equal(found, former):
+        if value is None or former is None or not np.array_equal(value, former):
             return None
-        return [int(size) for size in found.ravel()] if found.dtype.kind in "iu" else None
+        return [int(size) for size in value.ravel()] if value.dtype.kind in "iu" else None
 
     def _is_reached(self, name: str) -> bool:
         """Whether the type of a value is known at the new batch size."""

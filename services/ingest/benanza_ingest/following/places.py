@@ -36,18 +36,18 @@ def seen_as(
     would lie across axes. An axis of which it isn't known where the batch is must stay whole.
     """
     rest = prod(sizes[place.axis + 1 :])
-    found = []
+    places = []
     for axis, size in enumerate(seen):
         after = prod(seen[axis + 1 :])
         if place.inner is None:
             if size == sizes[place.axis] and after == rest:
-                found.append(BatchPlace(axis, None))
+                places.append(BatchPlace(axis, None))
             continue
         distance = place.inner * rest  # between an element of the batch and the next
         if not after or not distance or distance % after or size * after % (distance * former):
             continue
-        found.append(BatchPlace(axis, distance // after))
-    return found
+        places.append(BatchPlace(axis, distance // after))
+    return places
 
 
 def plain_place(
@@ -62,9 +62,9 @@ def plain_place(
     places = seen_as(place, sizes, seen, former)
     if len(places) == 1:
         return places[0]
-    alone = [found for found in places if seen[found.axis] == 1]
+    alone = [option for option in places if seen[option.axis] == 1]
     if place.axis == 0 and sizes[0] == place.inner:
-        return next((found for found in alone if len(alone) == 1 or found.axis == 0), None)
+        return next((option for option in alone if len(alone) == 1 or option.axis == 0), None)
     left, right = _units(place, sizes)
     return alone[left] if len(alone) == left + right + 1 else None
 

@@ -61,8 +61,8 @@ def _views(wiring: Wiring, position: int | None, *, forward: bool) -> Iterator[i
 
 def _writer(wiring: Wiring, position: int) -> int | None:
     """The layer whose result is the first input of this one alone."""
-    found = wiring.writers.get(wiring.node(position).inputs[0])
-    return found if found is not None and wiring.only_reader(found) == position else None
+    writer = wiring.writers.get(wiring.node(position).inputs[0])
+    return writer if writer is not None and wiring.only_reader(writer) == position else None
 
 
 def _moves_nothing(wiring: Wiring, positions: tuple[int, ...]) -> bool:
@@ -80,15 +80,15 @@ def _lies_as_before(
     given: tuple[int, ...], steps: tuple[_Step, ...], result: tuple[int, ...]
 ) -> bool:
     """Whether these steps move nothing, if what they read or their result is a feature map."""
-    found = []
+    arrays = []
     try:
         if _may_be_tokens(result, given):
-            found.append(_seen(steps, _channels_last(given)))
+            arrays.append(_seen(steps, _channels_last(given)))
         if _may_be_tokens(given, result):
-            found.append(np.moveaxis(_seen(steps, _without_memory(given)), 1, -1))
+            arrays.append(np.moveaxis(_seen(steps, _without_memory(given)), 1, -1))
     except ValueError:  # It moves, or a damaged file has shapes that contradict each other.
         return False
-    return any(each.flags.c_contiguous for each in found)
+    return any(array.flags.c_contiguous for array in arrays)
 
 
 def _may_be_tokens(shape: tuple[int, ...], feature_map: tuple[int, ...]) -> bool:

@@ -43,9 +43,9 @@ def propose(wiring: Wiring) -> Chains:
     """The groups of all products."""
     chains: Chains = {}
     for start in wiring.of(*PRODUCTS):
-        found = _chains(wiring, start) if wiring.layers[start].kind == "compute" else []
-        if found:
-            chains[start] = found
+        product_chains = _chains(wiring, start) if wiring.layers[start].kind == "compute" else []
+        if product_chains:
+            chains[start] = product_chains
     return chains
 
 
@@ -55,16 +55,16 @@ def prefixes(chains: Iterable[Chain]) -> list[tuple[int, ...]]:
 
 
 def _chains(wiring: Wiring, start: int) -> list[Chain]:
-    found: list[Chain] = []
+    chains: list[Chain] = []
     positions = [start]
     residual = viewed = False
     while len(positions) < LONGEST:
         follower = wiring.only_reader(positions[-1])
         if follower is None:
             if activation := gated(wiring, positions[-1]):
-                _add(found, wiring, (*positions, *activation), viewed)
+                _add(chains, wiring, (*positions, *activation), viewed)
             elif written_out := gelu(wiring, wiring.node(positions[-1]).outputs[0]):
-                _add(found, wiring, (*positions, *written_out.positions), viewed, written_out)
+                _add(chains, wiring, (*positions, *written_out.positions), viewed, written_out)
             break
         if _is_view_of_rows(wiring, start, follower):
             positions.append(follower)
@@ -79,14 +79,14 @@ def _chains(wiring: Wiring, start: int) -> list[Chain]:
             break
         residual |= what == "residual"
         positions.append(follower)
-        _add(found, wiring, tuple(positions), viewed)
+        _add(chains, wiring, tuple(positions), viewed)
         if what == "activation":
             break
-    return found
+    return chains
 
 
 def _add(
-    found: list[Chain],
+    chains: list[Chain],
     wiring: Wiring,
     positions: tuple[int, ...],
     viewed: bool,
@@ -96,9 +96,9 @@ def _add(
     if len(positions) > LONGEST:
         return
     if not viewed and written_out is None:
-        found.append(Chain(positions))
+        chains.append(Chain(positions))
     elif form := epilogue_form(wiring, positions, written_out):
-        found.append(Chain(positions, form))
+        chains.append(Chain(positions, form))
 
 
 def _is_view_of_rows(wiring: Wiring, product: int, position: int) -> bool:
@@ -106,8 +106,8 @@ def _is_view_of_rows(wiring: Wiring, product: int, position: int) -> bool:
     layer, types = wiring.layers[position], wiring.graph.types
     if layer.kind != "view" or wiring.layers[product].op not in ("Gemm", "MatMul"):
         return False
-    known = [types.get(wiring.node(at).outputs[0]) for at in (product, position)]
-    shapes = [each.shape for each in known if each is not None and each.shape is not None]
+    known = [types.get(wiring.node(writer).outputs[0]) for writer in (product, position)]
+    shapes = [result.shape for result in known if result is not None and result.shape is not None]
     return len(shapes) == 2 and min(map(len, shapes)) > 1 and shapes[0][-1] == shapes[1][-1]
 
 

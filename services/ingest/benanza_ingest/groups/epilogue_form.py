@@ -50,7 +50,9 @@ class _Form:
     def rename(self, name: str, other: str) -> None:
         """Gives the last result the name of a view of it."""
         self._viewed = True
-        self._places = {other if each == name else each: at for each, at in self._places.items()}
+        self._places = {
+            other if value == name else value: place for value, place in self._places.items()
+        }
 
     def add(self, layer: Layer, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
         """Adds a layer of one operator, with the names of what it reads and writes. False if one of

@@ -24,7 +24,7 @@ def gated(wiring: Wiring, position: int) -> tuple[int, ...]:
     if second is None:
         return ()
     gate = (first,) if second == product else (first, second)
-    layers = [wiring.layers[at] for at in (*gate, product)]
+    layers = [wiring.layers[member] for member in (*gate, product)]
     if any(layer.kind != "compute" or layer.domain or layer.layer is None for layer in layers):
         return ()
     *functions, last = (layer.op for layer in layers)

@@ -43,7 +43,7 @@ class Gelu(NamedTuple):
 def gelu(wiring: Wiring, value: str) -> Gelu | None:
     """The Gelu of a value that nothing else reads, if there is one."""
     for positions in _closed(wiring, value):
-        if {"Erf", "Tanh"} & {wiring.layers[at].op for at in positions}:
+        if {"Erf", "Tanh"} & {wiring.layers[position].op for position in positions}:
             approximate = which(wiring, value, positions)
             if approximate is not None:
                 return Gelu(positions, approximate)
@@ -57,7 +57,9 @@ def _closed(wiring: Wiring, value: str) -> Iterator[tuple[int, ...]]:
     inside: list[int] = []
     values = [value]
     while len(inside) < MOST:
-        left = sorted({at for name in values for at in wiring.readers[name]}.difference(inside))
+        left = sorted(
+            {reader for name in values for reader in wiring.readers[name]}.difference(inside)
+        )
         if not left or OUTSIDE in left or not _computes(wiring, left[0], value, values):
             return
         inside.append(left[0])
@@ -87,17 +89,19 @@ def _is_number(wiring: Wiring, name: str) -> bool:
 
 def which(wiring: Wiring, value: str, positions: Sequence[int]) -> str | None:
     """Which Gelu of the value these layers compute, which read nothing else but numbers."""
-    nodes = [wiring.node(at) for at in positions]
+    nodes = [wiring.node(position) for position in positions]
     names = [name for node in nodes for name in node.inputs if name in wiring.graph.constants]
     values = [wiring.graph.constants.value(name) for name in names]
-    numbers = [np.asarray(each, np.float32).reshape(()) for each in values]
+    numbers = [np.asarray(constant, np.float32).reshape(()) for constant in values]
     protos = [helper.make_node(node.op_type, node.inputs, node.outputs[:1]) for node in nodes]
-    layers = [layer for at in positions if (layer := wiring.layers[at].layer) is not None]
+    layers = [
+        layer for position in positions if (layer := wiring.layers[position].layer) is not None
+    ]
     opset = max(layer.operators[0].version for layer in layers)
     given = {value: POINTS} | dict(zip(names, numbers, strict=True))
-    found = _computed(_model(protos, opset), given)
+    computed = _computed(_model(protos, opset), given)
     for approximate in APPROXIMATIONS:
-        if np.allclose(found, _expected(approximate), rtol=CLOSE, atol=CLOSE):
+        if np.allclose(computed, _expected(approximate), rtol=CLOSE, atol=CLOSE):
             return approximate
     return None
 
@@ -122,5 +126,5 @@ def _computed(model: ModelProto, inputs: dict[str, Any]) -> Array:
     from onnx.reference import ReferenceEvaluator  # here, since most commands do without it
 
     with np.errstate(all="ignore"):
-        (found,) = ReferenceEvaluator(model).run(None, inputs)
-    return np.asarray(found)
+        (output,) = ReferenceEvaluator(model).run(None, inputs)
+    return np.asarray(output)

@@ -30,13 +30,15 @@ def propose(wiring: Wiring, epilogues: Chains, attended: set[int]) -> list[tuple
     for start in wiring.of("Gemm", "MatMul", "Einsum"):
         if start in attended or not _is_product(wiring, start):
             continue
-        before = tuple(sorted([at for slot in (0, 1) for at in _before(wiring, start, slot)]))
+        before = tuple(
+            sorted([position for slot in (0, 1) for position in _before(wiring, start, slot)])
+        )
         after = tuple(_after(wiring, start))
         chains = prefixes(epilogues.get(start, ()))
-        found = [(*before, start, *after)] if after else []
+        candidates = [(*before, start, *after)] if after else []
         if before:
-            found += [(*before, *chain) for chain in ((start,), *chains)]
-        groups += [group for group in found if len(group) <= LONGEST]
+            candidates += [(*before, *chain) for chain in ((start,), *chains)]
+        groups += [group for group in candidates if len(group) <= LONGEST]
     return groups
 
 

@@ -120,12 +120,12 @@ class Joiner:
         outputs = node.outputs[: len(operator.outputs)]
         before = []
         if operator.op_type in GATHERING and not operator.domain:
-            found = repeated(self._wiring.graph, inputs[1], operator.version)
-            if found is not None:
-                look = fingerprint_of_canonical(found.layer)
-                self._layers[look] = found.layer
-                before.append((look, found.inputs, (found.output,)))
-                inputs[1] = found.output
+            expand = repeated(self._wiring.graph, inputs[1], operator.version)
+            if expand is not None:
+                look = fingerprint_of_canonical(expand.layer)
+                self._layers[look] = expand.layer
+                before.append((look, expand.inputs, (expand.output,)))
+                inputs[1] = expand.output
         return (*before, (extracted.fingerprint, tuple(inputs), outputs))
 
     def _layer(self, wired: _Wired) -> Layer:

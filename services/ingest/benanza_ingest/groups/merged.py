@@ -28,9 +28,9 @@ def propose(wiring: Wiring) -> list[tuple[int, ...]]:
         for group in _chunks(wiring, products):
             groups.append(tuple(group))
             sums = [_bias(wiring, product) for product in group]
-            found = [position for position in sums if position is not None]
-            if len(found) == len(group):
-                groups.append(tuple(sorted([*group, *found])))
+            biases = [position for position in sums if position is not None]
+            if len(biases) == len(group):
+                groups.append(tuple(sorted([*group, *biases])))
     return groups
 
 
@@ -54,7 +54,7 @@ def _chunks(wiring: Wiring, products: Sequence[int]) -> Iterator[list[int]]:
     """At least two products each, no more than a group may have results."""
     chunk: list[int] = []
     for product in products:
-        fingerprints = Counter([wiring.layers[at].fingerprint for at in (*chunk, product)])
+        fingerprints = Counter([wiring.layers[member].fingerprint for member in (*chunk, product)])
         if len(chunk) == MOST_RESULTS or prod(map(factorial, fingerprints.values())) > MOST_ORDERS:
             yield chunk
             chunk = []

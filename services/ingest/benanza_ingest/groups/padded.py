@@ -97,7 +97,8 @@ def _form(wiring: Wiring, pad: int, named: Named, padding: tuple[int, ...]) -> N
     own = convolution.integers("pads")  # ingest writes all attributes
     pads = tuple(a + b for a, b in zip(own, padding, strict=True))
     attributes = tuple(
-        Attribute("pads", pads) if each.name == "pads" else each for each in convolution.attributes
+        Attribute("pads", pads) if attribute.name == "pads" else attribute
+        for attribute in convolution.attributes
     )
     tensors, names = list(named.layer.tensors), list(named.names)
     tensors[data] = replace(

@@ -29,7 +29,7 @@ def propose(wiring: Wiring, epilogues: Chains) -> list[tuple[int, ...]]:
 
 def _before(wiring: Wiring, start: int) -> tuple[int, ...]:
     """The prologue of a convolution: scales and shifts by channel, then at most one Relu."""
-    found: list[int] = []
+    positions: list[int] = []
     name = wiring.node(start).inputs[0]
     writers = wiring.writers
     while name in writers and wiring.only_reader(writers[name]) is not None:
@@ -39,13 +39,13 @@ def _before(wiring: Wiring, start: int) -> tuple[int, ...]:
             return ()
         value = _value(wiring, position)
         what = step(wiring, value, position) if value else None
-        if what != "affine" and not (layer.op == "Relu" and what and not found):
+        if what != "affine" and not (layer.op == "Relu" and what and not positions):
             break
-        if len(found) == LONGEST - 1:
+        if len(positions) == LONGEST - 1:
             break
-        found.insert(0, position)
+        positions.insert(0, position)
         name = value
-    return tuple(found)
+    return tuple(positions)
 
 
 def _value(wiring: Wiring, position: int) -> str:

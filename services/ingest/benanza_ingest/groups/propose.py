@@ -35,10 +35,13 @@ def propose_groups(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     """
     wiring = without_empty(wiring)
     groups = _proposed(wiring)
-    found = simplified(wiring)
-    if found is None:
+    simplification = simplified(wiring)
+    if simplification is None:
         return groups
-    return (*groups, *once.propose(wiring, found, groups, _proposed(found.wiring)))
+    return (
+        *groups,
+        *once.propose(wiring, simplification, groups, _proposed(simplification.wiring)),
+    )
 
 
 def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
@@ -48,7 +51,7 @@ def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     behind_pads = padded.propose(wiring, epilogues)
     on_integers = quantised.propose(wiring)
     formed = (*chains, *behind_pads, *on_integers)
-    forms = {each.positions: each.form for each in formed if each.form is not None}
+    forms = {group.positions: group.form for group in formed if group.form is not None}
     attentions = attention.propose(wiring)
     alone, attended = set[int](), set[int]()
     for attention_group in attentions:
@@ -56,9 +59,9 @@ def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
         if not attention_group.in_place:
             alone.update(attention_group.positions)
     proposed = (
-        (epilogue.RULE, [each.positions for each in chains]),
-        (padded.RULE, [each.positions for each in behind_pads]),
-        (quantised.RULE, [each.positions for each in on_integers]),
+        (epilogue.RULE, [group.positions for group in chains]),
+        (padded.RULE, [group.positions for group in behind_pads]),
+        (quantised.RULE, [group.positions for group in on_integers]),
         (prologue.RULE, prologue.propose(wiring, epilogues)),
         (shuffle.RULE, shuffle.propose(wiring)),
         (channels_last.RULE, channels_last.propose(wiring)),
@@ -69,8 +72,8 @@ def _proposed(wiring: Wiring) -> tuple[ExtractedGroup, ...]:
     joiner = Joiner(wiring)
     flops: dict[str, int] = {}
     groups: dict[tuple[int, ...], ExtractedGroup] = {}
-    for rule, found in proposed:
-        for positions in found:
+    for rule, candidates in proposed:
+        for positions in candidates:
             if positions in groups:
                 continue
             try:

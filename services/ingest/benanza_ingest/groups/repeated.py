@@ -46,7 +46,7 @@ def repeated(graph: Graph, name: str, version: int) -> Repeated | None:
         Tensor("int64", (len(shape),), constant=True, value=np.array(shape, "<i8").tobytes()),
         Tensor(known.dtype, shape),
     )
-    versions = [each for each in VERSIONS if each <= version]
+    versions = [candidate for candidate in VERSIONS if candidate <= version]
     if not versions:
         return None
     layer = Layer(tensors, (Operator("Expand", "", versions[-1], (), (0, 1), (2,)),), (2,))

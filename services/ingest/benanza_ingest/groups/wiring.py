@@ -33,7 +33,9 @@ class Wiring:
         """The positions of the layers with one of these operators of the standard domain, in order,
         without those that are skipped.
         """
-        return sorted([at for each in operators for at in self.by_operator.get(each, ())])
+        return sorted(
+            [position for operator in operators for position in self.by_operator.get(operator, ())]
+        )
 
     def node(self, position: int) -> Node:
         """The node of the layer at a position."""
@@ -59,7 +61,7 @@ def without_empty(wiring: Wiring) -> Wiring:
     """The same, as if the layers that read or write values without elements had been skipped: they
     are in no group.
     """
-    layers = tuple([_skipped(each) if _is_empty(each) else each for each in wiring.layers])
+    layers = tuple([_skipped(layer) if _is_empty(layer) else layer for layer in wiring.layers])
     return wiring if layers == wiring.layers else wire(wiring.graph, layers)
 
 

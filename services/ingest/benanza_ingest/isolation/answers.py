@@ -50,8 +50,8 @@ def packed(model: ExtractedModel) -> TakenApart:
             layer.kind,
             layer.reason[:MAX_REASON_LENGTH],
         )
-        at = summaries.setdefault(key, len(summaries))
-        uses.append(LayerUse(at, layer.name[:MAX_NAME_LENGTH]))
+        place = summaries.setdefault(key, len(summaries))
+        uses.append(LayerUse(place, layer.name[:MAX_NAME_LENGTH]))
     groups = [
         PackedGroup(graphs.place(g.layer, g.fingerprint), g.rule, g.layers) for g in model.groups
     ]
@@ -77,13 +77,13 @@ def taken_apart(child: int, published: ModelPublished, deadline: float) -> list[
 
     Raises `ModelError` if the child refuses it, and as `frames.receive` and `decoded` do.
     """
-    found = []
+    answered = []
     left = MOST_ANSWERS_BYTES
     for _ in batch_sizes(published):
         message = frames.receive(child, left, deadline)
         left -= len(message)
-        found.append(unless_refused(decoded(message, answers)))
-    return found
+        answered.append(unless_refused(decoded(message, answers)))
+    return answered
 
 
 def models(
@@ -122,10 +122,10 @@ class _Graphs:
         self._places: dict[str, int] = {}
 
     def place(self, layer: Layer, fingerprint: str) -> int:
-        at = self._places.setdefault(fingerprint, len(self.all))
-        if at == len(self.all):
+        index = self._places.setdefault(fingerprint, len(self.all))
+        if index == len(self.all):
             self.all.append(layer)
-        return at
+        return index
 
 
 class _Known(NamedTuple):
@@ -186,7 +186,7 @@ def _unnamed(summary: PackedLayer, known: Sequence[_Known]) -> ExtractedLayer:
     if summary.graph is None:
         return ExtractedLayer("", op, domain, kind, reason=summary.reason)
     layer, fingerprint, *figures = known[summary.graph]
-    if [(each.op_type, each.domain) for each in layer.operators] != [(op, domain)]:
+    if [(operator.op_type, operator.domain) for operator in layer.operators] != [(op, domain)]:
         raise ValueError("a layer of another operator")
     reason = why_nothing_runs(layer)
     if layer.execution != "call" or summary.reason != reason or (reason and kind != "view"):

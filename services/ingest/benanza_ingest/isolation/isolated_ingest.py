@@ -115,8 +115,8 @@ class IsolatedIngest(Closing):
                 frames.send(child, request, deadline)
                 if published.content is None:
                     frames.send(child, content, deadline)
-                found = taken_apart(child, published, deadline)
-            return events_of(published, models(found, published, limits))
+                answered = taken_apart(child, published, deadline)
+            return events_of(published, models(answered, published, limits))
 
     def _tried(self, published: ModelPublished, deadline: float, work: Callable[[float], T]) -> T:
         ended: list[str] = []

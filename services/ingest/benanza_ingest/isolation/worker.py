@@ -145,7 +145,9 @@ def _readable(reach: Reach, allowed: Allowed) -> Iterator[Path]:
         if allowed.sources is None:
             yield Path("/")
         else:
-            yield from (each.folder for each in allowed.sources if isinstance(each, FolderSource))
+            yield from (
+                source.folder for source in allowed.sources if isinstance(source, FolderSource)
+            )
 
 
 if __name__ == "__main__":

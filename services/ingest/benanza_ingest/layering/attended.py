@@ -48,11 +48,11 @@ def standard(layer: Layer, operator: Operator) -> Attended:
 
     Where an input says how many keys count, all do.
     """
-    query, key = (layer.tensors[operator.inputs[at]].shape for at in (0, 1))
+    query, key = (layer.tensors[operator.inputs[slot]].shape for slot in (0, 1))
     places = (*operator.inputs, *(OMITTED,) * 7)
     past = layer.tensors[places[4]].shape[2] if places[4] != OMITTED else 0
-    at = -2 if len(query) == 4 else 1
-    queries, keys = query[at], past + key[at]
+    axis = -2 if len(query) == 4 else 1
+    queries, keys = query[axis], past + key[axis]
     before = keys - queries if places[6] != OMITTED else past
     sizes = (operator.integer(name, -1) for name in ("left_window_size", "right_window_size"))
     left, right = (size if size >= 0 else None for size in sizes)

@@ -63,14 +63,14 @@ def parameters(layer: Layer) -> int:
     packed ones those count that stand in them. Raises `ValueError` if a size is negative.
     """
     sizes = {
-        at: prod(tensor.shape)
-        for at, tensor in enumerate(layer.tensors)
+        place: prod(tensor.shape)
+        for place, tensor in enumerate(layer.tensors)
         if tensor.constant and tensor.value is None
     }
     for operator in layer.operators:
-        for at, numbers in unpacked(layer, operator).items():
-            if at in sizes:
-                sizes[at] = numbers
+        for place, numbers in unpacked(layer, operator).items():
+            if place in sizes:
+                sizes[place] = numbers
     if min(sizes.values(), default=0) < 0:
         raise ValueError("a size is negative")
     return sum(sizes.values())

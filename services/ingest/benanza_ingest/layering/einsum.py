@@ -31,15 +31,15 @@ def einsum_flops(equation: str, shapes: Sequence[Shape]) -> int:
 def _along(
     path: Sequence[tuple[int, ...]], operands: list[str], result: str, sizes: dict[str, int]
 ) -> int:
-    found = 0
+    total = 0
     for places in path:
-        chosen = [operands.pop(at) for at in sorted(places, reverse=True)]
+        chosen = [operands.pop(place) for place in sorted(places, reverse=True)]
         letters = set("".join(chosen))
         kept = letters & {*"".join(operands), *result}
         operations = len(chosen) - 1 + (kept != letters)
-        found += operations * prod(sizes[letter] for letter in letters)
+        total += operations * prod(sizes[letter] for letter in letters)
         operands.append("".join(sorted(kept)))
-    return found
+    return total
 
 
 def _terms(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], dict[str, int]]:

@@ -33,11 +33,11 @@ def grouped_flops(layer: Layer, operator: Operator) -> int:
     batch, length, width = _shape(layer, operator.outputs[0])
     heads, kept_heads = operator.integer("num_heads"), operator.integer("kv_num_heads")
     depth = width // heads
-    each = 2 * (depth + depth) + _SOFTMAX + bool(operator.attribute("softcap")) * _SOFTCAP
-    found = batch * heads * _pairs(operator, _kept(layer, operator)) * each
+    pair_flops = 2 * (depth + depth) + _SOFTMAX + bool(operator.attribute("softcap")) * _SOFTCAP
+    flops = batch * heads * _pairs(operator, _kept(layer, operator)) * pair_flops
     if operator.integer("do_rotary"):
-        found += _ROTATION * batch * length * (heads + kept_heads) * depth
-    return found
+        flops += _ROTATION * batch * length * (heads + kept_heads) * depth
+    return flops
 
 
 def grouped_touched(layer: Layer, operator: Operator) -> dict[int, int]:
@@ -45,7 +45,7 @@ def grouped_touched(layer: Layer, operator: Operator) -> dict[int, int]:
     are written elsewhere with the new ones; in place only the new ones are written. `_Kept`
     says where that is.
     """
-    found = {}
+    touched = {}
     before, length, window, in_place = _kept(layer, operator)
     for kept, result in ((3, 1), (4, 2)):
         if not _has(operator.inputs, kept):
@@ -54,11 +54,11 @@ def grouped_touched(layer: Layer, operator: Operator) -> dict[int, int]:
         written = _has(operator.outputs, result)
         copied = written and not in_place
         read = min(before, window - 1) if window and not copied else before
-        found[operator.inputs[kept]] = prod(shape[:2]) * min(read, shape[2]) * shape[3]
+        touched[operator.inputs[kept]] = prod(shape[:2]) * min(read, shape[2]) * shape[3]
         if written and in_place:
             new = prod(shape[:2]) * min(length, shape[2]) * shape[3]
-            found[operator.outputs[result]] = new
-    return found
+            touched[operator.outputs[result]] = new
+    return touched
 
 
 def _kept(layer: Layer, operator: Operator) -> _Kept:

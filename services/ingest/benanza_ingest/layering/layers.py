@@ -134,12 +134,12 @@ class Layers:
     ) -> tuple[Attribute, ...]:
         window = window_of(node.op_type, described)
         alike = (node.op_type, node.domain, given, window)
-        found = self._attributes.get(alike)
-        if found is None:
-            found = self._attributes[alike] = attributes(
+        known = self._attributes.get(alike)
+        if known is None:
+            known = self._attributes[alike] = attributes(
                 node.op_type, node.domain, version, [self._given[a] for a in given], window
             )
-        return found
+        return known
 
     def _why_unknown(self, node: Node) -> str:
         where = f"{node.domain or 'ai.onnx'}::{node.op_type}"

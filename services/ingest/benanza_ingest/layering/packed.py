@@ -23,11 +23,11 @@ def unpacked(layer: Layer, operator: Operator) -> dict[int, int]:
     if rule is None:
         return {}
     sizes = [_bytes(layer, place) for place in operator.inputs]
-    found = rule(layer, operator, sizes)
+    counts = rule(layer, operator, sizes)
     return {
-        operator.inputs[at]: numbers
-        for at, numbers in found.items()
-        if at < len(sizes) and sizes[at]
+        operator.inputs[slot]: numbers
+        for slot, numbers in counts.items()
+        if slot < len(sizes) and sizes[slot]
     }
 
 
@@ -39,7 +39,7 @@ def _bytes(layer: Layer, place: int) -> int:
 def _matrices(columns: Mapping[int, str]) -> Rule:
     """Matrices of K rows, and of as many columns as these attributes say."""
     return lambda layer, operator, sizes: {
-        at: operator.integer("K") * operator.integer(name) for at, name in columns.items()
+        slot: operator.integer("K") * operator.integer(name) for slot, name in columns.items()
     }
 
 
@@ -50,7 +50,7 @@ def _with_zeros(layer: Layer, operator: Operator, sizes: Sequence[int]) -> dict[
 
 
 def _of_bits(bits: Mapping[int, int], sizes: Sequence[int]) -> dict[int, int]:
-    return {at: sizes[at] * 8 // each for at, each in bits.items() if at < len(sizes)}
+    return {slot: sizes[slot] * 8 // width for slot, width in bits.items() if slot < len(sizes)}
 
 
 def _table(layer: Layer, operator: Operator, sizes: Sequence[int]) -> dict[int, int]:
@@ -61,7 +61,7 @@ def _table(layer: Layer, operator: Operator, sizes: Sequence[int]) -> dict[int, 
 def _experts(layer: Layer, operator: Operator, sizes: Sequence[int]) -> dict[int, int]:
     """Three products, with their zero points."""
     places = enumerate(((2, 11), (5, 12), (8, 13)), start=1)
-    bits = {at: expert_bits(operator, product) for product, both in places for at in both}
+    bits = {slot: expert_bits(operator, product) for product, both in places for slot in both}
     return _of_bits(bits, sizes)
 
 

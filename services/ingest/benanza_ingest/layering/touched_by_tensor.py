@@ -28,17 +28,17 @@ def _seen(layer: Layer, operator: Operator) -> dict[int, int]:
     scores are results; of a mask the pairs that are seen without it.
     """
     attended = standard(layer, operator)
-    found: dict[int, int] = {}
+    elements: dict[int, int] = {}
     for place in (1, 2):
         written = _writes(operator, place) or _writes(operator, 3)
         if not _has(operator, place + 3) and not written:
             axis = len(_shape(layer, operator, place)) - 2
-            found |= _rows(layer, operator, (place,), attended.seen(), axis)
+            elements |= _rows(layer, operator, (place,), attended.seen(), axis)
     if _has(operator, 3):
         mask = _shape(layer, operator, 3)
         if mask[-2:] == (attended.queries, attended.keys):
-            found[operator.inputs[3]] = prod(mask[:-2]) * attended.pairs()
-    return found
+            elements[operator.inputs[3]] = prod(mask[:-2]) * attended.pairs()
+    return elements
 
 
 def _rotary_tables(layer: Layer, operator: Operator) -> dict[int, int]:
@@ -63,15 +63,15 @@ def _in_place(tables: int, *axes_of_token: int) -> ByTensor:
 
     def touched(layer: Layer, operator: Operator) -> dict[int, int]:
         tokens = prod(_shape(layer, operator, 0)[:-1])
-        found = _rows(layer, operator, (tables, tables + 1), tokens)
+        elements = _rows(layer, operator, (tables, tables + 1), tokens)
         for kept, result in ((3, 1), (4, 2)):
             if _has(operator, kept):
                 shape = _shape(layer, operator, kept)
                 new = tokens * prod(shape[axis] for axis in axes_of_token)
-                found[operator.inputs[kept]] = 0
+                elements[operator.inputs[kept]] = 0
                 if _writes(operator, result):
-                    found[operator.outputs[result]] = min(prod(shape), new)
-        return found
+                    elements[operator.outputs[result]] = min(prod(shape), new)
+        return elements
 
     return touched
 
@@ -88,11 +88,11 @@ def _experts(layer: Layer, operator: Operator) -> dict[int, int]:
     rows = prod(_shape(layer, operator, 0)[:-1])
     count = _shape(layer, operator, 1)[-1]
     chosen = min(count, rows * max(1, operator.integer("k")))
-    found = {}
+    elements = {}
     for place in range(2, len(operator.inputs)):
         if _has(operator, place) and (shape := _shape(layer, operator, place))[:1] == (count,):
-            found[operator.inputs[place]] = chosen * prod(shape[1:])
-    return found
+            elements[operator.inputs[place]] = chosen * prod(shape[1:])
+    return elements
 
 
 def _quantised_rows(layer: Layer, operator: Operator) -> dict[int, int]:
@@ -105,13 +105,13 @@ def _quantised_rows(layer: Layer, operator: Operator) -> dict[int, int]:
 def _rows(
     layer: Layer, operator: Operator, places: tuple[int, ...], count: int, axis: int = 0
 ) -> dict[int, int]:
-    found = {}
+    elements = {}
     for place in places:
         if _has(operator, place):
             shape = _shape(layer, operator, place)
             size = shape[axis] or 1
-            found[operator.inputs[place]] = prod(shape) // size * min(size, count)
-    return found
+            elements[operator.inputs[place]] = prod(shape) // size * min(size, count)
+    return elements
 
 
 def _has(operator: Operator, place: int) -> bool:

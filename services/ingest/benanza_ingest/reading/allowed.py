@@ -50,21 +50,21 @@ class Allowed:
         """
         if self.sources is None:
             return path
-        found = path.resolve()
-        folders = [each.folder for each in self.sources if isinstance(each, FolderSource)]
-        if not any(found.is_relative_to(folder.resolve()) for folder in folders):
+        target = path.resolve()
+        folders = [source.folder for source in self.sources if isinstance(source, FolderSource)]
+        if not any(target.is_relative_to(folder.resolve()) for folder in folders):
             raise ModelError(
                 f"{path} isn't in a folder from which ingest may read; publish the file with its "
                 f"content, or add {path.parent.absolute().as_uri()} to {SOURCES_SETTING} of ingest"
             )
-        if found.exists() and not found.is_file():
+        if target.exists() and not target.is_file():
             raise ModelError(f"{path} is no file; name the .onnx file")
-        return found
+        return target
 
     def check_object(self, address: ObjectAddress) -> None:
         """Raises `ModelError` if no model may be fetched from this bucket, or under this key."""
-        buckets = [each for each in self.sources or () if isinstance(each, BucketSource)]
-        if self.sources is not None and not any(each.holds(*address) for each in buckets):
+        buckets = [source for source in self.sources or () if isinstance(source, BucketSource)]
+        if self.sources is not None and not any(bucket.holds(*address) for bucket in buckets):
             raise ModelError(
                 f"ingest may not fetch {address}; add {BucketSource(address.bucket)} to "
                 f"{SOURCES_SETTING} of ingest"
@@ -79,7 +79,7 @@ class Allowed:
             )
 
     def addresses(
-        self, origin: Origin, found: list[str], redirected_from: Origin | None
+        self, origin: Origin, resolved: list[str], redirected_from: Origin | None
     ) -> list[str]:
         """Those of a server's IP addresses to which ingest may connect.
 
@@ -87,35 +87,35 @@ class Allowed:
         the user, or by an exact name in the setting; and no redirect leads there from another
         server. Raises `ModelError` if none is left.
         """
-        left = [text for text in found if not is_forbidden(_ip(text))]
+        left = [text for text in resolved if not is_forbidden(_ip(text))]
         if not left:
             raise ModelError(
-                f"{origin} is at {found[0]}, where there is no server of models (link-local or "
+                f"{origin} is at {resolved[0]}, where there is no server of models (link-local or "
                 "reserved); check the address"
             )
         elsewhere = redirected_from not in (None, origin)
-        by_name = self.sources is None or any(each.exact for each in self._matching(origin))
+        by_name = self.sources is None or any(source.exact for source in self._matching(origin))
         if elsewhere or not by_name:
             left = [text for text in left if _real(_ip(text)).is_global]
         if not left and elsewhere:
             raise ModelError(
-                f"{redirected_from} redirects to {origin}, which is at {found[0]} in a private "
+                f"{redirected_from} redirects to {origin}, which is at {resolved[0]} in a private "
                 f"network; publish the model by its address at {origin}"
             )
         if not left:
             raise ModelError(
-                f"{origin} is at {found[0]} in a private network; if that is meant, add {origin} "
-                f"itself to {SOURCES_SETTING} of ingest"
+                f"{origin} is at {resolved[0]} in a private network; if that is meant, add "
+                f"{origin} itself to {SOURCES_SETTING} of ingest"
             )
         return left
 
     def _matching(self, origin: Origin) -> list[WebSource]:
         return [
-            each
-            for each in self.sources or ()
-            if isinstance(each, WebSource)
-            and (each.scheme, each.port) == (origin.scheme, origin.port)
-            and (each.host == origin.host or _is_below(origin.host, each.host))
+            source
+            for source in self.sources or ()
+            if isinstance(source, WebSource)
+            and (source.scheme, source.port) == (origin.scheme, origin.port)
+            and (source.host == origin.host or _is_below(origin.host, source.host))
         ]
 
 
@@ -143,9 +143,11 @@ def is_forbidden(address: IpAddress) -> bool:
 
 
 def _ip(text: str) -> IpAddress:
-    found = ip_address(text)
+    address = ip_address(text)
     # Without the interface, which makes it another address than that in a set.
-    return ip_address(int(found)) if isinstance(found, IPv4Address) else IPv6Address(int(found))
+    return (
+        ip_address(int(address)) if isinstance(address, IPv4Address) else IPv6Address(int(address))
+    )
 
 
 def _real(address: IpAddress) -> IpAddress:

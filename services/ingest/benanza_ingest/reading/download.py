@@ -47,8 +47,8 @@ def downloaded(address: str, allowed: Allowed) -> Iterator[Read]:
                         "other means and name its path"
                     )
                 # `read1` returns what has arrived, without waiting for more.
-                found: bytes = response.read1(most)
-                return found
+                part: bytes = response.read1(most)
+                return part
 
             yield read
     except (HTTPError, OSError, UnicodeError) as error:
@@ -67,8 +67,8 @@ def _answer(address: str, allowed: Allowed) -> Iterator[urllib3.BaseHTTPResponse
         url = urllib3.util.parse_url(address)
         origin = _origin(url)
         allowed.check_origin(origin)
-        found = allowed.addresses(origin, _resolved(origin), before)
-        with _asked(origin, found, url.request_uri) as response:
+        addresses = allowed.addresses(origin, _resolved(origin), before)
+        with _asked(origin, addresses, url.request_uri) as response:
             moved = response.get_redirect_location()
             if not moved:
                 yield response
@@ -126,5 +126,5 @@ def _host_header(origin: Origin) -> str:
 
 
 def _resolved(origin: Origin) -> list[str]:
-    found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+    entries = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in entries))

@@ -57,16 +57,16 @@ def opened(location: Location, allowed: Allowed) -> Iterator[Read]:
     `download`.
     """
     if location.uri.startswith(("http:", "https:")):
-        found = downloaded(location.where, allowed)
+        source = downloaded(location.where, allowed)
     elif location.uri.startswith("s3:"):
         address = object_address(location.where)
         allowed.check_object(address)
-        found = opened_object(address)
+        source = opened_object(address)
     elif location.uri.startswith(PREFIX):
-        found = _zoo(Path(location.where))
+        source = _zoo(Path(location.where))
     else:
-        found = _file(allowed.file(Path(location.where)))
-    with found as read:
+        source = _file(allowed.file(Path(location.where)))
+    with source as read:
         yield read
 
 

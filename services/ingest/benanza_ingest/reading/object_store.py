@@ -69,8 +69,8 @@ def opened_object(address: ObjectAddress) -> Iterator[Read]:
     """What reads an object. Raises `ModelError` if it can't be had."""
     try:
         with object_store() as client:
-            found = client.get_object(Bucket=address.bucket, Key=address.key)
-            with found["Body"] as body:
+            response = client.get_object(Bucket=address.bucket, Key=address.key)
+            with response["Body"] as body:
                 yield body.read
     except StoreError as error:
         raise UnfetchedError(f"{address} can't be fetched ({error})", REMEDY) from error

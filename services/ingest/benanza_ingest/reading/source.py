@@ -64,7 +64,7 @@ def fetch(
     """
     location = location_of(model)
     with opened(location, allowed) as read:
-        content, found, whole = read_model(
+        content, digest, whole = read_model(
             read if copy is None else _copied(read, copy),
             location.where,
             limits,
@@ -72,7 +72,7 @@ def fetch(
             "it was changed or cut off on the way; fetch it again, or publish it with its new "
             "checksum",
         )
-    return FetchedModel(location.name, location.uri, content, found, whole)
+    return FetchedModel(location.name, location.uri, content, digest, whole)
 
 
 def read_model(
@@ -86,12 +86,12 @@ def read_model(
     hashed = _Hashed(read, where, limits)
     content, whole = _content(hashed)
     hashed.exhaust()
-    found = hashed.sha256.hexdigest()
-    if sha256 is not None and found != sha256.lower():
-        raise ModelError(f"{where} has the SHA-256 {found}, not {sha256}: {mismatch}")
+    digest = hashed.sha256.hexdigest()
+    if sha256 is not None and digest != sha256.lower():
+        raise ModelError(f"{where} has the SHA-256 {digest}, not {sha256}: {mismatch}")
     if isinstance(content, ModelError):
         raise content
-    return ReadModel(content, found, whole)
+    return ReadModel(content, digest, whole)
 
 
 def read_whole(asked: str, limits: Limits) -> bytes:

@@ -138,10 +138,14 @@ def _open_names(inputs: list[ValueInfoProto]) -> list[str]:
 
 
 def _asked_for(name: str, inputs: list[ValueInfoProto]) -> tuple[str, ...]:
-    axes = [[at for at, dim in enumerate(_dims(i)) if dim.dim_param == name] for i in inputs]
+    axes = [[axis for axis, dim in enumerate(_dims(i)) if dim.dim_param == name] for i in inputs]
     if max(map(len, axes)) == 1 or any(map(str.isalpha, name)):
         return (name,)
-    return tuple(f"{i.name}[{at}]" for i, found in zip(inputs, axes, strict=True) for at in found)
+    return tuple(
+        f"{i.name}[{axis}]"
+        for i, named_axes in zip(inputs, axes, strict=True)
+        for axis in named_axes
+    )
 
 
 def _dims(value: ValueInfoProto) -> list[TensorShapeProto.Dimension]:
@@ -194,7 +198,7 @@ def _derived(names: list[str], numbers: Mapping[str, int]) -> dict[str, int]:
 
     Raises `ModelError` for one that can't be, and if another number was given for it.
     """
-    found = {}
+    sizes = {}
     for name in names:
         size = derived_size(name, numbers)
         if size is None:
@@ -205,8 +209,8 @@ def _derived(names: list[str], numbers: Mapping[str, int]) -> dict[str, int]:
                 f"dimension {name!r} is {size} by those that it is named after{given}; give other "
                 "numbers for these"
             )
-        found[name] = size
-    return found
+        sizes[name] = size
+    return sizes
 
 
 def _batch_name(

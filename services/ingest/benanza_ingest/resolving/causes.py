@@ -159,19 +159,19 @@ class Causes:
         # Chains of shape arithmetic can be longer than Python's stack is deep.
         pending = [asked]
         while pending:
-            at = pending[-1]
-            if at in self._found:
+            question = pending[-1]
+            if question in self._found:
                 pending.pop()
                 continue
-            cause = self._own(at)
+            cause = self._own(question)
             if cause is None:
-                needs = self._needs(at)
+                needs = self._needs(question)
                 missing = [need for need in needs if need not in self._found]
                 if missing:
                     pending.extend(missing)
                     continue
                 cause = _most_telling([self._found[need] for need in needs])
-            self._found[at] = cause
+            self._found[question] = cause
         return self._found[asked]
 
     def _own(self, asked: _Asked) -> Cause | None:
@@ -207,15 +207,15 @@ class Causes:
         asked: dict[str, None] = {}
         seen, pending = {""}, [name]
         while pending:
-            at = pending.pop()
-            if at in seen or at in self._constants:
+            value = pending.pop()
+            if value in seen or value in self._constants:
                 continue
-            seen.add(at)
+            seen.add(value)
             if len(seen) > _FAR:
                 return DEPENDS_ON_DATA
-            node = self._writers.get(at)
-            if at in self._inputs and may_be_given(self._types.get(at)):
-                asked[at] = None
+            node = self._writers.get(value)
+            if value in self._inputs and may_be_given(self._types.get(value)):
+                asked[value] = None
             elif node is None or node.domain or not facts_of(node.op_type).evaluated:
                 return DEPENDS_ON_DATA
             else:
@@ -234,9 +234,9 @@ class Causes:
 
     def _needs(self, asked: _Asked) -> list[_Asked]:
         """The unknown inputs of the node that computes a constant."""
-        found = self._constants.producer(asked.name)
-        assert found is not None, "a constant that no node makes has a cause of its own"
-        node, inputs = found
+        made = self._constants.producer(asked.name)
+        assert made is not None, "a constant that no node makes has a cause of its own"
+        node, inputs = made
         if not asked.elements:
             return self._needs_of_type(node.op_type, inputs)
         if node.op_type in ("Shape", "Size"):

@@ -50,15 +50,15 @@ class Contradictions:
     def _without_batch(self, node: Node) -> str:
         """What is wrong with a node whose result should hold the batch; nothing if it does."""
         name = next(filter(None, node.outputs))
-        known, found = self._declared.of(name), self._dims(name)
-        if known is None or not known.resolved or found is None:
+        known, sizes = self._declared.of(name), self._dims(name)
+        if known is None or not known.resolved or sizes is None:
             return ""
         declared = known.dims()
-        if self._binding.batch not in declared or len(found) != len(declared):
+        if self._binding.batch not in declared or len(sizes) != len(declared):
             return ""
-        for size, wanted in zip(found, declared, strict=True):
+        for size, wanted in zip(sizes, declared, strict=True):
             if wanted == self._binding.batch and size % wanted:
-                return f"its result is {_shape(found)}, where the model declares {_shape(declared)}"
+                return f"its result is {_shape(sizes)}, where the model declares {_shape(declared)}"
         return ""
 
     def _dims(self, name: str) -> tuple[int, ...] | None:

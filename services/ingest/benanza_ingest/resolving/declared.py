@@ -65,12 +65,12 @@ class Declared:
     def outdated(self, names: Iterable[str]) -> Iterator[Outdated]:
         """Those of the values that are declared with other sizes than they have."""
         for name in names:
-            declared, found = self._declared.get(name), self._types.get(name)
-            if declared and found and declared.shape is not None and found.resolved:
-                sizes = found.dims()
+            declared, known = self._declared.get(name), self._types.get(name)
+            if declared and known and declared.shape is not None and known.resolved:
+                sizes = known.dims()
                 fits = len(sizes) == len(declared.shape) and all(
                     not isinstance(a, int) or a == b
                     for a, b in zip(declared.shape, sizes, strict=True)
                 )
                 if not fits:
-                    yield Outdated(name, declared, found)
+                    yield Outdated(name, declared, known)

@@ -42,10 +42,10 @@ class Evaluator:
         if any(a is not None and (a.size > FEW_ELEMENTS or a.dtype.hasobject) for a in arrays):
             return self._run(node, key, arrays)
         read = tuple([a if a is None else (a.dtype, a.shape, a.tobytes()) for a in arrays])
-        found = self._results.get((key, read))
-        if found is None:
-            found = self._results[key, read] = self._run(node, key, arrays)
-        return found
+        results = self._results.get((key, read))
+        if results is None:
+            results = self._results[key, read] = self._run(node, key, arrays)
+        return results
 
     def _run(self, node: NodeProto, key: object, arrays: Sequence[_Elements]) -> list[_Elements]:
         # Of texts, numpy makes all as long as the longest.
@@ -53,17 +53,17 @@ class Evaluator:
             return [None] * len(node.output)
         if _result_elements(node.op_type, arrays) > self._most:
             return [None] * len(node.output)
-        feeds = {f"input{at}": array for at, array in enumerate(arrays) if array is not None}
+        feeds = {f"input{slot}": array for slot, array in enumerate(arrays) if array is not None}
         try:
             with np.errstate(all="ignore"):
                 prepared = self._prepared.get(key)
                 if prepared is None:
                     present = [array is not None for array in arrays]
                     prepared = self._prepared[key] = _prepared(node, present, self._opsets)
-                found = iter(prepared.run(None, feeds))
+                results = iter(prepared.run(None, feeds))
         except Exception:  # noqa: BLE001  a constant that can't be computed is unknown
             return [None] * len(node.output)
-        return [_array(next(found)) if name else None for name in node.output]
+        return [_array(next(results)) if name else None for name in node.output]
 
 
 def _prepared(
@@ -72,8 +72,8 @@ def _prepared(
     """An evaluator of a node whose inputs, as far as present, and outputs have other names."""
     from onnx.reference import ReferenceEvaluator
 
-    inputs = [f"input{at}" if there else "" for at, there in enumerate(present)]
-    outputs = [name and f"output{at}" for at, name in enumerate(node.output)]
+    inputs = [f"input{slot}" if there else "" for slot, there in enumerate(present)]
+    outputs = [name and f"output{slot}" for slot, name in enumerate(node.output)]
     renamed = NodeProto()
     renamed.CopyFrom(node)
     renamed.input[:] = inputs

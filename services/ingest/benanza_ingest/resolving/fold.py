@@ -113,17 +113,17 @@ class Constants:
         # Chains of shape arithmetic can be longer than Python's stack is deep.
         pending = [name]
         while pending:
-            at = pending[-1]
-            if at in self._values:
+            constant = pending[-1]
+            if constant in self._values:
                 pending.pop()
                 continue
-            if at in self._tensors:
-                self._values[at] = _elements(self._tensors[at])
+            if constant in self._tensors:
+                self._values[constant] = _elements(self._tensors[constant])
                 continue
-            if at not in self._producers:
-                self._values[at] = None
+            if constant not in self._producers:
+                self._values[constant] = None
                 continue
-            node, inputs = self._producers[at]
+            node, inputs = self._producers[constant]
             missing = self._unknown_inputs(node, inputs)
             if missing:
                 pending.extend(missing)

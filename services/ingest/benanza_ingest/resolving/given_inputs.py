@@ -66,8 +66,8 @@ def _array(value: ValueInfoProto, elements: tuple[Element, ...]) -> Array:
     if known is None or dtype is None or known.dtype in _NO_NUMBERS:
         raise ModelError(f"the input {value.name!r} is no tensor of numbers; leave out its --value")
     shape = _shape(value.name, value.type, known, len(elements))
-    found = np.array([_fitting(value.name, known.dtype, each) for each in elements])
-    return found.astype(dtype).reshape(shape)
+    array = np.array([_fitting(value.name, known.dtype, element) for element in elements])
+    return array.astype(dtype).reshape(shape)
 
 
 def _shape(name: str, proto: TypeProto, known: TensorType, count: int) -> tuple[int, ...]:

@@ -47,23 +47,23 @@ def schema(op_type: str, domain: str, opset: int | None) -> onnx.defs.OpSchema |
 @cache
 def since_version(op_type: str, domain: str, opset: int | None) -> int | None:
     """The opset version that last changed the operator's meaning; None if it isn't known."""
-    found = schema(op_type, domain, opset)
-    return None if found is None else int(found.since_version)
+    definition = schema(op_type, domain, opset)
+    return None if definition is None else int(definition.since_version)
 
 
 @cache
 def _attribute_names(op_type: str, domain: str, version: int) -> frozenset[str]:
-    found = schema(op_type, domain, version)
-    return frozenset() if found is None else frozenset(found.attributes)
+    definition = schema(op_type, domain, version)
+    return frozenset() if definition is None else frozenset(definition.attributes)
 
 
 @cache
 def _defaults(op_type: str, domain: str, version: int) -> dict[str, AttributeValue]:
-    found = schema(op_type, domain, version)
-    assert found is not None, "attributes are asked for once the operator is known"
+    definition = schema(op_type, domain, version)
+    assert definition is not None, "attributes are asked for once the operator is known"
     return {
         name: _value(attribute.default_value)
-        for name, attribute in found.attributes.items()
+        for name, attribute in definition.attributes.items()
         if attribute.default_value.type != AttributeProto.UNDEFINED
     }
 
@@ -71,11 +71,11 @@ def _defaults(op_type: str, domain: str, version: int) -> dict[str, AttributeVal
 @cache
 def optional_outputs(op_type: str, domain: str, opset: int | None) -> frozenset[int]:
     """The positions of the outputs that a model may leave out."""
-    found = schema(op_type, domain, opset)
-    if found is None:
+    definition = schema(op_type, domain, opset)
+    if definition is None:
         return frozenset()
     optional = onnx.defs.OpSchema.FormalParameterOption.Optional
-    return frozenset(i for i, output in enumerate(found.outputs) if output.option == optional)
+    return frozenset(i for i, output in enumerate(definition.outputs) if output.option == optional)
 
 
 def attributes(

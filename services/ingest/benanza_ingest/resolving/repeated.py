@@ -82,10 +82,10 @@ class _Once:
             return None
         try:
             self._equal.setdefault((alike, self._key(other, version)), other)
-            found = self._equal.setdefault((alike, self._key(node, version)), node)
+            first = self._equal.setdefault((alike, self._key(node, version)), node)
         except (ArithmeticError, LookupError, TypeError, ValueError):
             return None  # It isn't as ONNX defines it: its layer says so.
-        return None if found is node else found
+        return None if first is node else first
 
     def _values(self, node: Node) -> tuple[str, ...]:
         """What a node reads, but for constants, which may be equal and have two names."""
@@ -93,7 +93,9 @@ class _Once:
         return tuple(["" if name in constants else name for name in node.inputs])
 
     def _key(self, node: Node, version: int) -> Hashable:
-        given = [read_attribute(each.SerializeToString()) for each in node.proto.attribute]
+        given = [
+            read_attribute(attribute.SerializeToString()) for attribute in node.proto.attribute
+        ]
         chosen = attributes(node.op_type, "", version, given, None)
         constants = self._graph.constants
         return chosen, tuple([known_value(constants, name) for name in node.inputs])

@@ -273,15 +273,15 @@ class _Resolver:
         """Puts what runs of a node's bodies in place. Returns the names of the results; None, and
         tells why, if that isn't known.
         """
-        found: list[str] | Cause | None = None
+        outcome: list[str] | Cause | None = None
         if node.op_type == "If":
-            found = self._choices.taken(node, depth)
+            outcome = self._choices.taken(node, depth)
         elif node.op_type in ("Loop", "Scan"):
-            found = self._unroller.unrolled(node, depth)
-        if isinstance(found, list):
-            return found
+            outcome = self._unroller.unrolled(node, depth)
+        if isinstance(outcome, list):
+            return outcome
         what = f"its body isn't counted (nodes: {hidden_nodes(node.proto):,})"
-        cause = found or self._causes.of_bodies(node)
+        cause = outcome or self._causes.of_bodies(node)
         if node.op_type == "If" and not self._is_known(node.inputs[0]):
             other = self._choices.cheaper(node, depth)
             if other is not None:

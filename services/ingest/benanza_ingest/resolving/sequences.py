@@ -52,14 +52,14 @@ class Sequences:
 
         Raises `ModelError` if too many were asked for altogether.
         """
-        found = tuple([part for name in names for part in self._parts.get(name, ())])
-        self._read += len(found)
+        tensors = tuple([part for name in names for part in self._parts.get(name, ())])
+        self._read += len(tensors)
         if self._read > MOST_READ:
             raise ModelError(
                 f"the model reads more than {MOST_READ:,} tensors in sequences; export it again "
                 "without sequences"
             )
-        return found
+        return tensors
 
     def resolve(
         self, node: NodeProto, inputs: tuple[str, ...], opset: int
@@ -171,10 +171,10 @@ class Sequences:
             lengths = [int(length) for length in value]
             fit = sum(lengths) == size and min(lengths, default=0) >= 0
             return lengths if fit and len(lengths) <= MAX_PARTS else None
-        each = int(value)
-        if each < 1 or -(-size // each) > MAX_PARTS:
+        length = int(value)
+        if length < 1 or -(-size // length) > MAX_PARTS:
             return None
-        return [min(each, size - start) for start in range(0, size, each)]
+        return [min(length, size - start) for start in range(0, size, length)]
 
     def _concat(
         self, node: NodeProto, inputs: tuple[str, ...], opset: int

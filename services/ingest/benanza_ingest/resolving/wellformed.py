@@ -107,20 +107,20 @@ def _check_required(node: Node, signature: _Signature) -> None:
 
 @cache
 def _signature(op_type: str, domain: str, opset: int | None) -> _Signature:
-    found = schema(op_type, domain, opset)
-    if found is None:
+    definition = schema(op_type, domain, opset)
+    if definition is None:
         return _UNKNOWN
     single = OpSchema.FormalParameterOption.Single
     graphs = (OpSchema.AttrType.GRAPH, OpSchema.AttrType.GRAPHS)
     return _Signature(
-        inputs=range(found.min_input, found.max_input + 1),
-        outputs=range(found.min_output, found.max_output + 1),
+        inputs=range(definition.min_input, definition.max_input + 1),
+        outputs=range(definition.min_output, definition.max_output + 1),
         required=tuple(
             i
-            for i in range(found.min_input)
-            if found.inputs[i : i + 1] and found.inputs[i].option == single
+            for i in range(definition.min_input)
+            if definition.inputs[i : i + 1] and definition.inputs[i].option == single
         ),
-        has_bodies=any(a.type in graphs for a in found.attributes.values()),
+        has_bodies=any(a.type in graphs for a in definition.attributes.values()),
     )
 
 

@@ -122,8 +122,8 @@ def _written_out(wiring: Wiring, softmax: int) -> Match | None:
         return None
     sizes, last = first.sizes(wiring), second.sizes(wiring)
     lead, after_lead = (
-        tuple([found[label] for label in labels])
-        for found, labels in ((sizes, leading), (last, later))
+        tuple([counts[label] for label in labels])
+        for counts, labels in ((sizes, leading), (last, later))
     )
     value = second.operands[1 - after.weights]
     names = first.operands[1 - key], first.operands[key], value
@@ -170,11 +170,11 @@ def _operator(wiring: Wiring, position: int) -> Match | None:
         return None
     counts = [wiring.layers[position].attribute(name) for name in HEADS]
     shapes = [shape_of(wiring, name) for name in node.inputs[:3]]
-    for at, (count, shape) in enumerate(zip(counts, shapes, strict=True)):
+    for slot, (count, shape) in enumerate(zip(counts, shapes, strict=True)):
         if len(shape) == 3:
             if not isinstance(count, int):
                 return None
-            shapes[at] = shape[0], count, shape[1], shape[2] // count
+            shapes[slot] = shape[0], count, shape[1], shape[2] // count
     (batch, heads, queries, size), (*_, keys, width) = shapes[0], shapes[2]
     operands = [
         OfOperator(name, shape, heads // shape[1])

@@ -41,11 +41,11 @@ def by_head(views: tuple[Placed, ...], lead: Shape) -> Heads | None:
     for wanted in (natural, 1):
         sizes = _sizes(leads, prod(lead), wanted)
         factors = _factors(leads, sizes)
-        for at in range(len(sizes) + 1):
-            if factors is not None and wanted in (1, prod(sizes[at:])):
-                found = _arranged(views, sizes, factors, at)
-                if found is not None:
-                    return found
+        for start in range(len(sizes) + 1):
+            if factors is not None and wanted in (1, prod(sizes[start:])):
+                heads = _arranged(views, sizes, factors, start)
+                if heads is not None:
+                    return heads
     return None
 
 
@@ -63,10 +63,10 @@ def _sizes(leads: Sequence[Axis], total: int, heads: int) -> Shape:
 
 def _factors(leads: Sequence[Axis], sizes: Shape) -> list[Factor] | None:
     axes = [cut(lead, sizes) for lead in leads] if all(sizes) else [None]
-    found = [axis for axis in axes if axis is not None]
-    if len(found) < len(axes):
+    known = [axis for axis in axes if axis is not None]
+    if len(known) < len(axes):
         return None
-    return [tuple([axis[at] for axis in found]) for at in range(len(sizes))]
+    return [tuple([axis[place] for axis in known]) for place in range(len(sizes))]
 
 
 def _arranged(
@@ -77,10 +77,10 @@ def _arranged(
     while shared > heads and all(_is_repeated(axis) for axis in factors[shared - 1][1:3]):
         shared -= 1
     arranged = []
-    for at, view in enumerate(views):
-        own = [factor[at] for factor in factors]
+    for number, view in enumerate(views):
+        own = [factor[number] for factor in factors]
         # Heads that share keys and values follow each other.
-        counted = own[heads:shared] if at in (1, 2) else own[heads:]
+        counted = own[heads:shared] if number in (1, 2) else own[heads:]
         batch, head = (joined(sum(axes, ())) for axes in (own[:heads], counted))
         if len(batch) > 1 or len(head) > 1:
             return None

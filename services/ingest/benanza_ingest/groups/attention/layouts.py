@@ -77,13 +77,13 @@ def cut(pieces: Axis, shape: Shape) -> tuple[Axis, ...] | None:
 
 def joined(pieces: Axis) -> Axis:
     """The same axis in as few pieces as possible."""
-    found: list[tuple[int, int]] = []
+    axis: list[tuple[int, int]] = []
     for size, stride in pieces:
-        if found and found[-1][1] == size * stride:
-            found[-1] = (found[-1][0] * size, stride)
+        if axis and axis[-1][1] == size * stride:
+            axis[-1] = (axis[-1][0] * size, stride)
         else:
-            found.append((size, stride))
-    return tuple(found)
+            axis.append((size, stride))
+    return tuple(axis)
 
 
 def sliced(view: Placed, axis: int, start: int, size: int, step: int) -> Placed | None:

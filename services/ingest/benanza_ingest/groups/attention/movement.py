@@ -47,8 +47,8 @@ def moved(wiring: Wiring, position: int, result: str, view: Placed) -> Placed | 
     `view` says where its input's are. None if strides don't say it, or if a file says something
     else of the result than the layer does.
     """
-    found = _moved(wiring, position, result, view)
-    return found if found is None or found.shape() == shape_of(wiring, result) else None
+    placed = _moved(wiring, position, result, view)
+    return placed if placed is None or placed.shape() == shape_of(wiring, result) else None
 
 
 def _moved(wiring: Wiring, position: int, result: str, view: Placed) -> Placed | None:
@@ -90,16 +90,16 @@ def _sliced(wiring: Wiring, position: int, view: Placed, shape: Shape) -> Placed
     # Before version 10, these are attributes.
     if starts is None or (axes is None and any(inputs[3:4])) or (steps is None and any(inputs[4:])):
         return None
-    found: Placed | None = view
-    for at, start in enumerate(starts):
-        axis = (axes[at] if axes else at) % len(shape)
-        step = steps[at] if steps else 1
+    part: Placed | None = view
+    for number, start in enumerate(starts):
+        axis = (axes[number] if axes else number) % len(shape)
+        step = steps[number] if steps else 1
         size = view.shape()[axis]
-        if step < 1 or found is None:
+        if step < 1 or part is None:
             return None
         start = min(max(start + size if start < 0 else start, 0), size)
-        found = sliced(found, axis, start, shape[axis], step)
-    return found
+        part = sliced(part, axis, start, shape[axis], step)
+    return part
 
 
 def _gathered(wiring: Wiring, position: int, view: Placed, shape: Shape) -> Placed | None:
@@ -113,8 +113,8 @@ def _gathered(wiring: Wiring, position: int, view: Placed, shape: Shape) -> Plac
     step = places[1] - places[0] if len(places) > 1 else 1
     if step < 1 or any(b - a != step for a, b in pairwise(places)):
         return None
-    found = sliced(view, axis, places[0], len(places), step)
-    return None if found is None else reshaped(found, shape)
+    part = sliced(view, axis, places[0], len(places), step)
+    return None if part is None else reshaped(part, shape)
 
 
 def _numbers(wiring: Wiring, position: int, slot: int) -> list[int] | None:

@@ -107,28 +107,28 @@ def _mask(
     dtype: str,
 ) -> int | None:
     """The tensor that masks the scores, or `OMITTED`; None if ONNX can't say it."""
-    found = OMITTED
+    mask = OMITTED
     remaining = list(zip(places, views, strict=True))
     for term in terms:
         if not term.name:
-            found = maker.add_up("Mul", (found, maker.number(term.factor, dtype)))
+            mask = maker.add_up("Mul", (mask, maker.number(term.factor, dtype)))
             continue
         place, view = remaining.pop(0)
         tensor = maker.broadcast(place, view)
         if tensor is None:
             return None
         if not term.chosen:
-            found = tensor if found == OMITTED else maker.add_up("Add", (found, tensor))
+            mask = tensor if mask == OMITTED else maker.add_up("Add", (mask, tensor))
         elif len(terms) == 1 and term.chosen == (None, -np.inf):
-            found = tensor
+            mask = tensor
         else:
-            unchanged = maker.number(0.0, dtype) if found == OMITTED else found
+            unchanged = maker.number(0.0, dtype) if mask == OMITTED else mask
             branches = [
                 unchanged if number is None else maker.number(number, dtype)
                 for number in term.chosen
             ]
-            found = maker.add_up("Where", (tensor, *branches))
-    return found
+            mask = maker.add_up("Where", (tensor, *branches))
+    return mask
 
 
 class _Maker:
@@ -245,27 +245,29 @@ class _Maker:
         moved = [axis for axis in order if ones[axis] > 1]
         if moved != sorted(moved):
             index = self.reshaped(index, tuple(counts[: len(order)]))
-            index = self.transposed(index, tuple([order.index(at) for at in range(len(order))]))
+            index = self.transposed(
+                index, tuple([order.index(position) for position in range(len(order))])
+            )
         index = self.reshaped(index, ones)
         return self.expanded(index, shape)
 
     def cut(self, index: int, starts: Sequence[int], counts: Sequence[int]) -> int:
         """So many elements along each axis of a tensor, from these places."""
         before = self.tensors[index]
-        axes = [at for at, size in enumerate(before.shape) if counts[at] < size]
+        axes = [axis for axis, size in enumerate(before.shape) if counts[axis] < size]
         if not axes:
             return index
-        ends = [starts[at] + counts[at] for at in axes]
+        ends = [starts[axis] + counts[axis] for axis in axes]
         told = [
             self.constant(np.array(numbers, np.int64), "int64")
-            for numbers in ([starts[at] for at in axes], ends, axes)
+            for numbers in ([starts[axis] for axis in axes], ends, axes)
         ]
         return self.add("Slice", (index, *told), Tensor(before.dtype, tuple(counts)))
 
 
 def _order(view: Placed) -> Shape:
     """The axes of a view, that with the largest stride first; before them, those of one element."""
-    strides = [axis[0][1] if axis else -at for at, axis in enumerate(view.axes)]
-    ones = [at for at, axis in enumerate(view.axes) if not axis]
-    others = [at for at, axis in enumerate(view.axes) if axis]
-    return (*ones, *sorted(others, key=lambda at: -strides[at]))
+    strides = [axis[0][1] if axis else -number for number, axis in enumerate(view.axes)]
+    ones = [number for number, axis in enumerate(view.axes) if not axis]
+    others = [number for number, axis in enumerate(view.axes) if axis]
+    return (*ones, *sorted(others, key=lambda number: -strides[number]))

@@ -22,11 +22,11 @@ class Contraction(NamedTuple):
 
     def sizes(self, wiring: Wiring) -> dict[int | str, int]:
         """The number of elements of each label."""
-        found: dict[int | str, int] = {}
+        counts: dict[int | str, int] = {}
         for name, labels in zip(self.operands, self.labels, strict=True):
             for label, size in zip(labels, shape_of(wiring, name), strict=True):
-                found[label] = max(size, found.get(label, 1))
-        return found
+                counts[label] = max(size, counts.get(label, 1))
+        return counts
 
 
 def arranged(view: Placed, labels: Labels, wanted: Labels, shape: Shape) -> Placed:

@@ -62,8 +62,8 @@ def propose(wiring: Wiring) -> list[Proposal]:
     forms: dict[object, Form | None] = {}
     for position in wiring.of("Softmax", "Attention"):
         try:
-            found = find(wiring, position)
-            for proposal in _proposals(wiring, forms, found) if found else ():
+            match = find(wiring, position)
+            for proposal in _proposals(wiring, forms, match) if match else ():
                 proposals.setdefault(proposal.positions, proposal)
         except (ArithmeticError, LookupError, TypeError, ValueError):
             # A file can contradict an operator's definition in too many ways to list.
@@ -72,23 +72,23 @@ def propose(wiring: Wiring) -> list[Proposal]:
 
 
 def _proposals(
-    wiring: Wiring, forms: dict[object, Form | None], found: Match
+    wiring: Wiring, forms: dict[object, Form | None], match: Match
 ) -> Iterator[Proposal]:
     paths = [
-        _path(wiring, operand.name, scaled=at in SCALED)
-        for at, operand in enumerate(found.operands)
+        _path(wiring, operand.name, scaled=slot in SCALED)
+        for slot, operand in enumerate(match.operands)
     ]
     alone = [
         _by_rows(wiring, operand, path, _first_of_last_scales(wiring, path))
-        for operand, path in zip(found.operands, paths, strict=True)
+        for operand, path in zip(match.operands, paths, strict=True)
     ]
     writers = wiring.writers
-    masks = {writers[term.name] for term in found.terms if term.name in writers}
-    tails = _tails(wiring, found)
+    masks = {writers[term.name] for term in match.terms if term.name in writers}
+    tails = _tails(wiring, match)
     for in_place, starts in ((False, alone), (True, [0] * len(paths))):
-        read = _in_place(wiring, found, paths, starts, masks)
+        read = _in_place(wiring, match, paths, starts, masks)
         for tail in tails:
-            proposal = read and _proposal(wiring, forms, found, read, tail, in_place)
+            proposal = read and _proposal(wiring, forms, match, read, tail, in_place)
             if proposal and len(proposal.positions) > 1:
                 yield proposal
 
@@ -98,9 +98,9 @@ def _path(wiring: Wiring, name: str, *, scaled: bool) -> tuple[_Step, ...]:
     steps: list[_Step] = []
     while name in wiring.writers and len(steps) < LONGEST:
         position = wiring.writers[name]
-        found = factor(wiring, position) if scaled else None
-        if found is not None:
-            steps.append(_Step(position, found[0], name, found[1]))
+        scaling = factor(wiring, position) if scaled else None
+        if scaling is not None:
+            steps.append(_Step(position, scaling[0], name, scaling[1]))
         elif may_move(wiring, position):
             steps.append(_Step(position, wiring.node(position).inputs[0], name, None))
         else:
@@ -112,10 +112,10 @@ def _path(wiring: Wiring, name: str, *, scaled: bool) -> tuple[_Step, ...]:
 def _first_of_last_scales(wiring: Wiring, path: Sequence[_Step]) -> int:
     """Where the scales begin that are right before a product, but for views."""
     first = len(path)
-    for at in range(len(path) - 1, -1, -1):
-        if path[at].scale is not None:
-            first = at
-        elif wiring.layers[path[at].position].kind != "view":
+    for place in range(len(path) - 1, -1, -1):
+        if path[place].scale is not None:
+            first = place
+        elif wiring.layers[path[place].position].kind != "view":
             break
     return first
 
@@ -124,12 +124,12 @@ def _by_rows(wiring: Wiring, operand: Operand, path: Sequence[_Step], latest: in
     """The last start, but `latest` at most, at which the columns of each row of an operand lie next
     to each other, as libraries want them; `latest` if there is none.
     """
-    for at in range(latest, -1, -1):
-        rest = path[at:]
+    for start in range(latest, -1, -1):
+        rest = path[start:]
         view = _followed(wiring, rest, rest[0].source if rest else operand.name)
         seen = None if view is None else operand.seen(view)
         if seen is not None and seen.axes[-1] and seen.axes[-1][-1][1] == 1:
-            return at
+            return start
     return latest
 
 
@@ -141,19 +141,19 @@ class _Tail(NamedTuple):
     placed: Placed
 
 
-def _tails(wiring: Wiring, found: Match) -> list[_Tail]:
+def _tails(wiring: Wiring, match: Match) -> list[_Tail]:
     """No layers, and those up to a Transpose of the result; none but views are between."""
-    shape = prod(found.lead), found.operands[0].shape[-2], found.operands[2].shape[-1]
-    at, seen, tail = found.members[-1], found.result, tuple[int, ...]()
+    shape = prod(match.lead), match.operands[0].shape[-2], match.operands[2].shape[-1]
+    position, seen, tail = match.members[-1], match.result, tuple[int, ...]()
     tails: list[_Tail] = []
     while True:
-        result = wiring.node(at).outputs[0]
+        result = wiring.node(position).outputs[0]
         placed = inverse(seen, shape)
-        layer = wiring.layers[at]
+        layer = wiring.layers[position]
         turns = layer.op == "Transpose" and layer.kind != "view"
         if placed is not None and (turns or not tail):
             tails.append(_Tail(tail, result, placed))
-        follower = wiring.only_reader(at)
+        follower = wiring.only_reader(position)
         if turns or follower is None or not may_move(wiring, follower):
             return tails
         layer = wiring.layers[follower]
@@ -162,7 +162,7 @@ def _tails(wiring: Wiring, found: Match) -> list[_Tail]:
         after = moved(wiring, follower, wiring.node(follower).outputs[0], seen)
         if after is None:
             return tails
-        at, seen, tail = follower, after, (*tail, follower)
+        position, seen, tail = follower, after, (*tail, follower)
 
 
 class _Read(NamedTuple):
@@ -179,7 +179,7 @@ class _Read(NamedTuple):
 
 def _in_place(
     wiring: Wiring,
-    found: Match,
+    match: Match,
     paths: Sequence[Sequence[_Step]],
     starts: Sequence[int],
     masks: set[int],
@@ -188,23 +188,23 @@ def _in_place(
 
     None if not even the operands as they come have each head in its place.
     """
-    added = tuple([term.view for term in found.terms if term.name])
+    added = tuple([term.view for term in match.terms if term.name])
     for kept in ((0, 1, 2), (1, 2), (0, 2), (0, 1), ()):
-        wanted = [at if n in kept else len(paths[n]) for n, at in enumerate(starts)]
-        chosen, views = _closed(wiring, found, paths, wanted, masks)
-        if by_head((*views, *added), found.lead) is not None:
+        wanted = [start if n in kept else len(paths[n]) for n, start in enumerate(starts)]
+        chosen, views = _closed(wiring, match, paths, wanted, masks)
+        if by_head((*views, *added), match.lead) is not None:
             break
     else:
         return None
-    rest = [path[at:] for path, at in zip(paths, chosen, strict=True)]
+    rest = [path[start:] for path, start in zip(paths, chosen, strict=True)]
     steps = [step for path in rest for step in path]
     return _Read(
         frozenset(step.position for step in steps),
         tuple(
             path[0].source if path else operand.name
-            for path, operand in zip(rest, found.operands, strict=True)
+            for path, operand in zip(rest, match.operands, strict=True)
         ),
-        found.scale * prod(step.scale for step in steps if step.scale is not None),
+        match.scale * prod(step.scale for step in steps if step.scale is not None),
         (*views, *added),
     )
 
@@ -212,20 +212,20 @@ def _in_place(
 def _proposal(
     wiring: Wiring,
     forms: dict[object, Form | None],
-    found: Match,
+    match: Match,
     read: _Read,
     tail: _Tail,
     in_place: bool,
 ) -> Proposal | None:
     """The group of an attention with what is read in place and what follows, if there is one."""
-    heads = by_head((*read.views, tail.placed), found.lead)
+    heads = by_head((*read.views, tail.placed), match.lead)
     if heads is None:
         return None
-    sources = *read.sources, *(term.name for term in found.terms if term.name)
+    sources = *read.sources, *(term.name for term in match.terms if term.name)
     names = tuple(dict.fromkeys(sources))
-    terms = tuple([term._replace(name=term.name and "mask") for term in found.terms])
+    terms = tuple([term._replace(name=term.name and "mask") for term in match.terms])
     asked = (
-        Function(read.scale, terms, found.given),
+        Function(read.scale, terms, match.given),
         tuple([_tensor(wiring, name) for name in names]),
         tuple([names.index(name) for name in sources]),
         heads,
@@ -238,13 +238,13 @@ def _proposal(
         return None
     known = [*names, *("",) * (len(form.layer.tensors) - len(names))]
     known[form.written] = tail.result
-    positions = sorted({*found.members, *tail.positions, *read.positions})
+    positions = sorted({*match.members, *tail.positions, *read.positions})
     return Proposal(tuple(positions), form, tuple(known), in_place)
 
 
 def _closed(
     wiring: Wiring,
-    found: Match,
+    match: Match,
     paths: Sequence[Sequence[_Step]],
     starts: Sequence[int],
     masks: set[int],
@@ -256,10 +256,10 @@ def _closed(
     """
     chosen = list(starts)
     while True:
-        while _advance(wiring, found, paths, chosen, masks):
+        while _advance(wiring, match, paths, chosen, masks):
             pass
         views: list[Placed] = []
-        for number, (path, operand) in enumerate(zip(paths, found.operands, strict=True)):
+        for number, (path, operand) in enumerate(zip(paths, match.operands, strict=True)):
             rest = path[chosen[number] :]
             view = _followed(wiring, rest, rest[0].source if rest else operand.name)
             seen = None if view is None else operand.seen(view)
@@ -273,13 +273,13 @@ def _closed(
 
 def _advance(
     wiring: Wiring,
-    found: Match,
+    match: Match,
     paths: Sequence[Sequence[_Step]],
     chosen: list[int],
     masks: set[int],
 ) -> bool:
     """Moves the starts behind what can't be in the group; whether it moved any."""
-    before, outside, members = tuple(chosen), set(masks), set(found.members)
+    before, outside, members = tuple(chosen), set(masks), set(match.members)
     for path, start in zip(paths, chosen, strict=True):
         outside.update([step.position for step in path[:start]])
         members.update([step.position for step in path[start:]])
@@ -289,13 +289,13 @@ def _advance(
         if all(members.issuperset(readers) for readers in _readers(wiring, position))
     }
     for number, path in enumerate(paths):
-        at = len(path)
-        while at > chosen[number] and path[at - 1].position in closed:
-            at -= 1
+        cut = len(path)
+        while cut > chosen[number] and path[cut - 1].position in closed:
+            cut -= 1
         # Views at the start take no time, and don't belong to the group.
-        while at < len(path) and path[at].scale is None and _is_view(wiring, path[at].position):
-            at += 1
-        chosen[number] = at
+        while cut < len(path) and path[cut].scale is None and _is_view(wiring, path[cut].position):
+            cut += 1
+        chosen[number] = cut
     return tuple(chosen) != before
 
 

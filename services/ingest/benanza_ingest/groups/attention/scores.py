@@ -103,19 +103,19 @@ def scores(wiring: Wiring, softmax: int) -> Scores | None:
         result = node.outputs[0]
         if layer.kind == "view":
             shape = shape_of(wiring, result)
-            for at, term in enumerate(terms):
+            for place, term in enumerate(terms):
                 seen = reshaped(term.view, shape) if term.name else term.view
                 if seen is None:
                     return None
-                terms[at] = term._replace(view=seen)
+                terms[place] = term._replace(view=seen)
         elif precision:
             return None
         elif layer.op == "Cast":
             precision = TO_ONNX[dtype_of(wiring, result)]
-        elif found := factor(wiring, position):
-            scale *= found[1]
+        elif scaling := factor(wiring, position):
+            scale *= scaling[1]
             if terms:
-                terms.append(Term(factor=found[1]))
+                terms.append(Term(factor=scaling[1]))
         else:
             term = _term(wiring, position, carrier)
             seen = whole(shape_of(wiring, term.name))
@@ -149,8 +149,8 @@ def _carriers(wiring: Wiring, position: int) -> Iterator[str]:
         is_float = {dtype_of(wiring, name) for name in (first, node.outputs[0])} <= FLOATS
         if is_float and shape_of(wiring, first)[-2:] == shape[-2:] and layer.op != "Transpose":
             yield first
-    elif found := factor(wiring, position):
-        yield found[0]
+    elif scaling := factor(wiring, position):
+        yield scaling[0]
     elif layer.op == "Add":
         first, second = node.inputs
         if first != second:
@@ -234,7 +234,7 @@ def _guard(wiring: Wiring, name: str) -> tuple[int, ...]:
     test, choice = readers
     layers = wiring.layers[test], wiring.layers[choice]
     if [layer.op for layer in layers] != ["IsNaN", "Where"] or None in [
-        each.layer for each in layers
+        layer.layer for layer in layers
     ]:
         return ()
     condition, zero, value = wiring.node(choice).inputs

@@ -29,24 +29,24 @@ MOST = 14
 
 def propose(wiring: Wiring) -> list[tuple[int, ...]]:
     """Positions of the layers of each group, ascending."""
-    found: list[set[int]] = []
+    groups: list[set[int]] = []
     for anchor in wiring.of("Erf", "Tanh"):
-        found += _gelus(wiring, anchor)
+        groups += _gelus(wiring, anchor)
     for anchor in wiring.of("Sigmoid"):
-        found += _gated(wiring, anchor)
+        groups += _gated(wiring, anchor)
     for anchor in wiring.of("Sqrt"):
-        found += _norms(wiring, anchor)
+        groups += _norms(wiring, anchor)
     for anchor in wiring.of("Div"):
-        found += _quotient(wiring, anchor)
+        groups += _quotient(wiring, anchor)
     for anchor in wiring.of("Pad"):
-        found += _pair(wiring, anchor, {"AveragePool", "MaxPool"})
+        groups += _pair(wiring, anchor, {"AveragePool", "MaxPool"})
     for anchor in wiring.of("Relu"):
-        found += _pair(wiring, anchor, {"Clip"})
+        groups += _pair(wiring, anchor, {"Clip"})
     for anchor in wiring.of("Transpose"):
-        found += _in_row(wiring, anchor)
+        groups += _in_row(wiring, anchor)
     for anchor in wiring.of("MatMul"):
-        found += _scaled(wiring, anchor)
-    return list(dict.fromkeys([tuple(sorted(group)) for group in found]))
+        groups += _scaled(wiring, anchor)
+    return list(dict.fromkeys([tuple(sorted(group)) for group in groups]))
 
 
 def _gelus(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
@@ -57,7 +57,7 @@ def _gelus(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
         if len(sources) > 1 or not all(is_number(wiring, name) for name in constants):
             continue
         (value,) = sources
-        times_read = sum(value in wiring.node(at).inputs for at in group)
+        times_read = sum(value in wiring.node(position).inputs for position in group)
         if times_read < 2 or which(wiring, value, sorted(group)) is None:
             continue
         yield group
@@ -70,7 +70,7 @@ def _gelus(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
 def _gated(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
     """A value by its own Sigmoid, which may be that of a multiple."""
     for group in _around(wiring, anchor, OF_GATE):
-        operators = [wiring.layers[at].op for at in sorted(group)]
+        operators = [wiring.layers[position].op for position in sorted(group)]
         if operators in (["Sigmoid", "Mul"], ["Mul", "Sigmoid", "Mul"]):
             yield group
 
@@ -81,8 +81,10 @@ def _norms(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
     What a difference from the mean is read by isn't a norm of its own, but a part of one.
     """
     for group in _around(wiring, anchor, OF_NORM):
-        operators = [wiring.layers[at].op for at in sorted(group)]
-        if any(_is(wiring, at, {"Sub"}) for at in _writers(wiring, _sources(wiring, group))):
+        operators = [wiring.layers[position].op for position in sorted(group)]
+        if any(
+            _is(wiring, writer, {"Sub"}) for writer in _writers(wiring, _sources(wiring, group))
+        ):
             continue
         if operators[-1] != "Div" and "ReduceMean" in operators and "Div" in operators:
             yield group
@@ -127,7 +129,7 @@ def _scaled(wiring: Wiring, anchor: int) -> Iterator[set[int]]:
                 groups.append(set(before))
     for group in groups:
         for end in (set[int](), *ends):
-            if any(_scales(wiring, at) for at in group | end):
+            if any(_scales(wiring, position) for position in group | end):
                 yield group | end
 
 
@@ -144,9 +146,9 @@ def _turns_matrices(wiring: Wiring, position: int) -> bool:
     """Whether a layer exchanges the last two axes."""
     if not _is(wiring, position, {"Transpose"}):
         return False
-    found = wiring.layers[position].attribute("perm")
-    rank = len(found) if isinstance(found, tuple) else 0
-    return rank > 1 and found == (*range(rank - 2), rank - 1, rank - 2)
+    order = wiring.layers[position].attribute("perm")
+    rank = len(order) if isinstance(order, tuple) else 0
+    return rank > 1 and order == (*range(rank - 2), rank - 1, rank - 2)
 
 
 def _around(wiring: Wiring, anchor: int, operators: Operators) -> Iterator[set[int]]:
@@ -164,8 +166,8 @@ def _around(wiring: Wiring, anchor: int, operators: Operators) -> Iterator[set[i
 
 def _begins_with_sum(wiring: Wiring, group: set[int], sources: set[str]) -> bool:
     """Whether two values are only added up, to each other or to constants."""
-    first = [at for at in group if not sources.isdisjoint(wiring.node(at).inputs)]
-    return len(sources) == 2 and all(wiring.layers[at].op == "Add" for at in first)
+    first = [position for position in group if not sources.isdisjoint(wiring.node(position).inputs)]
+    return len(sources) == 2 and all(wiring.layers[position].op == "Add" for position in first)
 
 
 def _closed(
@@ -176,16 +178,18 @@ def _closed(
     """
     inside = set(before)
     while len(inside) <= MOST:
-        read_by = {at: wiring.readers[wiring.node(at).outputs[0]] for at in inside}
-        ends = [at for at in inside if not inside.issuperset(read_by[at])]
+        read_by = {member: wiring.readers[wiring.node(member).outputs[0]] for member in inside}
+        ends = [member for member in inside if not inside.issuperset(read_by[member])]
         beside = _sources(wiring, inside) - sources
         if len(ends) == 1 and not beside:
             yield set(inside)
         joining = set(_writers(wiring, beside))
         if not beside:
-            left = {reader for at in ends for reader in read_by[at]} - inside - {OUTSIDE}
+            left = {reader for end in ends for reader in read_by[end]} - inside - {OUTSIDE}
             joining = {min(left, default=OUTSIDE)}
-        if len(joining) < len(beside) or not all(_is(wiring, at, operators) for at in joining):
+        if len(joining) < len(beside) or not all(
+            _is(wiring, member, operators) for member in joining
+        ):
             return
         inside |= joining
 
@@ -207,10 +211,10 @@ def _writers(wiring: Wiring, names: Iterable[str]) -> list[int]:
 
 def _sources(wiring: Wiring, group: Iterable[int]) -> set[str]:
     """The values that these layers read and that none of them writes."""
-    written = {name for at in group for name in wiring.node(at).outputs}
+    written = {name for position in group for name in wiring.node(position).outputs}
     read = _read(wiring, group)
     return {name for name in read - written if name not in wiring.graph.constants}
 
 
 def _read(wiring: Wiring, group: Iterable[int]) -> set[str]:
-    return {name for at in group for name in wiring.node(at).inputs if name}
+    return {name for position in group for name in wiring.node(position).inputs if name}

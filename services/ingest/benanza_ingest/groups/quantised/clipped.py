@@ -47,12 +47,12 @@ def _lets_through(wiring: Wiring, way: Sequence[int]) -> bool:
     if not activations:
         return True
     reached = _quantised(wiring, end)
-    passed = [_passed(wiring, each) for each in activations]
+    passed = [_passed(wiring, activation) for activation in activations]
     return reached is not None and all(
-        each is not None
-        and each[0] <= reached[0] + _TOLERANCE
-        and reached[1] <= each[1] + _TOLERANCE
-        for each in passed
+        bounds is not None
+        and bounds[0] <= reached[0] + _TOLERANCE
+        and reached[1] <= bounds[1] + _TOLERANCE
+        for bounds in passed
     )
 
 

@@ -22,9 +22,9 @@ def chains(wiring: Wiring) -> Iterator[tuple[int, ...]]:
         quantiser = {wiring.writers.get(wiring.node(product).inputs[0])} & quantisers
         for way in (scaled, *([(*scaled, biased)] if biased is not None else ())):
             for members in ({*way}, {*way, *quantiser}):
-                found = tuple(sorted(members))
-                if wiring.results(found) == wiring.results(way[-1:]):
-                    yield found
+                positions = tuple(sorted(members))
+                if wiring.results(positions) == wiring.results(way[-1:]):
+                    yield positions
 
 
 def _scaled(wiring: Wiring, product: int) -> tuple[int, ...]:
@@ -34,7 +34,7 @@ def _scaled(wiring: Wiring, product: int) -> tuple[int, ...]:
     if cast is None or scaled is None:
         return ()
     others = {wiring.writers.get(name) for name in wiring.node(scaled).inputs} - {cast}
-    scales = [each for each in others if each is not None and wiring.layers[each].op == "Mul"]
+    scales = [other for other in others if other is not None and wiring.layers[other].op == "Mul"]
     if len(scales) != 1 or _follower(wiring, scales[0], "Mul") != scaled:
         return ()
     return (product, scales[0], cast, scaled)

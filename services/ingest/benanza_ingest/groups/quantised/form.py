@@ -23,29 +23,29 @@ def form(wiring: Wiring, unit: Unit) -> Named:
     names: list[str] = []
     tensors: list[Tensor] = []
     operators: list[Operator] = []
-    for at in unit.positions:
-        node = wiring.node(at)
-        if at in unit.clipped:
+    for position in unit.positions:
+        node = wiring.node(position)
+        if position in unit.clipped:
             passed[node.outputs[0]] = passed.get(node.inputs[0], node.inputs[0])
             continue
-        layer = wiring.layers[at].layer
+        layer = wiring.layers[position].layer
         assert layer is not None, "rules leave skipped layers out"
         (operator,) = layer.operators
         count = len(operator.inputs)
         used = [passed.get(name, name) for name in node.inputs[:count]]
         used += node.outputs[: len(operator.outputs)]
         keys: list[Hashable] = [*used]
-        if wiring.layers[at].op in (QUANTISE, DEQUANTISE):
-            own = [(at, name) if name else "" for name in used[1:count]]
-            keys[1:count] = same_scale(wiring, at)[: count - 1] if unit.keeps else own
+        if wiring.layers[position].op in (QUANTISE, DEQUANTISE):
+            own = [(position, name) if name else "" for name in used[1:count]]
+            keys[1:count] = same_scale(wiring, position)[: count - 1] if unit.keeps else own
         for key, name, index in zip(keys, used, operator.inputs + operator.outputs, strict=True):
             if key not in places:
                 places[key] = len(tensors)
                 tensors.append(layer.tensors[index])
                 names.append(name)
-        found = [places[key] for key in keys]
+        indices = [places[key] for key in keys]
         operators.append(
-            replace(operator, inputs=tuple(found[:count]), outputs=tuple(found[count:]))
+            replace(operator, inputs=tuple(indices[:count]), outputs=tuple(indices[count:]))
         )
     results = tuple([places[passed.get(name, name)] for name in wiring.results(unit.positions)])
     made = Layer(tuple(tensors), tuple(operators), results)

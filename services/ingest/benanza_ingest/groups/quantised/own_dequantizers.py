@@ -27,13 +27,19 @@ def with_own_dequantizers(wiring: Wiring) -> Wiring:
         wiring = _with_copies(wiring, copies)
     views: set[int] = set()
     for start in dequantising(wiring):
-        at = wiring.only_reader(start)
-        found = unit(wiring, at) if at is not None and wiring.layers[at].kind == "view" else None
-        if found is not None and found.keeps:
-            views.update(found.positions)
+        reader = wiring.only_reader(start)
+        reader_unit = (
+            unit(wiring, reader)
+            if reader is not None and wiring.layers[reader].kind == "view"
+            else None
+        )
+        if reader_unit is not None and reader_unit.keeps:
+            views.update(reader_unit.positions)
     if not views:
         return wiring
-    layers = [_view(each) if at in views else each for at, each in enumerate(wiring.layers)]
+    layers = [
+        _view(layer) if position in views else layer for position, layer in enumerate(wiring.layers)
+    ]
     return wire(wiring.graph, tuple(layers))
 
 
@@ -46,11 +52,11 @@ def _copies(wiring: Wiring) -> dict[int, list[int]]:
     for dequantise in dequantising(wiring):
         (name, *_) = wiring.node(dequantise).outputs
         readers = sorted(set(wiring.readers[name]))
-        for at in readers if len(readers) > 1 else ():
-            if at not in inside:
-                found = unit(wiring, at)
-                inside[at] = frozenset(found.positions if found else ())
-        units = [at for at in readers if dequantise in inside.get(at, ())]
+        for reader in readers if len(readers) > 1 else ():
+            if reader not in inside:
+                reader_unit = unit(wiring, reader)
+                inside[reader] = frozenset(reader_unit.positions if reader_unit else ())
+        units = [reader for reader in readers if dequantise in inside.get(reader, ())]
         copied = units[1:] if len(units) == len(readers) else units
         if copied:
             copies[dequantise] = copied
@@ -61,17 +67,17 @@ def _with_copies(wiring: Wiring, copies: dict[int, list[int]]) -> Wiring:
     graph = wiring.graph
     nodes: list[Node] = []
     layers: list[ExtractedLayer] = []
-    for at, (node, layer) in enumerate(zip(graph.nodes, wiring.layers, strict=True)):
+    for position, (node, layer) in enumerate(zip(graph.nodes, wiring.layers, strict=True)):
         nodes.append(node)
         layers.append(layer)
-        for reader in copies.get(at, ()):
+        for reader in copies.get(position, ()):
             (name, *_) = node.outputs
             own = f"{name} for {graph.nodes[reader].title()} ({reader})"
             graph.types[own] = graph.types.get(name)
             nodes.append(replace(node, outputs=(own,)))
             layers.append(_view(layer))
             reading = graph.nodes[reader]
-            reading.inputs = tuple([own if each == name else each for each in reading.inputs])
+            reading.inputs = tuple([own if value == name else value for value in reading.inputs])
     graph.nodes[:] = nodes
     return wire(graph, tuple(layers))
 

@@ -16,35 +16,39 @@ RULE = "quantised"
 def propose(wiring: Wiring) -> list[Chain]:
     """The groups, each with its layer."""
     joiner = Joiner(wiring)
-    groups = [Chain(each.positions, form(wiring, each)) for each in _units(wiring)]
-    groups += [Chain(found, joiner.named(found)) for found in chains(wiring)]
+    groups = [Chain(group.positions, form(wiring, group)) for group in _units(wiring)]
+    groups += [Chain(positions, joiner.named(positions)) for positions in chains(wiring)]
     return groups
 
 
 def _units(wiring: Wiring) -> Iterator[Unit]:
-    readers = {at for start in dequantising(wiring) for at in _readers(wiring, start)}
+    readers = {reader for start in dequantising(wiring) for reader in _readers(wiring, start)}
     transposes = readers & {*wiring.of("Transpose")}
-    readers.update(at for start in transposes for at in _readers(wiring, start))
-    for at in sorted(readers):
-        found = unit(wiring, at) if wiring.layers[at].kind != "view" else None
+    readers.update(reader for start in transposes for reader in _readers(wiring, start))
+    for reader in sorted(readers):
+        reader_unit = unit(wiring, reader) if wiring.layers[reader].kind != "view" else None
         # Others may read what is dequantised for them, too.
-        if found and all(wiring.writers[each] >= at for each in wiring.results(found.positions)):
-            yield found
-            yield from _biased(wiring, found)
-    for at in wiring.of("Clip", "Relu"):
-        if way := quantised(wiring, at):
+        if reader_unit and all(
+            wiring.writers[result] >= reader for result in wiring.results(reader_unit.positions)
+        ):
+            yield reader_unit
+            yield from _biased(wiring, reader_unit)
+    for activation in wiring.of("Clip", "Relu"):
+        if way := quantised(wiring, activation):
             yield Unit(way, way[:-1])
 
 
 def _readers(wiring: Wiring, position: int) -> set[int]:
-    return {at for at in wiring.readers[wiring.node(position).outputs[0]] if at != OUTSIDE}
+    return {
+        reader for reader in wiring.readers[wiring.node(position).outputs[0]] if reader != OUTSIDE
+    }
 
 
-def _biased(wiring: Wiring, found: Unit) -> Iterator[Unit]:
+def _biased(wiring: Wiring, product_unit: Unit) -> Iterator[Unit]:
     """The same with the bias behind a product."""
-    last = found.positions[-1]
+    last = product_unit.positions[-1]
     bias = wiring.only_reader(last) if wiring.layers[last].op in PRODUCTS else None
     if bias is None or wiring.layers[bias].op != "Add":
         return
     if step(wiring, wiring.node(last).outputs[0], bias) == "affine":
-        yield Unit((*found.positions, bias))
+        yield Unit((*product_unit.positions, bias))

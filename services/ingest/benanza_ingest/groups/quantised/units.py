@@ -42,37 +42,37 @@ def dequantising(wiring: Wiring) -> list[int]:
     for types that an older opset lacks.
     """
     return [
-        at
-        for at, layer in enumerate(wiring.layers)
+        position
+        for position, layer in enumerate(wiring.layers)
         if layer.op == DEQUANTISE and layer.layer is not None
     ]
 
 
-def unit(wiring: Wiring, at: int) -> Unit | None:
+def unit(wiring: Wiring, position: int) -> Unit | None:
     """The unit of the operator at this position, if it is in one.
 
     Others may read the results of its DequantizeLinear, too.
     """
-    layer, node = wiring.layers[at], wiring.node(at)
+    layer, node = wiring.layers[position], wiring.node(position)
     if layer.op not in _OPERATORS or layer.domain or layer.layer is None:
         return None
-    before = [_before(wiring, at, name) for name in node.inputs]
-    found = tuple(sorted({position for way in before for position in way}))
-    if not found:
+    before = [_before(wiring, position, name) for name in node.inputs]
+    sources = tuple(sorted({source for way in before for source in way}))
+    if not sources:
         return None
     weights = all(_is_constant(wiring, way[0]) for way in before if way)
     if not all(before[slot] for slot in _data(layer.op, len(before))):
-        return Unit((*found, at)) if layer.op in PRODUCTS and weights else None
-    ends = _ends(wiring, at)
+        return Unit((*sources, position)) if layer.op in PRODUCTS and weights else None
+    ends = _ends(wiring, position)
     if ends is None:
         alone = layer.op in PRODUCTS | {"ArgMax"} or (layer.op == "Gather" and weights)
-        return Unit((*found, at)) if alone else None
-    positions = tuple(sorted((*found, at, *ends)))
-    clipped = tuple([each for each in ends if wiring.layers[each].op != QUANTISE])
+        return Unit((*sources, position)) if alone else None
+    positions = tuple(sorted((*sources, position, *ends)))
+    clipped = tuple([end for end in ends if wiring.layers[end].op != QUANTISE])
     if layer.op not in _KEEPING:
         return Unit(positions, clipped)
-    scaled = [each for each in positions if wiring.layers[each].op in (QUANTISE, DEQUANTISE)]
-    same = len({(*same_scale(wiring, each),) for each in scaled}) == 1
+    scaled = [member for member in positions if wiring.layers[member].op in (QUANTISE, DEQUANTISE)]
+    same = len({(*same_scale(wiring, member),) for member in scaled}) == 1
     return Unit(positions, clipped, keeps=True) if same else None
 
 
@@ -81,11 +81,13 @@ def same_scale(wiring: Wiring, position: int) -> list[object]:
     whatever their names are.
     """
     constants = wiring.graph.constants
-    found: list[object] = []
+    parameters: list[object] = []
     for name in wiring.node(position).inputs[1:3]:
         value = constants.value(name) if name in constants else None
-        found.append(name if value is None else (str(value.dtype), value.shape, value.tobytes()))
-    return found
+        parameters.append(
+            name if value is None else (str(value.dtype), value.shape, value.tobytes())
+        )
+    return parameters
 
 
 def _data(op: str, inputs: int) -> Iterable[int]:
@@ -99,14 +101,14 @@ def _data(op: str, inputs: int) -> Iterable[int]:
             return (0, 1) if op in _OF_TWO else (0,)
 
 
-def _before(wiring: Wiring, at: int, name: str) -> tuple[int, ...]:
+def _before(wiring: Wiring, reader: int, name: str) -> tuple[int, ...]:
     """The DequantizeLinear that makes an operand, and a Transpose of weights behind it."""
     writer = wiring.writers.get(name)
     if writer is None or wiring.layers[writer].layer is None:
         return ()
     if wiring.layers[writer].op == DEQUANTISE:
         return (writer,)
-    if wiring.layers[writer].op != "Transpose" or wiring.only_reader(writer) != at:
+    if wiring.layers[writer].op != "Transpose" or wiring.only_reader(writer) != reader:
         return ()
     source = wiring.writers.get(wiring.node(writer).inputs[0])
     if source is None or wiring.layers[source].layer is None:
@@ -119,17 +121,17 @@ def _is_constant(wiring: Wiring, dequantise: int) -> bool:
     return wiring.node(dequantise).inputs[0] in wiring.graph.constants
 
 
-def _ends(wiring: Wiring, at: int) -> list[int] | None:
+def _ends(wiring: Wiring, position: int) -> list[int] | None:
     """The QuantizeLinear that alone reads each result, and what changes nothing before it; None if
     one lacks.
     """
-    found: list[int] = []
-    for name in wiring.node(at).outputs:
+    ends: list[int] = []
+    for name in wiring.node(position).outputs:
         readers = wiring.readers.get(name)
         if not readers:
             continue
         way = quantised(wiring, readers[0]) if len(readers) == 1 and readers[0] >= 0 else ()
         if not way or wiring.node(way[0]).inputs[0] != name:
             return None
-        found += way
-    return found
+        ends += way
+    return ends

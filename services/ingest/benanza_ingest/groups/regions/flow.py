@@ -105,8 +105,12 @@ def _moved(
             touched = (_axis(fusible, rank),)
         case "GatherElements":
             axis = _axis(fusible, rank)
-            touched = [at for at in range(rank) if at == axis or before[at] != shape[at]]
-            if any(weight for at in touched for _, weight in rows[at]):
+            touched = [
+                dimension
+                for dimension in range(rank)
+                if dimension == axis or before[dimension] != shape[dimension]
+            ]
+            if any(weight for dimension in touched for _, weight in rows[dimension]):
                 raise RowsError  # Elements side by side are of different rows.
         case "Slice":
             touched = axes_of(layer, operator, 3) or touched

@@ -81,8 +81,8 @@ def fusible(extracted: ExtractedLayer) -> Fusible | None:
     if role is None or 0 in map(prod, shapes):
         return None
     data = tuple([slot for slot, i in enumerate(operator.inputs) if _is_data(layer, i)])
-    found = Fusible(role, operator, data, shapes, max(map(prod, shapes)))
-    return _with_rows(found, layer) if role is Role.REDUCTION else found
+    candidate = Fusible(role, operator, data, shapes, max(map(prod, shapes)))
+    return _with_rows(candidate, layer) if role is Role.REDUCTION else candidate
 
 
 def axes_of(layer: Layer, operator: Operator, slot: int) -> tuple[int, ...] | None:
@@ -149,7 +149,7 @@ def _scales(layer: Layer, operator: Operator) -> tuple[float, ...]:
     """The factors by which a Resize resizes each axis; none if it has sizes instead."""
     given = operator.attribute("scales")
     if isinstance(given, tuple):
-        return tuple([float(each) for each in given])
+        return tuple([float(factor) for factor in given])
     slot = 1 if operator.op_type == "Upsample" or operator.version < 11 else 2
     if len(operator.inputs) <= slot or operator.inputs[slot] == OMITTED:
         return ()
@@ -180,9 +180,9 @@ def _is_decided(layer: Layer, operator: Operator) -> bool:
     return all(layer.tensors[index].constant for index in given)
 
 
-def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
+def _with_rows(reducer: Fusible, layer: Layer) -> Fusible | None:
     """A reduction with its rows; None if they aren't known."""
-    operator = found.operator
+    operator = reducer.operator
     shape = layer.tensors[operator.inputs[0]].shape
     axes = _reduced(layer, operator, shape)
     if not axes or 0 in shape:
@@ -190,8 +190,8 @@ def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
     reads = rows_of(shape, axes)
     length = prod([shape[axis] for axis in axes])
     if length <= MOST_UNROLLED and operator.op_type != "GroupNormalization":
-        within = rows_of([n if at in axes else 1 for at, n in enumerate(shape)], axes)
-        return msgspec.structs.replace(found, role=Role.SHORT_REDUCTION, reads=within)
+        within = rows_of([n if axis in axes else 1 for axis, n in enumerate(shape)], axes)
+        return msgspec.structs.replace(reducer, role=Role.SHORT_REDUCTION, reads=within)
     if operator.op_type == "GroupNormalization":
         groups = operator.attribute("num_groups")
         if not isinstance(groups, int) or groups < 1 or shape[1] % groups:
@@ -206,7 +206,7 @@ def _with_rows(found: Fusible, layer: Layer) -> Fusible | None:
         else:
             writes = tuple([() if axis in axes else d for axis, d in enumerate(reads)])
     rows = (prod(shape) // length, length)
-    return msgspec.structs.replace(found, reduction=rows, reads=reads, writes=writes)
+    return msgspec.structs.replace(reducer, reduction=rows, reads=reads, writes=writes)
 
 
 def _reduced(layer: Layer, operator: Operator, shape: tuple[int, ...]) -> frozenset[int]:

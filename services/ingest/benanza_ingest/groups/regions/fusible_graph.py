@@ -34,10 +34,10 @@ class FusibleGraph:
         for position, layer in enumerate(wiring.layers):
             if layer.fingerprint not in known:
                 known[layer.fingerprint] = fusible(layer)
-            found = known[layer.fingerprint]
-            if found is not None:
-                self.layers[position] = found
-                of_role[found.role].add(position)
+            candidate = known[layer.fingerprint]
+            if candidate is not None:
+                self.layers[position] = candidate
+                of_role[candidate.role].add(position)
         self.views = of_role[Role.VIEW]
         self.moving = self.views | of_role[Role.MOVEMENT]
         self.windows = of_role[Role.WINDOW]
@@ -63,22 +63,24 @@ class FusibleGraph:
     def reads(self, positions: Collection[int]) -> set[str]:
         """The values that these layers read from outside, without those that decide shapes."""
         nodes, layers = self.wiring.graph.nodes, self.layers
-        found = {nodes[at].inputs[slot] for at in positions for slot in layers[at].data}
-        return found.difference(*[nodes[position].outputs for position in positions])
+        values = {
+            nodes[position].inputs[slot] for position in positions for slot in layers[position].data
+        }
+        return values.difference(*[nodes[position].outputs for position in positions])
 
     def ill_placed(self, positions: Sequence[int], results: Iterable[str]) -> list[int]:
         """The layers whose results don't fit the rows of the reductions among these layers.
 
         A kernel goes from row to row, so each result has an element for each of the rows'.
         """
-        found = []
+        misplaced = []
         shapes = self._reductions(positions)
         for name in results if shapes else ():
             position, slot = self._writer(name)
             size = prod(self.layers[position].shapes[slot])
             if name not in self.rows and any(size != prod(shape) for shape in shapes):
-                found.append(position)
-        return found
+                misplaced.append(position)
+        return misplaced
 
     def is_runnable(self, positions: Sequence[int]) -> bool:
         """Whether one kernel can run these layers, which are convex."""
@@ -95,8 +97,8 @@ class FusibleGraph:
 
     def _reductions(self, positions: Iterable[int]) -> set[tuple[int, int]]:
         """The number of rows and their length, of each kind of reduction among these layers."""
-        found = {self.layers[position].reduction for position in positions}
-        return {shape for shape in found if shape is not None}
+        reductions = {self.layers[position].reduction for position in positions}
+        return {shape for shape in reductions if shape is not None}
 
     def _orders(self, results: Iterable[str]) -> int:
         """At least the number of orders of results that may look the same."""
@@ -113,10 +115,10 @@ class FusibleGraph:
 
 
 def _feature_maps(wiring: Wiring) -> frozenset[tuple[int, ...]]:
-    found = set()
+    shapes = set()
     for layer in wiring.layers:
         if layer.op in _OF_FEATURE_MAPS and not layer.domain and layer.layer is not None:
             operator = layer.layer.operators[0]
             places = operator.inputs[0], operator.outputs[0]
-            found.update([layer.layer.tensors[index].shape for index in places])
-    return frozenset([shape for shape in found if prod(shape[2:]) > 1])
+            shapes.update([layer.layer.tensors[index].shape for index in places])
+    return frozenset([shape for shape in shapes if prod(shape[2:]) > 1])

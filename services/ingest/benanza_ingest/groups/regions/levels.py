@@ -40,12 +40,12 @@ def levels(wiring: Wiring, is_heavy: Sequence[bool]) -> list[int]:
     Connected fusible layers that only one later level reads are put there: their results needn't
     be stored.
     """
-    found = [0] * len(is_heavy)
+    level = [0] * len(is_heavy)
     for source, target in wiring.edges:  # sorted by the source, whose own level is known by then
-        found[target] = max(found[target], found[source] + is_heavy[target])
+        level[target] = max(level[target], level[source] + is_heavy[target])
     pieces = Sets(len(is_heavy))
     for source, target in wiring.edges:
-        if found[source] == found[target] and not is_heavy[source] and not is_heavy[target]:
+        if level[source] == level[target] and not is_heavy[source] and not is_heavy[target]:
             pieces.join(source, target)
     fixed = {pieces.find(wiring.writers[n]) for n in wiring.graph.outputs if n in wiring.writers}
     readers: dict[int, set[int]] = defaultdict(set)
@@ -55,8 +55,8 @@ def levels(wiring: Wiring, is_heavy: Sequence[bool]) -> list[int]:
             fixed.add(piece)
         elif piece != reader:
             readers[piece].add(reader)
-    for piece in sorted(readers, key=lambda at: -found[at]):
-        later = {found[reader] for reader in readers[piece]}
+    for piece in sorted(readers, key=lambda root: -level[root]):
+        later = {level[reader] for reader in readers[piece]}
         if piece not in fixed and not is_heavy[piece] and len(later) == 1:
-            found[piece] = later.pop()
-    return [found[pieces.find(at)] for at in range(len(found))]
+            level[piece] = later.pop()
+    return [level[pieces.find(position)] for position in range(len(level))]

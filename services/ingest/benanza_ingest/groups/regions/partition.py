@@ -47,21 +47,23 @@ def partition(graph: FusibleGraph, without: set[int]) -> list[list[Positions]]:
 
 def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
     """Connected layers of one level and stage, whose rows fit."""
-    level = levels(graph.wiring, [at not in graph.layers for at in range(len(graph.before))])
+    level = levels(
+        graph.wiring, [position not in graph.layers for position in range(len(graph.before))]
+    )
     stage = [0] * len(level)
     sets = Sets(len(level))
     sizes = [1] * len(level)
     shapes: list[tuple[int, int] | None] = [None] * len(level)
     short = [frozenset[Rows]()] * len(level)
-    moves = [at in graph.moving for at in range(len(level))]
-    windowed = [at in graph.windows for at in range(len(level))]
-    for at, layer in graph.layers.items():
-        before = [p for p in graph.before[at] if level[p] == level[at]]
-        stage[at] = max([stage[p] for p in before]) if before else 0
-        near = [p for p in before if stage[p] == stage[at]]
+    moves = [position in graph.moving for position in range(len(level))]
+    windowed = [position in graph.windows for position in range(len(level))]
+    for position, layer in graph.layers.items():
+        before = [p for p in graph.before[position] if level[p] == level[position]]
+        stage[position] = max([stage[p] for p in before]) if before else 0
+        near = [p for p in before if stage[p] == stage[position]]
         size, shape, fits = 1, layer.reduction, True
-        moved, has_window = moves[at], windowed[at]
-        reduces = layer.reduction is not None or at in graph.short
+        moved, has_window = moves[position], windowed[position]
+        reduces = layer.reduction is not None or position in graph.short
         pieces = {sets.find(p) for p in near}
         for piece in pieces:
             size += sizes[piece]
@@ -69,30 +71,30 @@ def _connected(graph: FusibleGraph) -> list[tuple[Place, Positions]]:
             shape = shape or shapes[piece]
             # A window reads each element several times, and a reduction goes over a row several
             # times: what they read had to be computed as often.
-            fits = fits and (moves[piece] or at not in graph.windows)
+            fits = fits and (moves[piece] or position not in graph.windows)
             fits = fits and not (reduces and windowed[piece])
             moved = moved and moves[piece]
             has_window = has_window or windowed[piece]
-        mine = [layer.reads] if at in graph.short else []
+        mine = [layer.reads] if position in graph.short else []
         few = frozenset(mine).union(*[short[piece] for piece in pieces])
         fits = fits and (not few or _elements(few) <= MOST_OF_FEW)
-        fits = fits and all(moves[sets.find(p)] for p in graph.indices(at) if p in near)
-        if size > MOST_LAYERS or not fits or not _flows(graph, at, near, shape):
-            stage[at] += 1
-            shapes[at] = layer.reduction
-            short[at] = frozenset(mine)
-            _flows(graph, at, ())
+        fits = fits and all(moves[sets.find(p)] for p in graph.indices(position) if p in near)
+        if size > MOST_LAYERS or not fits or not _flows(graph, position, near, shape):
+            stage[position] += 1
+            shapes[position] = layer.reduction
+            short[position] = frozenset(mine)
+            _flows(graph, position, ())
             continue
-        root = at
+        root = position
         for piece in pieces:
             root = sets.join(piece, root)
         sizes[root], shapes[root], moves[root] = size, shape, moved
         windowed[root] = has_window
         short[root] = few
     members: dict[int, list[int]] = defaultdict(list)
-    for at in graph.layers:
-        members[sets.find(at)].append(at)
-    return [((level[first], stage[first]), tuple(found)) for first, found in members.items()]
+    for position in graph.layers:
+        members[sets.find(position)].append(position)
+    return [((level[first], stage[first]), tuple(layers)) for first, layers in members.items()]
 
 
 def _elements(few: Iterable[Rows]) -> int:
@@ -101,23 +103,23 @@ def _elements(few: Iterable[Rows]) -> int:
 
 
 def _flows(
-    graph: FusibleGraph, at: int, near: Sequence[int], shape: tuple[int, int] | None = None
+    graph: FusibleGraph, position: int, near: Sequence[int], shape: tuple[int, int] | None = None
 ) -> bool:
     """Whether each element of a layer's results needs one row; if so, their rows are noted.
 
     `near` are the layers before it in its region, `shape` is that of the region's rows.
     """
-    wiring, fusible = graph.wiring, graph.layers[at]
+    wiring, fusible = graph.wiring, graph.layers[position]
     if shape is None and fusible.reduction is None:
         return True
-    layer, node = wiring.layers[at].layer, wiring.graph.nodes[at]
+    layer, node = wiring.layers[position].layer, wiring.graph.nodes[position]
     assert layer is not None, "fusible layers are known"
     given = [graph.rows.get(n) if wiring.writers.get(n) in near else None for n in node.inputs]
     try:
-        found = rows_after(layer, fusible, given, at)
+        new_rows = rows_after(layer, fusible, given, position)
     except RowsError:
         return False
-    known = {n: rows for n, rows in zip(node.outputs, found, strict=False) if rows is not None}
+    known = {n: rows for n, rows in zip(node.outputs, new_rows, strict=False) if rows is not None}
     if known and shape is not None and fusible.size > prod(shape):
         return False  # rows would be computed again and again
     graph.rows.update(known)
@@ -148,7 +150,9 @@ def _merged(graph: FusibleGraph, parts: Sequence[Positions]) -> list[list[Positi
     for part in parts:
         ties = _ties(graph, part)
         for number in sorted({nearby[tie] for tie in ties if tie in nearby}):
-            together = tuple(sorted([at for other in (*regions[number], part) for at in other]))
+            together = tuple(
+                sorted([position for other in (*regions[number], part) for position in other])
+            )
             if graph.is_runnable(together):
                 regions[number].append(part)
                 break
@@ -173,6 +177,8 @@ def _ties(graph: FusibleGraph, part: Positions) -> set[object]:
         if writer is not None and wiring.layers[writer].op in PRODUCTS:
             ties.add(wiring.graph.nodes[writer].inputs[0])
     for name in wiring.results(part):
-        heavy = [at for at in wiring.readers[name] if at >= 0 and at not in graph.layers]
+        heavy = [
+            reader for reader in wiring.readers[name] if reader >= 0 and reader not in graph.layers
+        ]
         ties.update(heavy)
     return ties

@@ -25,11 +25,11 @@ def propose(wiring: Wiring, epilogues: Chains, attended: Iterable[Set[int]]) -> 
     layers that groups of attention may have: it scales its operands, and reads them where they are.
     """
     graph = FusibleGraph(wiring)
-    chains = [[each.positions for each in found] for found in epilogues.values()]
+    chains = [[chain.positions for chain in epilogue] for epilogue in epilogues.values()]
     behind: dict[int, list[list[Positions]]] = {}
-    for found in chains:
-        for follower in found[0][1:]:  # A region may begin behind the views after a product.
-            behind.setdefault(follower, []).append(found)
+    for epilogue in chains:
+        for follower in epilogue[0][1:]:  # A region may begin behind the views after a product.
+            behind.setdefault(follower, []).append(epilogue)
     without = graph.views | _computed_by_convolutions(wiring, chains)
     proposed: dict[Positions, None] = {}
     for parts in partition(graph, without):
@@ -48,12 +48,12 @@ def _computed_by_convolutions(wiring: Wiring, products: Iterable[list[Positions]
 
     Activations that are written out are not among them.
     """
-    found: set[int] = set()
+    computed: set[int] = set()
     for chains in products:
         product, *followers = chains[-1]
         if wiring.layers[product].op == "Conv" and len(followers) == len(chains):
-            found.update(followers)
-    return found
+            computed.update(followers)
+    return computed
 
 
 def _with_movement_before_windows(graph: FusibleGraph, positions: Positions) -> list[Positions]:
@@ -62,14 +62,22 @@ def _with_movement_before_windows(graph: FusibleGraph, positions: Positions) -> 
     A window doesn't join what computes its input. But what only moves its input it can read where
     that lies.
     """
-    found = set(positions)
-    ends = [at for at in positions if at in graph.windows and found.isdisjoint(graph.before[at])]
+    region = set(positions)
+    ends = [
+        position
+        for position in positions
+        if position in graph.windows and region.isdisjoint(graph.before[position])
+    ]
     while ends:
-        before = [at for at in graph.before[ends.pop()] if graph.wiring.only_reader(at) in found]
+        before = [
+            writer
+            for writer in graph.before[ends.pop()]
+            if graph.wiring.only_reader(writer) in region
+        ]
         moving = graph.moving.intersection(before)
-        found |= moving
+        region |= moving
         ends += moving
-    return [positions, tuple(sorted(found))] if len(found) > len(positions) else [positions]
+    return [positions, tuple(sorted(region))] if len(region) > len(positions) else [positions]
 
 
 def _without_ends(
@@ -84,16 +92,22 @@ def _without_ends(
     `attended` are layers in groups of attention.
     """
     inside = frozenset(positions)
-    chains = [found for position in positions for found in behind.get(position, ())]
-    shortest = frozenset([at for found in chains for at in found[0][1:]])
-    longest = frozenset([at for found in chains for at in found[-1][1:]])
+    chains = [epilogue for position in positions for epilogue in behind.get(position, ())]
+    shortest = frozenset([follower for epilogue in chains for follower in epilogue[0][1:]])
+    longest = frozenset([follower for epilogue in chains for follower in epilogue[-1][1:]])
     moving = inside.intersection(graph.moving)
     read_in_place = [inside & layers for layers in attended]
-    unreduced = frozenset([at for at in positions if graph.layers[at].reduction is None])
+    unreduced = frozenset(
+        [position for position in positions if graph.layers[position].reduction is None]
+    )
     wanted = [shortest, longest, longest | moving, *read_in_place, unreduced]
     if inside & graph.short:  # What is broadcast may be computed once, and not for each reader.
-        largest = max([graph.layers[at].size for at in positions])
-        few = [at for at in positions if graph.layers[at].size * MANY_READERS <= largest]
+        largest = max([graph.layers[position].size for position in positions])
+        few = [
+            position
+            for position in positions
+            if graph.layers[position].size * MANY_READERS <= largest
+        ]
         wanted.append(frozenset(few))
     if windows := inside & graph.windows:
         first = windows | (inside & graph.views) | _head(graph, positions, moving)
@@ -114,23 +128,23 @@ def _without_ends(
 
 def _head(graph: FusibleGraph, positions: Positions, wanted: Set[int]) -> frozenset[int]:
     """Those of the wanted layers that read from no other layer of the region; no views alone."""
-    found, others = set[int](), set(positions)
+    head, others = set[int](), set(positions)
     for position in positions:
         if position in wanted and others.isdisjoint(graph.before[position]):
-            found.add(position)
+            head.add(position)
             others.remove(position)
-    return frozenset(found if graph.weight(found) else ())
+    return frozenset(head if graph.weight(head) else ())
 
 
 def _tail(graph: FusibleGraph, positions: Positions, wanted: Set[int]) -> frozenset[int]:
     """Those of the wanted layers that no other layer of the region reads; no views alone."""
-    found, read = set[int](), set[int]()
+    tail, read = set[int](), set[int]()
     for position in reversed(positions):
         if position in wanted and position not in read:
-            found.add(position)
+            tail.add(position)
         else:
             read.update(graph.before[position])
-    return frozenset(found if graph.weight(found) else ())
+    return frozenset(tail if graph.weight(tail) else ())
 
 
 def _without_views(graph: FusibleGraph, positions: Set[int]) -> Positions:

@@ -50,7 +50,7 @@ def reshaped(rows: Rows, shape: Sequence[int], origin: Origin) -> Rows:
     if _is_unknown(rows):
         return unknown(origin)
     pending = [digit for axis in reversed(rows) for digit in reversed(axis)]
-    found: list[tuple[Digit, ...]] = []
+    axes: list[tuple[Digit, ...]] = []
     for wanted in shape:
         axis: list[Digit] = []
         while wanted > 1:
@@ -67,8 +67,8 @@ def reshaped(rows: Rows, shape: Sequence[int], origin: Origin) -> Rows:
                 wanted = 1
             else:
                 return unknown(origin)
-        found.append(_digits(axis))
-    return tuple(found)
+        axes.append(_digits(axis))
+    return tuple(axes)
 
 
 def repeated(rows: Rows, shape: Sequence[int], origin: Origin) -> Rows:
@@ -76,11 +76,11 @@ def repeated(rows: Rows, shape: Sequence[int], origin: Origin) -> Rows:
     if _is_unknown(rows):
         return unknown(origin)
     missing = len(shape) - len(rows)
-    found: list[tuple[Digit, ...]] = []
+    axes: list[tuple[Digit, ...]] = []
     for axis, size in enumerate(shape):
         own = rows[axis - missing] if axis >= missing else ()
-        found.append(own if own or size == 1 else ((size, 0),))
-    return tuple(found)
+        axes.append(own if own or size == 1 else ((size, 0),))
+    return tuple(axes)
 
 
 def changed_along(rows: Rows, axis: int, size: int, origin: Origin) -> Rows:
@@ -98,11 +98,11 @@ def _is_unknown(rows: Rows) -> bool:
 
 
 def _digits(digits: Iterable[Digit]) -> tuple[Digit, ...]:
-    found: list[Digit] = []
+    merged: list[Digit] = []
     for size, weight in digits:
         if size == 1:
             continue
-        if found and found[-1][1] == size * weight:
-            size *= found.pop()[0]
-        found.append((size, weight))
-    return tuple(found)
+        if merged and merged[-1][1] == size * weight:
+            size *= merged.pop()[0]
+        merged.append((size, weight))
+    return tuple(merged)

@@ -56,7 +56,9 @@ def undoes(extracted: ExtractedLayer, before: ExtractedLayer) -> bool:
         perm = _perm(first)
         return [perm[axis] for axis in _perm(layer)] == [*range(len(perm))]
     if extracted.op == before.op == "Cast":
-        source, between, result = (each.dtype for each in (*first.tensors[:2], layer.tensors[1]))
+        source, between, result = (
+            tensor.dtype for tensor in (*first.tensors[:2], layer.tensors[1])
+        )
         return source == result and (source, between) in _LOSSLESS
     return False
 

@@ -22,7 +22,7 @@ with a thousand copies may be in groups with each of a thousand readers."""
 
 def propose(
     wiring: Wiring,
-    found: Simplified,
+    simplification: Simplified,
     known: Iterable[ExtractedGroup],
     groups: Iterable[ExtractedGroup],
 ) -> Iterator[ExtractedGroup]:
@@ -35,19 +35,19 @@ def propose(
     """
     members: dict[int, list[int]] = defaultdict(list)
     changed = set[int]()
-    for position, place in enumerate(found.places):
+    for position, place in enumerate(simplification.places):
         members[place].append(position)
-        if len(members[place]) > 1 or not found.values.keys().isdisjoint(
+        if len(members[place]) > 1 or not simplification.values.keys().isdisjoint(
             wiring.node(position).inputs
         ):
             changed.add(place)
-    before = _before(wiring) if _has_detours(wiring, found) else None
-    keys = {_key(wiring, each) for each in known}
+    before = _before(wiring) if _has_detours(wiring, simplification) else None
+    keys = {_key(wiring, known_group) for known_group in known}
     left = MOST_COPIES * len(wiring.layers)
-    for group in chain(_alone(found.wiring), groups):
+    for group in chain(_alone(simplification.wiring), groups):
         if changed.isdisjoint(group.layers):
             continue
-        positions = tuple(sorted([at for place in group.layers for at in members[place]]))
+        positions = tuple(sorted([member for place in group.layers for member in members[place]]))
         rule = group.rule if group.rule == RULE else f"{RULE} {group.rule}"
         whole = replace(group, layers=positions, rule=rule)
         key = _key(wiring, whole)
@@ -67,44 +67,47 @@ class _Key(NamedTuple):
 
 
 def _key(wiring: Wiring, group: ExtractedGroup) -> _Key:
-    timed = [at for at in group.layers if wiring.layers[at].kind != "view"]
+    timed = [position for position in group.layers if wiring.layers[position].kind != "view"]
     return _Key(group.fingerprint, tuple(timed))
 
 
 def _alone(simple: Wiring) -> Iterator[ExtractedGroup]:
     """The layers of the simplified graph that take time, each as a group."""
-    for place, each in enumerate(simple.layers):
-        if each.layer is not None and each.kind != "view":
+    for place, layer in enumerate(simple.layers):
+        if layer.layer is not None and layer.kind != "view":
             yield ExtractedGroup(
-                RULE, (place,), each.layer, each.fingerprint, each.flops, each.bytes
+                RULE, (place,), layer.layer, layer.fingerprint, layer.flops, layer.bytes
             )
 
 
-def _has_detours(wiring: Wiring, found: Simplified) -> bool:
+def _has_detours(wiring: Wiring, simplification: Simplified) -> bool:
     """Whether an edge of the whole graph leads where no edge of the simplified graph does. Without
     such an edge, what is convex in the one is convex in the other.
     """
-    known = set(found.wiring.edges)
-    between = ((found.places[source], found.places[target]) for source, target in wiring.edges)
+    known = set(simplification.wiring.edges)
+    between = (
+        (simplification.places[source], simplification.places[target])
+        for source, target in wiring.edges
+    )
     return any(source != target and (source, target) not in known for source, target in between)
 
 
 def _before(wiring: Wiring) -> dict[int, list[int]]:
     """For each position, those of the layers that it reads from."""
-    found: dict[int, list[int]] = defaultdict(list)
+    before: dict[int, list[int]] = defaultdict(list)
     for source, target in wiring.edges:
-        found[target].append(source)
-    return found
+        before[target].append(source)
+    return before
 
 
 def _is_convex(positions: tuple[int, ...], before: dict[int, list[int]]) -> bool:
     """Whether no path leaves these layers and comes back."""
     inside = set(positions)
     beyond: set[int] = set()
-    for at in range(positions[0], positions[-1] + 1):
-        reached = any(each in beyond or each in inside for each in before.get(at, ()))
-        if at not in inside and reached:
-            beyond.add(at)
-        elif at in inside and not beyond.isdisjoint(before.get(at, ())):
+    for position in range(positions[0], positions[-1] + 1):
+        reached = any(source in beyond or source in inside for source in before.get(position, ()))
+        if position not in inside and reached:
+            beyond.add(position)
+        elif position in inside and not beyond.isdisjoint(before.get(position, ())):
             return False
     return True

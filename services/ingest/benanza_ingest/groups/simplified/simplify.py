@@ -36,19 +36,19 @@ def simplified(wiring: Wiring) -> Simplified | None:
     that writes what it reads, or if none does of one that reads its result: its result is there
     when that one is done, or before.
     """
-    found = _Simplifier(wiring)
-    found.apply()
-    if not found.values:
+    simplifier = _Simplifier(wiring)
+    simplifier.apply()
+    if not simplifier.values:
         return None
-    live = found.live()
-    places = _places(wiring, found.equal, live)
+    live = simplifier.live()
+    places = _places(wiring, simplifier.equal, live)
     graph = replace(
         wiring.graph,
-        nodes=[found.nodes[position] for position in live],
-        outputs=[found.values.get(name, name) for name in wiring.graph.outputs],
+        nodes=[simplifier.nodes[position] for position in live],
+        outputs=[simplifier.values.get(name, name) for name in wiring.graph.outputs],
     )
     layers = tuple([wiring.layers[position] for position in live])
-    return Simplified(wire(graph, layers), places, found.values)
+    return Simplified(wire(graph, layers), places, simplifier.values)
 
 
 class _Simplifier:
@@ -87,12 +87,12 @@ class _Simplifier:
     def live(self) -> list[int]:
         """The positions of those that are left and whose results are needed."""
         needed = {self.values.get(name, name) for name in self._wiring.graph.outputs}
-        found = []
+        kept = []
         for position, node in reversed(self.nodes.items()):
             if not needed.isdisjoint(filter(None, node.outputs)):
                 needed.update(node.inputs, node.captured)
-                found.append(position)
-        return found[::-1]
+                kept.append(position)
+        return kept[::-1]
 
     def _passed_on(self, position: int, inputs: tuple[str, ...]) -> str:
         """The value that is the result of this layer; "" if it computes another."""
@@ -130,19 +130,19 @@ def _places(wiring: Wiring, equal: dict[int, int], live: list[int]) -> tuple[int
     number = {position: place for place, position in enumerate(live)}
     before = {target: source for source, target in wiring.edges}
     positions = range(len(wiring.layers))
-    found: dict[int, int] = {}
+    places: dict[int, int] = {}
     roots: dict[int, int] = {}
     for position in positions:
-        at = before.get(position, OUTSIDE)
-        place = number.get(equal.get(position, position), found.get(at))
+        writer = before.get(position, OUTSIDE)
+        place = number.get(equal.get(position, position), places.get(writer))
         if place is not None:
-            found[position] = place
+            places[position] = place
         else:  # It passes on what the model reads; all that goes through one layer stays together.
-            roots[position] = roots.get(at, position)
+            roots[position] = roots.get(writer, position)
     readers: dict[int, int] = {}
     for source, target in wiring.edges:
-        if source in roots and target in found:
+        if source in roots and target in places:
             first = readers.setdefault(roots[source], target)
             readers[roots[source]] = min(first, target)
-    found.update([(position, found[readers[root]]) for position, root in roots.items()])
-    return tuple([found[position] for position in positions])
+    places.update([(position, places[readers[root]]) for position, root in roots.items()])
+    return tuple([places[position] for position in positions])

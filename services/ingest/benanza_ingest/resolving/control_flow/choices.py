@@ -75,7 +75,7 @@ class Choices:
         place.nodes += chosen.nodes
         node.captured += tuple(place.results(chosen.results))
         for name, *both in zip(node.outputs, chosen.results, other.results, strict=False):
-            types = [place.constants.type_of(each) for each in both]
+            types = [place.constants.type_of(result) for result in both]
             known = types[0] if cost[0] == inf else _in_common(*types)
             if known is not None and name:
                 place.types[name] = known

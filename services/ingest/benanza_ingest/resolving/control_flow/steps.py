@@ -72,9 +72,9 @@ class Steps:
         self._place.constants.type_of(name)  # of a constant it isn't looked for before
         parts = f"{self._prefix}{name}"
         split = helper.make_node("SplitToSequence", [name], [parts], axis=axis, keepdims=0)
-        found = self._resolved(split)
+        resolved = self._resolved(split)
         self._keep_in_place(start)
-        return None if found is None else list(self._place.sequences.parts((parts,)))
+        return None if resolved is None else list(self._place.sequences.parts((parts,)))
 
     def joined(
         self,
@@ -109,8 +109,8 @@ class Steps:
     def none_added(self, states: Sequence[str], types_of: Sequence[str]) -> list[str] | Cause:
         """The same where there is no step. The types are those that a step would add."""
         names = list(states)
-        for each in types_of:
-            name, known = f"{self._prefix}{len(names)}", self._place.constants.type_of(each)
+        for value in types_of:
+            name, known = f"{self._prefix}{len(names)}", self._place.constants.type_of(value)
             if known is None or known.shape is None:
                 return UNFIT
             self._place.constants.add_unknown(name, tensor_type(known.dtype, (0, *known.shape)))
@@ -124,8 +124,8 @@ class Steps:
     def _resolved(self, node: NodeProto) -> list[str] | None:
         """Puts in place what a sequence operator stands for; None if that is too many nodes."""
         opset = self._place.opsets.get("", 1)
-        found = self._place.sequences.resolve(node, tuple(node.input), opset)
-        if found is None or len(found[0]) > self._place.left_nodes:
+        resolution = self._place.sequences.resolve(node, tuple(node.input), opset)
+        if resolution is None or len(resolution[0]) > self._place.left_nodes:
             return None
-        self._place.left_nodes -= len(found[0])
-        return self._place.put(GraphProto(node=found[0]), self._depth)
+        self._place.left_nodes -= len(resolution[0])
+        return self._place.put(GraphProto(node=resolution[0]), self._depth)

@@ -38,10 +38,10 @@ class Unroller:
         """
         start = len(self._place.nodes)
         steps = Steps(self._place, node, depth)
-        found = (self._loop if node.op_type == "Loop" else self._scan)(node, steps)
-        if isinstance(found, Cause):
+        outcome = (self._loop if node.op_type == "Loop" else self._scan)(node, steps)
+        if isinstance(outcome, Cause):
             del self._place.nodes[start:]
-        return found
+        return outcome
 
     def _loop(self, node: Node, steps: Steps) -> list[str] | Cause:
         most, going, *states = node.inputs
@@ -54,14 +54,14 @@ class Unroller:
             return UNFIT
         added: list[list[str]] = []
         while goes_on and len(added) < limit:
-            found = steps.step([steps.constant(len(added)), steps.constant(True), *states])
-            if found is None:
+            outputs = steps.step([steps.constant(len(added)), steps.constant(True), *states])
+            if outputs is None:
                 return TOO_MANY
-            goes_on = self._number(found[0])
+            goes_on = self._number(outputs[0])
             if goes_on is None:
-                return self._why_unknown(found[:1])
-            states = found[1 : 1 + held]
-            added.append(found[1 + held :])
+                return self._why_unknown(outputs[:1])
+            states = outputs[1 : 1 + held]
+            added.append(outputs[1 + held :])
             if results > held and len(added) > MOST_PARTS:
                 return TOO_MANY_PARTS
             if len(added) == 1 and goes_on and _never_ends(steps.body):
@@ -72,9 +72,9 @@ class Unroller:
             parts, axes = list(zip(*added, strict=True)), [0] * (results - held)
             return steps.joined(states, parts, axes, in_place=False)
         start = len(self._place.nodes)
-        found = steps.step([steps.constant(0), steps.constant(True), *states])
+        outputs = steps.step([steps.constant(0), steps.constant(True), *states])
         del self._place.nodes[start:]
-        return TOO_MANY if found is None else steps.none_added(states, found[1 + held :])
+        return TOO_MANY if outputs is None else steps.none_added(states, outputs[1 + held :])
 
     def _scan(self, node: Node, steps: Steps) -> list[str] | Cause:
         given = {a.name: a for a in node.proto.attribute}
@@ -86,27 +86,27 @@ class Unroller:
             return UNFIT
 
         def numbers(name: str, size: int) -> list[int]:
-            found = list(given[name].ints) if name in given else []
-            return [*found, *[0] * size][:size]
+            listed = list(given[name].ints) if name in given else []
+            return [*listed, *[0] * size][:size]
 
         parts = []
         axes, back = numbers("scan_input_axes", count), numbers("scan_input_directions", count)
         for name, axis, backwards in zip(node.inputs[held:], axes, back, strict=True):
-            found = steps.taken_apart(name, axis)
-            if found is None:
+            slices = steps.taken_apart(name, axis)
+            if slices is None:
                 known = self._place.types.get(name)
                 unknown = known is None or not known.resolved
                 return self._causes.of(name) if unknown else TOO_MANY_PARTS
-            parts.append(found[::-1] if backwards else found)
+            parts.append(slices[::-1] if backwards else slices)
         if len(set(map(len, parts))) > 1 or not parts[0]:
             return _EMPTY
         states, added = list(node.inputs[:held]), []
-        for each in zip(*parts, strict=True):
-            found = steps.step([*states, *each])
-            if found is None:
+        for step_inputs in zip(*parts, strict=True):
+            outputs = steps.step([*states, *step_inputs])
+            if outputs is None:
                 return TOO_MANY
-            states = found[:held]
-            added.append(found[held:])
+            states = outputs[:held]
+            added.append(outputs[held:])
         axes = numbers("scan_output_axes", results - held)
         back = numbers("scan_output_directions", results - held)
         columns = zip(zip(*added, strict=True), back, strict=True)

@@ -34,9 +34,9 @@ def axes_of(node: NodeProto, inputs: list[AxesBound]) -> int:
     op_type = node.op_type
     most = max((known.axes for known in inputs), default=0)
     if op_type in _BY_LENGTH:
-        at = _BY_LENGTH[op_type]
+        position = _BY_LENGTH[op_type]
         listed = ints(node, "shape")  # Reshape before opset 5
-        elements = inputs[at].elements if len(inputs) > at else listed
+        elements = inputs[position].elements if len(inputs) > position else listed
         return UNBOUNDED if elements is None else max(most, elements + 2)
     if op_type in ("Gather", "GatherND"):
         return max(most, sum(known.axes for known in inputs) - 1)

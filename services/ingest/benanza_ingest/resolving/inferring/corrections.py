@@ -59,10 +59,10 @@ def _resized(
     if len(given) != 1 or given[0].dtype != np.float32:  # sizes in place of scales
         return None
     axes = [axis % len(sizes) for axis in attributes.get("axes") or range(len(sizes))]
-    found = list(sizes)
+    resized = list(sizes)
     for axis, scale in zip(axes, given[0].ravel(), strict=True):
-        found[axis] = int(np.float32(sizes[axis]) * np.float32(scale))
-    return tuple(found)
+        resized[axis] = int(np.float32(sizes[axis]) * np.float32(scale))
+    return tuple(resized)
 
 
 _RULES: dict[str, Rule] = {

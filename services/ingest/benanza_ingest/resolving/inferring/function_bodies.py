@@ -42,7 +42,7 @@ def infer_by_body(
     if _depends_on_node(definition):
         function.ParseFromString(
             definition.get_context_dependent_function(  # type: ignore[attr-defined]
-                call.SerializeToString(), [each.SerializeToString() for each in given]
+                call.SerializeToString(), [input_type.SerializeToString() for input_type in given]
             )
         )
     else:

@@ -81,15 +81,15 @@ class Inference:
                 return
         try:
             if has_only_a_body(definition):
-                found = infer_by_body(definition, renamed, types, self._opsets)
+                outputs = infer_by_body(definition, renamed, types, self._opsets)
             else:
-                found = shape_inference.infer_node_outputs(
+                outputs = shape_inference.infer_node_outputs(
                     definition, renamed, types, data, None, self._opsets, self._ir_version
                 )
         except Exception as error:  # noqa: BLE001  onnx raises many types, with a message that says what is wrong
             self._complain(node, str(error))
             return
-        for name, inferred in found.items():
+        for name, inferred in outputs.items():
             sizes = [dim.dim_value for dim in inferred.tensor_type.shape.dim]
             if min(sizes, default=0) < 0:
                 self._complain(node, f"its result would have the sizes {sizes}")
@@ -109,14 +109,14 @@ class Inference:
     ) -> None:
         """Infers the types of the outputs of an operator of ONNX Runtime's own."""
         known = [self._types.get(name) for name in node.input]
-        if any(each is not None and not each.resolved for each in known):
+        if any(input_type is not None and not input_type.resolved for input_type in known):
             return
         try:
-            found = results(definition, node, known, [values.get(name) for name in node.input])
+            outputs = results(definition, node, known, [values.get(name) for name in node.input])
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             self._complain(node, str(error))
             return
-        for name, inferred in found.items():
+        for name, inferred in outputs.items():
             sizes = inferred.dims()
             if min(sizes, default=0) < 0 or len(sizes) > MAX_AXES:
                 self._complain(node, f"its result would have the sizes {sizes}")

@@ -18,11 +18,11 @@ def slid(
     dilations = attributes.get("dilations") or [1] * rank
     pads = attributes.get("pads") or [0] * (2 * rank)
     auto_pad = attributes.get("auto_pad", b"NOTSET")
-    found = []
+    counts = []
     for axis, (size, window) in enumerate(zip(sizes, kernel, strict=True)):
         stride, reach = strides[axis], (window - 1) * dilations[axis] + 1
         if auto_pad in (b"SAME_UPPER", b"SAME_LOWER"):
-            found.append(-(-size // stride))
+            counts.append(-(-size // stride))
             continue
         before, after = (0, 0) if auto_pad == b"VALID" else (pads[axis], pads[axis + rank])
         room = size + before + after - reach
@@ -33,5 +33,5 @@ def slid(
             steps = -(-room // stride) + 1
             if (steps - 1) * stride >= size + before:
                 steps -= 1
-        found.append(steps)
-    return tuple(found)
+        counts.append(steps)
+    return tuple(counts)

@@ -86,8 +86,8 @@ def embedded(ids: int, table: int) -> Rule:
 
     def rule(node: OwnNode) -> list[Shape]:
         batch, length = node.shape(ids)
-        found = (batch, length, node.shape(table)[1])
-        return [found, (batch,), found]
+        embeddings = (batch, length, node.shape(table)[1])
+        return [embeddings, (batch,), embeddings]
 
     return rule
 

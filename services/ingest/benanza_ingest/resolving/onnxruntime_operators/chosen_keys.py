@@ -21,14 +21,14 @@ def in_a_row(node: OwnNode) -> list[Shape]:
 def paged(node: OwnNode) -> list[Shape]:
     """Keys and values are kept in pages, in the same memory. Without keys, all are in the query."""
     value_depth = node.number("v_head_size") or _depth(node)
-    found = (node.shape(0)[0], node.number("num_heads") * value_depth)
-    return [found, *(node.shape(at) for at in (3, 4) if node.has(at))]
+    output = (node.shape(0)[0], node.number("num_heads") * value_depth)
+    return [output, *(node.shape(position) for position in (3, 4) if node.has(position))]
 
 
 def sparse(node: OwnNode) -> list[Shape]:
     """Of few keys for each query [B, S, width]; all are kept."""
-    found = (*node.shape(0)[:2], node.number("num_heads") * _depth(node))
-    return [found, node.shape(3), node.shape(4)] if node.has(3) else [found]
+    output = (*node.shape(0)[:2], node.number("num_heads") * _depth(node))
+    return [output, node.shape(3), node.shape(4)] if node.has(3) else [output]
 
 
 def _depth(node: OwnNode) -> int:
@@ -40,14 +40,14 @@ def chosen(node: OwnNode) -> list[Shape]:
     """Which keys each query attends to, and what is kept of the keys."""
     query, before, ratio = node.shape(0), node.shape(7), node.number("compress_ratio")
     batch, length = query[:2]
-    found = [(batch, length, _choices(node))]
+    shapes = [(batch, length, _choices(node))]
     if node.attributes["policy_mode"] == b"qsa":
-        return [*found, before if node.has(12) else (batch, before[1] + length, before[2])]
+        return [*shapes, before if node.has(12) else (batch, before[1] + length, before[2])]
     buffered = node.shape(13)
     whole = buffered[2] >= ratio
     made, left = divmod(buffered[2] - whole * ratio + length, ratio)
     kept = before if node.has(12) else (batch, before[1] + made, before[2])
-    return [*found, kept, (*buffered[:2], left + (whole or made > 0) * ratio, buffered[3])]
+    return [*shapes, kept, (*buffered[:2], left + (whole or made > 0) * ratio, buffered[3])]
 
 
 def chosen_in_a_row(node: OwnNode) -> list[Shape]:
@@ -77,7 +77,7 @@ def decoding(node: OwnNode) -> list[Shape]:
     how long that is, three inputs decide.
     """
     length, batch, width = node.shape(0)
-    if any(node.values[at] is None for at in (8, 9, 10)):
+    if any(node.values[position] is None for position in (8, 9, 10)):
         return [node.shape(0)]
     (encoded,), (cached,), (kept,) = map(node.numbers, (8, 9, 10))
     keys = node.shape(1)[0] if encoded else length

@@ -24,13 +24,15 @@ def reduced(node: OwnNode) -> list[Shape]:
     x = node.shape(0)
     axes = {axis % len(x) for axis in node.list("axes", range(len(x)))}
     kept = node.number("keepdims", 1)
-    sizes = ((1 if at in axes else size) for at, size in enumerate(x) if kept or at not in axes)
+    sizes = (
+        (1 if axis in axes else size) for axis, size in enumerate(x) if kept or axis not in axes
+    )
     return [tuple(sizes)]
 
 
 def joined(node: OwnNode) -> list[Shape]:
     """Inputs that each stand with a scale and a zero point, from the third on."""
-    parts = [node.shape(at) for at in range(2, len(node.shapes), 3)]
+    parts = [node.shape(position) for position in range(2, len(node.shapes), 3)]
     first, axis = parts[0], node.number("axis")
     axis %= len(first)
     return [(*first[:axis], sum(part[axis] for part in parts), *first[axis + 1 :])]

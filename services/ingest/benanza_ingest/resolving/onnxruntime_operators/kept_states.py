@@ -73,12 +73,12 @@ def causal_in_a_row(node: OwnNode) -> list[Shape]:
 def hashed(node: OwnNode) -> list[Shape]:
     """A number for each head and each count of words, from two on; and the last words."""
     longest = node.number("max_ngram_size") - 1
-    found = (*node.shape(0), longest * node.number("n_head_per_ngram"))
+    hashes = (*node.shape(0), longest * node.number("n_head_per_ngram"))
     if node.op_type == "NGramHashMapping":
-        return [found, (node.shape(0)[0], longest)]
+        return [hashes, (node.shape(0)[0], longest)]
     batch = node.shape(3)[0] - 1
     kept = (batch, longest)
-    return [found, kept, kept, (batch, node.number("state_update_capacity"), longest)]
+    return [hashes, kept, kept, (batch, node.number("state_update_capacity"), longest)]
 
 
 def reduced(node: OwnNode) -> list[Shape]:

@@ -31,24 +31,24 @@ class OwnNode:
 
     def shape(self, position: int) -> Shape:
         """The shape of an input that must be given."""
-        found = self.shapes[position] if position < len(self.shapes) else None
-        if found is None:
+        sizes = self.shapes[position] if position < len(self.shapes) else None
+        if sizes is None:
             raise UnknownResultError(f"it lacks input {position + 1}")
-        return found
+        return sizes
 
     def numbers(self, position: int) -> list[int]:
         """The elements of an input that decides a shape."""
-        found = self.values[position] if position < len(self.values) else None
-        if found is None:
+        value = self.values[position] if position < len(self.values) else None
+        if value is None:
             raise UnknownResultError(f"its input {position + 1} is no constant")
-        return [int(each) for each in found.ravel()]
+        return [int(element) for element in value.ravel()]
 
     def only_value(self, position: int) -> float:
         """The one element of an input that decides a shape."""
-        found = self.values[position] if position < len(self.values) else None
-        if found is None:
+        value = self.values[position] if position < len(self.values) else None
+        if value is None:
             raise UnknownResultError(f"its input {position + 1} is no constant")
-        return float(found.item())
+        return float(value.item())
 
     def number(self, name: str, default: int = 0) -> int:
         """An attribute that is a whole number."""
@@ -56,7 +56,7 @@ class OwnNode:
 
     def list(self, name: str, default: Sequence[int]) -> list[int]:
         """An attribute that is a list of whole numbers."""
-        return [int(each) for each in self.attributes.get(name) or default]
+        return [int(element) for element in self.attributes.get(name) or default]
 
 
 Rule = Callable[[OwnNode], Sequence[Shape]]

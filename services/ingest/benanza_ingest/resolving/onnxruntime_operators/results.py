@@ -70,10 +70,10 @@ def results(
     own = OwnNode(
         op_type=definition.name,
         attributes=_attributes(definition, node, known),
-        shapes=[None if each is None else each.dims() for each in known],
+        shapes=[None if input_type is None else input_type.dims() for input_type in known],
         values=values,
     )
-    found = {}
+    types = {}
     bound = _bound(definition, known)
     if definition.name == "MurmurHash3" and not own.number("positive"):
         bound["T2"] = "int32"
@@ -86,35 +86,37 @@ def results(
         name = node.output[position]
         dtype = _dtype(definition, position, bound) if name else ""
         if dtype:
-            found[name] = tensor_type(dtype, tuple(shape))
-    return found
+            types[name] = tensor_type(dtype, tuple(shape))
+    return types
 
 
 def _attributes(
     definition: OpSchema, node: NodeProto, known: Sequence[TensorType | None]
 ) -> dict[str, Any]:
-    found = {
+    attributes = {
         name: helper.get_attribute_value(attribute.default_value)
         for name, attribute in definition.attributes.items()
         if attribute.default_value.name
     }
-    found |= {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    attributes |= {
+        attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute
+    }
     if definition.name == "GatherBlockQuantized" and known[0] is not None:
-        found["packed"] = known[0].dtype == "uint8"
-    return found
+        attributes["packed"] = known[0].dtype == "uint8"
+    return attributes
 
 
 def _bound(definition: OpSchema, known: Sequence[TensorType | None]) -> dict[str, str]:
     """The element type for each variable of the definition that an input binds."""
-    found: dict[str, str] = {}
+    bound: dict[str, str] = {}
     formals = definition.inputs
-    for position, each in enumerate(known):
+    for position, input_type in enumerate(known):
         formal = formals[min(position, len(formals) - 1)]
-        if each is not None:
-            found.setdefault(formal.type_str, each.dtype)
+        if input_type is not None:
+            bound.setdefault(formal.type_str, input_type.dtype)
             if _BY_INPUT.get(definition.name) == position:
-                found[definition.outputs[0].type_str] = each.dtype
-    return found
+                bound[definition.outputs[0].type_str] = input_type.dtype
+    return bound
 
 
 def _dtype(definition: OpSchema, position: int, bound: Mapping[str, str]) -> str:
@@ -125,11 +127,11 @@ def _dtype(definition: OpSchema, position: int, bound: Mapping[str, str]) -> str
     if definition.name in _DEFAULTS:
         return _DEFAULTS[definition.name]
     allowed = [
-        each.allowed_type_strs
-        for each in definition.type_constraints
-        if each.type_param_str == type_str
+        constraint.allowed_type_strs
+        for constraint in definition.type_constraints
+        if constraint.type_param_str == type_str
     ]
-    names = [_name(each) for each in (allowed[0] if allowed else [type_str])]
+    names = [_name(allowed_type) for allowed_type in (allowed[0] if allowed else [type_str])]
     if "float32" in names:
         return "float32"
     return names[0] if len(names) == 1 and names[0] in FROM_ONNX.values() else ""

@@ -23,8 +23,8 @@ def convolution(image: int, weights: int, *, always_last: bool = False) -> Rule:
         kernel = w[2:]
         if last and w[1] * node.number("group", 1) != x[-1]:
             kernel = w[1:-1]  # so are the weights
-        found = slid(sizes, kernel, node.attributes)
-        return [(batch, *found, w[0]) if last else (batch, w[0], *found)]
+        spatial = slid(sizes, kernel, node.attributes)
+        return [(batch, *spatial, w[0]) if last else (batch, w[0], *spatial)]
 
     return rule
 
@@ -81,7 +81,7 @@ def transposed(node: OwnNode) -> list[Shape]:
     if node.attributes.get("auto_pad", b"NOTSET") != b"NOTSET":
         raise UnknownResultError("its pads are chosen by itself")
     pads = node.numbers(2) if node.has(2) else zeros * 2
-    found = [
+    spatial = [
         (size - 1) * stride + more + (window - 1) * dilation + 1 - before - after
         for size, window, stride, dilation, more, before, after in zip(
             x[2:],
@@ -94,7 +94,7 @@ def transposed(node: OwnNode) -> list[Shape]:
             strict=True,
         )
     ]
-    return [(x[0], w[1] * node.number("group", 1), *found)]
+    return [(x[0], w[1] * node.number("group", 1), *spatial)]
 
 
 RULES: dict[str, Rule] = {

@@ -51,7 +51,7 @@ def measured_ceilings(
     Only times with warm caches count. The others are differences of two times, and may come out
     too small. Raises what `runtime.measure` raises.
     """
-    found = []
+    ceilings = []
     of_name: dict[CeilingName, Callable[[Precision], Iterator[Microbenchmark]]]
     of_name = {"bandwidth": streams, "flops": products}
     for name, microbenchmarks in of_name.items():
@@ -61,8 +61,8 @@ def measured_ceilings(
             for ceiling in _one_round(runtime, name, precision, microbenchmarks)
         ]
         if reached:
-            found.append(max(reached, key=lambda ceiling: ceiling.value))
-    return tuple(found)
+            ceilings.append(max(reached, key=lambda ceiling: ceiling.value))
+    return tuple(ceilings)
 
 
 def _one_round(

@@ -35,7 +35,9 @@ def in_tf32(job: BenchmarkRequested, in_fp32: LayerMeasured) -> LayerMeasured | 
     if the layer multiplies no matrices. None if it has to be measured, as on all that has no Tensor
     Cores, for which TF32 is no precision.
     """
-    products = any(each.domain or each.op_type in ON_TENSOR_CORES for each in job.layer.operators)
+    products = any(
+        operator.domain or operator.op_type in ON_TENSOR_CORES for operator in job.layer.operators
+    )
     if products or not in_fp32.system.accelerator:
         return None
     identity = event_id("LayerMeasured", job.event_id, in_fp32.system.system_id, "tf32")

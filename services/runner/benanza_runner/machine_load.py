@@ -15,7 +15,7 @@ THREADS = Path("/proc/self/task")
 def machine_load() -> Load:
     """The counters of the processors that this process may use, and of its threads."""
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    each = [
+    processors = [
         times
         for cpu, times in enumerate(psutil.cpu_times(percpu=True))
         if allowed is None or cpu in allowed
@@ -24,9 +24,9 @@ def machine_load() -> Load:
     busy = ("user", "nice", "system", "irq", "softirq")
     return Load(
         at_s=time.monotonic(),
-        cpus=max(1, len(each)),
-        busy_s=sum(getattr(times, name, 0.0) for times in each for name in busy),
-        stolen_s=sum(getattr(times, "steal", 0.0) for times in each),
+        cpus=max(1, len(processors)),
+        busy_s=sum(getattr(times, name, 0.0) for times in processors for name in busy),
+        stolen_s=sum(getattr(times, "steal", 0.0) for times in processors),
         own_s=usage.ru_utime + usage.ru_stime,
         waited_s=_waited_s(),
     )

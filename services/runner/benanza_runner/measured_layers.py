@@ -48,10 +48,10 @@ class MeasuredLayers:
         Raises `BenanzaError` if the log can't be reached.
         """
         for partition in self._offsets:
-            while found := self._log.read(partition, self._offsets[partition], READ_AT_ONCE):
-                for record in found:
+            while records := self._log.read(partition, self._offsets[partition], READ_AT_ONCE):
+                for record in records:
                     self._take(record, partition)
-                self._offsets[partition] = found[-1].offset + 1
+                self._offsets[partition] = records[-1].offset + 1
 
     def add(self, result: LayerMeasured) -> None:
         """Takes in a result that is measured now, and in the log with the next commit."""
@@ -102,7 +102,9 @@ class MeasuredLayers:
             self._in_fp32[event.fingerprint] = partition, record.offset, recording_of(event)
 
     def _withdraw(self, event: RecordingWithdrawn) -> None:
-        self._withdrawn |= {each for each, of in self._imported.items() if of == event.digest}
+        self._withdrawn |= {
+            result_id for result_id, of in self._imported.items() if of == event.digest
+        }
         self._in_fp32 = {
             fingerprint: place
             for fingerprint, place in self._in_fp32.items()

@@ -104,8 +104,8 @@ class Benchmarks:
     def _shared(self, job: BenchmarkRequested) -> list[LayerMeasured]:
         """The job's result that follows from one at another precision, unless it asks again."""
         known = None if job.after else self._measured.in_fp32(job.fingerprint)
-        found = in_tf32(job, known) if known else None
-        return [found] if found else []
+        shared_result = in_tf32(job, known) if known else None
+        return [shared_result] if shared_result else []
 
     def doubtful(self) -> list[BenchmarkRequested]:
         """Jobs that ask again for the layers whose last times are from a busy machine."""

@@ -38,10 +38,10 @@ def describe_system(
     if not lacking:
         return False
     measuring()
-    found = Runner(runtime, lacking, clock).describe()
-    if found.ceilings or not described:
-        ceilings = (*known.values(), *found.ceilings)
-        log.append([as_message(msgspec.structs.replace(found, ceilings=ceilings))])
+    description = Runner(runtime, lacking, clock).describe()
+    if description.ceilings or not described:
+        ceilings = (*known.values(), *description.ceilings)
+        log.append([as_message(msgspec.structs.replace(description, ceilings=ceilings))])
     return True
 
 

@@ -46,8 +46,8 @@ def in_turn(*runs: Run) -> Run:
     """Starts these one after the other."""
 
     def run() -> None:
-        for each in runs:
-            each()
+        for start in runs:
+            start()
 
     return run
 

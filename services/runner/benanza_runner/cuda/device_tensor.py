@@ -53,7 +53,7 @@ class DeviceTensor:
     @property
     def strides(self) -> Shape:
         """The strides in elements, in ONNX's order of axes."""
-        steps = [prod(self.array.shape[at + 1 :]) for at in range(len(self.order))]
+        steps = [prod(self.array.shape[position + 1 :]) for position in range(len(self.order))]
         return tuple(steps[self.order.index(axis)] for axis in range(len(self.order)))
 
     def seen_as(self, shape: Shape, order: tuple[int, ...]) -> "DeviceTensor":

@@ -25,14 +25,16 @@ def feature_maps(region: Region) -> frozenset[Shape]:
     leaves its channels alone. If that isn't so of exactly one set either, no shape counts.
     """
     given = [value.shape for value in region.values if isinstance(value, Given)]
-    results = [region.values[each].shape for each in region.outputs]
-    found = {s for s in (*given, *results) if len(s) in RANKS and depends_on_layout(s)}
+    results = [region.values[output].shape for output in region.outputs]
+    candidates = {s for s in (*given, *results) if len(s) in RANKS and depends_on_layout(s)}
     if region.channels:
         shapes = [value.shape for value in region.values if len(value.shape) in RANKS]
         spaces = {_space(shape) for shape in shapes if shape[1] == region.channels}
-        return frozenset(shape for shape in found if _space(shape) in spaces)
-    choices = {frozenset(s for s in found if _space(s) == _space(shape)) for shape in found}
-    maps = [choice for choice in choices if found - choice <= {_tokens(s) for s in choice}]
+        return frozenset(shape for shape in candidates if _space(shape) in spaces)
+    choices = {
+        frozenset(s for s in candidates if _space(s) == _space(shape)) for shape in candidates
+    }
+    maps = [choice for choice in choices if candidates - choice <= {_tokens(s) for s in choice}]
     if len(maps) != 1:
         maps = [choice for choice in choices if any(_is_divided(region, shape) for shape in choice)]
     return maps[0] if len(maps) == 1 else frozenset()
@@ -79,7 +81,7 @@ def sorted_results(region: Region) -> list[Shape]:
     A layer's identity and a model may give the results in different orders; what a candidate is
     called must not depend on that.
     """
-    return sorted((region.values[each].shape for each in region.outputs), key=_rank_and_shape)
+    return sorted((region.values[output].shape for output in region.outputs), key=_rank_and_shape)
 
 
 def _rank_and_shape(shape: Shape) -> tuple[int, Shape]:

@@ -79,8 +79,8 @@ def _session(model: LayerModel, threads: int) -> ort.InferenceSession:
 def _results(
     session: ort.InferenceSession, layer: Layer, inputs: Mapping[str, Array]
 ) -> list[Array]:
-    found: list[Array] = session.run([f"t{index}" for index in layer.outputs], dict(inputs))
-    return found
+    arrays: list[Array] = session.run([f"t{index}" for index in layer.outputs], dict(inputs))
+    return arrays
 
 
 def _has_nan(array: Array) -> bool:
@@ -135,8 +135,8 @@ def _rounded_model(layer: Layer, precision: Precision) -> LayerModel:
 
 def rounded(array: Array, precision: Precision) -> Array:
     """An array of float32 with its elements rounded to the precision."""
-    found: Array = array.astype(numpy_dtype(PRECISIONS[precision].element_type)).astype(np.float32)
-    return found
+    floats: Array = array.astype(numpy_dtype(PRECISIONS[precision].element_type)).astype(np.float32)
+    return floats
 
 
 def _values(layer: Layer, model: LayerModel) -> dict[int, Array]:

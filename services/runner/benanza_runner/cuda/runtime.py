@@ -122,19 +122,19 @@ class CudaRuntime(Runtime):
     def system(self) -> System:
         """The GPU, its driver and libraries, and the method."""
         gpu = nvidia.gpu()
-        found = versions()
+        library_versions = versions()
         return identified(
             System(
                 system_id="0" * 32,
                 runtime="cuda",
                 accelerator=gpu.name,
                 driver=gpu.driver,
-                cuda=found.cuda,
-                cudnn=found.cudnn,
-                cublas=found.cublas,
+                cuda=library_versions.cuda,
+                cudnn=library_versions.cudnn,
+                cublas=library_versions.cublas,
                 cpu=cpu_name(),
                 threads=1,
-                libraries=found.packages,
+                libraries=library_versions.packages,
                 method=METHOD,
             )
         )
@@ -259,8 +259,8 @@ class CudaRuntime(Runtime):
             sequential = self.timed(in_order.run)
             compare(in_order)
             prefetched = []
-            for each in prefetched_runs(in_order):
-                with each.persisting() as run:
+            for prefetched_run in prefetched_runs(in_order):
+                with prefetched_run.persisting() as run:
                     prefetched.append(self.timed(run))
                 compare(in_order)
             slowed = self.slowed()
@@ -269,7 +269,7 @@ class CudaRuntime(Runtime):
             compare(in_parallel)
             return RunResult(
                 sequential=sequential,
-                read_ahead=min(prefetched, key=lambda each: each.median_us, default=None),
+                read_ahead=min(prefetched, key=lambda times: times.median_us, default=None),
                 parallel=parallel,
                 calls=sum(len(call.runs) for call in in_order.calls),
                 layout_changes=in_order.layout_conversions,
@@ -315,5 +315,5 @@ class CudaRuntime(Runtime):
         batch = self._timer.replayed(run, calls_for(once_us, WITNESS_US, WITNESS_CALLS))
         samples = collect(batch.run, Rule())
         times = tuple(us / batch.calls for us in samples.calls_us)
-        found = summary(sorted(times))
-        return RunTimes(found.median, found.iqr, times)
+        statistics = summary(sorted(times))
+        return RunTimes(statistics.median, statistics.iqr, times)

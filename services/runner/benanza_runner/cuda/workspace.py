@@ -150,7 +150,7 @@ class Workspace:
             self._results[key] = self.memory.empty((count, *shape), order, self.precision)
         whole = self._results[key].array
         natural = tuple(range(len(shape)))
-        return [DeviceTensor(whole[each], natural, self.precision) for each in range(count)]
+        return [DeviceTensor(whole[number], natural, self.precision) for number in range(count)]
 
     def shapes(self) -> tuple[list[Shape], list[Shape]]:
         """The shapes of what the call reads of other calls, and of what its candidates write.
@@ -165,7 +165,9 @@ class Workspace:
             if name not in lowered.weights
         ]
         written = []
-        for number, shape in dict.fromkeys((at, shape) for shape, _, _, at in self._results):
+        for number, shape in dict.fromkeys(
+            (result_number, shape) for shape, _, _, result_number in self._results
+        ):
             written += [shape] if number != TOGETHER else [shape[1:]] * shape[0]
         if way := in_place(self.call):
             reads_a_map = way.result == tuple(range(len(way.shape)))
@@ -177,11 +179,11 @@ class Workspace:
     def read(self, layout: str) -> list[DeviceTensor]:
         """What the call reads of other calls, as it lies in memory for variants of a layout."""
         names = [name for name in self._lowered.operands if name not in self._lowered.weights]
-        found = [tensor for (name, _), tensor in self._operands.items() if name in names]
+        tensors = [tensor for (name, _), tensor in self._operands.items() if name in names]
         wanted = dict(pair for rank in RANKS for pair in feature_map_layouts(rank)).get(layout)
         return [
             tensor
-            for tensor in found
+            for tensor in tensors
             if wanted is None or len(tensor.order) != len(wanted) or tensor.order == wanted
         ]
 

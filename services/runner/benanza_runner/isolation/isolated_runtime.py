@@ -134,25 +134,25 @@ class IsolatedRuntime(Runtime):
         too_large = self._too_large(layer, precision)
         if too_large is not None:
             return Outcome(failure=too_large)
-        found = self._unslowed(lambda: self._measured(layer, precision))
-        return _said_slow(found) if found.slowed else found
+        outcome = self._unslowed(lambda: self._measured(layer, precision))
+        return _said_slow(outcome) if outcome.slowed else outcome
 
     def _unslowed(self, ask: Callable[[], AnyResult]) -> AnyResult:
         """The answer of a worker that isn't slow, if a new worker helps; else the slow answer."""
-        found = ask()
+        answer = ask()
         tried = self._slow_answers < MOST_SLOW or self._slow_answers % TRIED_EVERY == 0
-        if found.slowed and tried:
+        if answer.slowed and tried:
             self.close()
-            found = self._better(found, ask)
-        self._slow_answers = self._slow_answers + 1 if found.slowed else 0
-        return found
+            answer = self._better(answer, ask)
+        self._slow_answers = self._slow_answers + 1 if answer.slowed else 0
+        return answer
 
-    def _better(self, found: AnyResult, ask: Callable[[], AnyResult]) -> AnyResult:
+    def _better(self, answer: AnyResult, ask: Callable[[], AnyResult]) -> AnyResult:
         try:
             again = ask()
         except RuntimeStartError:
-            return found
-        return found if again.failure and not found.failure else again
+            return answer
+        return answer if again.failure and not answer.failure else again
 
     def _measured(self, layer: Layer, precision: Precision) -> Outcome:
         failures: list[str] = []

@@ -95,7 +95,7 @@ def search(
     best = {trials[index].kind: index for index in reversed(ranked)}
     close = [index for index in ranked if index in left][: plan.finalists]
     finalists = list(dict.fromkeys((*best.values(), *close)))
-    found = [VariantSamples(tuple(us), StoppedBy.SCREENED) for us in taken_us]
+    samples = [VariantSamples(tuple(us), StoppedBy.SCREENED) for us in taken_us]
     while finalists:
         random.shuffle(finalists)
         batches = {index: trials[index].full(min(taken_us[index])) for index in finalists}
@@ -103,9 +103,9 @@ def search(
             for batch in batches.values():
                 batch.run()  # A CUDA graph that hasn't run yet may slow all others down.
             for index, batch in batches.items():
-                found[index] = _in_full(batch, plan)
-        finalists = _doubtful(trials, found)
-    return found
+                samples[index] = _in_full(batch, plan)
+        finalists = _doubtful(trials, samples)
+    return samples
 
 
 def _screened(
@@ -130,15 +130,15 @@ def _in_full(batch: Batch, plan: SearchPlan) -> VariantSamples:
     return VariantSamples(times, samples.stopped_by)
 
 
-def _doubtful(trials: Sequence[Trial], found: Sequence[VariantSamples]) -> list[int]:
+def _doubtful(trials: Sequence[Trial], samples: Sequence[VariantSamples]) -> list[int]:
     """Variants that were only screened, and seem faster than the best of their kind in full."""
-    medians = [median(each.samples_us) for each in found]
+    medians = [median(variant.samples_us) for variant in samples]
     full_us: dict[str, float] = {}
-    for trial, each, us in zip(trials, found, medians, strict=True):
-        if each.stopped_by != StoppedBy.SCREENED:
+    for trial, variant, us in zip(trials, samples, medians, strict=True):
+        if variant.stopped_by != StoppedBy.SCREENED:
             full_us[trial.kind] = min(us, full_us.get(trial.kind, us))
     return [
         index
-        for index, (trial, each, us) in enumerate(zip(trials, found, medians, strict=True))
-        if each.stopped_by == StoppedBy.SCREENED and us < full_us[trial.kind]
+        for index, (trial, variant, us) in enumerate(zip(trials, samples, medians, strict=True))
+        if variant.stopped_by == StoppedBy.SCREENED and us < full_us[trial.kind]
     ]

@@ -51,8 +51,8 @@ def gpu_state() -> GpuState | None:
 
         def number(function: str, *arguments: int, unit: float = 1.0) -> float | None:
             # It writes four or eight bytes: on the little-endian hosts of GPUs the same number.
-            found = _read(nvml, function, device, *arguments, into=ctypes.c_ulonglong())
-            return None if found is None else found.value * unit
+            reading = _read(nvml, function, device, *arguments, into=ctypes.c_ulonglong())
+            return None if reading is None else reading.value * unit
 
         busy = _read(nvml, "GetUtilizationRates", device, into=(ctypes.c_uint * 2)())
         reasons = _read(nvml, "GetCurrentClocksThrottleReasons", device, into=ctypes.c_ulonglong())

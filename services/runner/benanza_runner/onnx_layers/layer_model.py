@@ -94,10 +94,10 @@ def _tensor(name: str, dtype: str, shape: tuple[int, ...], data: bytes) -> Tenso
 
 def _value_info(layer: Layer, index: int) -> onnx.ValueInfoProto:
     tensor = layer.tensors[index]
-    found: onnx.ValueInfoProto = helper.make_tensor_value_info(
+    info: onnx.ValueInfoProto = helper.make_tensor_value_info(
         _name(index), TO_ONNX[tensor.dtype], tensor.shape
     )
-    return found
+    return info
 
 
 def _node(operator: Operator) -> NodeProto:
@@ -131,5 +131,5 @@ def _attribute(operator: Operator, attribute: Attribute) -> onnx.AttributeProto:
         known = definition and definition.attributes.get(attribute.name)
         name = str(known.type).removeprefix("AttrType.") if known else "INTS"
         kind = onnx.AttributeProto.AttributeType.Value(name)
-    found: onnx.AttributeProto = helper.make_attribute(attribute.name, value, attr_type=kind)
-    return found
+    proto: onnx.AttributeProto = helper.make_attribute(attribute.name, value, attr_type=kind)
+    return proto

@@ -24,8 +24,8 @@ class UnknownVersionError(ValueError):
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
     """The NumPy type for an element type; for those that NumPy lacks, the one of ml_dtypes."""
-    found: np.dtype[Any] = onnx.helper.tensor_dtype_to_np_dtype(TO_ONNX[dtype])
-    return found
+    numpy_type: np.dtype[Any] = onnx.helper.tensor_dtype_to_np_dtype(TO_ONNX[dtype])
+    return numpy_type
 
 
 def schema(operator: Operator) -> onnx.defs.OpSchema | None:
@@ -38,10 +38,10 @@ def schema(operator: Operator) -> onnx.defs.OpSchema | None:
 @cache
 def _schema(op_type: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
     try:
-        found = onnx.defs.get_schema(op_type, version, domain)
+        definition = onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:
         return onnxruntime.schema(op_type, domain, version)
-    return found
+    return definition
 
 
 def formal_types(operator: Operator, slot: int, *, output: bool) -> frozenset[str] | None:
@@ -78,7 +78,9 @@ def opsets(layer: Layer) -> dict[str, int]:
     changed = _changed(layer, versions)
     if changed is not None:
         # ONNX Runtime has some operators at opsets older than those that define them.
-        versions = _newest(each for each in layer.operators if each.op_type not in EARLIER)
+        versions = _newest(
+            operator for operator in layer.operators if operator.op_type not in EARLIER
+        )
         changed = _changed(layer, versions)
     if changed is not None:
         opset = versions[changed.domain]
@@ -99,7 +101,7 @@ def _newest(operators: Iterable[Operator]) -> dict[str, int]:
 def _changed(layer: Layer, opsets: dict[str, int]) -> Operator | None:
     """The first operator that has another version at these opsets."""
     for operator in layer.operators:
-        found = _schema(operator.op_type, opsets[operator.domain], operator.domain)
-        if found is not None and found.since_version != operator.version:
+        definition = _schema(operator.op_type, opsets[operator.domain], operator.domain)
+        if definition is not None and definition.since_version != operator.version:
             return operator
     return None

@@ -56,10 +56,10 @@ def is_ruled(layer: Layer, index: int) -> bool:
 
 
 def _wanted(layer: Layer, index: int) -> Draw | Array:
-    found = list(_ruled(layer, index))
+    draws = list(_ruled(layer, index))
     if "int" not in layer.tensors[index].dtype:
-        return found[0] if found else FLOATS
-    return min(found, key=_largest, default=INTEGERS)
+        return draws[0] if draws else FLOATS
+    return min(draws, key=_largest, default=INTEGERS)
 
 
 def _ruled(layer: Layer, index: int) -> Iterator[Draw | Array]:

@@ -52,5 +52,5 @@ def _scaled(op_type: str, like: NodeProto, source: str, target: str) -> NodeProt
     """The node with the scale and the zero point of another."""
     read = [source, *like.input[1:]]
     node: NodeProto = helper.make_node(op_type, read, [target], domain=like.domain)
-    node.attribute.extend(each for each in like.attribute if each.name == "axis")
+    node.attribute.extend(attribute for attribute in like.attribute if attribute.name == "axis")
     return node

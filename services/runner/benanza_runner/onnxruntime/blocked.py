@@ -157,7 +157,7 @@ def _optimised(model: LayerModel) -> LayerModel:
 
 def _tokens(graph: GraphProto, given: dict[str, Shape]) -> dict[str, str] | None:
     """The name that each of the feature maps has in NCHWc; None if any is read in NCHW."""
-    found = {}
+    tokens = {}
     for name in given:
         starts = {
             node.output[0]
@@ -169,9 +169,9 @@ def _tokens(graph: GraphProto, given: dict[str, Shape]) -> dict[str, str] | None
         ]
         if len(convolutions) != 1:
             return None
-        found[name] = convolutions[0]
+        tokens[name] = convolutions[0]
     plain = {node.input[0] for node in graph.node if _is_order(node, "ReorderOutput")}
-    return None if plain & {*found.values()} else found
+    return None if plain & {*tokens.values()} else tokens
 
 
 def _is_order(node: NodeProto, op_type: str) -> bool:
@@ -218,5 +218,5 @@ def _cut(
 
 
 def _info(name: str, shape: Shape) -> ValueInfoProto:
-    found: ValueInfoProto = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-    return found
+    info: ValueInfoProto = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    return info

@@ -79,13 +79,13 @@ def channels_last(model: LayerModel) -> LayerModel | None:
 
 def _maps(infos: Iterable[ValueInfoProto]) -> dict[str, ValueInfoProto]:
     """Copies of those that have channels and more axes, by name."""
-    found = {}
+    maps = {}
     for info in infos:
         shape = info.type.tensor_type.shape.dim
         if len(shape) > 2 and all(dim.dim_value for dim in shape):
-            found[info.name] = ValueInfoProto()
-            found[info.name].CopyFrom(info)
-    return found
+            maps[info.name] = ValueInfoProto()
+            maps[info.name].CopyFrom(info)
+    return maps
 
 
 def _info(name: str, first: ValueInfoProto) -> ValueInfoProto:

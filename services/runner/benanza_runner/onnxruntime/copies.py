@@ -53,10 +53,10 @@ def replicated(model: ModelProto, copies: int) -> ModelProto:
     graph.initializer.extend(source.initializer)
     written = {name for node in source.node for name in node.output if name}
     for copy in range(copies):
-        for at, node in enumerate(source.node):
+        for position, node in enumerate(source.node):
             own = graph.node.add()
             own.CopyFrom(node)
-            own.name = f"{at}/{copy}"
+            own.name = f"{position}/{copy}"
             for names in (own.input, own.output):
                 for place, name in enumerate(names):
                     if name in written:

@@ -49,12 +49,12 @@ def least_of_each(calls_us: Sequence[float], samples: int) -> list[float]:
     What else a machine does makes calls longer, never shorter; a bound wants what they can take.
     """
     count = max(1, min(samples, len(calls_us) // 2))
-    ends = [len(calls_us) * at // count for at in range(count + 1)]
+    ends = [len(calls_us) * number // count for number in range(count + 1)]
     return [min(calls_us[begin:end]) for begin, end in pairwise(ends)]
 
 
 def _us(tries: Sequence[Samples]) -> float:
-    return sum(sum(each.calls_us) for each in tries)
+    return sum(sum(attempt.calls_us) for attempt in tries)
 
 
 class CopiesTimer:
@@ -78,7 +78,9 @@ class CopiesTimer:
         us = min(session.call().us for _ in range(PROBES)) - self._empty_call_us
         weights = [*model.constants.values()]
         integers = [array for array in weights if "int" in array.dtype.name]
-        return copies_for(us, *(sum(each.nbytes for each in some) for some in (weights, integers)))
+        return copies_for(
+            us, *(sum(array.nbytes for array in some) for some in (weights, integers))
+        )
 
     def timed(self, model: LayerModel, provider: Provider, copies: int, rule: Rule) -> TimedCopies:
         """Times the model as the rule says."""
@@ -91,10 +93,13 @@ class CopiesTimer:
             busy = bool(busy_between(before, self._load()).by)
         calls_us, few = tries[-1].calls_us, rule.few_samples
         if busy:
-            calls_us, few = tuple(chain.from_iterable(each.calls_us for each in tries)), HALVES
+            calls_us, few = (
+                tuple(chain.from_iterable(attempt.calls_us for attempt in tries)),
+                HALVES,
+            )
         least_us = least_of_each(calls_us, few)
         times = (max(us - self._empty_call_us, 0.0) / copies for us in least_us)
-        dropped = sum(each.dropped for each in tries)
+        dropped = sum(attempt.dropped for attempt in tries)
         stopped_by = StoppedBy.CAP if busy else tries[-1].stopped_by
         return TimedCopies(tuple(times), stopped_by, copies, dropped)
 

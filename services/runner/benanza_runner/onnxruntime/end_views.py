@@ -93,14 +93,14 @@ def _without_last(proto: ModelProto, inputs: dict[str, Array], left_out: Set[str
         and not read[node.output[0]]
         and node.input[0] not in inputs.keys() | written
     }
-    found = [info for info in graph.output if info.name in views]
-    for info in found:
+    outputs = [info for info in graph.output if info.name in views]
+    for info in outputs:
         node = views[info.name]
         scaled = node.op_type == "DequantizeLinear"
         kind = _integer(proto, node) if scaled else info.type.tensor_type.elem_type
         info.CopyFrom(helper.make_tensor_value_info(node.input[0], kind, None))
         graph.node.remove(node)
-    return bool(found)
+    return bool(outputs)
 
 
 def _state_outputs(proto: ModelProto, constants: dict[str, Array], provider: Provider) -> None:
@@ -110,9 +110,9 @@ def _state_outputs(proto: ModelProto, constants: dict[str, Array], provider: Pro
         session_options(constants, provider, threads=1),
         providers=[(provider.name, dict(provider.options))],
     )
-    for info, found in zip(proto.graph.output, session.get_outputs(), strict=True):
+    for info, inferred in zip(proto.graph.output, session.get_outputs(), strict=True):
         kind = info.type.tensor_type.elem_type
-        info.CopyFrom(helper.make_tensor_value_info(info.name, kind, found.shape))
+        info.CopyFrom(helper.make_tensor_value_info(info.name, kind, inferred.shape))
 
 
 def _views(proto: ModelProto, types: Set[str]) -> list[NodeProto]:
@@ -139,4 +139,4 @@ def _shape(node: NodeProto, own: tuple[int, ...], wanted: list[int]) -> list[int
     """The shape that a Reshape wants, in which -1 stands for the rest, as in NumPy."""
     if any(attribute.name == "allowzero" and attribute.i for attribute in node.attribute):
         return wanted
-    return [own[at] if size == 0 else size for at, size in enumerate(wanted)]
+    return [own[axis] if size == 0 else size for axis, size in enumerate(wanted)]

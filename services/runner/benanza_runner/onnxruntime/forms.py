@@ -76,11 +76,11 @@ def _channels_last(plain: LayerModel) -> list[LayerForm]:
     too.
     """
     try:
-        found = channels_last(plain)
+        model = channels_last(plain)
     except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no narrower base
         reason = short_reason(f"ONNX Runtime: {short_reason(str(error))}")
         return [LayerForm(plain, CHANNELS_LAST, refusal=reason)]
-    return [] if found is None else [LayerForm(found, CHANNELS_LAST)]
+    return [] if model is None else [LayerForm(model, CHANNELS_LAST)]
 
 
 def _fused(layer: Layer, model: LayerModel, provider: Provider) -> LayerModel:

@@ -84,7 +84,7 @@ def _with_inputs(proto: ModelProto, names: dict[str, Array]) -> ModelProto:
 
 def _opset(proto: ModelProto) -> int:
     """The version of the standard domain, 0 where the model has none."""
-    return next((each.version for each in proto.opset_import if not each.domain), 0)
+    return next((opset.version for opset in proto.opset_import if not opset.domain), 0)
 
 
 def _with_readers(proto: ModelProto) -> ModelProto:

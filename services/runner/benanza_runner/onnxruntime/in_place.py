@@ -14,11 +14,11 @@ def in_place(graph: GraphProto) -> dict[str, str]:
     """
     inputs = {info.name: info.type for info in graph.input}
     outputs = {info.name: info.type for info in graph.output}
-    found: dict[str, str] = {}
+    input_of: dict[str, str] = {}
     for node in graph.node:
         for kept, result in _KEPT if node.op_type == "GroupQueryAttention" else ():
             if len(node.input) > kept and len(node.output) > result:
                 before, after = node.input[kept], node.output[result]
                 if before in inputs and outputs.get(after) == inputs[before]:
-                    found[after] = before
-    return found
+                    input_of[after] = before
+    return input_of

@@ -163,10 +163,10 @@ def run_suite(suite: Path, threads: int) -> dict[str, Any]:
             try:
                 constants, inputs = _arrays(network["constants"]), _arrays(network["inputs"])
                 model = file.read(f"networks/{name}.onnx")
-                found: dict[str, Any] = {"samples_us": timer.samples_us(model, constants, inputs)}
+                outcome: dict[str, Any] = {"samples_us": timer.samples_us(model, constants, inputs)}
             except Exception as error:  # noqa: BLE001  # ONNX Runtime's errors share no base
-                found = {"failure": " ".join(str(error).split())[:1000] or type(error).__name__}
-            networks[name] = found
+                outcome = {"failure": " ".join(str(error).split())[:1000] or type(error).__name__}
+            networks[name] = outcome
     return {
         "format": FORMAT,
         "cpu": _cpu_name(),
@@ -189,14 +189,14 @@ def _arrays(described: Mapping[str, Any]) -> Arrays:
     where the lower is.
     """
     random = np.random.default_rng(0)
-    found = {}
+    arrays = {}
     for name, array in described.items():
         shape, dtype = array["shape"], np.dtype(array["dtype"])
         if "values" in array:
-            found[name] = np.array(array["values"], dtype).reshape(shape)
+            arrays[name] = np.array(array["values"], dtype).reshape(shape)
         else:
-            found[name] = random.uniform(array["low"], array["high"], shape).astype(dtype)
-    return found
+            arrays[name] = random.uniform(array["low"], array["high"], shape).astype(dtype)
+    return arrays
 
 
 def _cpu_name() -> str:
@@ -213,8 +213,8 @@ def main() -> None:
     if len(sys.argv) not in (3, 4):
         sys.exit("usage: run.py SUITE RESULTS [THREADS]")
     suite, results = map(Path, sys.argv[1:3])
-    found = run_suite(suite, int(sys.argv[3]) if len(sys.argv) == 4 else 1)
-    results.write_text(json.dumps(found), encoding="utf-8")
+    report = run_suite(suite, int(sys.argv[3]) if len(sys.argv) == 4 else 1)
+    results.write_text(json.dumps(report), encoding="utf-8")
 
 
 if __name__ == "__main__":

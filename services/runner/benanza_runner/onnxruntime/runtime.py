@@ -151,7 +151,7 @@ class OnnxRuntime(Runtime):
         variants = [*map(self._variant, forms, times, changes)]
         environment["seconds"] = f"{time.perf_counter() - started:.3f}"
         environment["copies"] = str(times[-1].copies)
-        environment["disturbed_samples"] = str(sum(each.dropped for each in times))
+        environment["disturbed_samples"] = str(sum(timed.dropped for timed in times))
         environment |= self._busy_since(load, variants)
         self._conversions.settle(stable=environment["stable"] == "yes")
         return Outcome(variants=(*variants, *failed), environment=environment)
@@ -181,7 +181,7 @@ class OnnxRuntime(Runtime):
         *others, last = (form.model for form in forms)
         copies = self._timer.copies(last, provider)
         times = [self._timer.timed(model, provider, copies, SCREENING) for model in others]
-        times = [each._replace(stopped_by=StoppedBy.SCREENED) for each in times]
+        times = [timed._replace(stopped_by=StoppedBy.SCREENED) for timed in times]
         times.append(self._timer.timed(last, provider, copies, RULE))
         if median(times[0].samples_us) < median(times[-1].samples_us):
             times[0] = self._timer.timed(forms[0].model, provider, copies, RULE)

@@ -95,7 +95,7 @@ def fits(call: Attention, threads: int, rows: int) -> bool:
 def mask_steps(call: Attention) -> tuple[int, ...]:
     """The strides of the mask in elements: 0 on axes where it is repeated."""
     shape = call.mask or (1, 1, 1, 1)
-    return tuple(0 if n == 1 else prod(shape[at + 1 :]) for at, n in enumerate(shape))
+    return tuple(0 if n == 1 else prod(shape[axis + 1 :]) for axis, n in enumerate(shape))
 
 
 @cache

@@ -318,7 +318,7 @@ def _attention(workspace: Workspace, call: Attention) -> Build:
             "v": graph.part(workspace.operand("value"), call.value_start, *value),
         }
         if call.mask:
-            packed = tuple(prod(call.mask[at + 1 :]) for at in range(len(call.mask)))
+            packed = tuple(prod(call.mask[axis + 1 :]) for axis in range(len(call.mask)))
             how["bias"] = graph.part(workspace.operand("mask"), 0, call.mask, packed)
         if call.causal:
             how["diagonal_alignment"] = cudnn.diagonal_alignment.TOP_LEFT

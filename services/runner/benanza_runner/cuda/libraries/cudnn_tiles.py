@@ -24,12 +24,12 @@ def configurations(call: Convolution, multiprocessors: int) -> list[dict[str, in
     """The knobs of each configuration, by name: each tile, in as many slices as have room."""
     pixels = prod(call.output) // call.output[1]
     channels = call.output[1] // call.groups
-    found = []
+    knob_sets = []
     for number, (rows, columns, deep) in TILES.items():
         knobs = {"KERNEL_CFG": number}
         blocks = call.groups * -(-pixels // rows) * -(-channels // columns)
         room = min(multiprocessors // blocks, call.filter[1] // deep, MOST_SLICES)
         if room > 1:
             knobs["SPLIT_K_SLC"] = 1 << room.bit_length() - 1
-        found.append(knobs)
-    return found
+        knob_sets.append(knobs)
+    return knob_sets

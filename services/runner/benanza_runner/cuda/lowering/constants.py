@@ -27,5 +27,5 @@ def constants(
 
 def whole_constants(layer: Layer, values: Mapping[int, Array], slot: int) -> tuple[int, ...] | None:
     """The same as integers."""
-    found = constants(layer, values, slot)
-    return None if found is None else tuple(map(int, found))
+    numbers = constants(layer, values, slot)
+    return None if numbers is None else tuple(map(int, numbers))

@@ -37,15 +37,15 @@ def _folding(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dict[str,
     padded_counts = [n for count in counts for n in (count, 1)]
     terms = []
     for place in np.ndindex(window):
-        cuts = [slice(None), slice(None), *(slice(at, at + 1) for at in place)]
+        cuts = [slice(None), slice(None), *(slice(offset, offset + 1) for offset in place)]
         term = region.sliced(windows, (*cuts, *(slice(None) for _ in counts)))
         term = region.reshaped(term, (*image[:2], *padded_counts))
         term = region.padded(term, (0,) * (2 + 2 * rank), (*image[:2], *spread), "0.0f")
         whole = [count * stride for count, stride in zip(counts, strides, strict=True)]
         term = region.reshaped(term, (*image[:2], *whole))
-        before = [at * d - pad for at, d, pad in zip(place, dilations, pads, strict=False)]
+        before = [offset * d - pad for offset, d, pad in zip(place, dilations, pads, strict=False)]
         terms.append(region.padded(term, (0, 0, *before), image, "0.0f"))
-    text = " + ".join(f"in{at}" for at in range(len(terms)))
+    text = " + ".join(f"in{position}" for position in range(len(terms)))
     total = region.pointwise(text, terms, shape=image)
     return Region(tuple(region.values), (total,)), {"input": values[operator.inputs[0]]}
 

@@ -57,13 +57,13 @@ def reads(lowered: Lowered, values: Mapping[int, Array]) -> dict[str, int]:
     Raises `UnsupportedError` if an operand was computed from an input.
     """
     positions = {id(array): position for position, array in values.items()}
-    found = {}
+    input_positions = {}
     for name, array in lowered.operands.items():
         if name not in lowered.weights:
             if id(array) not in positions:
                 raise UnsupportedError(f"the operand {name} is computed from an input")
-            found[name] = positions[id(array)]
-    return found
+            input_positions[name] = positions[id(array)]
+    return input_positions
 
 
 Lower = Callable[[Layer, Mapping[int, Array]], Lowered]
@@ -175,5 +175,5 @@ def _weights(
     """The names of the operands that are constants of the layer."""
     fixed = [values[i] for i in layer.inputs() if layer.tensors[i].constant and i in values]
     return frozenset(
-        name for name, array in operands.items() if any(array is each for each in fixed)
+        name for name, array in operands.items() if any(array is constant for constant in fixed)
     )

@@ -25,7 +25,7 @@ def _concatenation(layer: Layer, values: Mapping[int, Array]) -> tuple[Call, dic
         copy, _ = _view(layer, values, output)
         return copy, {"input": values[parts[0]]}
     shapes = tuple(layer.tensors[index].shape for index in parts)
-    operands = {f"in{at}": values[index] for at, index in enumerate(parts)}
+    operands = {f"in{position}": values[index] for position, index in enumerate(parts)}
     return Concatenation(shapes, axis, output, _element(layer)), operands
 
 
@@ -122,9 +122,9 @@ def _view(
     cut = cut or [slice(None)] * len(shape)
     call = View(
         input=shape,
-        starts=tuple(each.start for each in cut),
-        stops=tuple(each.stop for each in cut),
-        steps=tuple(each.step or 1 for each in cut),
+        starts=tuple(bounds.start for bounds in cut),
+        stops=tuple(bounds.stop for bounds in cut),
+        steps=tuple(bounds.step or 1 for bounds in cut),
         order=order or tuple(range(len(shape))),
         output=output or layer.tensors[operator.outputs[0]].shape,
         element=_element(layer),
@@ -138,7 +138,7 @@ def is_shuffle(layer: Layer) -> bool:
         return False
     first, _, last = layer.operators
     x, table, y = (
-        layer.tensors[at].shape for at in (first.inputs[0], *first.outputs, *last.outputs)
+        layer.tensors[index].shape for index in (first.inputs[0], *first.outputs, *last.outputs)
     )
     return x == y and len(table) == len(x) + 1
 

@@ -86,10 +86,10 @@ def _cell(operator: Operator, directions: int) -> str:
             raise UnsupportedError(f"{op} with {', '.join(given)}: cuDNN has sigmoid and tanh only")
         return op
     # The standard's default names two, whatever the direction.
-    found = set(given[:directions]) or {"tanh"}
-    if len(found) > 1 or not found <= PLAIN_CELLS.keys():
+    activations = set(given[:directions]) or {"tanh"}
+    if len(activations) > 1 or not activations <= PLAIN_CELLS.keys():
         raise UnsupportedError(f"RNN with {', '.join(given)}: cuDNN has one of tanh and relu")
-    return PLAIN_CELLS[found.pop()]
+    return PLAIN_CELLS[activations.pop()]
 
 
 RECURRENT: dict[str, Lower] = {"GRU": _recurrence, "LSTM": _recurrence, "RNN": _recurrence}

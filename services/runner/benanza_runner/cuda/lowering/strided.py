@@ -41,31 +41,31 @@ def strided(layer: Layer, index: int) -> Strided:
     while index in writers:
         moves.append((writers[index], index))
         index = writers[index].inputs[0]
-    whole = found = contiguous(layer.tensors[index].shape)
+    whole = array = contiguous(layer.tensors[index].shape)
     for operator, result in reversed(moves):
-        found = seen(layer, operator, result, found)
-    return Strided(index, _address(found) - _address(whole), found)
+        array = seen(layer, operator, result, array)
+    return Strided(index, _address(array) - _address(whole), array)
 
 
-def written(layer: Layer, at: int) -> Array:
+def written(layer: Layer, position: int) -> Array:
     """Where the result of the operator at a position is within the layer's, after what follows.
 
     Raises `UnsupportedError` if they don't only move it.
     """
-    result = layer.operators[at].outputs[0]
-    moves = layer.operators[at + 1 :]
+    result = layer.operators[position].outputs[0]
+    moves = layer.operators[position + 1 :]
     for move in moves:
         if move.inputs[0] != result or move.op_type not in AFTER:
             raise UnsupportedError(f"{layer.title()} computes more than one call does")
         result = move.outputs[0]
-    found = contiguous(layer.tensors[result].shape)
+    array = contiguous(layer.tensors[result].shape)
     for move in reversed(moves):
         if move.op_type == "Transpose":
-            order = move.integers("perm", tuple(reversed(range(found.ndim))))
-            found = found.transpose(np.argsort(order))
+            order = move.integers("perm", tuple(reversed(range(array.ndim))))
+            array = array.transpose(np.argsort(order))
         else:
-            found = reshaped(found, layer.tensors[move.inputs[0]].shape)
-    return found
+            array = reshaped(array, layer.tensors[move.inputs[0]].shape)
+    return array
 
 
 def _address(array: Array) -> int:
@@ -92,12 +92,12 @@ def seen(layer: Layer, operator: Operator, result: int, array: Array) -> Array:
             if OMITTED not in before:
                 return _part(array, axis, slice(start, start + shape[axis]))
         case "Slice":
-            starts, ends, axes, steps = (known(layer, operator, at) for at in range(1, 5))
-            for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
-                step = steps[at] if steps else 1
+            starts, ends, axes, steps = (known(layer, operator, slot) for slot in range(1, 5))
+            for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+                step = steps[number] if steps else 1
                 if step < 1:
                     raise UnsupportedError("a Slice that goes backwards is not read in place")
-                axis = (axes[at] if axes else at) % array.ndim
+                axis = (axes[number] if axes else number) % array.ndim
                 array = _part(array, axis, slice(start, end, step))
             return array
         case "Gather":
@@ -109,8 +109,8 @@ def seen(layer: Layer, operator: Operator, result: int, array: Array) -> Array:
 
 
 def _part(array: Array, axis: int, part: slice) -> Array:
-    found: Array = array[(*(slice(None),) * axis, part)]
-    return found
+    view: Array = array[(*(slice(None),) * axis, part)]
+    return view
 
 
 def known(layer: Layer, operator: Operator, slot: int) -> list[int]:
@@ -128,17 +128,17 @@ def known(layer: Layer, operator: Operator, slot: int) -> list[int]:
 
 def reshaped(array: Array, shape: Shape) -> Array:
     """The same memory in another shape. Raises `UnsupportedError` if that would be a copy."""
-    found = array.reshape(shape)
-    if array.size and not np.may_share_memory(found, array):
+    view = array.reshape(shape)
+    if array.size and not np.may_share_memory(view, array):
         raise UnsupportedError("axes that are not contiguous in memory are joined")
-    return found
+    return view
 
 
 def steps(array: Array) -> Shape:
     """The stride of each axis in elements; on an axis of one, the size of all that follows."""
-    found: list[int] = []
+    strides: list[int] = []
     over = 1
     for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
-        found.append(over if size == 1 else stride)
-        over = found[-1] * size
-    return tuple(reversed(found))
+        strides.append(over if size == 1 else stride)
+        over = strides[-1] * size
+    return tuple(reversed(strides))

@@ -109,17 +109,23 @@ class Autotuner:
                         fastest_us[generated] = min(fastest_us[generated], checked.once_us)
                     trials.append((checked, made))
         right = [checked for checked, _ in trials]
-        found = self._searched(trials, name)
-        warm = [timed(*each) for each in zip(right, found, strict=True)]
+        samples = self._searched(trials, name)
+        warm = [timed(*pair) for pair in zip(right, samples, strict=True)]
         return [*self._within_models.added(right, warm, workspace, name), *pruned, *failures]
 
     def _searched(self, trials: Sequence[tuple[Checked, Trial]], name: str) -> list[VariantSamples]:
         work = f"{name} search"
         if self._guard.blocklisted(work):
             # One of them ended the process when it ran again and again: this time, by name.
-            made = [self._watched(each, candidate_name(name, of.candidate)) for of, each in trials]
+            made = [
+                self._watched(unwatched, candidate_name(name, of.candidate))
+                for of, unwatched in trials
+            ]
         else:
-            made = [each._replace(full=self._watching(work, each.full)) for _, each in trials]
+            made = [
+                unwatched._replace(full=self._watching(work, unwatched.full))
+                for _, unwatched in trials
+            ]
 
         if made:
             with self._guard.running(work):
@@ -181,7 +187,11 @@ class Autotuner:
 
     def _compile(self, offered: Iterable[Candidate | FailedVariant], work: str) -> None:
         """Compiles candidates side by side, which takes longer than to run them."""
-        ahead = [each for each in offered if isinstance(each, Candidate) and each.compiles]
+        ahead = [
+            candidate
+            for candidate in offered
+            if isinstance(candidate, Candidate) and candidate.compiles
+        ]
         if not self._guard.blocklisted(work):
             with self._guard.watching(work), ThreadPoolExecutor(available_cores()) as pool:
                 list(pool.map(_prepared, ahead))

@@ -80,14 +80,14 @@ def check(
 
 
 def timed(
-    checked: Checked, found: VariantSamples, cache: CacheState = CacheState.WARM
+    checked: Checked, samples: VariantSamples, cache: CacheState = CacheState.WARM
 ) -> TimedVariant:
     """The variant that a candidate is, with these samples."""
     return timed_variant(
         checked.candidate.library,
         checked.candidate.algorithm,
-        found.samples_us,
-        found.stopped_by,
+        samples.samples_us,
+        samples.stopped_by,
         layout=checked.candidate.layout,
         cache=cache,
         workspace_bytes=checked.scratch_bytes,

@@ -54,11 +54,11 @@ class LayoutConversions:
         return self._sum(self._after(workspace, layout))
 
     def _sum(self, conversions: Iterable[Conversion]) -> Conversion:
-        found = list(conversions)
-        interleaved = [each.interleaved_us for each in found if each.interleaved_us is not None]
-        all_timed = self._interleaved and len(interleaved) == len(found)
+        parts = list(conversions)
+        interleaved = [part.interleaved_us for part in parts if part.interleaved_us is not None]
+        all_timed = self._interleaved and len(interleaved) == len(parts)
         interleaved_us = sum(interleaved, 0.0) if all_timed else None
-        return Conversion(sum((each.alone_us for each in found), 0.0), interleaved_us)
+        return Conversion(sum((part.alone_us for part in parts), 0.0), interleaved_us)
 
     def _after(self, workspace: Workspace, layout: str) -> Iterator[Conversion]:
         _, written = workspace.shapes()

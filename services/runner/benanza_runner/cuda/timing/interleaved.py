@@ -126,10 +126,10 @@ class CudaInterleavedTimer:
 
 def _differences(together: Sequence[float], without_us: float) -> tuple[float, ...]:
     """Raises `NoiseError` where none is more than nothing."""
-    found = tuple(us - without_us for us in together if us > without_us)
-    if not found:
+    differences = tuple(us - without_us for us in together if us > without_us)
+    if not differences:
         raise NoiseError("interleaved it takes no longer than the other kernels alone")
-    return found
+    return differences
 
 
 @cache

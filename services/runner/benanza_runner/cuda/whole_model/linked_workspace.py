@@ -80,18 +80,18 @@ class LinkedWorkspace(Workspace):
             actual = self._actual(shape, order)
             if len(own) == 3 and len(shape) == 4:
                 lies = with_one_axis_of_space(actual)
-                found = self._values.write(name, own, lies, element).seen_as(shape, actual)
+                tensor = self._values.write(name, own, lies, element).seen_as(shape, actual)
             else:
-                found = self._values.write(name, shape, actual, element)
-            self._written[number] = found
+                tensor = self._values.write(name, shape, actual, element)
+            self._written[number] = tensor
         return self._written[number]
 
     def results(self, shape: Shape, count: int) -> list[DeviceTensor]:
         """The values of the model that the call writes, one right after another."""
         if not self._written:
             names = [name for name, _ in self._writes[:count]]
-            found = self._values.write_together(names, shape)
-            self._written = dict(enumerate(found))
+            tensors = self._values.write_together(names, shape)
+            self._written = dict(enumerate(tensors))
         return [self._written[number] for number in range(count)]
 
     def scratch(self, size: int) -> int:
@@ -110,10 +110,10 @@ class LinkedWorkspace(Workspace):
 
     def _read(self, name: str, shape: Shape, order: Order) -> DeviceTensor:
         given = self._lowered.operands[name]
-        found, before = self._values.read(self._reads[name], shape, order, given)
+        tensor, before = self._values.read(self._reads[name], shape, order, given)
         if before is not None:
             self.first.append(before)
-        return found
+        return tensor
 
     def _actual(self, shape: Shape, order: Order | None) -> Order:
         if self._as_it_comes is not None and len(self._as_it_comes) == len(shape):

@@ -36,9 +36,9 @@ class ModelReference(NamedTuple):
     outputs: Values
     allowed: float
 
-    def error(self, found: Mapping[str, Array]) -> float:
+    def error(self, results: Mapping[str, Array]) -> float:
         """The largest ‖result − reference‖ / ‖reference‖ of all outputs."""
-        return max(_error(found[name], expected) for name, expected in self.outputs.items())
+        return max(_error(results[name], expected) for name, expected in self.outputs.items())
 
 
 def model_reference(program: Program, precision: Precision, threads: int) -> ModelReference:
@@ -53,8 +53,8 @@ def model_reference(program: Program, precision: Precision, threads: int) -> Mod
     random = np.random.default_rng(SEED)
     known: dict[str, tuple[CpuLayer, dict[int, Array]]] = {}
     leaving = last_readers(program)
-    last_use = {step.fingerprint: at for at, step in enumerate(program.steps)}
-    for at, step in enumerate(program.steps):
+    last_use = {step.fingerprint: position for position, step in enumerate(program.steps)}
+    for position, step in enumerate(program.steps):
         if step.fingerprint not in known:
             layer = retyped(step.layer, "fp32")
             given = model_inputs(layer, precision)
@@ -65,9 +65,9 @@ def model_reference(program: Program, precision: Precision, threads: int) -> Mod
             if values is disturbed and step.choice is not None:
                 results = {name: _off(array, precision, random) for name, array in results.items()}
             values.update(results)
-            for name in leaving.get(at, ()):
+            for name in leaving.get(position, ()):
                 values.pop(name, None)
-        if last_use[step.fingerprint] == at:
+        if last_use[step.fingerprint] == position:
             del known[step.fingerprint]  # With the threads of its session, and its weights.
     outputs = {name: exact[name] for name in program.outputs if name in exact}
     if not outputs:
@@ -111,8 +111,8 @@ def _off(array: Array, precision: Precision, random: np.random.Generator) -> Arr
     return rounded(array * (1 + np.float32(PRECISIONS[precision].tolerance) * noise), precision)
 
 
-def _error(found: Array, expected: Array) -> float:
+def _error(actual: Array, expected: Array) -> float:
     there = expected.astype(np.float64).reshape(-1)
-    difference = np.linalg.norm(found.astype(np.float64).reshape(-1) - there)
+    difference = np.linalg.norm(actual.astype(np.float64).reshape(-1) - there)
     error = float(difference / max(float(np.linalg.norm(there)), float(np.finfo(np.float32).tiny)))
     return min(error, MOST_ERROR) if isfinite(error) else MOST_ERROR

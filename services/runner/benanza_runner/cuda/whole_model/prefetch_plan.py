@@ -64,7 +64,7 @@ def prefetches(
     for call in reversed(wanted):
         by_us = min(by_us, starts_us[call]) - calls[call].weight_bytes / policy.bytes_per_us
         latest[call] = max(0, bisect_right(starts_us, by_us) - 1)
-    found: dict[int, list[int]] = {}
+    batches: dict[int, list[int]] = {}
     started_at, batch_bytes = -1, 0
     for call in wanted:
         size = calls[call].weight_bytes
@@ -72,19 +72,21 @@ def prefetches(
         if started_at < 0 or (latest[call] > started_at and full):
             started_at, batch_bytes = latest[call], 0
         batch_bytes += size
-        found.setdefault(started_at, []).append(call)
-    return found
+        batches.setdefault(started_at, []).append(call)
+    return batches
 
 
 def persistent_calls(calls: Sequence[CallWeights], policy: PrefetchPolicy) -> frozenset[int]:
     """The calls whose weights stay in the cache: those that save most time for each byte, up to
     `policy.persistent_bytes`.
     """
-    found: set[int] = set()
+    persistent: set[int] = set()
     left_bytes = policy.persistent_bytes
     worth = (call for call, weights in enumerate(calls) if weights.worth_prefetching(policy))
-    for call in sorted(worth, key=lambda at: -calls[at].wait_us / calls[at].weight_bytes):
+    for call in sorted(
+        worth, key=lambda number: -calls[number].wait_us / calls[number].weight_bytes
+    ):
         if calls[call].weight_bytes <= left_bytes:
             left_bytes -= calls[call].weight_bytes
-            found.add(call)
-    return frozenset(found)
+            persistent.add(call)
+    return frozenset(persistent)

@@ -14,10 +14,10 @@ def assign(reads: Sequence[Sequence[int]], streams: int = STREAMS) -> list[int]:
     there is none, it runs on the stream that has been idle longest.
     """
     last = [-1] * streams
-    found: list[int] = []
+    assignment: list[int] = []
     for step, before in enumerate(reads):
         free = [stream for stream in range(streams) if last[stream] in before]
         stream = max(free, key=last.__getitem__, default=min(range(streams), key=last.__getitem__))
         last[stream] = step
-        found.append(stream)
-    return found
+        assignment.append(stream)
+    return assignment

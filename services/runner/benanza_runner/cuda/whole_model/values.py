@@ -61,9 +61,9 @@ class Values:
             raise MemoryError("the values of the model need more memory than was thought")
         self._offsets.setdefault(name, []).append(offset)
         array = cupy.ndarray([shape[axis] for axis in order], dtype, self._memory.data + offset)
-        found = DeviceTensor(array, order, self.precision, element)
-        self._tensors.setdefault(name, {})[order] = found
-        return found
+        device_tensor = DeviceTensor(array, order, self.precision, element)
+        self._tensors.setdefault(name, {})[order] = device_tensor
+        return device_tensor
 
     def write_together(self, names: Sequence[str], shape: Shape) -> list[DeviceTensor]:
         """Memory for values of floats of one shape, one right after another.
@@ -74,11 +74,11 @@ class Values:
         order = natural((len(names), *shape))
         whole = self.write(together, (len(names), *shape), order).array
         self._members[together] = set(names)
-        found = []
-        for at, name in enumerate(names):
-            found.append(DeviceTensor(whole[at], natural(shape), self.precision))
-            self._tensors[name] = {natural(shape): found[-1]}
-        return found
+        tensors = []
+        for number, name in enumerate(names):
+            tensors.append(DeviceTensor(whole[number], natural(shape), self.precision))
+            self._tensors[name] = {natural(shape): tensors[-1]}
+        return tensors
 
     def read(
         self, name: str, shape: Shape, order: Order, given: Array | None = None
@@ -114,8 +114,8 @@ class Values:
         """A value that was written in another shape; Reshapes are of ONNX's order of axes."""
         if not same_memory(shape, natural(shape), order):
             raise UnsupportedError(f"{name} is read as {shape} in the order of axes {order}")
-        found, conversion = self.read(name, written, natural(written))
-        return found.seen_as(shape, order), conversion
+        device_tensor, conversion = self.read(name, written, natural(written))
+        return device_tensor.seen_as(shape, order), conversion
 
     def view(self, name: str, of: str, shape: Shape, order: Order) -> None:
         """Makes a value the same memory as the value `of`, in this order of axes.

@@ -171,7 +171,7 @@ class PreparedProgram:
         layer = retyped(step.layer, "fp32")
         given = model_inputs(layer, self._precision)
         lowered = lower(layer, given)
-        read = {name: step.names[at] for name, at in reads(lowered, given).items()}
+        read = {name: step.names[position] for name, position in reads(lowered, given).items()}
         workspace = LinkedWorkspace(
             lowered,
             self.values,

@@ -148,10 +148,10 @@ def _candidates(
     maps = _feature_maps(workspace.call, call) if order else ()
     orders = {value.name: order if value.shape in maps else () for value in given}
     operands = {value.name: _operand(workspace, value, orders[value.name]) for value in given}
-    values = [call.values[each] for each in call.outputs]
+    values = [call.values[output] for output in call.outputs]
     results = [
-        workspace.result(value.shape, order if value.shape in maps else None, value.element, at)
-        for at, value in enumerate(values)
+        workspace.result(value.shape, order if value.shape in maps else None, value.element, number)
+        for number, value in enumerate(values)
     ]
     # Where it doesn't matter how all lie, results count as if they lay in ONNX's order.
     whole = isinstance(workspace.call, Elementwise) and is_whole(workspace.call)
@@ -170,7 +170,7 @@ def _candidates(
     options = () if _rounds(call) else FAST
     for shape, source in sources:
         for threads in _threads(source):
-            blocks = threads.cluster * sum(each.blocks(threads) for each in source.sections)
+            blocks = threads.cluster * sum(section.blocks(threads) for section in source.sections)
             x, y = threads.shape()
             turns = f", {threads.turns} turns" if threads.turns > 1 else ""
             cluster = f", {threads.cluster} in a cluster" if threads.cluster > 1 else ""

@@ -75,68 +75,76 @@ class Elements:
         self.read: list[Index] = []
         self.loads_by_element = 0
 
-    def element(self, value: int, at: Indices, body: Body, reduce: Reduce) -> str:
+    def element(self, value: int, indices: Indices, body: Body, reduce: Reduce) -> str:
         """The variable that holds the element of a value at these indices."""
-        found = self._region.values[value]
-        match found:
+        definition = self._region.values[value]
+        match definition:
             case Reshaped():
-                inputs = self._region.values[found.input]
-                index = flattened(at, found.shape)
-                return self.element(found.input, unflattened(index, inputs.shape), body, reduce)
+                inputs = self._region.values[definition.input]
+                index = flattened(indices, definition.shape)
+                return self.element(
+                    definition.input, unflattened(index, inputs.shape), body, reduce
+                )
             case Reindexed():
                 moved = tuple(
-                    number(start) if axis < 0 else total((at[axis], step), constant=start)
-                    for axis, start, step in zip(found.axes, found.starts, found.steps, strict=True)
+                    number(start) if axis < 0 else total((indices[axis], step), constant=start)
+                    for axis, start, step in zip(
+                        definition.axes, definition.starts, definition.steps, strict=True
+                    )
                 )
-                return self.element(found.input, moved, body, reduce)
+                return self.element(definition.input, moved, body, reduce)
             case Rolled():
-                size = found.shape[found.axis]
-                index = remainder(total((at[found.axis], 1), constant=found.shift), size)
-                moved = (*at[: found.axis], index, *at[found.axis + 1 :])
-                return self.element(found.input, moved, body, reduce)
-        known = body.find((value, at))
+                size = definition.shape[definition.axis]
+                index = remainder(
+                    total((indices[definition.axis], 1), constant=definition.shift), size
+                )
+                moved = (*indices[: definition.axis], index, *indices[definition.axis + 1 :])
+                return self.element(definition.input, moved, body, reduce)
+        known = body.find((value, indices))
         if known is not None:
             return known
-        match found:
+        match definition:
             case Given():
-                return self._loaded(value, found, at, body)
+                return self._loaded(value, definition, indices, body)
             case AxisIndex():
-                name = self._declared("long long", at, body, f"{at[found.axis].text()}")
+                name = self._declared(
+                    "long long", indices, body, f"{indices[definition.axis].text()}"
+                )
             case Pointwise():
-                name = self._computed(found, at, body, reduce)
+                name = self._computed(definition, indices, body, reduce)
             case Reduced():
-                return reduce(value, at, body)
+                return reduce(value, indices, body)
             case Concatenated():
-                name = self._concatenated(found, at, body, reduce)
+                name = self._concatenated(definition, indices, body, reduce)
             case Padded():
-                name = self._padded(found, at, body, reduce)
+                name = self._padded(definition, indices, body, reduce)
             case Gathered():
-                return self._gathered(found, at, body, reduce)
+                return self._gathered(definition, indices, body, reduce)
             case GatheredByElement():
-                name = self._gathered_by_element(found, at, body, reduce)
-        body.remember((value, at), name)
+                name = self._gathered_by_element(definition, indices, body, reduce)
+        body.remember((value, indices), name)
         return name
 
-    def _declared(self, kind: str, at: Indices, body: Body, expression: str) -> str:
+    def _declared(self, kind: str, indices: Indices, body: Body, expression: str) -> str:
         name = self._names.new("v")
-        body.lines(by_lane=_any_by_lane(at)).append(f"const {kind} {name} = {expression};")
+        body.lines(by_lane=_any_by_lane(indices)).append(f"const {kind} {name} = {expression};")
         return name
 
-    def _loaded(self, value: int, found: Given, at: Indices, body: Body) -> str:
-        pointer, strides = self._operands[found.name]
-        offset = total(*zip(at, strides, strict=True))
+    def _loaded(self, value: int, given: Given, indices: Indices, body: Body) -> str:
+        pointer, strides = self._operands[given.name]
+        offset = total(*zip(indices, strides, strict=True))
         self.seen.update(variable for variable, _ in offset.terms)
         self.read.append(offset)
         guard = body.guard()
         if by_lane(offset) and guard is not None and self._is_pack(offset):
-            place = self._pack(pointer, found.element, offset, guard, body)
+            place = self._pack(pointer, given.element, offset, guard, body)
         else:
             self.loads_by_element += self._width if by_lane(offset) else 1
             place = f"{pointer}[{offset.text()}]"
-        expression = place if found.element else f"load({place})"
-        kind = variable(found.element)
-        name = self._declared(kind, at, body, expression)
-        body.remember((value, at), name)
+        expression = place if given.element else f"load({place})"
+        kind = variable(given.element)
+        name = self._declared(kind, indices, body, expression)
+        body.remember((value, indices), name)
         return name
 
     def _is_pack(self, offset: Index) -> bool:
@@ -159,58 +167,61 @@ class Elements:
                 body.remember_before(key, name)
         return f"{name}.v[{parts[1].text()}]"
 
-    def _computed(self, found: Pointwise, at: Indices, body: Body, reduce: Reduce) -> str:
+    def _computed(self, pointwise: Pointwise, indices: Indices, body: Body, reduce: Reduce) -> str:
         names = []
-        for each in found.inputs:
-            shape = self._region.values[each].shape
-            mine = at[len(at) - len(shape) :]
+        for value in pointwise.inputs:
+            shape = self._region.values[value].shape
+            mine = indices[len(indices) - len(shape) :]
             places = tuple(
                 ZERO if size == 1 else index for index, size in zip(mine, shape, strict=True)
             )
-            names.append((each, self.element(each, places, body, reduce)))
+            names.append((value, self.element(value, places, body, reduce)))
         name = self._names.new("v")
-        kinds = [variable(self._region.values[each].element) for each, _ in names]
+        kinds = [variable(self._region.values[value].element) for value, _ in names]
         read = "".join(
-            f" const {kind} in{at} = {given};"
-            for at, (kind, (_, given)) in enumerate(zip(kinds, names, strict=True))
+            f" const {kind} in{position} = {given};"
+            for position, (kind, (_, given)) in enumerate(zip(kinds, names, strict=True))
         )
-        statements = "".join(f" {line}" for line in found.statements)
-        body.lines(by_lane=_any_by_lane(at)).append(
-            f"{variable(found.element)} {name}; {{{read}{statements} {name} = {found.result}; }}"
+        statements = "".join(f" {line}" for line in pointwise.statements)
+        body.lines(by_lane=_any_by_lane(indices)).append(
+            f"{variable(pointwise.element)} {name}; "
+            f"{{{read}{statements} {name} = {pointwise.result}; }}"
         )
         return name
 
-    def _concatenated(self, found: Concatenated, at: Indices, body: Body, reduce: Reduce) -> str:
+    def _concatenated(
+        self, concatenated: Concatenated, indices: Indices, body: Body, reduce: Reduce
+    ) -> str:
         name = self._names.new("v")
-        lines = body.lines(by_lane=_any_by_lane(at))
-        lines.append(f"{variable(found.element)} {name} = 0;")
+        lines = body.lines(by_lane=_any_by_lane(indices))
+        lines.append(f"{variable(concatenated.element)} {name} = 0;")
         start = 0
-        for each in found.inputs:
-            length = self._region.values[each].shape[found.axis]
-            index, condition = self._within(at[found.axis], start, length, lines, body)
+        for value in concatenated.inputs:
+            length = self._region.values[value].shape[concatenated.axis]
+            index, condition = self._within(indices[concatenated.axis], start, length, lines, body)
             start += length
             if condition is not None:
-                places = (*at[: found.axis], index, *at[found.axis + 1 :])
+                places = (*indices[: concatenated.axis], index, *indices[concatenated.axis + 1 :])
                 with body.branch(condition, lines):
-                    lines.append(f"{name} = {self.element(each, places, body, reduce)};")
+                    lines.append(f"{name} = {self.element(value, places, body, reduce)};")
         return name
 
-    def _padded(self, found: Padded, at: Indices, body: Body, reduce: Reduce) -> str:
+    def _padded(self, padded: Padded, indices: Indices, body: Body, reduce: Reduce) -> str:
         name = self._names.new("v")
-        lines = body.lines(by_lane=_any_by_lane(at))
-        lines.append(f"{variable(found.element)} {name} = {found.fill};")
-        given = self._region.values[found.input].shape
+        lines = body.lines(by_lane=_any_by_lane(indices))
+        lines.append(f"{variable(padded.element)} {name} = {padded.fill};")
+        given = self._region.values[padded.input].shape
         places, conditions = [], []
-        for index, before, size in zip(at, found.before, given, strict=True):
+        for index, before, size in zip(indices, padded.before, given, strict=True):
             place, condition = self._within(index, before, size, lines, body)
             if condition is None:
                 return name
             places.append(place)
             conditions.append(condition)
-        text = " && ".join(each.text for each in conditions)
-        inside = Condition(text, any(each.by_lane for each in conditions))
+        text = " && ".join(test.text for test in conditions)
+        inside = Condition(text, any(test.by_lane for test in conditions))
         with body.branch(inside, lines):
-            lines.append(f"{name} = {self.element(found.input, tuple(places), body, reduce)};")
+            lines.append(f"{name} = {self.element(padded.input, tuple(places), body, reduce)};")
         return name
 
     def _within(
@@ -242,39 +253,39 @@ class Elements:
         condition = Condition(f"({' && '.join(bounds)})", by_lane(whole))
         return total((fresh, width), (rest, 1)), condition
 
-    def _gathered(self, found: Gathered, at: Indices, body: Body, reduce: Reduce) -> str:
-        shape = self._region.values[found.indices].shape
-        length = self._region.values[found.input].shape[found.axis]
-        after = found.axis + len(shape)
+    def _gathered(self, gathered: Gathered, indices: Indices, body: Body, reduce: Reduce) -> str:
+        shape = self._region.values[gathered.indices].shape
+        length = self._region.values[gathered.input].shape[gathered.axis]
+        after = gathered.axis + len(shape)
         places = tuple(
             ZERO if size == 1 else index
-            for index, size in zip(at[found.axis : after], shape, strict=True)
+            for index, size in zip(indices[gathered.axis : after], shape, strict=True)
         )
-        of = frozenset[str]().union(*(each.of for each in places))
+        of = frozenset[str]().union(*(place.of for place in places))
         lines = body.lines_of_row(of)
         if lines is None:
-            index = self.element(found.indices, places, body, reduce)
+            index = self.element(gathered.indices, places, body, reduce)
             lines = body.lines(by_lane=_any_by_lane(places))
             of |= {LOCAL} if lines is body.before else {LOCAL, LANE}
         else:
             before = Body({})
-            index = self.element(found.indices, places, before, reduce)
+            index = self.element(gathered.indices, places, before, reduce)
             lines += [*before.before, *before.each]
         row = self._named(index, length, of, lines)
-        moved = (*at[: found.axis], row, *at[after:])
-        return self.element(found.input, moved, body, reduce)
+        moved = (*indices[: gathered.axis], row, *indices[after:])
+        return self.element(gathered.input, moved, body, reduce)
 
     def _gathered_by_element(
-        self, found: GatheredByElement, at: Indices, body: Body, reduce: Reduce
+        self, gathered: GatheredByElement, indices: Indices, body: Body, reduce: Reduce
     ) -> str:
-        length = self._region.values[found.input].shape[found.axis]
-        index = self.element(found.indices, at, body, reduce)
-        lines = body.lines(by_lane=_any_by_lane(at))
-        of = frozenset[str]().union(*(each.of for each in at))
+        length = self._region.values[gathered.input].shape[gathered.axis]
+        index = self.element(gathered.indices, indices, body, reduce)
+        lines = body.lines(by_lane=_any_by_lane(indices))
+        of = frozenset[str]().union(*(axis_index.of for axis_index in indices))
         of |= {LOCAL} if lines is body.before else {LOCAL, LANE}
         place = self._named(index, length, of, lines)
-        moved = (*at[: found.axis], place, *at[found.axis + 1 :])
-        return self.element(found.input, moved, body, reduce)
+        moved = (*indices[: gathered.axis], place, *indices[gathered.axis + 1 :])
+        return self.element(gathered.input, moved, body, reduce)
 
     def _named(self, index: str, length: int, of: frozenset[str], lines: list[str]) -> Index:
         """An index on an axis of this length that an operand has, declared in these lines."""
@@ -283,5 +294,5 @@ class Elements:
         return Index(((Variable(name, length, of), 1),))
 
 
-def _any_by_lane(at: Indices) -> bool:
-    return any(map(by_lane, at))
+def _any_by_lane(indices: Indices) -> bool:
+    return any(map(by_lane, indices))

@@ -131,20 +131,20 @@ def parted(index: Index, length: int) -> tuple[Index, Index] | None:
 
 def flattened(indices: tuple[Index, ...], shape: tuple[int, ...]) -> Index:
     """The number of an element in row-major order."""
-    found = ZERO
+    flat_index = ZERO
     for index, size in zip(indices, shape, strict=True):
-        found = total((found, size), (index, 1))
-    return found
+        flat_index = total((flat_index, size), (index, 1))
+    return flat_index
 
 
 def unflattened(index: Index, shape: tuple[int, ...]) -> tuple[Index, ...]:
     """The reverse of `flattened`."""
-    found: list[Index] = []
+    indices: list[Index] = []
     for axis, size in reversed(tuple(enumerate(shape))):
         # The first axis takes all that is left.
-        found.append(remainder(index, size) if any(n > 1 for n in shape[:axis]) else index)
+        indices.append(remainder(index, size) if any(n > 1 for n in shape[:axis]) else index)
         index = divided(index, size)
-    return tuple(reversed(found))
+    return tuple(reversed(indices))
 
 
 def _ordered(steps: Mapping[Variable, int]) -> tuple[tuple[Variable, int], ...]:
@@ -177,5 +177,5 @@ def _of(index: Index, divisor: int, operator: str) -> Index:
     """A quotient or remainder that doesn't simplify, as a variable."""
     text = f"({index.text()} {operator} {divisor})"
     size = index.high // divisor + 1 if operator == "/" else min(divisor, index.high + 1)
-    found = Variable(text, size, index.of, index, divisor, operator == "/")
-    return Index(((found, 1),))
+    variable = Variable(text, size, index.of, index, divisor, operator == "/")
+    return Index(((variable, 1),))

@@ -44,8 +44,8 @@ class KernelSource(NamedTuple):
             # Then a kernel that is compiled for one thread runs in blocks of any number of them.
             threads = threads._replace(lanes=1)
         blocks = "".join(
-            f"#define BLOCKS{at} {section.blocks(threads)}u\n"
-            for at, section in enumerate(self.sections)
+            f"#define BLOCKS{number} {section.blocks(threads)}u\n"
+            for number, section in enumerate(self.sections)
         )
         return blocks + threads.definitions() + self.text
 
@@ -65,16 +65,16 @@ class KernelWriter:
     ) -> None:
         self._region = region
         self._operands = {
-            name: OperandMemory(f"x{at}", strides[name]) for at, name in enumerate(strides)
+            name: OperandMemory(f"x{number}", strides[name]) for number, name in enumerate(strides)
         }
         given = {v.name: v for v in region.values if isinstance(v, Given)}
         self._parameters = [
-            f"const {IN_MEMORY.get(given[name].element, 'T')}* __restrict__ x{at}"
-            for at, name in enumerate(strides)
+            f"const {IN_MEMORY.get(given[name].element, 'T')}* __restrict__ x{number}"
+            for number, name in enumerate(strides)
         ]
-        for at, result in enumerate(results):
+        for number, result in enumerate(results):
             kind = IN_MEMORY.get(region.values[result.value].element, "T")
-            self._parameters.append(f"{kind}* __restrict__ q{at}")
+            self._parameters.append(f"{kind}* __restrict__ q{number}")
         self._sections = sections(region, tuple(results), self._operands)
         self._precision = precision
 
@@ -89,7 +89,7 @@ class KernelWriter:
         sizes = []
         by_row = False
         loads = loads_by_element = 0
-        for at, section in enumerate(self._sections):
+        for number, section in enumerate(self._sections):
             writer = SectionWriter(self._region, self._operands, section, width, names, tile)
             lines = "\n    ".join(writer.lines())
             sizes.append(writer.size)
@@ -97,8 +97,8 @@ class KernelWriter:
             loads += writer.loads
             loads_by_element += writer.loads_by_element
             parts.append(
-                f"  if (block < BLOCKS{at}) {{\n    {lines}\n    return;\n  }}\n"
-                f"  block -= BLOCKS{at};"
+                f"  if (block < BLOCKS{number}) {{\n    {lines}\n    return;\n  }}\n"
+                f"  block -= BLOCKS{number};"
             )
         text = f"""{PREAMBLE[self._precision]}{_PACK}
 extern "C" __global__ void CLUSTER_DIMS {NAME}({", ".join(self._parameters)}) {{

@@ -24,23 +24,23 @@ class LoopNest(NamedTuple):
     axes: tuple[LoopAxis, ...]
     parts: Mapping[int, tuple[LoopAxis, ...]]
 
-    def places(self, at: Indices, loops: Mapping[str, Index]) -> Indices:
-        """The indices `at` with those of the loops on the reduced axes."""
-        found = list(at)
+    def places(self, indices: Indices, loops: Mapping[str, Index]) -> Indices:
+        """These indices, with those of the loops on the reduced axes."""
+        all_indices = list(indices)
         for axis, parts in self.parts.items():
             sizes = tuple(part.size for part in parts)
-            found[axis] = flattened(tuple(loops[part.name] for part in parts), sizes)
-        return tuple(found)
+            all_indices[axis] = flattened(tuple(loops[part.name] for part in parts), sizes)
+        return tuple(all_indices)
 
 
 def in_memory_order(
     region: Region,
     operands: Mapping[str, OperandMemory],
     value: int,
-    at: Indices,
+    indices: Indices,
     sizes: Mapping[int, int],
 ) -> LoopNest:
-    """The loops over axes of these sizes of a value, at indices `at` on its other axes.
+    """The loops over axes of these sizes of a value, at `indices` on its other axes.
 
     An axis is split where the indices of operands divide it. The order is that of the operand of
     which most elements are read.
@@ -48,11 +48,11 @@ def in_memory_order(
     lengths = {axis: [size] for axis, size in sizes.items()}
     for _ in range(MOST_SPLITS):
         parts = {
-            axis: tuple(LoopAxis(f"k{axis}_{n}", size) for n, size in enumerate(each))
-            for axis, each in lengths.items()
+            axis: tuple(LoopAxis(f"k{axis}_{n}", size) for n, size in enumerate(axis_lengths))
+            for axis, axis_lengths in lengths.items()
         }
-        nest = LoopNest(tuple(part for each in parts.values() for part in each), parts)
-        elements = _read(region, operands, value, at, nest)
+        nest = LoopNest(tuple(part for axis_parts in parts.values() for part in axis_parts), parts)
+        elements = _read(region, operands, value, indices, nest)
         split = _split(elements, parts)
         if split is None:
             break
@@ -65,13 +65,13 @@ def _read(
     region: Region,
     operands: Mapping[str, OperandMemory],
     value: int,
-    at: Indices,
+    indices: Indices,
     nest: LoopNest,
 ) -> Elements:
     """What is found out by writing the statements of an element once."""
     elements = Elements(region, operands, 1, Names())
     loops = {axis.name: loop(axis.name, axis.size) for axis in nest.axes}
-    elements.element(value, nest.places(at, loops), Body({}), lambda *_: "0")
+    elements.element(value, nest.places(indices, loops), Body({}), lambda *_: "0")
     return elements
 
 
@@ -80,8 +80,8 @@ def _split(
 ) -> tuple[int, int, int] | None:
     """An axis, the part of it that is divided, and by what; None if none is."""
     divisors = {v.splits: v.divisor for v in elements.seen if v.splits}
-    for axis, each in parts.items():
-        for n, part in enumerate(each):
+    for axis, axis_parts in parts.items():
+        for n, part in enumerate(axis_parts):
             divisor = divisors.get(part.name, 0)
             if divisor and part.size > divisor and part.size % divisor == 0:
                 return axis, n, divisor

@@ -37,8 +37,8 @@ class Section(NamedTuple):
     def indices(self, loops: dict[str, Index]) -> Indices:
         """The index on each axis of the shape, given those of the loops."""
         sizes = tuple(axis.size for axis in self.axes)
-        at = flattened(tuple(loops[axis.name] for axis in self.axes), sizes)
-        in_memory = unflattened(at, tuple(self.shape[axis] for axis in self.order))
+        flat_index = flattened(tuple(loops[axis.name] for axis in self.axes), sizes)
+        in_memory = unflattened(flat_index, tuple(self.shape[axis] for axis in self.order))
         return tuple(in_memory[self.order.index(axis)] for axis in range(len(self.shape)))
 
     @property
@@ -63,19 +63,19 @@ def sections(
             value = _without_reshapes(region, value)
             order = tuple(range(len(region.values[value].shape)))
         alike.setdefault((region.values[value].shape, order), []).append((position, value))
-    found = []
+    distinct_sections = []
     for (shape, order), members in alike.items():
         positions = tuple(position for position, _ in members)
         values = tuple(value for _, value in members)
-        found.append(_with_loops(region, operands, positions, values, shape, order))
-    return found
+        distinct_sections.append(_with_loops(region, operands, positions, values, shape, order))
+    return distinct_sections
 
 
 def _without_reshapes(region: Region, value: int) -> int:
-    found = region.values[value]
-    while isinstance(found, Reshaped):
-        value = found.input
-        found = region.values[value]
+    definition = region.values[value]
+    while isinstance(definition, Reshaped):
+        value = definition.input
+        definition = region.values[value]
     return value
 
 
@@ -90,14 +90,16 @@ def _with_loops(
     """The section, its loops split where indices divide them."""
     sizes = [shape[axis] for axis in order]
     for _ in range(MOST_SPLITS):
-        axes = tuple(LoopAxis(f"a{at}", size) for at, size in enumerate(sizes))
+        axes = tuple(LoopAxis(f"a{number}", size) for number, size in enumerate(sizes))
         section = Section(positions, values, shape, order, axes, None)
         tried = _Trial(region, operands, section)
-        at = next((at for at, axis in enumerate(axes) if axis.name in tried.splits), None)
-        if at is None:
+        split_axis = next(
+            (number for number, axis in enumerate(axes) if axis.name in tried.splits), None
+        )
+        if split_axis is None:
             return section._replace(rows=tried.rows)
-        length = tried.splits[axes[at].name]
-        sizes[at : at + 1] = [sizes[at] // length, length]
+        length = tried.splits[axes[split_axis].name]
+        sizes[split_axis : split_axis + 1] = [sizes[split_axis] // length, length]
     return section._replace(rows=tried.rows)
 
 
@@ -125,18 +127,18 @@ class _Trial:
             if variable.divisor and size > variable.divisor and size % variable.divisor == 0:
                 self.splits[variable.splits] = variable.divisor
 
-    def _reduced(self, value: int, at: Indices, body: Body) -> str:
-        found = self._region.values[value]
-        assert isinstance(found, Reduced)
-        of = frozenset[str]().union(*(index.of for index in at)) & self._sizes.keys()
+    def _reduced(self, value: int, indices: Indices, body: Body) -> str:
+        reduced = self._region.values[value]
+        assert isinstance(reduced, Reduced)
+        of = frozenset[str]().union(*(index.of for index in indices)) & self._sizes.keys()
         self.rows = of | (self.rows or frozenset())
-        for index in at:
+        for index in indices:
             self._elements.seen.update(variable for variable, _ in index.terms)
-        shape = self._region.values[found.input].shape
+        shape = self._region.values[reduced.input].shape
         inside = tuple(
-            loop(f"k{value}_{axis}", shape[axis]) if axis in found.axes else index
-            for axis, index in enumerate(at)
+            loop(f"k{value}_{axis}", shape[axis]) if axis in reduced.axes else index
+            for axis, index in enumerate(indices)
         )
-        name = self._elements.element(found.input, inside, body, self._reduced)
-        body.remember((value, at), name)
+        name = self._elements.element(reduced.input, inside, body, self._reduced)
+        body.remember((value, indices), name)
         return name

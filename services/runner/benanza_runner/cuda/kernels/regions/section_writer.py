@@ -61,8 +61,8 @@ class SectionWriter:
         # A row of one result has no other loop than that of its reduction.
         self._reduced_width = self._width if prod(axis.size for axis in inner) > 1 else width
         self._elements = {
-            each: Elements(region, operands, each, names)
-            for each in {1, self._width, self._reduced_width}
+            pack_width: Elements(region, operands, pack_width, names)
+            for pack_width in {1, self._width, self._reduced_width}
         }
         self._of_row: list[str] = []
         self._known_of_row: dict[Hashable, str] = {}
@@ -75,7 +75,7 @@ class SectionWriter:
     @property
     def by_row(self) -> bool:
         """Whether some operand has the same elements of rows next to each other, once written."""
-        places = [place for each in self._elements.values() for place in each.read]
+        places = [place for elements in self._elements.values() for place in elements.read]
         return any(
             step == 1 and variable.of and variable.of <= self._rows
             for place in places
@@ -86,12 +86,12 @@ class SectionWriter:
     @property
     def loads(self) -> int:
         """The number of places that are loaded from, once written."""
-        return sum(len(each.read) for each in self._elements.values())
+        return sum(len(elements.read) for elements in self._elements.values())
 
     @property
     def loads_by_element(self) -> int:
         """The number of loads of single elements, once written."""
-        return sum(each.loads_by_element for each in self._elements.values())
+        return sum(elements.loads_by_element for elements in self._elements.values())
 
     def lines(self) -> list[str]:
         """All statements of the section."""
@@ -141,8 +141,8 @@ class SectionWriter:
         axes[-2] = LoopAxis(name, size // self._tile)
         loops = _counted("at", axes, self._width)
         return [
-            loops | {name: total((loops[name], self._tile), constant=each)}
-            for each in range(self._tile)
+            loops | {name: total((loops[name], self._tile), constant=pack)}
+            for pack in range(self._tile)
         ]
 
     def _results(self, tiles: list[dict[str, Index]], there: str) -> list[str]:
@@ -152,10 +152,10 @@ class SectionWriter:
         elements = self._elements[self._width]
         after = []
         for number, loops in enumerate(tiles):
-            at = self._section.indices(loops)
+            indices = self._section.indices(loops)
             place = _place(self._section, loops)
             for position, value in zip(self._section.results, self._section.values, strict=True):
-                name = elements.element(value, at, body, self._reduced)
+                name = elements.element(value, indices, body, self._reduced)
                 element = self._region.values[value].element
                 kind = IN_MEMORY.get(element, "T")
                 stored = f"({kind})({name})" if element else f"store({name})"
@@ -184,68 +184,68 @@ class SectionWriter:
             "}",
         ]
 
-    def _reduced(self, value: int, at: Indices, body: Body) -> str:
+    def _reduced(self, value: int, indices: Indices, body: Body) -> str:
         """A reduction, by all threads of a row together or, where it must be, by each alone."""
-        of = frozenset[str]().union(*(index.of for index in at))
+        of = frozenset[str]().union(*(index.of for index in indices))
         if not of <= self._rows:
-            return self._reduced_alone(value, at, body)
-        known = self._known_of_row.get((value, at))
+            return self._reduced_alone(value, indices, body)
+        known = self._known_of_row.get((value, indices))
         if known is not None:
             return known
-        found = self._value(value)
-        nest = self._nest(found, at)
+        reduced = self._value(value)
+        nest = self._nest(reduced, indices)
         width = gcd(self._reduced_width, nest.axes[-1].size)
         width = width if width == self._reduced_width else 1
         counter = self._names.new("i")
-        places = nest.places(at, _counted(counter, nest.axes, width))
+        places = nest.places(indices, _counted(counter, nest.axes, width))
         within = Body(self._known_of_row, self._of_row, self._rows)
-        element = self._elements[width].element(found.input, places, within, self._reduced)
-        name, kind = self._started(found)
+        element = self._elements[width].element(reduced.input, places, within, self._reduced)
+        name, kind = self._started(reduced)
         packs = prod(axis.size for axis in nest.axes) // width
         self.size = self.size._replace(longest=max(packs, self.size.longest))
-        join = f"[]({kind} a, {kind} b) {{ return {_joined(found.kind, 'a', 'b')}; }}"
-        within.each.append(f"{name} = {_joined(found.kind, name, element)};")
+        join = f"[]({kind} a, {kind} b) {{ return {_joined(reduced.kind, 'a', 'b')}; }}"
+        within.each.append(f"{name} = {_joined(reduced.kind, name, element)};")
         self._of_row += [
-            f"{kind} {name} = {_start(found.kind, kind)};",
+            f"{kind} {name} = {_start(reduced.kind, kind)};",
             *self._loop(counter, packs, self._pass(within, width)),
             f"{name} = over_lanes({name}, {join});",
         ]
-        self._known_of_row[value, at] = name
+        self._known_of_row[value, indices] = name
         return name
 
-    def _nest(self, found: Reduced, at: Indices) -> LoopNest:
-        shape = self._region.values[found.input].shape
-        sizes = {axis: shape[axis] for axis in found.axes}
-        return in_memory_order(self._region, self._operands, found.input, at, sizes)
+    def _nest(self, reduced: Reduced, indices: Indices) -> LoopNest:
+        shape = self._region.values[reduced.input].shape
+        sizes = {axis: shape[axis] for axis in reduced.axes}
+        return in_memory_order(self._region, self._operands, reduced.input, indices, sizes)
 
-    def _reduced_alone(self, value: int, at: Indices, body: Body) -> str:
-        found = self._value(value)
-        shape = self._region.values[found.input].shape
-        length = prod(shape[axis] for axis in found.axes)
+    def _reduced_alone(self, value: int, indices: Indices, body: Body) -> str:
+        reduced = self._value(value)
+        shape = self._region.values[reduced.input].shape
+        length = prod(shape[axis] for axis in reduced.axes)
         if length > MOST_REPEATED:
             raise UnsupportedError("a reduction of rows is needed for several rows at once")
-        name, kind = self._started(found)
-        lines = body.lines(by_lane=any(map(by_lane, at)))
-        lines.append(f"{kind} {name} = {_start(found.kind, kind)};")
-        places, loops = list(at), []
-        for axis in found.axes:
+        name, kind = self._started(reduced)
+        lines = body.lines(by_lane=any(map(by_lane, indices)))
+        lines.append(f"{kind} {name} = {_start(reduced.kind, kind)};")
+        places, loops = list(indices), []
+        for axis in reduced.axes:
             counter = self._names.new("k")
             places[axis] = loop(counter, shape[axis])
             loops.append(f"for (int {counter} = 0; {counter} < {shape[axis]}; ++{counter}) ")
         lines.append("".join(loops))
         with body.branch(Condition("true", by_lane=True), lines):
-            element = self._elements[1].element(found.input, tuple(places), body, self._reduced)
-            lines.append(f"{name} = {_joined(found.kind, name, element)};")
-        body.remember((value, at), name)
+            element = self._elements[1].element(reduced.input, tuple(places), body, self._reduced)
+            lines.append(f"{name} = {_joined(reduced.kind, name, element)};")
+        body.remember((value, indices), name)
         return name
 
     def _value(self, value: int) -> Reduced:
-        found = self._region.values[value]
-        assert isinstance(found, Reduced)
-        return found
+        reduced = self._region.values[value]
+        assert isinstance(reduced, Reduced)
+        return reduced
 
-    def _started(self, found: Reduced) -> tuple[str, str]:
-        return self._names.new("r"), variable(found.element)
+    def _started(self, reduced: Reduced) -> tuple[str, str]:
+        return self._names.new("r"), variable(reduced.element)
 
 
 def _is_tiled(section: Section, tile: int) -> bool:
@@ -267,10 +267,10 @@ def _counted(counter: str, axes: Sequence[LoopAxis], width: int) -> dict[str, In
 
 def _place(section: Section, loops: dict[str, Index]) -> Index:
     """The place of an element in the memory of a result."""
-    found = Index(())
+    place = Index(())
     for axis in section.axes:
-        found = total((found, axis.size), (loops[axis.name], 1))
-    return found
+        place = total((place, axis.size), (loops[axis.name], 1))
+    return place
 
 
 def _start(kind: str, variable: str) -> str:

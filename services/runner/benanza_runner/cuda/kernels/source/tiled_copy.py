@@ -35,13 +35,13 @@ def tiled_copy(first: int, axes: Sequence[tuple[int, int]], size: int) -> TiledC
 
     None unless an axis that isn't the last one has the stride 1.
     """
-    row = next((at for at, (_, step) in enumerate(axes[:-1]) if step == 1), None)
+    row = next((axis for axis, (_, step) in enumerate(axes[:-1]) if step == 1), None)
     if row is None:
         return None
-    to = [prod(length for length, _ in axes[at + 1 :]) for at in range(len(axes))]
-    outer = [at for at in range(len(axes) - 1) if at != row]
+    to = [prod(length for length, _ in axes[axis + 1 :]) for axis in range(len(axes))]
+    outer = [axis for axis in range(len(axes) - 1) if axis != row]
     (rows, _), (columns, column_from) = axes[row], axes[-1]
-    lengths = [axes[at][0] for at in outer]
+    lengths = [axes[axis][0] for axis in outer]
     tile = _tile(size)
     numbers = (
         np.int64(first),
@@ -50,8 +50,8 @@ def tiled_copy(first: int, axes: Sequence[tuple[int, int]], size: int) -> TiledC
         np.int64(to[row]),
         np.int64(column_from),
         *map(np.uint32, lengths),
-        *(np.int64(axes[at][1]) for at in outer),
-        *(np.int64(to[at]) for at in outer),
+        *(np.int64(axes[axis][1]) for axis in outer),
+        *(np.int64(to[axis]) for axis in outer),
     )
     blocks = -(-rows // tile) * -(-columns // tile) * prod(lengths)
     return TiledCopy(_source(len(outer), size), blocks, numbers)
@@ -64,12 +64,12 @@ def _tile(size: int) -> int:
 
 def _source(rank: int, size: int) -> str:
     """The kernel with so many axes around the two of a tile."""
-    lengths = "".join(f", unsigned n{at}" for at in range(rank))
-    froms = "".join(f", long long s{at}" for at in range(rank))
-    tos = "".join(f", long long t{at}" for at in range(rank))
+    lengths = "".join(f", unsigned n{axis}" for axis in range(rank))
+    froms = "".join(f", long long s{axis}" for axis in range(rank))
+    tos = "".join(f", long long t{axis}" for axis in range(rank))
     walk = "\n  ".join(
-        f"from += rest % n{at} * s{at}; to += rest % n{at} * t{at}; rest /= n{at};"
-        for at in reversed(range(rank))
+        f"from += rest % n{axis} * s{axis}; to += rest % n{axis} * t{axis}; rest /= n{axis};"
+        for axis in reversed(range(rank))
     )
     word = WORDS[size]
     return f"""

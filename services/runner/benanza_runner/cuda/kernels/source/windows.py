@@ -37,7 +37,7 @@ def windows_source(call: Convolution, size: int, columns: int) -> WindowsSource:
     run = _run(call, columns)
     fits = [n for n in WORDS if n >= max(size, LEAST_RUN_BYTES) and run * size % n == 0]
     word = fits[0] if fits else size
-    pack, each = WIDE_BYTES // size, word // size
+    pack, per_word = WIDE_BYTES // size, word // size
     text = f"""
 extern "C" __global__ void {NAME}(const {WORDS[size]}* __restrict__ p,
     {WORDS[size]}* __restrict__ q, unsigned total) {{
@@ -47,10 +47,10 @@ extern "C" __global__ void {NAME}(const {WORDS[size]}* __restrict__ p,
   const int y = row / {across} % {rows} * {step_y} - {above};
   const int x = row % {across} * {step_x} - {left};
   const unsigned image = row / {rows * across};
-  union {{ {WORDS[word]} each[{pack // each}]; uint4 all; }} found;
+  union {{ {WORDS[word]} each[{pack // per_word}]; uint4 all; }} found;
   #pragma unroll
-  for (int at = 0; at < {pack // each}; ++at) {{
-    const int place = column + at * {each};
+  for (int at = 0; at < {pack // per_word}; ++at) {{
+    const int place = column + at * {per_word};
     const int down = y + place / {wide * channels} * {apart_y};
     const int over = x + place / {channels} % {wide} * {apart_x};
     const bool there = place < {tall * wide * channels}

@@ -151,8 +151,8 @@ class FloatProblem:
         target = operands.get(UNPADDED, result)
         copy = unpad(result, target) if target is not result else None
         of_b, of_a, of_added, of_result = (
-            self._addresses(*each)
-            for each in (
+            self._addresses(*matrix)
+            for matrix in (
                 (operands["b"], call.b),
                 (operands["a"], call.a),
                 (operands.get("residual", result), call.result),
@@ -198,10 +198,12 @@ class FloatProblem:
         """The address for each call of its matrices, or of the array of their addresses."""
         size, call = operand.element_bytes, self._call
         first = operand.pointer + size * where.start
-        rounds = [first + size * where.round * at for at in range(call.rounds)]
+        rounds = [first + size * where.round * number for number in range(call.rounds)]
         if not self._by_pointers:
             return rounds
-        pairs = [begin + size * where.pair * at for begin in rounds for at in range(call.batch)]
+        pairs = [
+            begin + size * where.pair * number for begin in rounds for number in range(call.batch)
+        ]
         self._pointers.append(cupy.array(pairs, np.int64))
         return [int(self._pointers[-1].data.ptr)]
 
@@ -236,7 +238,7 @@ def heuristic(
     ):
         data = np.array([value])
         cublasLt.matmul_preference_set_attribute(preference, kind, data.ctypes.data, data.nbytes)
-    found = cublasLt.MatmulHeuristicResult(most)
+    heuristic_results = cublasLt.MatmulHeuristicResult(most)
     count = np.zeros(1, np.int32)
     cublasLt.matmul_algo_get_heuristic(
         handle,
@@ -245,14 +247,14 @@ def heuristic(
         matrices[-1],
         preference,
         most,
-        found.ptr,
+        heuristic_results.ptr,
         count.ctypes.data,
     )
     cublasLt.matmul_preference_destroy(preference)
     offered = []
     for index in range(int(count[0])):
-        algorithm = np.array(found.algo[index]).copy()
-        size = int(np.ravel(found.workspace_size)[index])
+        algorithm = np.array(heuristic_results.algo[index]).copy()
+        size = int(np.ravel(heuristic_results.workspace_size)[index])
         offered.append((_name(algorithm), algorithm, size))
     return offered
 

@@ -172,7 +172,7 @@ def _merged(
     """The products as a batch that shares its first operand, with both orders of the weights."""
     results = workspace.results(call.product.output, call.count)
     operands = {"a": workspace.operand("a"), "result": results[0]}
-    operands |= {f"result {at}": each for at, each in enumerate(results[1:], 1)}
+    operands |= {f"result {number}": result for number, result in enumerate(results[1:], 1)}
     if call.product.bias:
         operands["bias"] = workspace.operand("bias")
     one = call.product

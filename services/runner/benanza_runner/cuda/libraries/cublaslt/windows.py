@@ -72,11 +72,11 @@ class CublasLtWindows:
             yield refused(LIBRARY, "windows, then cuBLASLt", layout, error)
             return
         for name, algorithm, size in offered:
-            found = problem.candidate(name, algorithm, size, layout)
-            yield found._replace(
+            candidate = problem.candidate(name, algorithm, size, layout)
+            yield candidate._replace(
                 library=LIBRARY,
                 algorithm=f"windows, then cuBLASLt's {name}",
-                run=in_turn(copy, found.run),
+                run=in_turn(copy, candidate.run),
             )
 
 

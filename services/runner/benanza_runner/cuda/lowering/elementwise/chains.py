@@ -111,8 +111,10 @@ class ElementwiseKernel:
 
     def _only_value(self, operator: Operator) -> int:
         """The input that is no weight, if there is only one; else `OMITTED`."""
-        found = [i for i in operator.inputs if i != OMITTED and not self._layer.tensors[i].constant]
-        return found[0] if len(found) == 1 else OMITTED
+        inputs = [
+            i for i in operator.inputs if i != OMITTED and not self._layer.tensors[i].constant
+        ]
+        return inputs[0] if len(inputs) == 1 else OMITTED
 
     def apply(self, operator: Operator) -> None:
         """Adds the statement of an operator."""
@@ -228,19 +230,19 @@ class ElementwiseKernel:
     def _scaled(self, value: int, factor: Array, shift: Array) -> str:
         """A value times a factor and plus a shift, both by channel."""
         scale, offset = (
-            self.operand(self._by_channel(each), constant=True) for each in (factor, shift)
+            self.operand(self._by_channel(vector), constant=True) for vector in (factor, shift)
         )
         return f"{self.name(value)} * {scale} + {offset}"
 
     def _by_channel(self, vector: Array) -> Array:
         """As an operand: one number if it is the same for all channels."""
-        found = vector[:1] if (vector == vector[0]).all() else vector
-        return found.reshape(found.size, *(1,) * (len(self._output) - 2)).astype(np.float32)
+        numbers = vector[:1] if (vector == vector[0]).all() else vector
+        return numbers.reshape(numbers.size, *(1,) * (len(self._output) - 2)).astype(np.float32)
 
 
 def _fits(scale: Array, shift: Array) -> bool:
     """Whether both are in the range of float16, and no factor is subnormal there."""
-    most, least = (float(each) for each in (np.finfo(np.float16).max, np.finfo(np.float16).tiny))
+    most, least = (float(limit) for limit in (np.finfo(np.float16).max, np.finfo(np.float16).tiny))
     sizes = np.abs(scale[scale != 0])
     largest = max(np.abs(scale).max(), np.abs(shift).max())
     return bool(largest <= most and (sizes >= least).all())

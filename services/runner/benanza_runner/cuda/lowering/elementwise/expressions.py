@@ -52,10 +52,10 @@ def _joined(infix: str) -> Write:
 
 def _nested(function: str) -> Write:
     def write(operator: Operator, inputs: Sequence[str]) -> str:
-        found = inputs[0]
+        nested = inputs[0]
         for name in inputs[1:]:
-            found = f"{function}({found}, {name})"
-        return found
+            nested = f"{function}({nested}, {name})"
+        return nested
 
     return write
 

@@ -40,8 +40,8 @@ def _filled(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array]
     value = layer.operators[0].attribute("value")
     number = 0.0
     if isinstance(value, TensorValue):
-        found = np.frombuffer(value.data, _dtype(value.dtype))
-        number = float(found[0])
+        elements = np.frombuffer(value.data, _dtype(value.dtype))
+        number = float(elements[0])
     return _literal(number, _kind(layer))
 
 
@@ -78,9 +78,9 @@ def _one_hot(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array
 
 
 def _two(layer: Layer, values: Mapping[int, Array]) -> tuple[float, float]:
-    found = constants(layer, values, 2)
-    assert found is not None
-    return found[0], found[1]
+    numbers = constants(layer, values, 2)
+    assert numbers is not None
+    return numbers[0], numbers[1]
 
 
 def _range(kernel: ElementwiseKernel, layer: Layer, values: Mapping[int, Array]) -> str:

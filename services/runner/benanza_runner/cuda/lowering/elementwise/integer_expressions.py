@@ -27,10 +27,10 @@ def _joined(infix: str) -> Write:
 
 def _best(comparison: str) -> Write:
     def write(operator: Operator, inputs: Sequence[str]) -> str:
-        found = inputs[0]
+        best = inputs[0]
         for name in inputs[1:]:
-            found = f"({found} {comparison} {name} ? {found} : {name})"
-        return found
+            best = f"({best} {comparison} {name} ? {best} : {name})"
+        return best
 
     return write
 

@@ -30,8 +30,10 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
     Raises `UnsupportedError`.
     """
-    at = next(n for n, each in enumerate(layer.operators) if each.op_type == "Attention")
-    operator = layer.operators[at]
+    position = next(
+        n for n, candidate in enumerate(layer.operators) if candidate.op_type == "Attention"
+    )
+    operator = layer.operators[position]
     _check(layer, operator)
     given = (*operator.inputs, OMITTED)
     heads, key_heads = operator.integer("q_num_heads", 0), operator.integer("kv_num_heads", 0)
@@ -51,7 +53,7 @@ def lower_attention(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     if mask.values is not None:
         operands["mask"] = mask.values
         weights |= {"mask"} if mask.fixed else set()
-    result = _by_head(written(layer, at), heads)
+    result = _by_head(written(layer, position), heads)
     starts = [place.start for place in places]
     call = _call(layer, operator, (query, key, value, result), starts, mask)
     return call, operands, frozenset(weights)
@@ -91,7 +93,7 @@ def _call(
     query, key, value, result = arrays
     batch, heads, queries, size = query.shape
     key, value = (
-        each[:, :1] if heads > 1 and each.strides[1] == 0 else each for each in (key, value)
+        array[:, :1] if heads > 1 and array.strides[1] == 0 else array for array in (key, value)
     )
     return Attention(
         output=layer.tensors[layer.outputs[0]].shape,

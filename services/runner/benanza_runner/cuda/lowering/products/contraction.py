@@ -63,17 +63,17 @@ def _owners(axis: SharedAxis) -> str:
 
 def _joined(axes: Sequence[SharedAxis]) -> list[SharedAxis]:
     """The same axes from the outermost to the innermost, in as few as possible."""
-    found: list[SharedAxis] = []
+    joined: list[SharedAxis] = []
     for axis in sorted(axes, key=lambda axis: (axis.result or 0, axis.a or 0), reverse=True):
-        outer = found[-1] if found else None
+        outer = joined[-1] if joined else None
         if outer and all(
             step == (under if under is None else under * axis.size)
             for step, under in zip(outer[1:], axis[1:], strict=True)
         ):
-            found[-1] = axis._replace(size=axis.size * outer.size)
+            joined[-1] = axis._replace(size=axis.size * outer.size)
         else:
-            found.append(axis)
-    return found
+            joined.append(axis)
+    return joined
 
 
 def _choices(
@@ -82,7 +82,7 @@ def _choices(
     """Rows, columns, pairs and rounds: those with the fewest rounds first, and of these, those with
     the most work in one product.
     """
-    found = []
+    choices = []
     # Libraries want the columns of the result next to each other.
     ends = [axis for axis in columns if axis.result == 1]
     for m, n in product(rows or [NO_AXIS], ends or [NO_AXIS]):
@@ -91,8 +91,8 @@ def _choices(
         rest = sorted(_joined(repeated), key=lambda axis: axis.size)
         if len(rest) <= 2:
             rounds, batch = [*[NO_AXIS] * (2 - len(rest)), *rest]
-            found.append((m, n, batch, rounds))
-    return sorted(found, key=lambda each: (each[3].size, -each[0].size * each[1].size))
+            choices.append((m, n, batch, rounds))
+    return sorted(choices, key=lambda choice: (choice[3].size, -choice[0].size * choice[1].size))
 
 
 def _matrices(

@@ -22,8 +22,8 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     Raises `UnsupportedError`.
     """
     kinds = [operator.op_type for operator in layer.operators]
-    at = next(at for at, kind in enumerate(kinds) if kind in ("Conv", "ConvTranspose"))
-    operator = layer.operators[at]
+    position = next(n for n, kind in enumerate(kinds) if kind in ("Conv", "ConvTranspose"))
+    operator = layer.operators[position]
     x = layer.tensors[operator.inputs[0]].shape
     kernel = layer.tensors[operator.inputs[1]]
     output = layer.tensors[operator.outputs[0]].shape
@@ -34,8 +34,8 @@ def lower_convolution(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     transposed = operator.op_type == "ConvTranspose"
     find = transposed_windows if transposed else windows
     moves = find(operator, x, kernel.shape[2:], output).in_space()
-    prologue = Prologue(layer, values, at)
-    epilogue = Epilogue(layer, values, channels=output[1], axis=1, product=at)
+    prologue = Prologue(layer, values, position)
+    epilogue = Epilogue(layer, values, channels=output[1], axis=1, product=position)
     filters = values[operator.inputs[1]]
     folds = prologue.folds(padded=any(moves.pads_before + moves.pads_after))
     if folds:
@@ -78,5 +78,5 @@ def _scaled(filters: Array, scale: Array, groups: int, transposed: bool) -> Arra
     seen = (groups, shape[0] // groups, *shape[1:]) if transposed else (1, *shape)
     factors = (groups, 1, shape[1]) if transposed else (1, shape[0], 1)
     factor = scale.reshape(*factors, *(1,) * (len(shape) - 2))
-    found: Array = (filters.reshape(seen).astype(np.float64) * factor).astype(np.float32)
-    return found.reshape(shape)
+    scaled_filters: Array = (filters.reshape(seen).astype(np.float64) * factor).astype(np.float32)
+    return scaled_filters.reshape(shape)

@@ -81,9 +81,9 @@ class Epilogue:
         """Folds all operators after the product in. Raises `UnsupportedError`."""
         value = self._layer.operators[self._product].outputs[0]
         rest = self._layer.operators[self._product + 1 :]
-        for at, operator in enumerate(rest):
+        for position, operator in enumerate(rest):
             if operator.op_type not in OPERATORS:
-                self.activation = activation(rest[at:], value, self._layer, self._values)
+                self.activation = activation(rest[position:], value, self._layer, self._values)
                 if self.activation.name == "PRelu":
                     self._take_slopes(operator.inputs[1])
                 return
@@ -98,16 +98,16 @@ class Epilogue:
 
     def operands(self) -> dict[str, Array]:
         """Those of `bias`, `residual` and `slope` that there are."""
-        found: dict[str, Array] = {}
+        arrays: dict[str, Array] = {}
         if self.has_bias:
             computed = self._computed_bias
             shift = self._affine.shift.astype(np.float32)
-            found["bias"] = shift if computed is None else computed
+            arrays["bias"] = shift if computed is None else computed
         if self.residual is not None:
-            found["residual"] = self.residual
+            arrays["residual"] = self.residual
         if self._slope is not None:
-            found["slope"] = self._slope
-        return found
+            arrays["slope"] = self._slope
+        return arrays
 
     def _take_slopes(self, index: int) -> None:
         if not self._layer.tensors[index].constant:

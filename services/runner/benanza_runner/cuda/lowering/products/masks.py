@@ -51,7 +51,7 @@ def mask_of(layer: Layer, values: Mapping[int, Array], index: int, whole: Shape)
         if operator.op_type == "Expand":
             shape = _by_head(layer.tensors[index].shape)
         elif operator.op_type == "Where" and not chosen:
-            numbers = [_fixed(layer, values, writers, each) for each in operator.inputs[1:]]
+            numbers = [_fixed(layer, values, writers, source) for source in operator.inputs[1:]]
             if any(number is None or number.size != 1 for number in numbers):
                 raise UnsupportedError("an Attention with a mask that two others make up")
             chosen = tuple(float(np.ravel(number)[0]) for number in numbers if number is not None)
@@ -77,8 +77,8 @@ def _fixed(
     operator = writers.get(index)
     if operator is None:
         return values[index] if layer.tensors[index].constant else None
-    inputs = [_fixed(layer, values, writers, each) for each in operator.inputs]
-    present = [each for each in inputs if each is not None]
+    inputs = [_fixed(layer, values, writers, source) for source in operator.inputs]
+    present = [array for array in inputs if array is not None]
     if len(present) < len(inputs):
         return None
     if operator.op_type == "Expand":
@@ -88,5 +88,5 @@ def _fixed(
     compute = COMPUTED.get(operator.op_type)
     if compute is None:
         return None
-    found: Array = compute(*present)
-    return found
+    elements: Array = compute(*present)
+    return elements

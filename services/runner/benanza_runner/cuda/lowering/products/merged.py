@@ -39,7 +39,7 @@ def lower_merged_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
     operands = {"a": first["a"]}
     for name in ("b", "bias"):
         if name in first:
-            operands[name] = np.stack([each[name] for _, each, _ in lowered])
+            operands[name] = np.stack([arrays[name] for _, arrays, _ in lowered])
     weights = frozenset(operands) - {"a"}
     return MergedProduct(product, len(lowered)), operands, weights
 
@@ -47,16 +47,16 @@ def lower_merged_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 def _alone(layer: Layer, output: int) -> Layer:
     """The layer of one result: its product, and what follows."""
     writers = {index: operator for operator in layer.operators for index in operator.outputs}
-    found: list[Operator] = []
+    chain: list[Operator] = []
     pending = [output]
     while pending:
         operator = writers.get(pending.pop())
         if operator is not None:
-            found.insert(0, operator)
+            chain.insert(0, operator)
             pending.extend(operator.inputs)
-    if [operator.op_type in PRODUCTS for operator in found] != [True] + [False] * (len(found) - 1):
+    if [operator.op_type in PRODUCTS for operator in chain] != [True] + [False] * (len(chain) - 1):
         raise UnsupportedError(f"{layer.title()} is more than products and what follows each")
-    return msgspec.structs.replace(layer, operators=tuple(found), outputs=(output,))
+    return msgspec.structs.replace(layer, operators=tuple(chain), outputs=(output,))
 
 
 def _can_be_merged(product: Product) -> bool:

@@ -31,16 +31,16 @@ class Places(NamedTuple):
     shapes: tuple[Shape, ...]
 
 
-def places(layer: Layer, at: int) -> Places:
+def places(layer: Layer, position: int) -> Places:
     """Those of the product at this position of a layer. Raises `UnsupportedError`."""
-    operator, after = layer.operators[at], layer.operators[at + 1 :]
+    operator, after = layer.operators[position], layer.operators[position + 1 :]
     for index in operator.inputs[:2]:
         if (dtype := layer.tensors[index].dtype) not in FLOATS:
             raise UnsupportedError(f"{operator.op_type} with {dtype} is not supported yet")
     operands = [strided(layer, index) for index in operator.inputs[:2]]
-    moved = bool(after) and all(each.op_type in AFTER for each in after)
+    moved = bool(after) and all(successor.op_type in AFTER for successor in after)
     whole = contiguous(layer.tensors[operator.outputs[0]].shape)
-    arrays = [operands[0].array, operands[1].array, written(layer, at) if moved else whole]
+    arrays = [operands[0].array, operands[1].array, written(layer, position) if moved else whole]
     views = [*map(_View, arrays, _labels(operator, arrays[0].ndim, arrays[1].ndim))]
     by_row = [operator.op_type == "Gemm" and operator.integer(f"trans{x}", 0) == 1 for x in "AB"]
     turned = (moved or not after) and _is_turned(*views)
@@ -54,12 +54,12 @@ def places(layer: Layer, at: int) -> Places:
     ]
     starts = operands[0].start, operands[1].start
     output = layer.tensors[layer.outputs[0]].shape
-    found = as_matrices(axes, output, starts, (by_row[0], by_row[1]))
-    read = [each.source for each in operands if each.source not in operator.inputs]
+    product = as_matrices(axes, output, starts, (by_row[0], by_row[1]))
+    read = [operand.source for operand in operands if operand.source not in operator.inputs]
     written_to = layer.outputs if moved else ()
     touched = [layer.tensors[index] for index in (*read, *written_to)]
     shapes = tuple([tensor.shape for tensor in touched if not tensor.constant])
-    return Places((operands[0].source, operands[1].source), found, turned, moved, shapes)
+    return Places((operands[0].source, operands[1].source), product, turned, moved, shapes)
 
 
 class _View(NamedTuple):

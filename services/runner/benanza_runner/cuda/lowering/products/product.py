@@ -32,16 +32,18 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
 
     Raises `UnsupportedError`.
     """
-    at = next(n for n, each in enumerate(layer.operators) if each.op_type in PRODUCTS)
-    operator, after = layer.operators[at], layer.operators[at + 1 :]
+    position = next(
+        n for n, candidate in enumerate(layer.operators) if candidate.op_type in PRODUCTS
+    )
+    operator, after = layer.operators[position], layer.operators[position + 1 :]
     is_gemm = operator.op_type == "Gemm"
-    place = places(layer, at)
-    found, shape = place.found, layer.tensors[operator.outputs[0]].shape
+    place = places(layer, position)
+    product, shape = place.found, layer.tensors[operator.outputs[0]].shape
     of_vector = len(layer.tensors[operator.inputs[1]].shape) == 1
     if after and not place.moved and of_vector:
         raise UnsupportedError("nothing is fused with the product of a matrix and a vector")
     channels = shape[-1] if shape and not of_vector else 1
-    epilogue = Epilogue(layer, values, channels, axis=-1, product=at)
+    epilogue = Epilogue(layer, values, channels, axis=-1, product=position)
     third_factor = operator.number("beta", 1.0)
     # The factor of a residual: that of the Gemm's C, or 1 for one that is added later.
     beta = 1.0
@@ -49,20 +51,20 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         beta = _add_third(layer, operator, epilogue, shape, third_factor)
     if not place.moved:
         epilogue.follow()
-    if epilogue.has_bias and (place.turned or found.n != channels):
+    if epilogue.has_bias and (place.turned or product.n != channels):
         raise UnsupportedError("a bias is added to each row of a product only")
     if epilogue.residual is not None and (place.turned or place.moved):
         raise UnsupportedError("nothing is added to a product that is written elsewhere")
     first, second = place.sources
     b = values[second]
     if not np.all(epilogue.scale == 1):
-        if not layer.tensors[second].constant or place.turned or found.n != channels:
+        if not layer.tensors[second].constant or place.turned or product.n != channels:
             raise UnsupportedError("a scale is folded into weights only")
         by_row = is_gemm and operator.integer("transB", 0) == 1
         scale = epilogue.scale.reshape(-1, 1) if by_row else epilogue.scale
         b = (b.astype(np.float64) * scale).astype(np.float32)
     call = replace(
-        found,
+        product,
         b_constant=layer.tensors[second].constant,
         alpha=operator.number("alpha", 1.0) if is_gemm else 1.0,
         beta=beta if epilogue.residual is not None else 1.0,
@@ -72,7 +74,7 @@ def lower_product(layer: Layer, values: Mapping[int, Array]) -> Lowering:
         numbers=epilogue.activation.numbers,
         moved=place.shapes,
     )
-    fixed = [name for name, at in (("a", first), ("b", second)) if layer.tensors[at].constant]
+    fixed = [name for name, index in (("a", first), ("b", second)) if layer.tensors[index].constant]
     operands = {"a": values[first], "b": b} | epilogue.operands()
     return call, operands, frozenset(fixed) | epilogue.weights()
 

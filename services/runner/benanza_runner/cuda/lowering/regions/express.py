@@ -38,7 +38,7 @@ def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
         case View():
             return [_view(call, operands, values)]
         case Concatenation():
-            inputs = [operands[f"in{at}"] for at in range(len(call.shapes))]
+            inputs = [operands[f"in{position}"] for position in range(len(call.shapes))]
             return [values.concatenated(inputs, call.axis)]
         case Shuffle():
             return [_shuffled(call, operands, values)]
@@ -71,28 +71,28 @@ def express(call: Call, operands: Operands, values: RegionValues) -> list[int]:
 
 def _elementwise(call: Elementwise, operands: Operands, values: RegionValues) -> int:
     inputs = []
-    for at, operand in enumerate(call.operands):
+    for position, operand in enumerate(call.operands):
         if operand.element == INDEX:
             (axis,) = operand.axes or (len(call.output) - 1,)
-            shape = tuple(n if at == axis else 1 for at, n in enumerate(call.output))
+            shape = tuple(n if dimension == axis else 1 for dimension, n in enumerate(call.output))
             inputs.append(values.place(shape, axis))
         else:
-            inputs.append(values.reshaped(operands[f"in{at}"], operand.shape))
+            inputs.append(values.reshaped(operands[f"in{position}"], operand.shape))
     return values.pointwise(call.result, inputs, call.element, call.statements, call.output)
 
 
 def _view(call: View, operands: Operands, values: RegionValues) -> int:
     seen = values.reshaped(operands["input"], call.input)
-    cuts = [slice(*each) for each in zip(call.starts, call.stops, call.steps, strict=True)]
-    found = values.transposed(values.sliced(seen, cuts), call.order)
-    lacking = len(call.output) - len(values.shape(found))
-    if prod(values.shape(found)) == prod(call.output):
-        return values.reshaped(found, call.output)
-    found = values.reshaped(found, (1,) * lacking + values.shape(found))
-    axes = zip(values.shape(found), call.output, strict=True)
+    cuts = [slice(*bounds) for bounds in zip(call.starts, call.stops, call.steps, strict=True)]
+    view = values.transposed(values.sliced(seen, cuts), call.order)
+    lacking = len(call.output) - len(values.shape(view))
+    if prod(values.shape(view)) == prod(call.output):
+        return values.reshaped(view, call.output)
+    view = values.reshaped(view, (1,) * lacking + values.shape(view))
+    axes = zip(values.shape(view), call.output, strict=True)
     if any(size not in (1, wanted) for size, wanted in axes):
         raise UnsupportedError("a view whose result has other axes is no part of a region")
-    return values.expanded(found, call.output)
+    return values.expanded(view, call.output)
 
 
 def _shuffled(call: Shuffle, operands: Operands, values: RegionValues) -> int:
@@ -104,14 +104,14 @@ def _shuffled(call: Shuffle, operands: Operands, values: RegionValues) -> int:
 
 
 def _parts(call: Splitting, operands: Operands, values: RegionValues) -> list[int]:
-    found = []
+    parts = []
     start = 0
     for length in call.lengths:
         cuts = [slice(None)] * len(call.input)
         cuts[call.axis] = slice(start, start + length)
-        found.append(values.sliced(operands["input"], cuts))
+        parts.append(values.sliced(operands["input"], cuts))
         start += length
-    return [found[result] for result in call.results]
+    return [parts[result] for result in call.results]
 
 
 _CONTINUED = {
@@ -205,15 +205,17 @@ def _normalisation(call: RowNormalisation, operands: Operands, values: RegionVal
     factor = {"l1": "1.0f / in0", "l2": "rsqrtf(in0)"}.get(
         call.kind, f"rsqrtf(in0 * {literal(1 / count)} + {epsilon})"
     )
-    found = values.pointwise("in0 * in1", [x, values.pointwise(factor, [total])])
+    normalised = values.pointwise("in0 * in1", [x, values.pointwise(factor, [total])])
     affine = tuple(n if mine else 1 for n, mine in zip(call.lengths, call.affine, strict=True))
     for name, there, text in (
         ("scale", call.scale, "in0 * in1"),
         ("bias", call.bias, "in0 + in1"),
     ):
         if there:
-            found = values.pointwise(text, [found, values.reshaped(operands[name], affine)])
-    return values.reshaped(found, call.output)
+            normalised = values.pointwise(
+                text, [normalised, values.reshaped(operands[name], affine)]
+            )
+    return values.reshaped(normalised, call.output)
 
 
 def _softmax(call: Softmax, operands: Operands, values: RegionValues) -> int:
@@ -222,7 +224,7 @@ def _softmax(call: Softmax, operands: Operands, values: RegionValues) -> int:
     powers = values.pointwise("expf(in0)", [away])
     total = values.reduced(powers, (1,), "sum")
     if call.logarithm:
-        found = values.pointwise("in0 - logf(in1)", [away, total])
+        softmax = values.pointwise("in0 - logf(in1)", [away, total])
     else:
-        found = values.pointwise("in0 / in1", [powers, total])
-    return values.reshaped(found, call.output)
+        softmax = values.pointwise("in0 / in1", [powers, total])
+    return values.reshaped(softmax, call.output)

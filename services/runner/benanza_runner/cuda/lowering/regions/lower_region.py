@@ -108,8 +108,8 @@ class _Region:
         end = places[-1] + step
         cuts = [slice(None)] * len(shape)
         cuts[axis] = slice(places[0], end if end >= 0 else None, step)
-        found = self._values.sliced(self._number(x), cuts)
-        return self._values.reshaped(found, self._layer.tensors[operator.outputs[0]].shape)
+        part = self._values.sliced(self._number(x), cuts)
+        return self._values.reshaped(part, self._layer.tensors[operator.outputs[0]].shape)
 
     def _operand(self, array: Array, *, fixed: bool) -> int:
         """The number of what an operand is: a tensor of the layer, or made of weights alone."""

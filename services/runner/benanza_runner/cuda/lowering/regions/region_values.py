@@ -77,7 +77,7 @@ class RegionValues:
     ) -> int:
         """Statements and an expression over elements of the inputs, broadcast to the shape."""
         if shape is None:
-            shape = np.broadcast_shapes(*(self.shape(each) for each in inputs))
+            shape = np.broadcast_shapes(*(self.shape(number) for number in inputs))
         return self._add(Pointwise(shape, element, tuple(statements), result, tuple(inputs)))
 
     def reshaped(self, number: int, shape: Shape) -> int:
@@ -104,11 +104,11 @@ class RegionValues:
         given = self.shape(number)
         ranges = [range(*cut.indices(size)) for cut, size in zip(cuts, given, strict=True)]
         shape = tuple(map(len, ranges))
-        if shape == given and all(each.step > 0 for each in ranges):
+        if shape == given and all(span.step > 0 for span in ranges):
             return number
         axes = tuple(range(len(given)))
-        starts = tuple(each.start for each in ranges)
-        return self._strided(number, shape, axes, starts, tuple(each.step for each in ranges))
+        starts = tuple(span.start for span in ranges)
+        return self._strided(number, shape, axes, starts, tuple(span.step for span in ranges))
 
     def expanded(self, number: int, shape: Shape) -> int:
         """A value repeated to this shape, as NumPy broadcasts it."""
@@ -125,7 +125,7 @@ class RegionValues:
     def concatenated(self, numbers: Sequence[int], axis: int) -> int:
         """Values one after another along an axis."""
         first = self.shape(numbers[0])
-        length = sum(self.shape(each)[axis] for each in numbers)
+        length = sum(self.shape(number)[axis] for number in numbers)
         shape = (*first[:axis], length, *first[axis + 1 :])
         rolled = self._rolled(numbers, axis, shape)
         if rolled is not None:
@@ -134,12 +134,12 @@ class RegionValues:
 
     def _rolled(self, numbers: Sequence[int], axis: int, shape: Shape) -> Rolled | None:
         """Two parts of a value, the second first, as that value rolled; None if they are not."""
-        parts = [self.values[each] for each in numbers]
+        parts = [self.values[number] for number in numbers]
         if len(parts) != 2 or not all(isinstance(part, Reindexed) for part in parts):
             return None
         first, second = (part for part in parts if isinstance(part, Reindexed))
         shift = first.starts[axis] if axis < len(first.starts) else 0
-        starts = tuple(shift if at == axis else 0 for at in range(len(shape)))
+        starts = tuple(shift if dimension == axis else 0 for dimension in range(len(shape)))
         alike = (
             first.input == second.input
             and self.shape(first.input) == shape
@@ -185,12 +185,15 @@ class RegionValues:
         parts = []
         for place in np.ndindex(*(self.shape(number)[axis] for axis in axes)):
             cuts = [slice(None)] * len(self.shape(number))
-            for axis, at in zip(axes, place, strict=True):
-                cuts[axis] = slice(at, at + 1)
+            for axis, index in zip(axes, place, strict=True):
+                cuts[axis] = slice(index, index + 1)
             parts.append(self.sliced(number, cuts))
         element = self.element(number)
         lines = [f"{variable(element)} m = in0;"]
-        lines += [f"m = {JOINED[kind].format(a='m', b=f'in{at}')};" for at in range(1, len(parts))]
+        lines += [
+            f"m = {JOINED[kind].format(a='m', b=f'in{position}')};"
+            for position in range(1, len(parts))
+        ]
         return self.pointwise("m", parts, element, lines)
 
     def _strided(

@@ -37,24 +37,24 @@ def depthwise(call: Convolution, operands: Operands, values: RegionValues) -> in
     by_channel = (1, channels, *(1,) * len(window))
     terms: list[int] = []
     for place, seen in _places(call, window, operands["input"], "0.0f", values):
-        cuts = [slice(None), slice(None), *(slice(at, at + 1) for at in place)]
+        cuts = [slice(None), slice(None), *(slice(offset, offset + 1) for offset in place)]
         terms += [seen, values.reshaped(values.sliced(filters, cuts), by_channel)]
-    text = " + ".join(f"in{at} * in{at + 1}" for at in range(0, len(terms), 2))
+    text = " + ".join(f"in{position} * in{position + 1}" for position in range(0, len(terms), 2))
     if call.bias:
         text += f" + in{len(terms)}"
         terms.append(values.reshaped(operands["bias"], by_channel))
     if call.residual:
         text += f" + in{len(terms)}"
         terms.append(values.reshaped(operands["residual"], call.output))
-    found = values.pointwise(text, terms, shape=call.output)
+    convolved = values.pointwise(text, terms, shape=call.output)
     if call.activation == "PRelu":
         slope = values.reshaped(operands["slope"], by_channel)
-        found = values.pointwise("in0 > 0.0f ? in0 : in0 * in1", [found, slope])
+        convolved = values.pointwise("in0 > 0.0f ? in0 : in0 * in1", [convolved, slope])
     elif call.activation not in FUSED:
         raise UnsupportedError(f"{call.activation} is no part of a region")
     elif call.activation:
-        found = values.pointwise(expression(call.activation, call.numbers, "in0"), [found])
-    return found
+        convolved = values.pointwise(expression(call.activation, call.numbers, "in0"), [convolved])
+    return convolved
 
 
 def pooled(call: Pooling, operands: Operands, values: RegionValues) -> int:
@@ -62,17 +62,20 @@ def pooled(call: Pooling, operands: Operands, values: RegionValues) -> int:
     x = values.reshaped(operands["input"], call.input)
     if is_global(call):
         axes = range(2, len(call.input))
-        found = values.reduced(x, axes, "max" if call.mode == "max" else "sum")
+        reduced = values.reduced(x, axes, "max" if call.mode == "max" else "sum")
         if call.mode == "max":
-            return found
-        return values.pointwise(f"in0 * {literal(1 / prod(call.window))}", [found])
+            return reduced
+        return values.pointwise(f"in0 * {literal(1 / prod(call.window))}", [reduced])
     fill = LEAST if call.mode == "max" else "0.0f"
     seen = [number for _, number in _places(call, call.window, x, fill, values)]
     if call.mode == "max":
-        statements = ["float m = in0;", *(f"m = fmaxf(m, in{at});" for at in range(1, len(seen)))]
+        statements = [
+            "float m = in0;",
+            *(f"m = fmaxf(m, in{position});" for position in range(1, len(seen))),
+        ]
         return values.pointwise("m", seen, statements=statements, shape=call.output)
     total = values.pointwise(
-        " + ".join(f"in{at}" for at in range(len(seen))), seen, shape=call.output
+        " + ".join(f"in{position}" for position in range(len(seen))), seen, shape=call.output
     )
     if call.mode == "average_padded" or not _reaches_beyond(call):
         return values.pointwise(f"in0 * {literal(1 / prod(call.window))}", [total])
@@ -96,10 +99,10 @@ def _places(
         x = values.padded(x, (0, 0, *call.pads_before), (*call.input[:2], *space), fill)
     for place in np.ndindex(window):
         cuts = [slice(None), slice(None)]
-        for at, step, dilation, count in zip(
+        for offset, step, dilation, count in zip(
             place, call.strides, call.dilations, call.output[2:], strict=True
         ):
-            cuts.append(slice(at * dilation, at * dilation + (count - 1) * step + 1, step))
+            cuts.append(slice(offset * dilation, offset * dilation + (count - 1) * step + 1, step))
         yield place, values.sliced(x, cuts)
 
 
@@ -132,7 +135,7 @@ def _over_counts(call: Pooling, total: int, values: RegionValues) -> int:
     inputs, counts = [total], []
     axes = zip(call.window, call.strides, call.pads_before, call.input[2:], strict=True)
     for axis, (size, step, pad, length) in enumerate(axes, start=2):
-        shape = tuple(n if at == axis else 1 for at, n in enumerate(call.output))
+        shape = tuple(n if dimension == axis else 1 for dimension, n in enumerate(call.output))
         start = f"in{len(inputs)} * {step} - {pad}"
         inputs.append(values.place(shape, axis))
         end = f"({start} + {size} < {length} ? {start} + {size} : {length})"

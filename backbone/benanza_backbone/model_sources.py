@@ -77,31 +77,31 @@ def _source(text: str) -> ModelSource:
     if text.startswith("s3:"):
         return _bucket(text)
     try:
-        found = urlsplit(text)
-        port = found.port
+        address = urlsplit(text)
+        port = address.port
     except ValueError as error:
         raise ValueError(f"{text!r} is no address: {error}") from None
-    if found.scheme == "file":
-        return _folder(text, found)
-    host = (found.hostname or "").rstrip(".")
-    rest = found.path.rstrip("/") or found.query or found.fragment or found.username
-    if found.scheme not in DEFAULT_PORTS or not _HOST.fullmatch(host) or rest:
+    if address.scheme == "file":
+        return _folder(text, address)
+    host = (address.hostname or "").rstrip(".")
+    rest = address.path.rstrip("/") or address.query or address.fragment or address.username
+    if address.scheme not in DEFAULT_PORTS or not _HOST.fullmatch(host) or rest:
         raise ValueError(
             f"{text!r} must be https://HOST, https://*.DOMAIN, http://HOST:PORT, s3://BUCKET or "
             "file:///FOLDER; separate several by commas"
         )
-    return WebSource(found.scheme, host, port or DEFAULT_PORTS[found.scheme])
+    return WebSource(address.scheme, host, port or DEFAULT_PORTS[address.scheme])
 
 
 def _bucket(text: str) -> BucketSource:
-    found = _BUCKET.fullmatch(text)
-    if found is None or {".", ".."} & set(text.split("/")):
+    match = _BUCKET.fullmatch(text)
+    if match is None or {".", ".."} & set(text.split("/")):
         raise ValueError(f"{text!r} must be s3://BUCKET or s3://BUCKET/PREFIX")
-    return BucketSource(found["bucket"], found["prefix"] or "")
+    return BucketSource(match["bucket"], match["prefix"] or "")
 
 
-def _folder(text: str, found: SplitResult) -> FolderSource:
-    folder = Path(unquote(found.path))
-    if found.netloc or not folder.is_absolute() or ".." in folder.parts:
+def _folder(text: str, address: SplitResult) -> FolderSource:
+    folder = Path(unquote(address.path))
+    if address.netloc or not folder.is_absolute() or ".." in folder.parts:
         raise ValueError(f"{text!r} must be file:///FOLDER, with all folders from the root on")
     return FolderSource(folder)

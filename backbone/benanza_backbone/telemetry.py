@@ -138,11 +138,11 @@ BUILD_INFO.labels(version("benanza"), python_version()).set(1)
 
 def _children_bytes() -> float:
     """Of all that run now. One that ends meanwhile counts as nothing."""
-    found = 0
+    total_bytes = 0
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            found += process.memory_info().rss
-    return float(found)
+            total_bytes += process.memory_info().rss
+    return float(total_bytes)
 
 
 CHILDREN_MEMORY.set_function(_children_bytes)

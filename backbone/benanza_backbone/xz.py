@@ -29,8 +29,8 @@ def decompressed(read: Read) -> Read:
             compressed = read(_CHUNK_BYTES) if decompressor.needs_input else b""
             if decompressor.needs_input and not compressed:
                 raise EOFError("it is cut off")
-            if found := decompressor.decompress(compressed, max_length=most):
-                return found
+            if content := decompressor.decompress(compressed, max_length=most):
+                return content
         return b""
 
     return next_bytes

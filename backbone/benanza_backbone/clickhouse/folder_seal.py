@@ -136,15 +136,15 @@ def _digests(folder: Path, known: dict[str, tuple[str, str]]) -> dict[str, tuple
 
     A file that has the time and size that are `known` isn't read again.
     """
-    found = {}
+    digests = {}
     for name, entry in _below(folder):
         status = entry.stat(follow_symlinks=False)
         times = f"{status.st_mtime_ns} {status.st_size} {status.st_ino}"
         if name in known and known[name][0] == times:
-            found[name] = known[name]
+            digests[name] = known[name]
         else:
-            found[name] = (times, _digest(entry, status.st_size))
-    return found
+            digests[name] = (times, _digest(entry, status.st_size))
+    return digests
 
 
 def _digest(entry: os.DirEntry[str], size: int) -> str:

@@ -64,14 +64,14 @@ def shipped() -> list[Migration]:
 
     Raises `ValueError` unless they are numbered 1, 2, 3, …
     """
-    found = []
+    migrations = []
     for file in files("benanza_schemas").joinpath("clickhouse").iterdir():
         if match := _FILE_NAME.fullmatch(file.name):
-            found.append(Migration(int(match[1]), file.name, file.read_text("utf-8")))
-    found.sort(key=lambda migration: migration.version)
-    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
-        raise ValueError(f"migrations are numbered with gaps: {[m.name for m in found]}")
-    return found
+            migrations.append(Migration(int(match[1]), file.name, file.read_text("utf-8")))
+    migrations.sort(key=lambda migration: migration.version)
+    if [migration.version for migration in migrations] != list(range(1, len(migrations) + 1)):
+        raise ValueError(f"migrations are numbered with gaps: {[m.name for m in migrations]}")
+    return migrations
 
 
 def migrate(
@@ -117,12 +117,12 @@ def statements(sql: str) -> list[str]:
     A semicolon ends a statement unless it is in quotes or in a comment. Raises `ValueError` if a
     quote or a comment isn't closed.
     """
-    found: list[str] = []
+    parts: list[str] = []
     statement = ""
     for token in _TOKEN.finditer(sql):
         match token.lastgroup:
             case "end":
-                found.append(statement)
+                parts.append(statement)
                 statement = ""
             case "comment":
                 statement += " "
@@ -131,8 +131,8 @@ def statements(sql: str) -> list[str]:
                 raise ValueError(f"what {token[0]} opens in line {line} isn't closed")
             case _:
                 statement += token[0]
-    found.append(statement)
-    return [statement.strip() for statement in found if statement.strip()]
+    parts.append(statement)
+    return [statement.strip() for statement in parts if statement.strip()]
 
 
 def _pending(client: "Client", migrations: Sequence[Migration]) -> list[Migration]:

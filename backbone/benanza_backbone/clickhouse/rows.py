@@ -146,15 +146,15 @@ def _architecture(event: ModelIngested) -> dict[str, list[Row]]:
         }
         for position, group in enumerate(event.groups)
     ]
-    found = {
+    tables = {
         "architecture_layers": layers,
         "architecture_edges": edges,
         "architecture_groups": groups,
         "architectures": [architecture],
     }
     if has_its_own(event):
-        found["models"] = [_model(event, [use.name for use in event.layers])]
-    return found
+        tables["models"] = [_model(event, [use.name for use in event.layers])]
+    return tables
 
 
 def has_its_own(event: ModelIngested) -> bool:
@@ -208,7 +208,9 @@ def _system(event: SystemMeasured) -> Row:
         "threads": system.threads,
         "libraries": system.libraries,
         "method": system.method,
-        "kinds": ",".join(sorted(f"{each.name} {each.precision}" for each in event.ceilings)),
+        "kinds": ",".join(
+            sorted(f"{ceiling.name} {ceiling.precision}" for ceiling in event.ceilings)
+        ),
         "ceilings.name": [ceiling.name for ceiling in event.ceilings],
         "ceilings.precision": [ceiling.precision for ceiling in event.ceilings],
         "ceilings.value": [ceiling.value for ceiling in event.ceilings],

@@ -187,8 +187,8 @@ class Store(Closing):
 
     def open_dead_letters(self) -> dict[tuple[str, str], int]:
         """The number of open dead letters, by consumer group and topic."""
-        found = self.query(OPEN_DEAD_LETTERS)
-        return {(row["service"], row["topic"]): row["letters"] for row in found}
+        counts = self.query(OPEN_DEAD_LETTERS)
+        return {(row["service"], row["topic"]): row["letters"] for row in counts}
 
     def beaten_bounds(self) -> dict[str, int]:
         """The number of bounds that a run of their model is below, by precision."""
@@ -197,8 +197,8 @@ class Store(Closing):
 
     def offsets(self, group: str) -> dict[Partition, int]:
         """The offsets that `set_offsets` stored last for a consumer group, by partition."""
-        found = self.query(OFFSETS, {"consumer_group": group})
-        return {Partition(row["topic"], row["partition"]): row["next_offset"] for row in found}
+        stored = self.query(OFFSETS, {"consumer_group": group})
+        return {Partition(row["topic"], row["partition"]): row["next_offset"] for row in stored}
 
     def set_offsets(self, group: str, offsets: Mapping[Partition, int]) -> None:
         """Stores that all events before these offsets were inserted."""
@@ -241,15 +241,15 @@ class Store(Closing):
             "at": utc(at) if at else _END_OF_TIME,
             "accounting": accounting or "",
         }
-        found = self.query(BOUNDS, parameters)
+        versions = self.query(BOUNDS, parameters)
         slowed = self.query(SLOWED_CALLS, parameters) if self.query(ANY_SLOWED_CALLS) else []
         beaten = self.query(BEATEN_BY, parameters) if self.query(ANY_RUNS) else []
         slowed_of = {row["event_id"]: row["slowed"] for row in slowed}
         runs_of = {row["bound_id"]: row["runs"] for row in beaten}
-        for row in found:
+        for row in versions:
             row["slowed"] = slowed_of.get(row["event_id"], _NOT_SLOWED)
             row["beaten_by"] = runs_of.get(row["event_id"], ())
-        return msgspec.convert(found, list[ModelBound])
+        return msgspec.convert(versions, list[ModelBound])
 
     def history(self, model: str) -> list[BoundVersion]:
         """All versions of the bounds of a model, by name or id, each with what moved it.
@@ -266,8 +266,8 @@ class Store(Closing):
         Only those on the system `system_id`, if it is given; and only those whose last failure
         contains the text `reason`, in upper or lower case.
         """
-        found = self.query(FAILED_LAYERS, {"system": system_id, "reason": reason})
-        return {row["fingerprint"]: row["results"] for row in found}
+        failures = self.query(FAILED_LAYERS, {"system": system_id, "reason": reason})
+        return {row["fingerprint"]: row["results"] for row in failures}
 
     def measuring_systems(self) -> list[str]:
         """The sorted ids of all systems with measurements."""

@@ -128,11 +128,11 @@ def stored_model(store: Store, model_id: str) -> ModelIngested:
     """The layers of a model in the store, under the first of its names. Raises `BenanzaError` as
     all queries do, and `LookupError` if there is no such model.
     """
-    found = next(iter(store.query(_MODEL, {"model": model_id})), None)
-    if found is None:
+    model = next(iter(store.query(_MODEL, {"model": model_id})), None)
+    if model is None:
         raise LookupError(f"there is no model {model_id} in the store")
-    architecture = {"architecture": found["architecture_id"]}
-    names = found.pop("layer_names")
+    architecture = {"architecture": model["architecture_id"]}
+    names = model.pop("layer_names")
     summaries: dict[LayerSummary, int] = {}
     layers = []
     for position, row in enumerate(store.query(_LAYERS, architecture)):
@@ -143,7 +143,7 @@ def stored_model(store: Store, model_id: str) -> ModelIngested:
         layers.append(LayerUse(summary_at, names[position] if position < len(names) else name))
     (graph,) = store.query(_GRAPH, architecture)
     return ModelIngested(
-        **found,
+        **model,
         event_id=graph["event_id"],
         summaries=tuple(summaries),
         layers=tuple(layers),
@@ -223,8 +223,8 @@ def profiled_models(store: Store, models: Sequence[str]) -> list[str]:
     """Those of these models that have a profile, or of whose architecture another one has, each
     once and in this order.
     """
-    found = {row["model_id"] for row in store.query(_PROFILED, {"models": list(models)})}
-    return [model for model in dict.fromkeys(models) if model in found]
+    profiled = {row["model_id"] for row in store.query(_PROFILED, {"models": list(models)})}
+    return [model for model in dict.fromkeys(models) if model in profiled]
 
 
 def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:
@@ -235,7 +235,7 @@ def stored_profiles(store: Store, model_id: str) -> list[ModelProfiled]:
     rows = store.query(_PROFILES, {"model": model_id})
     calls: dict[str, list[FrameworkCall]] = {row["event_id"]: [] for row in rows}
     for row in store.query(_PROFILE_CALLS, {"events": list(calls)}):
-        kernels = tuple(FrameworkKernel(*each) for each in row.pop("kernels"))
+        kernels = tuple(FrameworkKernel(*kernel) for kernel in row.pop("kernels"))
         of = row.pop("event_id")
         calls[of].append(FrameworkCall(**row | {"layers": tuple(row["layers"])}, kernels=kernels))
     return [_profiled(row, calls[row["event_id"]]) for row in rows]

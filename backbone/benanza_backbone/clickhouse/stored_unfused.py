@@ -77,17 +77,17 @@ def stored_without_groups(store: Store, models: Sequence[str]) -> list[ModelInge
     """
     asked = {"models": list(models)}
     summaries: dict[str, list[LayerSummary]] = defaultdict(list)
-    at: dict[str, dict[int, int]] = defaultdict(dict)
+    summary_at: dict[str, dict[int, int]] = defaultdict(dict)
     for row in store.query(_SUMMARIES, asked):
         of, positions = row.pop("architecture_id"), row.pop("positions")
-        at[of] |= dict.fromkeys(positions, len(summaries[of]))
+        summary_at[of] |= dict.fromkeys(positions, len(summaries[of]))
         summaries[of].append(LayerSummary(**row))
     edges = {row["architecture_id"]: row["edges"] for row in store.query(_EDGES, asked)}
-    found = []
+    events = []
     for row in store.query(_MODELS, asked):
         of = row.pop("shared")
-        uses = tuple(LayerUse(summary, "") for _, summary in sorted(at[of].items()))
-        found.append(
+        uses = tuple(LayerUse(summary, "") for _, summary in sorted(summary_at[of].items()))
+        events.append(
             ModelIngested(
                 **row,
                 architecture_id=row["model_id"],
@@ -97,7 +97,7 @@ def stored_without_groups(store: Store, models: Sequence[str]) -> list[ModelInge
                 groups=(),
             )
         )
-    return found
+    return events
 
 
 def fastest_variants(

@@ -192,9 +192,9 @@ class EventLog(Closing):
         for partition, end in self.end_offsets(topic).items():
             stop = end if until is None else until.get(partition, 0)
             offset = 0
-            while offset < stop and (found := self.read(partition, offset, READ_AT_ONCE)):
-                yield from (record for record in found if record.offset < stop)
-                offset = found[-1].offset + 1
+            while offset < stop and (chunk := self.read(partition, offset, READ_AT_ONCE)):
+                yield from (record for record in chunk if record.offset < stop)
+                offset = chunk[-1].offset + 1
 
     @abstractmethod
     def consumer(self, group: str, topics: Sequence[str], whole: Sequence[str] = ()) -> Consumer:

@@ -211,9 +211,9 @@ class SqliteConsumer(Consumer):
         with explained(self._path):
             for partition in self._positions:
                 timestamp_us = (when - EPOCH) // MICROSECOND
-                found = self._db.execute(first, (partition.topic, timestamp_us)).fetchone()
+                row = self._db.execute(first, (partition.topic, timestamp_us)).fetchone()
                 end = _end_offset(self._db, partition)
-                self._positions[partition] = found[0] if found else end
+                self._positions[partition] = row[0] if row else end
 
     def lag(self) -> dict[Partition, int]:
         with explained(self._path):
@@ -342,8 +342,8 @@ def _committed(db: sqlite3.Connection, group: str) -> dict[str, int]:
 def _count_from(db: sqlite3.Connection, topic: str, offset: int) -> int:
     """How many records of the topic are at this offset or behind it."""
     count = 'SELECT count(*) FROM events WHERE topic = ? AND "offset" >= ?'
-    found: int = db.execute(count, (topic, offset)).fetchone()[0]
-    return found
+    number: int = db.execute(count, (topic, offset)).fetchone()[0]
+    return number
 
 
 def _end_offset(db: sqlite3.Connection, partition: Partition) -> int:

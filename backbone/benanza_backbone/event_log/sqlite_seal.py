@@ -88,9 +88,9 @@ def verify(path: Path, last: int) -> None:
     record `last`."""
     with closing(connect(path)) as db:
         try:
-            (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-            if found != "ok":
-                raise BenanzaError(damaged(path, found.splitlines()[-1]))
+            (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+            if verdict != "ok":
+                raise BenanzaError(damaged(path, verdict.splitlines()[-1]))
             for *row, checksum in db.execute(f"SELECT {RECORD} FROM events"):
                 if not is_intact(row, checksum):
                     raise BenanzaError(damaged(path, f"record {row[0]:,} isn't what was stored"))
@@ -104,8 +104,8 @@ def marks(path: Path, topics: Sequence[str]) -> dict[str, LogMark]:
     """The last record of each topic that has one."""
     asked = f'SELECT {RECORD} FROM events WHERE topic = ? ORDER BY "offset" DESC LIMIT 1'
     with explained(path), closing(connect(path)) as db:
-        found = {topic: db.execute(asked, (topic,)).fetchone() for topic in topics}
-    return {t: LogMark(row[0], checksum_of(*row[:-1])) for t, row in found.items() if row}
+        last_records = {topic: db.execute(asked, (topic,)).fetchone() for topic in topics}
+    return {t: LogMark(row[0], checksum_of(*row[:-1])) for t, row in last_records.items() if row}
 
 
 def check_marks(path: Path, store: Path, seen: Mapping[str, LogMark]) -> None:

@@ -50,10 +50,10 @@ class RecordBatch(DefaultRecordBatch):  # type: ignore[misc]  # the library has 
         if self.records_count and (why := _why_unread(self.compression_type)):
             yield self._unread(why)
             return
-        last, at = self.base_offset - 1, self.HEADER_STRUCT.size
+        last, position = self.base_offset - 1, self.HEADER_STRUCT.size
         for _ in range(self.records_count):
             try:
-                record, at = self._read(at)
+                record, position = self._read(position)
             except (IndexError, ValueError):
                 yield self._unread("damaged")
                 return
@@ -68,15 +68,16 @@ class RecordBatch(DefaultRecordBatch):  # type: ignore[misc]  # the library has 
         value = Unread(self._buffer, why)
         return self._record(len(value), self.last_offset, self.max_timestamp, None, value)
 
-    def _read(self, at: int) -> tuple[DefaultRecord, int]:
+    def _read(self, position: int) -> tuple[DefaultRecord, int]:
         """The record there, and where the next one is."""
         buffer = self._buffer
-        length, at = decode_varint(buffer, at)
-        following = at + length
-        delta_ms, at = decode_varint(buffer, at + 1)  # behind the attributes, which say nothing
-        offset_delta, at = decode_varint(buffer, at)
-        key, at = _field(buffer, at)
-        value, _ = _field(buffer, at)
+        length, position = decode_varint(buffer, position)
+        following = position + length
+        # Behind the attributes, which say nothing.
+        delta_ms, position = decode_varint(buffer, position + 1)
+        offset_delta, position = decode_varint(buffer, position)
+        key, position = _field(buffer, position)
+        value, _ = _field(buffer, position)
         stamped_ms = self.max_timestamp if self.timestamp_type else self.first_timestamp + delta_ms
         offset = self.base_offset + offset_delta
         return self._record(length, offset, stamped_ms, key, value), following
@@ -127,9 +128,9 @@ def _why_unread(codec: int) -> str:
     return f"compressed with {CODECS.get(codec, f'codec {codec}')}" if codec else ""
 
 
-def _field(buffer: bytearray, at: int) -> tuple[bytes | None, int]:
+def _field(buffer: bytearray, position: int) -> tuple[bytes | None, int]:
     """A key or value, and where it ends."""
-    length, at = decode_varint(buffer, at)
+    length, position = decode_varint(buffer, position)
     if length < 0:
-        return None, at
-    return bytes(memoryview(buffer)[at : at + length]), at + length
+        return None, position
+    return bytes(memoryview(buffer)[position : position + length]), position + length

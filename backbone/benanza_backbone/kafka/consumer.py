@@ -137,13 +137,25 @@ class KafkaLogConsumer(Consumer):
         if self._whole is None or self._followed == self._changes.count:
             return
         self._followed = self._changes.count
-        self._committed = {at: self._consumer.committed(at, metadata=True) for at in self._held()}
-        noted = {at: of_metadata(each.metadata) for at, each in self._committed.items() if each}
+        self._committed = {
+            topic_partition: self._consumer.committed(topic_partition, metadata=True)
+            for topic_partition in self._held()
+        }
+        noted = {
+            topic_partition: of_metadata(committed.metadata)
+            for topic_partition, committed in self._committed.items()
+            if committed
+        }
         self._claimed = max((claim for _, claim in noted.values()), default=0)
         # What was committed before there was metadata.
-        before = {at: self._consumer.committed(at) or 0 for at in self._whole.partitions}
+        before = {
+            topic_partition: self._consumer.committed(topic_partition) or 0
+            for topic_partition in self._whole.partitions
+        }
         # Where nothing was committed, nothing was handled: such a partition has missed nothing.
-        self._whole_before = {at: read or before for at, (read, _) in noted.items()}
+        self._whole_before = {
+            topic_partition: read or before for topic_partition, (read, _) in noted.items()
+        }
         self._whole.go_on(self._whole_before.values())
         self._whole_from = self._whole.position()
 
@@ -153,12 +165,14 @@ class KafkaLogConsumer(Consumer):
             first = self._consumer.beginning_offsets(list(self._committed))
             # All else stays as the former holder left it.
             claimed = {
-                at: OffsetAndMetadata(
-                    former.offset if former else first[at],
-                    as_metadata(self._whole_before.get(at, self._whole_from), self._claimed),
+                topic_partition: OffsetAndMetadata(
+                    former.offset if former else first[topic_partition],
+                    as_metadata(
+                        self._whole_before.get(topic_partition, self._whole_from), self._claimed
+                    ),
                     -1,
                 )
-                for at, former in self._committed.items()
+                for topic_partition, former in self._committed.items()
             }
             return self._claimed if claimed and self._commit(claimed) else None
 
@@ -183,47 +197,58 @@ class KafkaLogConsumer(Consumer):
         if not held:
             return {}
         metadata = as_metadata(read, self._claimed)
-        shown = {at: OffsetAndMetadata(offset, "", -1) for at, offset in read.items()}
-        return {at: OffsetAndMetadata(self._next(at), metadata, -1) for at in held} | shown
+        shown = {
+            topic_partition: OffsetAndMetadata(offset, "", -1)
+            for topic_partition, offset in read.items()
+        }
+        return {
+            topic_partition: OffsetAndMetadata(self._next(topic_partition), metadata, -1)
+            for topic_partition in held
+        } | shown
 
     def whole_before(self) -> dict[Partition, dict[Partition, int]]:
         return {
-            self._partition(at): {self._partition(of): offset for of, offset in read.items()}
-            for at, read in self._whole_before.items()
+            self._partition(topic_partition): {
+                self._partition(of): offset for of, offset in read.items()
+            }
+            for topic_partition, read in self._whole_before.items()
         }
 
     def position(self) -> dict[Partition, int]:
-        return {self._partition(at): offset for at, offset in self._position().items()}
+        return {
+            self._partition(topic_partition): offset
+            for topic_partition, offset in self._position().items()
+        }
 
     def _position(self) -> dict[TopicPartition, int]:
-        held = {at: self._next(at) for at in self._held()}
+        held = {topic_partition: self._next(topic_partition) for topic_partition in self._held()}
         if held and self._whole is not None:
             with kafka_errors_mended(self._connection):
                 held |= self._whole.position()
         return held
 
     def seek(self, partition: Partition, offset: int) -> None:
-        at = as_topic_partition(self._connection, partition)
-        if at not in self._position():
+        topic_partition = as_topic_partition(self._connection, partition)
+        if topic_partition not in self._position():
             raise BenanzaError(
                 f"this consumer of group {self._group} doesn't hold {partition.topic}, partition "
                 f"{partition.number}: stop the other consumers of the group first"
             )
         with kafka_errors_mended(self._connection):
-            end = self._consumer.end_offsets([at])[at]
+            end = self._consumer.end_offsets([topic_partition])[topic_partition]
             if not 0 <= offset <= end:
                 raise BenanzaError(
                     f"{partition.topic} has offsets from 0 to {end:,}, not {offset:,}"
                 )
             # Those before are not kept any more; who joins where nothing is would begin here too.
-            first = self._consumer.beginning_offsets([at])[at]
-            self._seek(at, max(offset, first))
+            first = self._consumer.beginning_offsets([topic_partition])[topic_partition]
+            self._seek(topic_partition, max(offset, first))
 
-    def _seek(self, at: TopicPartition, offset: int) -> None:
-        if self._whole is not None and at in self._whole.partitions:
-            self._whole.seek(at, offset)
+    def _seek(self, topic_partition: TopicPartition, offset: int) -> None:
+        if self._whole is not None and topic_partition in self._whole.partitions:
+            self._whole.seek(topic_partition, offset)
         else:
-            self._consumer.seek(at, offset)
+            self._consumer.seek(topic_partition, offset)
 
     def seek_to_time(self, when: datetime) -> None:
         timestamp_ms = int(when.timestamp() * 1000)
@@ -233,15 +258,18 @@ class KafkaLogConsumer(Consumer):
             # a partition without a known leader is answered as if nothing were behind it.
             ends = self._consumer.end_offsets(held)
             first = self._consumer.offsets_for_times(dict.fromkeys(held, timestamp_ms))
-            for at in held:
-                found = first.get(at)
-                self._seek(at, found.offset if found else ends[at])
+            for topic_partition in held:
+                earliest = first.get(topic_partition)
+                self._seek(topic_partition, earliest.offset if earliest else ends[topic_partition])
 
     def lag(self) -> dict[Partition, int]:
         held = self._position()
         with kafka_errors_mended(self._connection):
             ends = self._consumer.end_offsets(list(held)) if held else {}
-        return {self._partition(at): max(0, ends[at] - offset) for at, offset in held.items()}
+        return {
+            self._partition(topic_partition): max(0, ends[topic_partition] - offset)
+            for topic_partition, offset in held.items()
+        }
 
     def rebalances(self) -> int:
         return self._changes.count
@@ -256,8 +284,8 @@ class KafkaLogConsumer(Consumer):
         began = time.monotonic()
         while not self._held():
             # What this fetches is fetched again.
-            for at, fetched in self._consumer.poll(timeout_ms=100).items():
-                self._consumer.seek(at, fetched[0].offset)
+            for topic_partition, fetched in self._consumer.poll(timeout_ms=100).items():
+                self._consumer.seek(topic_partition, fetched[0].offset)
             waited = time.monotonic() - began
             if waited > JOIN_S or (waited > LONELY_S and self._has_others()):
                 return
@@ -276,18 +304,20 @@ class KafkaLogConsumer(Consumer):
     def _held(self) -> list[TopicPartition]:
         return sorted(self._consumer.assignment())
 
-    def _next(self, at: TopicPartition) -> int:
+    def _next(self, topic_partition: TopicPartition) -> int:
         with kafka_errors_mended(self._connection):
-            position: int | None = self._consumer.position(at, timeout_ms=TIMEOUT_MS)
+            position: int | None = self._consumer.position(topic_partition, timeout_ms=TIMEOUT_MS)
         if position is None:
             raise BenanzaError(
-                f"Kafka at {self._connection.shown()} doesn't say where {at.topic} begins for "
-                f"{self._group}; see whether all its brokers are up"
+                f"Kafka at {self._connection.shown()} doesn't say where {topic_partition.topic} "
+                f"begins for {self._group}; see whether all its brokers are up"
             )
         return position
 
-    def _partition(self, at: TopicPartition) -> Partition:
-        return Partition(at.topic.removeprefix(self._connection.prefix), at.partition)
+    def _partition(self, topic_partition: TopicPartition) -> Partition:
+        return Partition(
+            topic_partition.topic.removeprefix(self._connection.prefix), topic_partition.partition
+        )
 
 
 class _Changes(ConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
@@ -321,12 +351,14 @@ def to_records(
     """What kafka-python's `poll` gives, as records."""
     return [
         Record(
-            Partition(at.topic.removeprefix(connection.prefix), at.partition),
+            Partition(
+                topic_partition.topic.removeprefix(connection.prefix), topic_partition.partition
+            ),
             record.offset,
             datetime.fromtimestamp(record.timestamp / 1000, UTC),
             record.key or b"",
             record.value or b"",
         )
-        for at, fetched in polled.items()
+        for topic_partition, fetched in polled.items()
         for record in fetched
     ]

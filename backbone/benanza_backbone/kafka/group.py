@@ -58,7 +58,9 @@ class GroupProgress(Closing):
         Raises `BenanzaError` if the brokers don't say so within some seconds, of the type
         `CoordinatorAwaitedError` if they answer and the group has no coordinator yet.
         """
-        asked = {as_topic_partition(self._connection, each): each for each in partitions}
+        asked = {
+            as_topic_partition(self._connection, partition): partition for partition in partitions
+        }
         if not asked:
             return {}
         with self._asking, kafka_errors_mended(self._connection):
@@ -76,10 +78,13 @@ class GroupProgress(Closing):
         return {
             partition: PartitionProgress(
                 # -1 where nothing is committed.
-                max(first[at].offset, committed[at].offset if at in committed else 0),
-                ends[at].offset,
+                max(
+                    first[topic_partition].offset,
+                    committed[topic_partition].offset if topic_partition in committed else 0,
+                ),
+                ends[topic_partition].offset,
             )
-            for at, partition in asked.items()
+            for topic_partition, partition in asked.items()
         }
 
     def _committed(

@@ -82,25 +82,27 @@ class KafkaEventLog(EventLog):
 
     def read(self, partition: Partition, offset: int, limit: int) -> list[Record]:
         self._make_missing({partition.topic})
-        at = as_topic_partition(self._connection, partition)
+        topic_partition = as_topic_partition(self._connection, partition)
         with self._reading, kafka_errors_mended(self._connection):
             if partition.number not in self._numbers(partition.topic):
                 raise BenanzaError(f"{partition.topic} has no partition {partition.number}")
-            if self._reader.assignment() != {at}:
-                self._reader.assign([at])
+            if self._reader.assignment() != {topic_partition}:
+                self._reader.assign([topic_partition])
                 self._read_to = None
-            end = self._reader.end_offsets([at])[at]
+            end = self._reader.end_offsets([topic_partition])[topic_partition]
             if offset >= end:
                 return []
             # Where the last read has stopped, more may have been fetched already.
             if self._read_to != (partition, offset):
-                self._reader.seek(at, offset)
+                self._reader.seek(topic_partition, offset)
             records: list[Record] = []
             before = None
             # A poll may give nothing and get further all the same, over a gap in the offsets.
-            while not records and (reached := self._reached(at)) < end:
+            while not records and (reached := self._reached(topic_partition)) < end:
                 if reached == before:
-                    raise KafkaTimeoutError(f"{at.topic} gives nothing from offset {reached:,} on")
+                    raise KafkaTimeoutError(
+                        f"{topic_partition.topic} gives nothing from offset {reached:,} on"
+                    )
                 before = reached
                 polled = self._reader.poll(timeout_ms=TIMEOUT_MS, max_records=limit)
                 records = to_records(self._connection, polled)
@@ -115,7 +117,10 @@ class KafkaEventLog(EventLog):
                 for partition in (Partition(topic, n) for n in sorted(self._numbers(topic)))
             }
             ends = self._reader.end_offsets(list(partitions))
-            return {partition: ends[at] for at, partition in partitions.items()}
+            return {
+                partition: ends[topic_partition]
+                for topic_partition, partition in partitions.items()
+            }
 
     def consumer(self, group: str, topics: Sequence[str], whole: Sequence[str] = ()) -> Consumer:
         self._make_missing({*topics, *whole})
@@ -124,9 +129,12 @@ class KafkaEventLog(EventLog):
     def waiting(
         self, group: str, topics: Sequence[str], whole: Sequence[str] = ()
     ) -> dict[Partition, int]:
-        asked = [each for topic in (*topics, *whole) for each in self.end_offsets(topic)]
+        asked = [partition for topic in (*topics, *whole) for partition in self.end_offsets(topic)]
         with GroupProgress(self._connection, group) as progress:
-            return {each: at.waiting() for each, at in progress.of(asked).items()}
+            return {
+                partition: partition_progress.waiting()
+                for partition, partition_progress in progress.of(asked).items()
+            }
 
     def close(self) -> None:
         self._producer.close(timeout=TIMEOUT_MS / 1000)
@@ -138,11 +146,11 @@ class KafkaEventLog(EventLog):
             create_missing(self._connection, {t: PARTITIONS.get(t, 1) for t in missing})
             self._there |= missing
 
-    def _reached(self, at: TopicPartition) -> int:
+    def _reached(self, topic_partition: TopicPartition) -> int:
         """The offset from which the reader goes on."""
-        reached: int | None = self._reader.position(at, timeout_ms=TIMEOUT_MS)
+        reached: int | None = self._reader.position(topic_partition, timeout_ms=TIMEOUT_MS)
         if reached is None:
-            raise KafkaTimeoutError(f"nobody says where {at.topic} begins")
+            raise KafkaTimeoutError(f"nobody says where {topic_partition.topic} begins")
         return reached
 
     def _numbers(self, topic: str) -> set[int]:

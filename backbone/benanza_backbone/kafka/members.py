@@ -19,7 +19,7 @@ def members_of_groups(connection: KafkaConnection) -> dict[str, int]:
             connection, request_timeout_ms=ANSWER_MS, bootstrap_timeout_ms=ANSWER_MS
         ) as client,
     ):
-        listed = (each["group_id"] for each in client.list_groups())
+        listed = (group["group_id"] for group in client.list_groups())
         named = {
             name: name.removeprefix(connection.prefix)
             for name in listed
@@ -27,7 +27,7 @@ def members_of_groups(connection: KafkaConnection) -> dict[str, int]:
         }
         ours = [name for name, short in named.items() if _is_ours(short)]
         told = client.describe_groups(ours) if ours else {}
-        return {named[name]: len(each["members"]) for name, each in told.items()}
+        return {named[name]: len(description["members"]) for name, description in told.items()}
 
 
 def _is_ours(group: str) -> bool:

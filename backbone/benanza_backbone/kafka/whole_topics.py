@@ -51,9 +51,9 @@ class WholeTopics:
         """
         known = list(committed)
         first = self._reader.beginning_offsets(self.partitions)
-        for at in self.partitions:
-            offset = min((each.get(at, 0) for each in known), default=0)
-            self._reader.seek(at, max(offset, first[at]))
+        for topic_partition in self.partitions:
+            offset = min((offsets.get(topic_partition, 0) for offsets in known), default=0)
+            self._reader.seek(topic_partition, max(offset, first[topic_partition]))
 
     def poll(self, limit: int, timeout_ms: int) -> dict[TopicPartition, list[ConsumerRecord]]:
         """As kafka-python's `poll`."""
@@ -64,11 +64,14 @@ class WholeTopics:
 
     def position(self) -> dict[TopicPartition, int]:
         """The offsets from which `poll` goes on."""
-        return {at: self._reader.position(at, timeout_ms=TIMEOUT_MS) for at in self.partitions}
+        return {
+            topic_partition: self._reader.position(topic_partition, timeout_ms=TIMEOUT_MS)
+            for topic_partition in self.partitions
+        }
 
-    def seek(self, at: TopicPartition, offset: int) -> None:
+    def seek(self, topic_partition: TopicPartition, offset: int) -> None:
         """Makes `poll` go on from there."""
-        self._reader.seek(at, offset)
+        self._reader.seek(topic_partition, offset)
 
     def close(self) -> None:
         """Closes the connection. May be called again."""
@@ -78,8 +81,8 @@ class WholeTopics:
 def as_metadata(offsets: Offsets, claim: int) -> str:
     """Offsets and the number of a claim as text, to be committed with a partition."""
     topics: dict[str, dict[int, int]] = {_CLAIM: {0: claim}}
-    for at, offset in sorted(offsets.items()):
-        topics.setdefault(at.topic, {})[at.partition] = offset
+    for topic_partition, offset in sorted(offsets.items()):
+        topics.setdefault(topic_partition.topic, {})[topic_partition.partition] = offset
     return msgspec.json.encode(topics).decode()
 
 

@@ -22,5 +22,5 @@ def refused(
             return [(items[0], reason)]
         middle = len(items) // 2
         halves = items[:middle], items[middle:]
-        return [found for half in halves for found in refused(half, store, error)]
+        return [refusal for half in halves for refusal in refused(half, store, error)]
     return []

@@ -63,7 +63,7 @@ class Processor:
                 event = _decoded(record)
                 if not isinstance(event, self._takes):
                     raise _misplaced(record, f"{self._group} takes no {type(event).__name__}")
-                following = [as_message(each) for each in self._handle(event)]
+                following = [as_message(output) for output in self._handle(event)]
         except self._stops_on:
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, the stream goes on
@@ -142,10 +142,10 @@ def as_message(event: AnyEvent) -> Message:
 def _decoded(record: Record) -> AnyEvent:
     """The record's event. Raises `DecodeError` that says which it should have been."""
     if isinstance(record.value, Unread):
-        at = record.partition
+        partition = record.partition
         raise DecodeError(
-            f"{record.value.why}: what {at.topic}, partition {at.number}, holds up to offset "
-            f"{record.offset} isn't unpacked; say benanza topics, and publish it again"
+            f"{record.value.why}: what {partition.topic}, partition {partition.number}, holds up "
+            f"to offset {record.offset} isn't unpacked; say benanza topics, and publish it again"
         )
     try:
         return decode(record.value)
@@ -157,7 +157,7 @@ def _decoded(record: Record) -> AnyEvent:
 
 def _misplaced(record: Record, why: str) -> DecodeError:
     topic = record.partition.topic
-    wanted = " or ".join(each.__name__ for each in EVENTS.get(topic, ())) or "another"
+    wanted = " or ".join(event_type.__name__ for event_type in EVENTS.get(topic, ())) or "another"
     return DecodeError(
         f"{why}; in {topic} it should be {wanted}: drop this, and mend what wrote it"
     )

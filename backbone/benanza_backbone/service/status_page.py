@@ -130,35 +130,35 @@ def page(shown: Snapshot) -> bytes:
             ("group", "topic", "#records", "oldest in work"),
             [
                 (
-                    _short(each.group),
-                    _short(each.topic),
-                    _number(each.records),
-                    _short(f"{_span(shown.at - each.oldest)} old" if each.oldest else ""),
+                    _short(lag.group),
+                    _short(lag.topic),
+                    _number(lag.records),
+                    _short(f"{_span(shown.at - lag.oldest)} old" if lag.oldest else ""),
                 )
-                for each in shown.lag
+                for lag in shown.lag
             ],
             "no partition is held here",
         ),
         "<h2>Dead letters</h2>",
         *(
-            f"<p class=bad>{each.letters:,} open of {escape(each.service)} from "
-            f"{escape(each.topic)}: <code>"
-            f"{escape(pasteable('benanza', 'dead-letters', 'list', '--service', each.service))}"
+            f"<p class=bad>{letters.letters:,} open of {escape(letters.service)} from "
+            f"{escape(letters.topic)}: <code>"
+            f"{escape(pasteable('benanza', 'dead-letters', 'list', '--service', letters.service))}"
             "</code></p>"
-            for each in shown.open_letters
+            for letters in shown.open_letters
         ),
         _table(
             ("at (UTC)", "group", "record", "event", "id", "reason"),
             [
-                (*_event(each), _code(each.dead_letter_id), _text(each.failure))
-                for each in shown.dead_letters
+                (*_event(letter), _code(letter.dead_letter_id), _text(letter.failure))
+                for letter in shown.dead_letters
             ],
             "this process has made none",
         ),
         "<h2>Last events</h2>",
         _table(
             ("at (UTC)", "group", "record", "event", "key"),
-            [(*_event(each), _code(_key(each.record.key))) for each in shown.events],
+            [(*_event(processed), _code(_key(processed.record.key))) for processed in shown.events],
             "this process has processed none",
         ),
         "</html>",

@@ -59,14 +59,14 @@ def is_quiet(source: int) -> bool:
 
 
 def _read(source: int, size: int, deadline: float | None) -> bytearray:
-    found = bytearray()  # It grows with what comes: what is only announced takes no memory.
-    while len(found) < size:
-        read = partial(os.read, source, min(size - len(found), _AT_ONCE_BYTES))
+    content = bytearray()  # It grows with what comes: what is only announced takes no memory.
+    while len(content) < size:
+        read = partial(os.read, source, min(size - len(content), _AT_ONCE_BYTES))
         chunk = _patiently(read, source, select.POLLIN, deadline)
         if not chunk:
             raise EOFError
-        found += chunk
-    return found
+        content += chunk
+    return content
 
 
 def _patiently(call: Callable[[], T], on: int, event: int, deadline: float | None) -> T:

@@ -80,19 +80,21 @@ def main(checkpoints: int = CHECKPOINTS) -> None:
     files = {name: fetch(f"{PREFIX}{name}", Limits()).content for name in zoo_names()}
     with TemporaryDirectory() as name:
         folder = Path(name)
-        with _installed(folder) as found:
-            found.publish(*(_published(name, content) for name, content in files.items()))
-            found.publish(*_measurements(found.log))
-            before = found.records()
+        with _installed(folder) as installation:
+            installation.publish(*(_published(name, content) for name, content in files.items()))
+            installation.publish(*_measurements(installation.log))
+            before = installation.records()
         of_architectures = _analyzer_bytes(folder)
-        with _installed(folder) as found:
-            times = [found.publish(model) for model in _copies(files, checkpoints)]
-            added = found.records() - before
-            bounds = sum(found.store.query(BOUNDS, {"name": f"{name} 0"})[0]["n"] for name in files)
+        with _installed(folder) as installation:
+            times = [installation.publish(model) for model in _copies(files, checkpoints)]
+            added = installation.records() - before
+            bounds = sum(
+                installation.store.query(BOUNDS, {"name": f"{name} 0"})[0]["n"] for name in files
+            )
         kept = (_analyzer_bytes(folder) - of_architectures) / checkpoints
-        with _installed(folder) as found:
-            again = found.publish(next(_measurements(found.log, 1.0)))
-            moved = (found.records() - before - added)["bounds"]
+        with _installed(folder) as installation:
+            again = installation.publish(next(_measurements(installation.log, 1.0)))
+            moved = (installation.records() - before - added)["bounds"]
     table = Table(title=f"{checkpoints:,} checkpoints of {len(files)} architectures")
     for column in ("", "measured", "wanted"):
         table.add_column(column, justify="right")
@@ -100,7 +102,9 @@ def main(checkpoints: int = CHECKPOINTS) -> None:
     table.add_row("records that they add", ", ".join(f"{t} {n:,}" for t, n in added.items()), "")
     table.add_row("bounds of the first of each", f"{bounds:,}", f"{4 * len(files):,}")
     for name in (*times[0], "all"):
-        ms = [sum(each.values()) if name == "all" else each[name] for each in times]
+        ms = [
+            sum(service_ms.values()) if name == "all" else service_ms[name] for service_ms in times
+        ]
         p99 = quantiles(ms, n=100)[-1]
         wanted = f"{P99_WANTED_MS} ms" if name == "all" else ""
         table.add_row(f"{name}: median, 99th percentile", f"{median(ms):.1f}, {p99:.1f} ms", wanted)
@@ -144,8 +148,8 @@ def _measurements(log: EventLog, us: float = 10.0) -> Iterator[AnyEvent]:
     """A measurement of each layer and group of the graphs in the log."""
     graphs = [decode(record.value) for record in log.records(GRAPHS)]
     models = [graph for graph in graphs if isinstance(graph, ModelIngested)]
-    of_layers = {part.fingerprint for each in models for part in each.summaries}
-    of_groups = {part.fingerprint for each in models for part in each.groups}
+    of_layers = {part.fingerprint for model in models for part in model.summaries}
+    of_groups = {part.fingerprint for model in models for part in model.groups}
     for index, fingerprint in enumerate(sorted((of_layers | of_groups) - {""})):
         yield measured(fingerprint, us + index % 13)
 

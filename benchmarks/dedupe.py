@@ -111,8 +111,8 @@ def _with_events(bootstrap: str, events: list[Message]) -> KafkaConnection:
     kafka = KafkaConnection(bootstrap=(bootstrap,), prefix=f"{uuid4().hex}-")
     create_topics(kafka)
     with KafkaEventLog(kafka) as log:
-        for at in range(0, len(events), 1000):
-            log.append(events[at : at + 1000])
+        for start in range(0, len(events), 1000):
+            log.append(events[start : start + 1000])
     return kafka
 
 

@@ -85,14 +85,14 @@ class Round(NamedTuple):
 def latencies(model: str) -> Latencies:
     """The medians of calls of the whole model."""
     whole = whole_model(fetch(model, Limits()).content)
-    found = []
+    medians_us = []
     for optimised in (True, False):
         session = Session(
             whole.proto, whole.weights, whole.inputs, CPU, available_cores(), optimised=optimised
         )
-        found.append(summary(sorted(collect(session.call, Rule()).calls_us)).median)
+        medians_us.append(summary(sorted(collect(session.call, Rule()).calls_us)).median)
         del session
-    return Latencies(*found)
+    return Latencies(*medians_us)
 
 
 def measured(model: str) -> Round:
@@ -146,18 +146,18 @@ def main(models: Sequence[str] = ()) -> None:
 
 
 def _unpacked(path: Path, folder: Path) -> str:
-    found = folder / path.stem
-    found.write_bytes(gzip.decompress(path.read_bytes()))
-    return str(found)
+    file = folder / path.stem
+    file.write_bytes(gzip.decompress(path.read_bytes()))
+    return str(file)
 
 
 def _row(model: str) -> float:
-    found = quietest(model)
-    fused, layers = found.fused_us / found.default_us(), found.layers_us / found.unoptimised_us()
+    best = quietest(model)
+    fused, layers = best.fused_us / best.default_us(), best.layers_us / best.unoptimised_us()
     print(
-        f"{Path(model).stem:<32}{found.fused_us / 1e3:>9.2f} ms{found.default_us() / 1e3:>10.2f}"
-        f"{fused:>8.3f}{found.layers_us / 1e3:>9.2f} ms{found.unoptimised_us() / 1e3:>15.2f}"
-        f"{layers:>8.3f}{found.drift():>8.1%}",
+        f"{Path(model).stem:<32}{best.fused_us / 1e3:>9.2f} ms{best.default_us() / 1e3:>10.2f}"
+        f"{fused:>8.3f}{best.layers_us / 1e3:>9.2f} ms{best.unoptimised_us() / 1e3:>15.2f}"
+        f"{layers:>8.3f}{best.drift():>8.1%}",
         flush=True,
     )
     return fused

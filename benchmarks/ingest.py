@@ -125,9 +125,9 @@ def _memory() -> Table:
             subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.split()
             for _ in range(3)
         ]
-    peak, ingest_s = (min(float(run[at]) for run in runs) for at in (0, 1))
+    peak, ingest_s = (min(float(run[field]) for run in runs) for field in (0, 1))
     ratio = ingest_s / reading_s
-    times = (f"{each:.2f}" for each in (reading_s, ingest_s, ratio))
+    times = (f"{figure:.2f}" for figure in (reading_s, ingest_s, ratio))
     table.add_row(f"{size / 1e6:,.0f}", f"{peak / 1e6:,.0f}", *times)
     met = peak <= WANTED_PEAK_BYTES and ratio <= WANTED_TIME_RATIO
     table.caption = (

@@ -78,15 +78,15 @@ class Watched:
     def latencies_ms(self, numbers: range) -> list[float]:
         """From the event to the row, for models that are published one each `EVERY_S` seconds."""
         models = [published(number) for number in numbers]
-        at: dict[str, float] = {}
+        sent_at: dict[str, float] = {}
         began = time.time()
         for number, model in enumerate(models):
             time.sleep(max(0.0, began + number * EVERY_S - time.time()))
-            at[model_id(model.sha256, 1, {})] = time.time()
+            sent_at[model_id(model.sha256, 1, {})] = time.time()
             self._log.append([as_message(model)])
         until(lambda: all(self.ask(FOUND, model) >= BOUNDS for model in models))
         stored = {row["model_id"]: row["at"] for row in self._store.query(STORED)}
-        return [(stored[each] - sent) * 1000 for each, sent in at.items()]
+        return [(stored[identity] - sent) * 1000 for identity, sent in sent_at.items()]
 
     def asking_ms(self) -> float:
         """How long it takes to ask once for the bounds of a model."""

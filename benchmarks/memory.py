@@ -136,7 +136,7 @@ def _consumed(service: ServiceProcess, topic: str) -> float:
 def _resident(service: ServiceProcess) -> float:
     process = psutil.Process(service.pid)
     together = [process, *process.children(recursive=True)]
-    megabytes: float = sum(each.memory_info().rss for each in together) / MEGABYTE
+    megabytes: float = sum(member.memory_info().rss for member in together) / MEGABYTE
     return megabytes
 
 

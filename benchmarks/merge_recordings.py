@@ -83,7 +83,9 @@ def _joined(known: SystemMeasured, event: SystemMeasured) -> SystemMeasured:
     highest: dict[tuple[str, str], Ceiling] = {}
     for ceiling in (*known.ceilings, *event.ceilings):
         key = ceiling.name, ceiling.precision
-        highest[key] = max(ceiling, highest.get(key, ceiling), key=lambda each: each.value)
+        highest[key] = max(
+            ceiling, highest.get(key, ceiling), key=lambda candidate: candidate.value
+        )
     cache_bytes = max(known.cache_bytes, event.cache_bytes)
     return msgspec.structs.replace(event, ceilings=tuple(highest.values()), cache_bytes=cache_bytes)
 

@@ -61,11 +61,11 @@ def main() -> None:
 
 
 def _ingested() -> Iterator[Ingested]:
-    for each in zoo(exported=True).models:
-        content = fetch(each.model, Limits()).content
+    for model in zoo(exported=True).models:
+        content = fetch(model.model, Limits()).content
         sha256 = hashlib.sha256(content).hexdigest()
-        identity = event_id("ModelPublished", each.model)
-        published = ModelPublished(event_id=identity, name=each.model, sha256=sha256)
+        identity = event_id("ModelPublished", model.model)
+        published = ModelPublished(event_id=identity, name=model.model, sha256=sha256)
         yield from ingest(published, content, Limits())
 
 
@@ -108,14 +108,14 @@ def _costs(graphs: Sequence[ModelIngested], results: Sequence[LayerMeasured], co
     """What an analyzer needs that is started with so many copies: once timed, once weighed."""
     encoded = _encoded(graphs, results, copies)
     analyzer = Analyzer()
-    seconds = [_restored(analyzer, each) for each in encoded]
+    seconds = [_restored(analyzer, events) for events in encoded]
     del analyzer
     gc.collect()
     tracemalloc.start()
     weighed = Analyzer()
     held = [0]
-    for each in encoded:
-        _restored(weighed, each)
+    for events in encoded:
+        _restored(weighed, events)
         gc.collect()
         held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
@@ -126,8 +126,8 @@ def _costs(graphs: Sequence[ModelIngested], results: Sequence[LayerMeasured], co
 
 def _restored(analyzer: Analyzer, encoded: Sequence[bytes]) -> float:
     began = time.perf_counter()
-    for each in encoded:
-        match decode(each):
+    for content in encoded:
+        match decode(content):
             case ModelIngested() | LayerMeasured() as event:
                 analyzer.restore(event)
     return time.perf_counter() - began
@@ -154,8 +154,10 @@ def _moved(
 def _faster(result: LayerMeasured) -> LayerMeasured:
     """The layer measured again, in nine tenths of the time."""
     variants = tuple(
-        each if each.median_us is None else replace(each, median_us=0.9 * each.median_us)
-        for each in result.variants
+        variant
+        if variant.median_us is None
+        else replace(variant, median_us=0.9 * variant.median_us)
+        for variant in result.variants
     )
     identity = event_id("faster", result.event_id)
     return replace(result, event_id=identity, variants=variants)
@@ -167,23 +169,23 @@ def _row_bytes(
     """For each table its rows, and the bytes of a row on the disk."""
     tuned = [
         replace(
-            each,
-            event_id=event_id("tuned", each.event_id, str(copy)),
-            model_id=event_id("tuned", each.model_id, str(copy)),
-            name=f"{each.name}-tuned-{copy}",
+            checkpoint,
+            event_id=event_id("tuned", checkpoint.event_id, str(copy)),
+            model_id=event_id("tuned", checkpoint.model_id, str(copy)),
+            name=f"{checkpoint.name}-tuned-{copy}",
         )
-        for each in checkpoints
+        for checkpoint in checkpoints
         for copy in range(PER_ARCHITECTURE)
     ]
     with TemporaryDirectory() as folder, Store.open(f"chdb://{folder}/store") as store:
         for events in (tuned, *others):
             for first in range(0, len(events), 2000):
                 store.insert(list(events[first : first + 2000]))
-        found = store.query(
+        sizes = store.query(
             "SELECT table, sum(rows) AS n, sum(bytes_on_disk) AS bytes FROM system.parts "
             "WHERE active AND database = currentDatabase() GROUP BY table HAVING n > 0"
         )
-    return {row["table"]: (row["n"], row["bytes"] / row["n"]) for row in found}
+    return {row["table"]: (row["n"], row["bytes"] / row["n"]) for row in sizes}
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def _tables(
     rows: dict[str, tuple[int, float]], graphs: int, results: int
 ) -> list[tuple[str, float, float]]:
     """For each table its name, how many rows it would have, and the bytes of a row."""
-    found = []
+    tables = []
     for table, number in (
         ("models", MODELS),
         *((f"architecture_{part}", ARCHITECTURES) for part in ("layers", "edges", "groups")),
@@ -142,9 +142,9 @@ def _tables(
         ("architecture_bounds", 4 * ARCHITECTURES),
     ):
         n, size = rows[table]
-        each = {"models": 1.0, "measurements": n / results, "architecture_bounds": 1.0}
-        found.append((table, number * each.get(table, n / graphs), size))
-    return found
+        row_counts = {"models": 1.0, "measurements": n / results, "architecture_bounds": 1.0}
+        tables.append((table, number * row_counts.get(table, n / graphs), size))
+    return tables
 
 
 def _restart_s(result_s: float, event_b: float) -> float:

@@ -83,7 +83,7 @@ def listed(listing: Path, split: str) -> Iterator[Listed]:
     with listing.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
             if split in ("", row.get("split")):
-                sizes = (each.rpartition("=") for each in (row.get("dims") or "").split())
+                sizes = (dimension.rpartition("=") for dimension in (row.get("dims") or "").split())
                 dims = {name: int(size) for name, _, size in sizes}
                 yield Listed(listing.parent / row["path"], row["package"], dims)
 
@@ -96,19 +96,19 @@ def looked_at(file: Listed, data: Path) -> Row:
     measured in slow minutes.
     """
     try:
-        found = benanza.inspect(file.path, dims=file.dims)
+        inspection = benanza.inspect(file.path, dims=file.dims)
     except BenanzaError as error:
         return Row(file, failures=(str(error),))
-    row = _round(file, found, data)
+    row = _round(file, inspection, data)
     for number in range(2, ROUNDS + 1):
         ratio = _ratio(row)
         if ratio is None or ratio >= 1:
             break
-        row = _better(row, _round(file, found, data.with_name(f"{data.name}-{number}")))
+        row = _better(row, _round(file, inspection, data.with_name(f"{data.name}-{number}")))
     return row
 
 
-def _round(file: Listed, found: Inspection, data: Path) -> Row:
+def _round(file: Listed, inspection: Inspection, data: Path) -> Row:
     """The layers between runs of the file, those of them that the folder has not yet."""
     failures: list[str] = []
     before = [*_run(file, failures)]
@@ -117,19 +117,19 @@ def _round(file: Listed, found: Inspection, data: Path) -> Row:
         (bound,) = benanza.lower_bound(
             file.path,
             dims=file.dims,
-            precision=_precision(found),
+            precision=_precision(inspection),
             runtime="onnxruntime",
             data=data,
         ).bounds
     except BenanzaError as error:
         failures.append(str(error))
-    missing = bound.coverage.missing if bound else found.skipped
-    reasons = Counter(each.reason.rpartition("; ")[2] for each in missing)
+    missing = bound.coverage.missing if bound else inspection.skipped
+    reasons = Counter(layer.reason.rpartition("; ")[2] for layer in missing)
     calls_us = sorted([*before, *_run(file, failures)])
     return Row(
         file,
-        layers=len(found.layers),
-        skipped=len(found.skipped),
+        layers=len(inspection.layers),
+        skipped=len(inspection.skipped),
         bound=bound,
         run=summary(calls_us) if calls_us else None,
         missing=tuple(reasons.most_common()),
@@ -145,16 +145,16 @@ def _better(former: Row, latter: Row) -> Row:
     runs = [row.run for row in (former, latter) if row.run is not None]
     return msgspec.structs.replace(
         former,
-        bound=min(bounds, key=lambda each: each.sequential_us or inf),
-        run=min(runs, key=lambda each: each.median),
+        bound=min(bounds, key=lambda bound: bound.sequential_us or inf),
+        run=min(runs, key=lambda run: run.median),
         rounds=former.rounds + 1,
     )
 
 
-def _precision(found: Inspection) -> Precision:
+def _precision(inspection: Inspection) -> Precision:
     """That of the file, as ONNX Runtime runs it: another one has other kernels."""
     half = PRECISIONS["fp16"].element_type
-    return "fp16" if any(each.dtype == half for each in found.layers) else "fp32"
+    return "fp16" if any(layer.dtype == half for layer in inspection.layers) else "fp32"
 
 
 def _run(file: Listed, failures: list[str]) -> Sequence[float]:
@@ -176,7 +176,7 @@ def markdown(rows: Sequence[Row]) -> str:
     lines = [TITLE, *_findings(rows), BEGIN, *map(_line, rows), "", "## What is missing", ""]
     for row in rows:
         said = [*row.failures, *(f"{n}: {reason}" for reason, n in row.missing)]
-        lines += [f"- {row.listed.path.name}: {printable(each)}" for each in said]
+        lines += [f"- {row.listed.path.name}: {printable(text)}" for text in said]
     return "\n".join(lines)
 
 

@@ -75,9 +75,9 @@ def main() -> None:
                     break
                 in_fp32 = known.get((job.fingerprint, "fp32")) if precision == "tf32" else None
                 shared = in_tf32(job, in_fp32) if in_fp32 else None
-                found = [shared] if shared else Runner(runtime, [precision], _now).handle(job)
-                known |= {(event.fingerprint, event.precision): event for event in found}
-                events += found
+                results = [shared] if shared else Runner(runtime, [precision], _now).handle(job)
+                known |= {(event.fingerprint, event.precision): event for event in results}
+                events += results
                 measured += 1
         finally:
             write_recording(asked.file, events)
@@ -116,9 +116,9 @@ def _describe(events: list[Recorded], runtime: Runtime, precisions: list[Precisi
     lacking = [p for p in precisions if p not in {ceiling.precision for ceiling in known}]
     if not lacking and described:
         return
-    found = Runner(runtime, lacking, _now).describe()
+    description = Runner(runtime, lacking, _now).describe()
     events[:] = [event for event in events if event not in described]
-    events.insert(0, msgspec.structs.replace(found, ceilings=(*known, *found.ceilings)))
+    events.insert(0, msgspec.structs.replace(description, ceilings=(*known, *description.ceilings)))
 
 
 def _descriptions(events: list[Recorded], runtime: Runtime) -> Iterator[SystemMeasured]:

@@ -49,9 +49,13 @@ def main() -> None:
     framework = framework_named(asked.framework)
     configurations = framework.configurations()
     if asked.configuration:
-        configurations = tuple(each for each in configurations if each.name in asked.configuration)
-        if unknown_names := set(asked.configuration) - {each.name for each in configurations}:
-            known_names = "; ".join(each.name for each in framework.configurations())
+        configurations = tuple(
+            candidate for candidate in configurations if candidate.name in asked.configuration
+        )
+        if unknown_names := set(asked.configuration) - {
+            candidate.name for candidate in configurations
+        }:
+            known_names = "; ".join(candidate.name for candidate in framework.configurations())
             parser.error(f"{unknown_names.pop()!r} is none of {known_names}")
     limits = limits_of(load(os.environ))
     sizes = asked.batch.split(",") if asked.batch else []
@@ -59,9 +63,9 @@ def main() -> None:
         parser.error(f"--batch {asked.batch}: give whole numbers from 1, such as 1,32")
     batch_sizes = tuple(map(int, sizes))
     models = [
-        each
+        asked_model
         for name in asked.models
-        for each in asked_models(name, RunRequest((name,), batch_sizes), limits)
+        for asked_model in asked_models(name, RunRequest((name,), batch_sizes), limits)
     ]
     events = [event for _, event in read_recording(asked.file)] if asked.file.exists() else []
     left = 0

@@ -51,18 +51,18 @@ def main() -> None:
         broker = KafkaBroker(Path(folder))
         broker.start()
         try:
-            found = {
+            runs_of = {
                 copies: [_busiest_s(broker.bootstrap, copies) for _ in range(RUNS)]
                 for copies in (1, 2)
             }
         finally:
             broker.stop()
-    for copies, runs in found.items():
+    for copies, runs in runs_of.items():
         seconds = [s for s, _ in runs]
         spread = f"{min(seconds):.1f} to {max(seconds):.1f}"
         table.add_row(str(copies), f"{runs[0][1]:,}", f"{median(seconds):.1f}", spread)
     Console().print(table)
-    one, two = (median(s for s, _ in runs) for runs in found.values())
+    one, two = (median(s for s, _ in runs) for runs in runs_of.values())
     print(f"two take {one / two:.2f} times the load of one; the aim is {AIM}")
 
 
@@ -83,7 +83,7 @@ def _busiest_s(bootstrap: str, copies: int) -> tuple[float, int]:
             ]
         )
         _settled(analyzers)
-        before = [_asked(each, "cpu") for each in analyzers]
+        before = [_asked(analyzer, "cpu") for analyzer in analyzers]
         results = [
             measured(fingerprint_of(f"family {family}", layer), 10.0 + layer % 13)
             for layer in range(LAYERS)
@@ -91,7 +91,9 @@ def _busiest_s(bootstrap: str, copies: int) -> tuple[float, int]:
         ]
         log.append([as_message(result) for result in results])
         _settled(analyzers)
-        used = [_asked(each, "cpu") - was for each, was in zip(analyzers, before, strict=True)]
+        used = [
+            _asked(analyzer, "cpu") - was for analyzer, was in zip(analyzers, before, strict=True)
+        ]
         return max(used), sum(1 for _ in log.records(BOUNDS))
 
 
@@ -106,14 +108,14 @@ def _analyzers(kafka: KafkaConnection, copies: int) -> Iterator[list[Connection]
     analyzers = [ours for ours, _ in pipes]
     try:
         while True:
-            shares = [_asked(each, "held") for each in analyzers]
+            shares = [_asked(analyzer, "held") for analyzer in analyzers]
             if all(shares) and len(set(shares)) == 1:
                 break
             time.sleep(0.5)
         yield analyzers
     finally:
-        for each in analyzers:
-            each.send("end")
+        for analyzer in analyzers:
+            analyzer.send("end")
         for process in processes:
             process.join()
 
@@ -123,7 +125,7 @@ def _settled(analyzers: list[Connection]) -> None:
     quiet = 0
     while quiet < 3:
         time.sleep(0.3)
-        quiet = 0 if any(_asked(each, "waiting") for each in analyzers) else quiet + 1
+        quiet = 0 if any(_asked(analyzer, "waiting") for analyzer in analyzers) else quiet + 1
 
 
 def _asked(analyzer: Connection, what: str) -> float:

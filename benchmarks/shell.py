@@ -115,8 +115,8 @@ def _compare(
             kafka = KafkaConnection(bootstrap=(bootstrap,), prefix=f"{uuid4().hex}-")
             create_topics(kafka)
             with KafkaEventLog(kafka) as log:
-                for at in range(0, len(messages), 1000):
-                    log.append(messages[at : at + 1000])
+                for start in range(0, len(messages), 1000):
+                    log.append(messages[start : start + 1000])
             seconds[name].append(side(kafka))
     first = next(iter(sides))
     for name in sides:

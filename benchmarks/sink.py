@@ -35,7 +35,7 @@ Batch = dict[str, list[Row]]
 def main() -> None:
     """Prints both rates, and their ratio."""
     events = [_measured(number) for number in range(RESULTS)]
-    chunks = [events[at : at + STORED_AT_ONCE] for at in range(0, RESULTS, STORED_AT_ONCE)]
+    chunks = [events[start : start + STORED_AT_ONCE] for start in range(0, RESULTS, STORED_AT_ONCE)]
     batches = [_batch(chunk) for chunk in chunks]
     sink, bare = [], []
     for _ in range(ROUNDS):

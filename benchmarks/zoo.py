@@ -74,10 +74,10 @@ PAPER = {
 """Layers, as the paper counts them."""
 
 
-def row(model: ZooModel, found: ExtractedModel) -> str:
+def row(model: ZooModel, extracted: ExtractedModel) -> str:
     """The line of the table for a model, by what ingest found in it."""
     name = model.model.removeprefix(PREFIX)
-    known = [layer for layer in found.layers if layer.layer is not None]
+    known = [layer for layer in extracted.layers if layer.layer is not None]
     unique = len({layer.fingerprint for layer in known})
     gflops = sum(layer.flops for layer in known) / 1e9
     paper = PAPER.get(name, "")
@@ -92,7 +92,7 @@ def page(rows: Iterable[str]) -> str:
 def main() -> None:
     """Prints the page."""
     models = zoo(exported=True).models
-    rows = (row(each, extract(fetch(each.model, Limits()).content)) for each in models)
+    rows = (row(model, extract(fetch(model.model, Limits()).content)) for model in models)
     print(page(rows), end="")
 
 

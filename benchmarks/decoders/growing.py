@@ -82,12 +82,12 @@ class GrowingGraph:
         """The quantised weight of a product, its scales, and its zero points if there are any."""
         d, blocks = self.of, -(-depth // BLOCK)
         shape = (width, blocks, BLOCK * d.bits // 8)
-        found = [self.weight(f"{name}.weight_Q{d.bits}G{BLOCK}", shape, TensorProto.UINT8)]
-        found.append(self.weight(f"{name}.weight_scales", (width, blocks)))
+        names = [self.weight(f"{name}.weight_Q{d.bits}G{BLOCK}", shape, TensorProto.UINT8)]
+        names.append(self.weight(f"{name}.weight_scales", (width, blocks)))
         if d.zero_points:
             points = (width, -(-blocks * d.bits // 8))
-            found.append(self.weight(f"{name}.weight_zp", points, TensorProto.UINT8))
-        return found
+            names.append(self.weight(f"{name}.weight_zp", points, TensorProto.UINT8))
+        return names
 
     def product(self, name: str, of: str, depth: int, width: int, bias: bool = False) -> str:
         """of · weight, quantised if the weights are, and a bias."""

@@ -93,7 +93,7 @@ def markdown(models: Sequence[CallCoverage]) -> str:
         counts = (len(layers), _able(layers), unknown, len(groups), _able(groups))
         lines.append(f"| {model.name} | {' | '.join(map(str, counts))} |")
     calls: dict[str, set[str]] = {}
-    for outcome in (each for model in models for each in model.layers.values() if each.call):
+    for outcome in (layer for model in models for layer in model.layers.values() if layer.call):
         calls.setdefault(outcome.call, set()).add(outcome.title)
     lines += ["", "Operators of these models by the call that they are lowered to:", ""]
     lines += ["| call | operators |", "|---|---|"]
@@ -120,9 +120,9 @@ def markdown(models: Sequence[CallCoverage]) -> str:
         "| why | operators | how many, in |",
         "|---|---|---|",
     ]
-    for why, found in sorted(skipped.items()):
-        operators = ", ".join(sorted({title for title, _ in found}))
-        lines.append(f"| {why} | {operators} | {_where([name for _, name in found])} |")
+    for why, uses in sorted(skipped.items()):
+        operators = ", ".join(sorted({title for title, _ in uses}))
+        lines.append(f"| {why} | {operators} | {_where([name for _, name in uses])} |")
     return "\n".join(lines) + "\n"
 
 
@@ -161,11 +161,11 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="+", type=Path)
     options = parser.parse_args(None if arguments is None else list(arguments))
-    found = [
+    coverages = [
         coverage(path.name.removesuffix(SUFFIX), extract(gzip.decompress(path.read_bytes())))
         for path in options.models
     ]
-    print(markdown(sorted(found)), end="")
+    print(markdown(sorted(coverages)), end="")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def main() -> None:
     asked = parser.parse_args()
     runtime = CudaRuntime()
     recorded = Recorded(asked.recording, asked.models.split(","), (1,))
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for precision in cast(list[Precision], asked.precision.split(",")):
         for model, content in recorded.models:
             _, program = recorded.program(model, content, precision, FASTEST)
@@ -65,8 +65,8 @@ def main() -> None:
                     "slowed": runtime.slowed(),
                     "tries": [(policy._asdict(), us) for policy, us in tries.known.items()],
                 }
-                found.append(row)
-                asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+                rows.append(row)
+                asked.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
                 at_first, at_best = tries.us(first), tries.us(best)
                 print(f"  {at_first:.1f}, at best {at_best:.1f} {best}", flush=True)
 

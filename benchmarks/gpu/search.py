@@ -67,9 +67,9 @@ class TimedSearch:
         self._timer.spent_us = 0.0
         started = time.perf_counter()
         workspace = Workspace(lowered, precision, self._memory)
-        found = self._autotuner.variants(workspace, expected, name)
+        tried = self._autotuner.variants(workspace, expected, name)
         cost = Cost(time.perf_counter() - started, self._timer.spent_us / 1e6)
-        return found, cost
+        return tried, cost
 
 
 def main() -> None:
@@ -102,11 +102,11 @@ def main() -> None:
             given = reference(retyped(layer, "fp32"), precision, available_cores())
             lowered = lower(retyped(layer, "fp32"), given.values)
             # The search first: what is loaded once for both is on its account.
-            found = [
+            outcomes = [
                 trials.variants(lowered, precision, given.outputs, f"{fingerprint} {precision}")
                 for trials in (search, exhaustive)
             ]
-            row = compared(title(layer), fingerprint, precision, batch, *found)
+            row = compared(title(layer), fingerprint, precision, batch, *outcomes)
             rows.append(row)
             file.write(msgspec.json.encode(row) + b"\n")
             file.flush()

@@ -77,15 +77,15 @@ def compared(
     exhaustive: tuple[Sequence[AnyVariant], Cost],
 ) -> Compared:
     """Both ways of searching, compared. Raises `ValueError` where one of them timed nothing."""
-    found, everything = _result(*search), _result(*exhaustive)
+    searched, everything = _result(*search), _result(*exhaustive)
     return Compared(
         layer=layer,
         fingerprint=fingerprint,
         precision=precision,
         batch=batch,
-        search=found,
+        search=searched,
         exhaustive=everything,
-        chosen_us=_times(exhaustive[0]).get(found.best),
+        chosen_us=_times(exhaustive[0]).get(searched.best),
         fate=_fate(search[0], everything.best),
     )
 
@@ -127,7 +127,7 @@ def markdown(rows: Sequence[Compared]) -> str:
 def _result(variants: Sequence[AnyVariant], cost: Cost) -> SearchResult:
     times = _times(variants)
     if not times:
-        failures = (each.failure for each in variants if isinstance(each, FailedVariant))
+        failures = (variant.failure for variant in variants if isinstance(variant, FailedVariant))
         raise ValueError("; ".join(dict.fromkeys(failures)) or "no variant")
     best = min(times, key=lambda name: times[name])
     timed = sum(isinstance(variant, TimedVariant) for variant in variants)
@@ -183,15 +183,15 @@ def _row(row: Compared) -> str:
 
 
 def _total(title: str, rows: Sequence[Compared]) -> str:
-    found = totals(rows)
-    met = found.near == 1 and found.gpu_seconds <= SHARE
+    total = totals(rows)
+    met = total.near == 1 and total.gpu_seconds <= SHARE
     cells = (
         title,
         str(len(rows)),
-        f"{found.worst:.3f}",
-        f"{found.near:.0%}",
-        f"{found.gpu_seconds:.1%} of all",
-        f"{found.seconds:.1%} of all",
+        f"{total.worst:.3f}",
+        f"{total.near:.0%}",
+        f"{total.gpu_seconds:.1%} of all",
+        f"{total.seconds:.1%} of all",
         "met" if met else "not met",
     )
     return f"| {' | '.join(cells)} |"

@@ -83,11 +83,11 @@ def main() -> None:
     again = Again(runtime)
     batch_sizes = tuple(map(int, asked.batch.split(",")))
     recorded = Recorded(asked.recording, asked.models.split(","), batch_sizes)
-    found: list[dict[str, Any]] = []
+    written: list[dict[str, Any]] = []
     if asked.out.exists():
         rows = json.loads(asked.out.read_text(encoding="utf-8"))
-        found = [row for row in rows if not row["failure"]]
-    known = {(row["model"], row["batch"], row["precision"], row["policy"]) for row in found}
+        written = [row for row in rows if not row["failure"]]
+    known = {(row["model"], row["batch"], row["precision"], row["policy"]) for row in written}
     policies = POLICIES if asked.what_ifs else (FASTEST,)
     kept = asked.events and asked.events.exists()
     events = {_run_of(event): event for _, event in read_recording(asked.events)} if kept else {}
@@ -109,8 +109,8 @@ def main() -> None:
                 events[_run_of(event)] = event
                 write_recording(asked.events, list(events.values()))
             print(json.dumps(row), flush=True)
-            found.append(row)
-            asked.out.write_text(json.dumps(found, indent=1), encoding="utf-8")
+            written.append(row)
+            asked.out.write_text(json.dumps(written, indent=1), encoding="utf-8")
 
 
 def _run_of(event: Event) -> tuple[str, ...]:
@@ -157,8 +157,8 @@ class Recorded:
         lacks layers.
         """
         bound = self.bounds[model.architecture_id, precision]
-        layers = {each.fingerprint for each in model.summaries}
-        groups = {each.fingerprint for each in model.groups}
+        layers = {summary.fingerprint for summary in model.summaries}
+        groups = {group.fingerprint for group in model.groups}
         measured = {
             fingerprint: [policy.of(event) for event in self._measured[precision][fingerprint]]
             for fingerprint in layers | groups
@@ -211,7 +211,7 @@ def witnessed(
         again_us = [again.times_us(step, precision) for step in program.steps if step.choice]
     except (LookupError, NoiseError) as error:  # recorded by an older runner, or too short to time
         return of | {"failure": str(error), "slowed": False}, event
-    warm_us, interleaved_us, cold_us = (sum(each) for each in zip(*again_us, strict=True))
+    warm_us, interleaved_us, cold_us = (sum(steps_us) for steps_us in zip(*again_us, strict=True))
     parameters = sum(model.summaries[use.summary].parameters for use in model.layers)
     share = cold_share(parameters * PRECISIONS[precision].bytes, runtime.cache_bytes())
     bound_us, conversion_us = warm_us + cover.conversion_us, cover.interleaved_conversion_us

@@ -104,7 +104,7 @@ class Peers(msgspec.Struct):
 
     def add(self, result: OrtResult) -> None:
         """Adds a result, in the place of an earlier one with the same key."""
-        self.results = [each for each in self.results if each.key() != result.key()]
+        self.results = [other for other in self.results if other.key() != result.key()]
         self.results.append(result)
 
 

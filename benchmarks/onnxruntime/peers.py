@@ -130,10 +130,10 @@ def main() -> None:
     parser.add_argument("--precision", default="fp32,tf32,fp16")
     parser.add_argument("--batch", default="1")
     asked = parser.parse_args()
-    precisions = [cast(Precision, each) for each in asked.precision.split(",")]
+    precisions = [cast(Precision, precision) for precision in asked.precision.split(",")]
     ort.preload_dlls()
-    found = asked.file.read_bytes() if asked.file.exists() else b"{}"
-    peers = msgspec.json.decode(found, type=Peers)
+    content = asked.file.read_bytes() if asked.file.exists() else b"{}"
+    peers = msgspec.json.decode(content, type=Peers)
     peers.tiny = [tiny(configuration) for configuration in (GRAPHS[0], SINGLE_STARTS[0])]
     for attempt in peers.tiny:
         took = attempt.failure or f"{attempt.median_us:.1f} µs"
@@ -141,7 +141,9 @@ def main() -> None:
     peers.system = nvidia.gpu()._asdict() | {"onnxruntime": ort.__version__}
     for batch in map(int, asked.batch.split(",")):
         for name in asked.models.split(","):
-            lacking = [each for each in precisions if not peers.holds(name, each, batch)]
+            lacking = [
+                precision for precision in precisions if not peers.holds(name, precision, batch)
+            ]
             for result in results(name, lacking, batch):
                 print(result.line(), flush=True)
                 peers.add(result)

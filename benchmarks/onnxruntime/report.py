@@ -34,7 +34,7 @@ def markdown(peers: Peers, witnesses: Iterable[WitnessRow]) -> str:
     """A row for each model, precision and batch size that either side has, in the order of the
     bounds; below it, why a figure is missing, and how long a tiny call takes.
     """
-    bounds = {(each.model, each.precision, each.batch): each for each in witnesses}
+    bounds = {(witness.model, witness.precision, witness.batch): witness for witness in witnesses}
     results = {result.key(): result for result in peers.results}
     lines = [
         "| model | precision | batch | bound, µs | timed again | witness | "

@@ -47,7 +47,7 @@ class WholeSession:
             value = ort.OrtValue.ortvalue_from_numpy(array, provider.device)
             self._binding.bind_ortvalue_input(name, value)
             self._bound.append(value)
-        self._outputs = [self._output(each) for each in model.graph.output]
+        self._outputs = [self._output(value_info) for value_info in model.graph.output]
 
     def _output(self, output: Any) -> Any:
         kind = output.type.tensor_type
@@ -66,8 +66,8 @@ class WholeSession:
 
     def output(self) -> Array:
         """What the last call wrote into the first output."""
-        found: Array = self._outputs[0].numpy()
-        return found
+        array: Array = self._outputs[0].numpy()
+        return array
 
     def left_to_others(self) -> tuple[str, ...]:
         """The operators that other providers run, each once."""

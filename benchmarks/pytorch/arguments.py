@@ -99,24 +99,26 @@ def parsed(description: str, arguments: Sequence[str] | None = None) -> Argument
     parser.add_argument("--exports", type=Path, default=Path("data/exports"))
     parser.add_argument("--retry", action="store_true", help="what failed before, too")
     parser.add_argument("--max-autotune", action="store_true", help="minutes for a model")
-    found = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        models = resolved(found.models, found.part)
-        precisions = [_one_of(get_args(Precision), each) for each in found.precision.split(",")]
-        sides = [_one_of(get_args(Side), each) for each in found.sides.split(",")]
+        models = resolved(options.models, options.part)
+        precisions = [
+            _one_of(get_args(Precision), precision) for precision in options.precision.split(",")
+        ]
+        sides = [_one_of(get_args(Side), side) for side in options.sides.split(",")]
     except ValueError as error:
         parser.error(str(error))
     return Arguments(
-        file=found.file,
+        file=options.file,
         models=models,
         precisions=cast(list[Precision], precisions),
-        batch=found.batch,
-        parts=int(found.part.partition("/")[2]),
+        batch=options.batch,
+        parts=int(options.part.partition("/")[2]),
         sides=cast(list[Side], sides),
-        seconds=found.seconds,
-        exports=found.exports,
-        retry=found.retry,
-        max_autotune=found.max_autotune,
+        seconds=options.seconds,
+        exports=options.exports,
+        retry=options.retry,
+        max_autotune=options.max_autotune,
     )
 
 

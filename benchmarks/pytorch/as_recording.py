@@ -20,7 +20,9 @@ from benanza_ingest.limits import Limits
 from benanza_schemas.events import ModelProfiled, RunTimes, System, event_id, identified
 from benchmarks.pytorch.rows import Row, Software, Timed, TorchAttempt, read
 
-_KNOWN = {each.name: dict(each.options) for each in configurations(on_gpu=True)}
+_KNOWN = {
+    configuration.name: dict(configuration.options) for configuration in configurations(on_gpu=True)
+}
 CONFIGURATIONS: dict[str, tuple[str, dict[str, str]]] = {
     "eager, NCHW": ("CUDA graph", _KNOWN["CUDA graph"]),
     "eager, NHWC": ("CUDA graph, channels last", _KNOWN["eager, channels last"] | CAPTURED),
@@ -48,7 +50,7 @@ def profiles(
     rows: Sequence[Row], measured_at: datetime, asked: Callable[[Timed], AskedModel]
 ) -> list[ModelProfiled]:
     """An event for each attempt; `asked` says which model a row is of."""
-    versions = {each.side: each.versions for each in rows if isinstance(each, Software)}
+    versions = {row.side: row.versions for row in rows if isinstance(row, Software)}
     system = _system(versions["PyTorch"], versions["bounds"]["driver"])
     last = {row.key(): row for row in rows if isinstance(row, Timed)}
     return [
@@ -64,8 +66,8 @@ def _untried(row: Timed) -> TorchAttempt:
 
 def _asked(row: Timed) -> AskedModel:
     name = f"zoo:{':'.join(parsed(row.model))}"
-    (found,) = asked_models(name, RunRequest((name,), (row.batch,)), Limits())
-    return found
+    (model,) = asked_models(name, RunRequest((name,), (row.batch,)), Limits())
+    return model
 
 
 def _system(versions: dict[str, str], driver: str) -> System:

@@ -43,8 +43,8 @@ AUTOTUNED = TorchConfiguration(nhwc=True, compiled=True, max_autotune=True)
 
 def configurations(inputs: Sequence[Any]) -> list[TorchConfiguration]:
     """The ways to run a model with these inputs. Without feature maps there is but one layout."""
-    maps = any(each.ndim == MAPS_NDIM for each in inputs)
-    return [each for each in CONFIGURATIONS if maps or not each.nhwc]
+    maps = any(tensor.ndim == MAPS_NDIM for tensor in inputs)
+    return [configuration for configuration in CONFIGURATIONS if maps or not configuration.nhwc]
 
 
 def replayed(graph: Any, calls: int) -> Batch:

@@ -54,17 +54,17 @@ def main() -> None:
             if not left():
                 break
             path = export_path(asked.exports, name, asked.batch)
-            found: Iterable[Bounded] = ()
+            rows: Iterable[Bounded] = ()
             if path.exists():
-                found = bounds(
+                rows = bounds(
                     runtime, measured, name, path.read_bytes(), precisions, asked.batch, left
                 )
             elif failure_path(path).exists():
                 reason = failure_path(path).read_text(encoding="utf-8")
-                found = (_failure(name, precision, asked.batch, reason) for precision in precisions)
+                rows = (_failure(name, precision, asked.batch, reason) for precision in precisions)
             else:
                 print(f"{name}: there is no {path}", flush=True)
-            for row in found:
+            for row in rows:
                 append(asked.file, row)
                 shown = row.failure if row.bound_us is None else f"bound {row.bound_us:.1f} µs"
                 print(f"{name} {row.precision}: {shown}", flush=True)
@@ -136,8 +136,8 @@ def _share(jobs: Iterable[BenchmarkRequested], measured: Measurements) -> None:
     for job in jobs:
         if (job.fingerprint, "tf32") not in measured:
             for known in measured.of([job.fingerprint], "fp32"):
-                if found := in_tf32(job, known):
-                    measured.add_again(found)
+                if shared := in_tf32(job, known):
+                    measured.add_again(shared)
 
 
 def ingested(
@@ -170,10 +170,10 @@ def bounded(
     """The bound that follows from these measurements, which are of the model at this precision."""
     analyzer = analyzer_of(measured)
     moved = analyzer.handle(model, _now())
-    found = [bound for bound in moved if bound.accounting == "full" and bound.fusion]
-    if not found:
+    fused = [bound for bound in moved if bound.accounting == "full" and bound.fusion]
+    if not fused:
         return _failure(model.name, precision, model.batch, "nothing of it was measured")
-    (bound,) = found
+    (bound,) = fused
     cover = analyzer.cover(bound.architecture_id, bound.system_id, precision, "full", fusion=True)
     taken = chosen(cover, by_layer(measured))
     return Bounded(

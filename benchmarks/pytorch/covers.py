@@ -19,20 +19,20 @@ def analyzer_of(measured: Iterable[LayerMeasured]) -> Analyzer:
 
 def by_layer(measured: Iterable[LayerMeasured]) -> dict[str, list[LayerMeasured]]:
     """The measurements of each layer, by fingerprint."""
-    found: dict[str, list[LayerMeasured]] = defaultdict(list)
+    events: dict[str, list[LayerMeasured]] = defaultdict(list)
     for event in measured:
-        found[event.fingerprint].append(event)
-    return found
+        events[event.fingerprint].append(event)
+    return events
 
 
 def chosen(
     cover: Cover, measured: Mapping[str, Sequence[LayerMeasured]]
 ) -> list[tuple[Best, Variant]]:
     """The variant that runs each call, with its times. `measured` has those of each layer."""
-    found = []
+    choices = []
     for call in cover.calls:
         if call.fingerprint:
             best = fastest(measured[call.fingerprint], call.layout)
             assert best is not None, "every call that a bound adds up has a time"
-            found.append(best)
-    return found
+            choices.append(best)
+    return choices

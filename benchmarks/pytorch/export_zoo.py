@@ -89,13 +89,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder
     listed = folder / ENTRIES_FILE
-    found: dict[str, ExportedModel] = {}
+    entries: dict[str, ExportedModel] = {}
     if listed.exists():
-        found = msgspec.json.decode(listed.read_bytes(), type=dict[str, ExportedModel])
+        entries = msgspec.json.decode(listed.read_bytes(), type=dict[str, ExportedModel])
     for name, task in wanted():
         package, model = parsed(name)
         key = f"{package}:{model}"
-        if key in found:
+        if key in entries:
             continue
         try:
             exported = export(name, batch=1)
@@ -105,18 +105,18 @@ def main() -> None:
         content = exported.SerializeToString(deterministic=True)
         compressed = lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)
         exported_path(folder, key).write_bytes(compressed)
-        found[key] = ExportedModel(
+        entries[key] = ExportedModel(
             task=task,
             source=f"{package} {version(package)}, torch {version('torch')}",
             licence=LICENCES[package],
             sha256=hashlib.sha256(content).hexdigest(),
             nodes=len(exported.graph.node),
         )
-        text = msgspec.json.format(msgspec.json.encode(dict(sorted(found.items()))), indent=1)
+        text = msgspec.json.format(msgspec.json.encode(dict(sorted(entries.items()))), indent=1)
         whole = listed.with_suffix(".part")
         whole.write_bytes(text)
         whole.rename(listed)
-        print(f"{key}: {found[key].nodes:,} nodes, {len(content):,} bytes", flush=True)
+        print(f"{key}: {entries[key].nodes:,} nodes, {len(content):,} bytes", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def kernels(graph: Any) -> int:
     _, count = _checked(cudart.cudaGraphGetNodes(raw))
     nodes, _ = _checked(cudart.cudaGraphGetNodes(raw, count))
     types = [_checked(cudart.cudaGraphNodeGetType(node))[0] for node in nodes]
-    return sum(each in COUNTED for each in types)
+    return sum(node_type in COUNTED for node_type in types)
 
 
 def _checked(returned: tuple[Any, ...]) -> tuple[Any, ...]:

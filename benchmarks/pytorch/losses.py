@@ -52,19 +52,19 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--bytes-per-s", type=float, required=True, help="of the memory")
     asked = parser.parse_args()
-    events = [each for each in events_in(asked.layers) if each.precision == asked.precision]
-    found: list[Loss] = []
+    events = [event for event in events_in(asked.layers) if event.precision == asked.precision]
+    rows: list[Loss] = []
     for export in asked.exports:
         model, jobs = ingested(export.stem, export.read_bytes(), asked.batch)
         layers = {job.fingerprint: job.layer for job in jobs}
-        cover = cover_of(model, [each for each in events if each.fingerprint in layers])
+        cover = cover_of(model, [event for event in events if event.fingerprint in layers])
         if cover is None or cover.lacking:
             continue
         moved_us = sum(call.conversion_us for call in cover.calls)
         total_us = cover.sequential_us
         print(f"{export.stem}: {total_us:.1f} µs, {moved_us / total_us:.1%} layout conversions")
-        found += losses(export.stem, cover, layers, asked.precision, asked.bytes_per_s)
-    print(table(found))
+        rows += losses(export.stem, cover, layers, asked.precision, asked.bytes_per_s)
+    print(table(rows))
 
 
 def cover_of(model: ModelIngested, events: Sequence[LayerMeasured]) -> Cover | None:
@@ -109,11 +109,11 @@ def _multiplies(layer: Layer) -> bool:
     return False
 
 
-def table(found: Iterable[Loss]) -> str:
+def table(rows: Iterable[Loss]) -> str:
     """The greatest losses in Markdown."""
     lines = ["", "| model | layers | calls | µs | memory alone, µs | lost of the bound |"]
     lines.append("|---|---|---|---|---|---|")
-    for loss in sorted(found, key=lambda each: -each.share)[:SHOWN]:
+    for loss in sorted(rows, key=lambda row: -row.share)[:SHOWN]:
         figures = f"{loss.calls} | {loss.us:.1f} | {loss.least_us:.1f} | {loss.share:.1%}"
         lines.append(f"| {loss.model} | {loss.title} | {figures} |")
     return "\n".join(lines)

@@ -83,10 +83,10 @@ class Worker:
         """Lets it time its model, then ends it. Returns its result, or a failure without one."""
         with suppress(OSError):  # It may have ended meanwhile, or have been ended.
             self._connection.send("go")
-        found = self._answer(seconds, f"it was not timed in {seconds:.0f} s")
+        timed = self._answer(seconds, f"it was not timed in {seconds:.0f} s")
         self.end()
         model, precision, batch = self._key
-        return found or Timed(model=model, precision=precision, batch=batch, failure=self._failure)
+        return timed or Timed(model=model, precision=precision, batch=batch, failure=self._failure)
 
     def end(self) -> None:
         """Ends its process, whatever it is doing."""
@@ -98,16 +98,16 @@ class Worker:
         if self._failure:
             return None
         try:
-            found = (
+            answer = (
                 self._connection.recv() if self._connection.poll(max(0.0, seconds)) else too_late
             )
         except (EOFError, OSError):
             self._process.join()
-            found = f"its process ended with code {self._process.exitcode}"
-        if isinstance(found, Timed):
-            return found
-        if found != READY:
-            self._failure = found
+            answer = f"its process ended with code {self._process.exitcode}"
+        if isinstance(answer, Timed):
+            return answer
+        if answer != READY:
+            self._failure = answer
             self.end()
         return None
 

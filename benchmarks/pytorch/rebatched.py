@@ -51,9 +51,9 @@ def main() -> None:
     asked = parser.parse_args()
     print("| model | bound to the batch, against its export |\n|---|---|")
     wrong = 0
-    for found in compared(asked.folder, asked.batch):
-        wrong += found.wrong
-        print(f"| {found.name} | {found.verdict} |", flush=True)
+    for comparison in compared(asked.folder, asked.batch):
+        wrong += comparison.wrong
+        print(f"| {comparison.name} | {comparison.verdict} |", flush=True)
     sys.exit(wrong > 0)
 
 
@@ -79,10 +79,10 @@ def judged(here: Ingested, there: Ingested) -> tuple[bool, str]:
     Views don't count: exporters leave some away where a size is 1. Nor do constants that an
     exporter repeats for the whole batch, such as masks.
     """
-    exact, _ = _difference(*(_layers(each, repeated=True) for each in (here, there)))
-    found, ratio = _difference(*(_layers(each, repeated=False) for each in (here, there)))
-    if found:
-        return True, f"**{found} layers differ**, FLOPs of the export times {ratio:.3g}"
+    exact, _ = _difference(*(_layers(side, repeated=True) for side in (here, there)))
+    differing, ratio = _difference(*(_layers(side, repeated=False) for side in (here, there)))
+    if differing:
+        return True, f"**{differing} layers differ**, FLOPs of the export times {ratio:.3g}"
     views = abs(len(here[0].layers) - len(there[0].layers))
     but = [f"views: {views}"] * (views > 0)
     but += [f"repeated constants: {exact // 2}"] * (exact > 0)
@@ -91,24 +91,26 @@ def judged(here: Ingested, there: Ingested) -> tuple[bool, str]:
 
 def _difference(ours: Layers, theirs: Layers) -> tuple[int, float]:
     """How many layers only one of them has, and the ratio of their FLOPs."""
-    flops = [sum(layer.flops * count for layer, count in each.items()) for each in (ours, theirs)]
+    flops = [
+        sum(layer.flops * count for layer, count in layers.items()) for layers in (ours, theirs)
+    ]
     return (ours - theirs).total() + (theirs - ours).total(), flops[0] / max(1, flops[1])
 
 
-def _layers(found: Ingested, *, repeated: bool) -> Layers:
+def _layers(side: Ingested, *, repeated: bool) -> Layers:
     """The layers that take time. Unless `repeated`, a constant has but one for the whole batch."""
-    model, jobs = found
+    model, jobs = side
     layers = {job.fingerprint: job.layer for job in jobs}
     summaries = [model.summaries[use.summary] for use in model.layers]
     return Counter(
         _Layer(
-            _once(layers[each.fingerprint], model.batch)
-            if each.fingerprint and not repeated
-            else each.fingerprint or each.op,
-            each.flops,
+            _once(layers[summary.fingerprint], model.batch)
+            if summary.fingerprint and not repeated
+            else summary.fingerprint or summary.op,
+            summary.flops,
         )
-        for each in summaries
-        if each.kind != "view"
+        for summary in summaries
+        if summary.kind != "view"
     )
 
 

@@ -39,10 +39,10 @@ def markdown(rows: Sequence[Row]) -> str:
 
 def versions(rows: Iterable[Row]) -> list[str]:
     """The device and the libraries of each side, a line each."""
-    found = {row.side: row.versions for row in rows if isinstance(row, Software)}
+    by_side = {row.side: row.versions for row in rows if isinstance(row, Software)}
     return [
         f"{side}: {', '.join(f'{name} {version}' for name, version in versions.items())}."
-        for side, versions in found.items()
+        for side, versions in by_side.items()
     ]
 
 
@@ -114,7 +114,7 @@ def _times(pair: tuple[TorchAttempt, Bounded]) -> tuple[float, float]:
 def _configurations(timed: dict[Key, Timed]) -> list[str]:
     """A column for each configuration. One with a wrong result has no time there."""
     names = list(
-        dict.fromkeys(each.configuration for row in timed.values() for each in row.attempts)
+        dict.fromkeys(attempt.configuration for row in timed.values() for attempt in row.attempts)
     )
     if not names:
         return []
@@ -123,8 +123,12 @@ def _configurations(timed: dict[Key, Timed]) -> list[str]:
         f"|---|---|---|{'---|' * len(names)}",
     ]
     for key, row in timed.items():
-        found = {each.configuration: each.median_us for each in row.attempts if not each.failure}
-        lines.append(line((*begin(key), *(us(found.get(name)) for name in names))))
+        times_us = {
+            attempt.configuration: attempt.median_us
+            for attempt in row.attempts
+            if not attempt.failure
+        }
+        lines.append(line((*begin(key), *(us(times_us.get(name)) for name in names))))
     return lines
 
 
@@ -138,9 +142,9 @@ def _failures(
             lines.append(f"- {title}: not timed in PyTorch")
         elif timed[key].failure:
             lines.append(f"- {title}, PyTorch: {timed[key].failure}")
-        for each in timed[key].attempts if key in timed else ():
-            if each.failure:
-                lines.append(f"- {title}, PyTorch, {each.configuration}: {each.failure}")
+        for attempt in timed[key].attempts if key in timed else ():
+            if attempt.failure:
+                lines.append(f"- {title}, PyTorch, {attempt.configuration}: {attempt.failure}")
         if key not in bounded:
             lines.append(f"- {title}: no bound was measured")
         elif bounded[key].failure:

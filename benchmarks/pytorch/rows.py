@@ -49,8 +49,8 @@ class Timed(msgspec.Struct, frozen=True, tag=True, kw_only=True):
 
     def best(self) -> TorchAttempt | None:
         """The fastest configuration, if any gave the right result."""
-        right = [each for each in self.attempts if not each.failure and each.median_us]
-        return min(right, key=lambda each: each.median_us or 0.0, default=None)
+        right = [attempt for attempt in self.attempts if not attempt.failure and attempt.median_us]
+        return min(right, key=lambda attempt: attempt.median_us or 0.0, default=None)
 
 
 class Lacking(msgspec.Struct, frozen=True):
@@ -89,7 +89,7 @@ class Bounded(msgspec.Struct, frozen=True, tag=True, kw_only=True):
 
     def measured(self) -> int:
         """How many layers are in it."""
-        return self.counted - sum(sum(each.operators.values()) for each in self.lacking)
+        return self.counted - sum(sum(missing.operators.values()) for missing in self.lacking)
 
 
 class Ran(msgspec.Struct, frozen=True, tag=True, kw_only=True):

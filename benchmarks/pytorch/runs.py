@@ -45,11 +45,11 @@ def main() -> None:
 def wanted(asked: Arguments) -> dict[str, list[Bounded]]:
     """The bounds of each model in the file whose runs it lacks."""
     bounds = asked.last(Bounded)
-    found: dict[str, list[Bounded]] = defaultdict(list)
+    by_model: dict[str, list[Bounded]] = defaultdict(list)
     for key in asked.lacking(Ran):
         if key in bounds:
-            found[bounds[key].model].append(bounds[key])
-    return found
+            by_model[bounds[key].model].append(bounds[key])
+    return by_model
 
 
 def runs(

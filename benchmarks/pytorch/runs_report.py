@@ -87,11 +87,11 @@ def _figure(ratio: float | None) -> str:
 
 def _near(way: str, of_bound: Iterable[float | None]) -> Iterator[str]:
     """How many of these multiples of bounds are near to 1, if there are any."""
-    if found := [each for each in of_bound if each is not None]:
-        near = sum(each <= NEAR for each in found)
+    if multiples := [multiple for multiple in of_bound if multiple is not None]:
+        near = sum(multiple <= NEAR for multiple in multiples)
         yield (
-            f"{way}, {near} within {NEAR:.2f} of the bound, median {median(found):.2f}, "
-            f"worst {max(found):.2f}"
+            f"{way}, {near} within {NEAR:.2f} of the bound, median {median(multiples):.2f}, "
+            f"worst {max(multiples):.2f}"
         )
 
 

@@ -42,7 +42,7 @@ def read(text: str) -> tuple[str, tuple[Element, ...]]:
 def _entry(name: str, elements: Sequence[Element]) -> tuple[str, int]:
     _check(name, elements)
     # A bool says `True`, and what Python, JSON and ONNX's own texts call it else is `true`.
-    listed = ",".join(repr(each).lower() for each in elements)
+    listed = ",".join(repr(element).lower() for element in elements)
     return f"{name}={listed}", len(elements)
 
 

@@ -126,14 +126,14 @@ def _walk(layer: Layer, outputs: tuple[int, ...]) -> tuple[int, ...]:
     for output in outputs:
         pending = [(writer[output], False)]
         while pending:
-            at, inputs_done = pending.pop()
-            if at in order:
+            position, inputs_done = pending.pop()
+            if position in order:
                 continue
             if inputs_done:
-                order[at] = None
+                order[position] = None
                 continue
-            pending.append((at, True))
-            for index in reversed(layer.operators[at].inputs):
+            pending.append((position, True))
+            for index in reversed(layer.operators[position].inputs):
                 if index in writer:
                     pending.append((writer[index], False))
     if len(order) != len(layer.operators):
@@ -145,8 +145,8 @@ def _renumber(layer: Layer, order: tuple[int, ...], outputs: tuple[int, ...]) ->
     places: dict[int, int] = {OMITTED: OMITTED}
     tensors: list[Tensor] = []
     operators = []
-    for at in order:
-        operator = layer.operators[at]
+    for position in order:
+        operator = layer.operators[position]
         for index in operator.inputs + operator.outputs:
             if index not in places:
                 places[index] = len(tensors)

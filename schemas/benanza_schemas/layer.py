@@ -80,7 +80,9 @@ class Operator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def attribute(self, name: str) -> AttributeValue | None:
         """An attribute's value; None if the operator doesn't have it."""
-        return next((each.value for each in self.attributes if each.name == name), None)
+        return next(
+            (attribute.value for attribute in self.attributes if attribute.name == name), None
+        )
 
     def integer(self, name: str, default: int = 0) -> int:
         """An attribute of one integer."""

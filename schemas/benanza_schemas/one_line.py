@@ -11,8 +11,8 @@ _LONG_WORD = re.compile(r"\S{300,}")
 
 def one_line(text: str) -> str:
     """The text with control characters escaped, and without the middle of what is very long."""
-    text = _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
-    text = _LONG_WORD.sub(lambda found: f"{found[0][:200]}…{found[0][-40:]}", text)
+    text = _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
+    text = _LONG_WORD.sub(lambda match: f"{match[0][:200]}…{match[0][-40:]}", text)
     if len(text) <= MOST_CHARACTERS:
         return text
     return f"{text[: MOST_CHARACTERS - 500]} … {text[-490:]}"

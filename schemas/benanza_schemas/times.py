@@ -15,4 +15,6 @@ def is_timed(event: LayerMeasured) -> bool:
 
     A call that was timed in company was timed warm before.
     """
-    return any(not each.failure and each.stopped_by != StoppedBy.PRUNED for each in event.variants)
+    return any(
+        not variant.failure and variant.stopped_by != StoppedBy.PRUNED for variant in event.variants
+    )

@@ -31,8 +31,8 @@ def schema(op_type: str, domain: str, opset: int) -> OpSchema | None:
         return get_schema(op_type, defined)
     if not is_own_operator(op_type, domain):
         return None
-    found = own_schemas().get((domain, op_type))
-    return found if found is not None and found.since_version <= opset else None
+    definition = own_schemas().get((domain, op_type))
+    return definition if definition is not None and definition.since_version <= opset else None
 
 
 def is_own_operator(op_type: str, domain: str) -> bool:
@@ -44,7 +44,10 @@ def is_own_operator(op_type: str, domain: str) -> bool:
 def own_schemas() -> dict[tuple[str, str], OpSchema]:
     """All definitions, by domain and name."""
     described = json.loads(FILE.read_text("utf-8"))
-    return {(each["domain"], each["name"]): _schema(each) for each in described}
+    return {
+        (description["domain"], description["name"]): _schema(description)
+        for description in described
+    }
 
 
 def _schema(described: dict[str, Any]) -> OpSchema:
@@ -52,10 +55,12 @@ def _schema(described: dict[str, Any]) -> OpSchema:
         described["name"],
         described["domain"],
         described["since"],
-        inputs=[_parameter(*each) for each in described["inputs"]],
-        outputs=[_parameter(*each) for each in described["outputs"]],
+        inputs=[_parameter(*parameter) for parameter in described["inputs"]],
+        outputs=[_parameter(*parameter) for parameter in described["outputs"]],
         type_constraints=[(name, types, "") for name, types in described["types"].items()],
-        attributes=[_attribute(name, *each) for name, each in described["attributes"].items()],
+        attributes=[
+            _attribute(name, *attribute) for name, attribute in described["attributes"].items()
+        ],
     )
 
 

@@ -42,8 +42,8 @@ class Blocks(NamedTuple):
 
     def ordered(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
         """The last positions of these blocks, in topological order."""
-        found = np.flatnonzero(chosen)
-        return found[np.argsort(self.ranks[found], kind="stable")]
+        ends = np.flatnonzero(chosen)
+        return ends[np.argsort(self.ranks[ends], kind="stable")]
 
 
 class _Group(NamedTuple):
@@ -91,17 +91,17 @@ def _separately(
     counted: Counted, times: Sequence[float]
 ) -> tuple[list[_Group], dict[Place, float]]:
     """The groups in the cheapest cover of each component, and the gaps that aren't zero."""
-    found = []
+    cheapest = []
     gaps = {}
     for index, (shape, blocks, places) in enumerate(counted.components):
         chosen, gap_us = cheapest_groups(shape, tuple(times[blocks]))
-        at_places = [((index, at), groups) for at, groups in enumerate(places)]
+        at_places = [((index, occurrence), groups) for occurrence, groups in enumerate(places)]
         for group in chosen:
             block = blocks.start + shape.size + group
-            found += [_Group(place, groups[group], block) for place, groups in at_places]
+            cheapest += [_Group(place, groups[group], block) for place, groups in at_places]
         if gap_us:
             gaps.update({place: gap_us for place, _ in at_places})
-    return found, gaps
+    return cheapest, gaps
 
 
 def _together(
@@ -111,12 +111,12 @@ def _together(
     layers: dict[int, int] = {}
     groups: list[_Group] = []
     for place in sorted(joint.places):
-        index, at = place
+        index, occurrence = place
         shape, blocks, places = counted.components[index]
-        members = sorted({position for group in places[at] for position in group})
+        members = sorted({position for group in places[occurrence] for position in group})
         layers.update(zip(members, range(blocks.start, blocks.stop), strict=False))
         first = blocks.start + shape.size
-        groups += [_Group(place, group, first + n) for n, group in enumerate(places[at])]
+        groups += [_Group(place, group, first + n) for n, group in enumerate(places[occurrence])]
     local = {position: n for n, position in enumerate(sorted(layers))}
     number = {group: n for n, group in enumerate(groups)}
     shape = component_shape(

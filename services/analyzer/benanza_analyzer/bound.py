@@ -99,13 +99,18 @@ def longest_path(plan: CoverPlan) -> list[int]:
     """The last positions of the blocks on the critical path, in order."""
     edges = plan.blocks.sources, plan.blocks.targets
     arrays = *edges, plan.between_us(*edges), plan.times_us
-    return critical_path(*(each.tolist() for each in arrays))
+    return critical_path(*(array.tolist() for array in arrays))
 
 
 def _path_us(plan: CoverPlan, path: list[int]) -> float:
     """The time of the blocks on this path, with the layout conversions between them."""
-    at = np.array(path, np.int32)
-    return math.fsum(chain(plan.times_us[at].tolist(), plan.between_us(at[:-1], at[1:]).tolist()))
+    positions = np.array(path, np.int32)
+    return math.fsum(
+        chain(
+            plan.times_us[positions].tolist(),
+            plan.between_us(positions[:-1], positions[1:]).tolist(),
+        )
+    )
 
 
 def _layers_of(path: list[int], blocks: Blocks) -> tuple[int, ...]:
@@ -124,8 +129,8 @@ def _missing(
     """The layers without a time and those skipped, by reason, by the first layer of each."""
     numbers, which = np.unique(counted.numbers[lacking], return_inverse=True)
     reasons = [measurements.why_missing(number) for number in numbers.tolist()]
-    found = [*zip(lacking.tolist(), [reasons[at] for at in which.tolist()], strict=True)]
+    unmeasured = [*zip(lacking.tolist(), [reasons[index] for index in which.tolist()], strict=True)]
     by_reason: dict[str, list[int]] = {}
-    for position, reason in sorted((*found, *model.skipped)) if model.skipped else found:
+    for position, reason in sorted((*unmeasured, *model.skipped)) if model.skipped else unmeasured:
         by_reason.setdefault(reason, []).append(position)
     return tuple(Missing(reason, tuple(positions)) for reason, positions in by_reason.items())

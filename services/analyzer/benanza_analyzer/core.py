@@ -117,7 +117,7 @@ class Analyzer:
         order in which they were handled isn't known. Raises `InvalidModelError` as `handle` does.
         """
         for platform, architectures in self._apply(event):
-            platform.published |= dict.fromkeys(each.id for each in architectures)
+            platform.published |= dict.fromkeys(architecture.id for architecture in architectures)
 
     def cover(
         self,
@@ -196,15 +196,15 @@ class Analyzer:
         """The platforms with something of the recording, and the architectures whose bounds may
         depend on that.
         """
-        found: Moved = []
+        moved: Moved = []
         for platform in self._platforms.values():
             if platform.ceilings.has(event.digest):
-                found.append((platform, self._architectures.all()))
+                moved.append((platform, self._architectures.all()))
             elif numbers := platform.measurements.imported_from(event.digest):
                 layers = map(self._architectures.with_layer, numbers)
-                by_id = {each.id: each for of in layers for each in of}
-                found.append((platform, by_id.values()))
-        return found
+                by_id = {architecture.id: architecture for of in layers for architecture in of}
+                moved.append((platform, by_id.values()))
+        return moved
 
     def _updates(
         self, platform: Platform, architecture: Architecture, event: AnalyzerEvent, now: datetime
@@ -314,7 +314,9 @@ class Analyzer:
         system_id = event.system.system_id
         for ceiling in event.ceilings:
             self._platform(system_id, ceiling.precision)
-        return [each for each in self._platforms.values() if each.system_id == system_id]
+        return [
+            platform for platform in self._platforms.values() if platform.system_id == system_id
+        ]
 
     def _system_ceilings(self, system_id: str) -> SystemCeilings:
         return self._ceilings.setdefault(system_id, SystemCeilings())

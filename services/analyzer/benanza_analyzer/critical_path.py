@@ -28,8 +28,8 @@ def critical_path(
     if longest == 0.0:
         return []
     path = []
-    at = finishes.index(longest)
-    while at >= 0:
-        path.append(at)
-        at = before[at]
+    node = finishes.index(longest)
+    while node >= 0:
+        path.append(node)
+        node = before[node]
     return path[::-1]

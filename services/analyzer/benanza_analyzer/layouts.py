@@ -61,7 +61,7 @@ def channels_last(
         (any_last[writers], reading, costs[writers]),
         (reading, any_first[writers], costs[writers]),
     )
-    on_0, on_1, pair_cost = (np.concatenate(each) for each in zip(*edges, strict=True))
+    on_0, on_1, pair_cost = (np.concatenate(arrays) for arrays in zip(*edges, strict=True))
     more = np.zeros((2 * len(values), 2), np.int64)
     # What isn't supported costs more than all else together.
     alone[~supported] = alone.sum() + pair_cost.sum() + 1
@@ -83,7 +83,7 @@ def conversions_us(
 
     `last` says for each call whether it has channels last; the rest is as for `channels_last`.
     """
-    found = np.zeros(len(last))
+    converting_us = np.zeros(len(last))
     converted = sources[last[sources] != last[targets]]
-    found[converted] = conversion_us[converted]
-    return found
+    converting_us[converted] = conversion_us[converted]
+    return converting_us

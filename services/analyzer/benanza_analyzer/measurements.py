@@ -72,9 +72,9 @@ def bests(event: LayerMeasured) -> Sequence[Best] | str:
     times = _times(event)
     if not times:
         return _failure(event)
-    timed = [(each, _best(event, each)) for each in times]
+    timed = [(variant, _best(event, variant)) for variant in times]
     return [
-        min((best for each, best in timed if _selects(selection, each)), default=UNTIMED)
+        min((best for variant, best in timed if _selects(selection, variant)), default=UNTIMED)
         for selection in SELECTIONS
     ]
 
@@ -83,13 +83,13 @@ def fastest(events: Iterable[LayerMeasured], selection: int) -> tuple[Best, Vari
     """The best variant of one of `SELECTIONS` over all measurements of a layer, with its times;
     None if there is none.
     """
-    found = (
-        (_best(event, each), each)
+    candidates = (
+        (_best(event, variant), variant)
         for event in events
-        for each in _times(event)
-        if _selects(selection, each)
+        for variant in _times(event)
+        if _selects(selection, variant)
     )
-    return min(found, key=lambda each: each[0], default=None)
+    return min(candidates, key=lambda candidate: candidate[0], default=None)
 
 
 def _times(event: LayerMeasured) -> Iterable[Variant]:
@@ -218,7 +218,7 @@ class _Outcome(NamedTuple):
 
     def differs(self, other: "_Outcome") -> bool:
         """Whether a bound may differ: it has no times of failures."""
-        reasons = (each.failure and each.failure[1] for each in (self, other))
+        reasons = (outcome.failure and outcome.failure[1] for outcome in (self, other))
         return self.bests != other.bests or len({*reasons}) > 1
 
 

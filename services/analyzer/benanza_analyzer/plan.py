@@ -139,8 +139,8 @@ def _laid_out(
     """
     plans = [_keeping(kept, model, counted, fusion, measurements) for kept in (FIRST, LAST)]
     covers = {plan.blocks.numbers.tobytes(): plan for plan in plans}.values()
-    found = [_with_neighbours(model, plan, measurements) for plan in covers]
-    return found if _conversion_is_known(plans, measurements) else plans + found
+    refined = [_with_neighbours(model, plan, measurements) for plan in covers]
+    return refined if _conversion_is_known(plans, measurements) else plans + refined
 
 
 def _layouts_matter(numbers: npt.NDArray[np.int32], measurements: Measurements) -> bool:
@@ -173,8 +173,8 @@ def _keeping(
     medians_us, conversion_us = measurements.median_us, measurements.of("conversion_us")
 
     def converted_us(numbers: npt.NDArray[np.int32]) -> Floats:
-        found: Floats = medians_us[other, numbers] + conversion_us[other, numbers]
-        return found
+        times_us: Floats = medians_us[other, numbers] + conversion_us[other, numbers]
+        return times_us
 
     numbers = counted.block_numbers
     blocks = cheapest_blocks(
@@ -251,9 +251,11 @@ def _reading_no_maps(plan: CoverPlan, measurements: Measurements) -> npt.NDArray
     """Which blocks read nothing that has to be converted where feature maps have channels last,
     but write something that has.
     """
-    found: npt.NDArray[np.bool_] = measurements.of("only_writes")[LAST, plan.blocks.numbers] == 1
-    found &= plan.known
-    return found
+    only_write: npt.NDArray[np.bool_] = (
+        measurements.of("only_writes")[LAST, plan.blocks.numbers] == 1
+    )
+    only_write &= plan.known
+    return only_write
 
 
 def _layouts(
@@ -263,15 +265,15 @@ def _layouts(
 
     A measurement changes few of a model's plans; the layouts of the others are looked up.
     """
-    times = (each.tobytes() for each in (first_us, last_us, write_us))
-    edges = (each.astype(np.int32).tobytes() for each in (sources, targets))
+    times = (array.tobytes() for array in (first_us, last_us, write_us))
+    edges = (array.astype(np.int32).tobytes() for array in (sources, targets))
     return _remembered(*times, *edges)
 
 
 @lru_cache(maxsize=64)
 def _remembered(*arrays: bytes) -> npt.NDArray[np.bool_]:
-    first_us, last_us, write_us = (np.frombuffer(each) for each in arrays[:3])
-    sources, targets = (np.frombuffer(each, np.int32) for each in arrays[3:])
+    first_us, last_us, write_us = (np.frombuffer(array) for array in arrays[:3])
+    sources, targets = (np.frombuffer(array, np.int32) for array in arrays[3:])
     return channels_last(first_us, last_us, write_us, sources, targets)
 
 
@@ -279,8 +281,10 @@ def _write_conversions(model: Architecture, plan: CoverPlan, write_us: Floats) -
     """The time that it takes to convert each block's outputs, zero where the block has no time;
     for a view, the time for its inputs, the longest of several.
     """
-    found = np.where(plan.known, write_us[FIRST : LAST + 1, plan.blocks.numbers].min(axis=0), 0.0)
-    times: Floats = np.minimum(found, DEAREST_US)
+    measured_us = np.where(
+        plan.known, write_us[FIRST : LAST + 1, plan.blocks.numbers].min(axis=0), 0.0
+    )
+    times: Floats = np.minimum(measured_us, DEAREST_US)
     views = {view for view in model.free if plan.blocks.numbers[view] == NOTHING}
     is_view = np.zeros(len(times), np.bool_)
     is_view[list(views)] = True

@@ -18,9 +18,13 @@ class ResultsBefore:
 
     def __init__(self, whole_before: Mapping[Partition, Offsets]) -> None:
         read = list(whole_before.values())
-        topics = {at for each in read for at in each}
-        reached = {at: {each.get(at, 0) for each in read} for at in topics}
-        self._furthest = {at: max(offsets) for at, offsets in reached.items() if len(offsets) > 1}
+        topics = {partition for offsets in read for partition in offsets}
+        reached = {
+            partition: {offsets.get(partition, 0) for offsets in read} for partition in topics
+        }
+        self._furthest = {
+            partition: max(offsets) for partition, offsets in reached.items() if len(offsets) > 1
+        }
         self._whole_before = whole_before
         self._architectures: dict[Partition, set[str]] = {}
         self._places: dict[str, tuple[Partition, int]] = {}

@@ -95,4 +95,6 @@ class SystemCeilings:
     def _highest(self, precision: Precision, name: CeilingName | None) -> float:
         key = precision, name
         own = self._by_recording.get("", {}).get(key, 0)
-        return own or max((each.get(key, 0) for each in self._by_recording.values()), default=0)
+        return own or max(
+            (ceilings.get(key, 0) for ceilings in self._by_recording.values()), default=0
+        )

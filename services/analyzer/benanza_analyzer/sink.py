@@ -106,13 +106,13 @@ def _show_beaten(beaten: Mapping[str, int]) -> None:
 
 def _show_dead_letters(dead_letters: Mapping[tuple[str, str], int]) -> None:
     """Updates the metric. No sample that stays is removed in between: its alert would restart."""
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for (group, topic), letters in dead_letters.items():
-        found[service_of(group), topic] += letters
+        counts[service_of(group), topic] += letters
     (metric,) = DEAD_LETTERS_OPEN.collect()
     for sample in metric.samples:
         labels = sample.labels["service"], sample.labels["topic"]
-        if labels not in found:
+        if labels not in counts:
             DEAD_LETTERS_OPEN.remove(*labels)
-    for labels, letters in found.items():
+    for labels, letters in counts.items():
         DEAD_LETTERS_OPEN.labels(*labels).set(letters)

@@ -75,10 +75,10 @@ class _Rest:
     def sides(self) -> list[int]:
         """The side of each node."""
         eliminated = self._eliminate()
-        gone = {each.node for each in eliminated}
+        gone = {elimination.node for elimination in eliminated}
         sides = self._cut([node for node in range(len(self._alone)) if node not in gone])
-        for each in reversed(eliminated):
-            sides[each.node] = each.best(sides)
+        for elimination in reversed(eliminated):
+            sides[elimination.node] = elimination.best(sides)
         return [sides[node] for node in range(len(self._alone))]
 
     def _add(self, node: int, on_0: int, on_1: int) -> None:
@@ -93,7 +93,7 @@ class _Rest:
             known[1] += costs[1]
 
     def _eliminate(self) -> list["_Eliminated"]:
-        found = []
+        eliminated = []
         gone = [False] * len(self._alone)
         pending = list(range(len(self._alone)))
         while pending:
@@ -101,18 +101,18 @@ class _Rest:
             if gone[node] or len(self._pair_costs[node]) > 2:
                 continue
             gone[node] = True
-            each = _Eliminated(node, tuple(self._alone[node]), self._pair_costs[node])
-            found.append(each)
-            for other in each.pair_costs:
+            elimination = _Eliminated(node, tuple(self._alone[node]), self._pair_costs[node])
+            eliminated.append(elimination)
+            for other in elimination.pair_costs:
                 del self._pair_costs[other][node]
-            if len(each.pair_costs) == 1:
-                (other,) = each.pair_costs
-                self._add(other, *(each.cost({other: side}) for side in (0, 1)))
-            elif each.pair_costs:
-                one, two = each.pair_costs
-                self._join(one, two, each)
-            pending.extend(each.pair_costs)
-        return found
+            if len(elimination.pair_costs) == 1:
+                (other,) = elimination.pair_costs
+                self._add(other, *(elimination.cost({other: side}) for side in (0, 1)))
+            elif elimination.pair_costs:
+                one, two = elimination.pair_costs
+                self._join(one, two, elimination)
+            pending.extend(elimination.pair_costs)
+        return eliminated
 
     def _join(self, one: int, two: int, between: "_Eliminated") -> None:
         """Adds the cost of a node between two others, which is submodular, to theirs."""

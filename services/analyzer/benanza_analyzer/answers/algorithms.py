@@ -45,15 +45,15 @@ def best_algorithms(
         chosen.add(number, fastest if picked is event else bests(picked), event.measured_at)
         if any(map(HEURISTIC.takes, event.variants)):
             asked.add(number)
-    for each in (best, chosen):
-        each.reach(len(catalogue))
-    found = {}
+    for collection in (best, chosen):
+        collection.reach(len(catalogue))
+    savings = {}
     for architecture in architectures.all():
         before, after = (cheapest_plans(architecture, "full", of)[0] for of in (chosen, best))
         if asked.isdisjoint(architecture.numbers.tolist()) or before.lacking > after.lacking:
             continue
         saved_us = before.times_us + before.conversion_us - after.times_us - after.conversion_us
-        found[architecture.id] = Algorithms(
+        savings[architecture.id] = Algorithms(
             before.sequential_us - after.sequential_us, int(np.count_nonzero(saved_us > 0))
         )
-    return found
+    return savings

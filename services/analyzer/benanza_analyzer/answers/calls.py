@@ -43,7 +43,7 @@ class Cover(NamedTuple):
     @property
     def sequential_us(self) -> float:
         """The sequential bound in microseconds."""
-        return math.fsum(each for call in self.calls for each in (call.us, call.conversion_us))
+        return math.fsum(us for call in self.calls for us in (call.us, call.conversion_us))
 
     @property
     def conversion_us(self) -> float:
@@ -56,10 +56,10 @@ def cover_of(plan: CoverPlan, measurements: Measurements, catalogue: Catalogue) 
     blocks = plan.blocks
     path = frozenset(longest_path(plan))
     ends = blocks.ordered((plan.known & (blocks.numbers != NOTHING)) | (plan.conversion_us > 0))
-    found = []
+    calls = []
     for end in ends.tolist():
         number, layout = int(blocks.numbers[end]), int(plan.layouts[end])
-        found.append(
+        calls.append(
             Call(
                 positions=blocks.groups.get(end, (end,)),
                 fingerprint=catalogue.fingerprints[number],
@@ -72,4 +72,4 @@ def cover_of(plan: CoverPlan, measurements: Measurements, catalogue: Catalogue) 
                 critical=end in path,
             )
         )
-    return Cover(found, plan.lacking, math.fsum(plan.interleaved_conversion_us.tolist()))
+    return Cover(calls, plan.lacking, math.fsum(plan.interleaved_conversion_us.tolist()))

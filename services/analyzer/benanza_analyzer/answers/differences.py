@@ -29,15 +29,16 @@ def differences(before: Sequence[Call], after: Sequence[Call]) -> list[Differenc
     for call in (*before, *after):
         networkx.add_path(graph, call.positions)
         graph.add_node(call.positions[0])
-    found = []
+    parts = []
     of_position: dict[int, int] = {}
     for number, members in enumerate(networkx.connected_components(graph)):
         of_position |= dict.fromkeys(members, number)
-        found.append(tuple(sorted(members)))
-    before_us, after_us = (_totals(calls, of_position, len(found)) for calls in (before, after))
-    compared = map(Difference, found, before_us, after_us)
+        parts.append(tuple(sorted(members)))
+    before_us, after_us = (_totals(calls, of_position, len(parts)) for calls in (before, after))
+    compared = map(Difference, parts, before_us, after_us)
     return sorted(
-        (each for each in compared if each.saved_us), key=lambda each: (-each.saved_us, each)
+        (difference for difference in compared if difference.saved_us),
+        key=lambda difference: (-difference.saved_us, difference),
     )
 
 

@@ -60,33 +60,33 @@ def inefficiencies(
         for call in calls
         if call.layers
     ]
-    found = [_joined(each.positions, calls, cover) for each in differences(own, cover)]
+    parts = [_joined(difference.positions, calls, cover) for difference in differences(own, cover)]
     outside_us = looked_at.median_us - math.fsum(call.median_us for call in calls)
     looking_us = min(max(0.0, looked_at.median_us - run.median_us), max(0.0, outside_us))
     between_us = outside_us - looking_us
     spread_us = math.hypot(looked_at.iqr_us, *(call.iqr_us for call in calls))
     waits = list(_waits(calls, between_us)) if between_us > 0 else []
-    found += waits
+    parts += waits
     outside: tuple[tuple[InefficiencyKind, float, float], ...] = (
         ("timing each call", looking_us, math.hypot(run.iqr_us, looked_at.iqr_us)),
-        ("between calls", between_us - math.fsum(each.us for each in waits), spread_us),
+        ("between calls", between_us - math.fsum(wait.us for wait in waits), spread_us),
     )
-    found += [
+    parts += [
         Inefficiency(kind, (), (), 0, us, 0.0, spread_us)
         for kind, us, spread_us in outside
         if us > 0
     ]
-    found += [
+    parts += [
         Inefficiency(_of_no_layer(call), (), (number,), 0, call.median_us, 0.0, call.iqr_us)
         for number, call in enumerate(calls)
         if not call.layers and call.median_us
     ]
-    return sorted(found, key=lambda each: (-each.saved_us, each.positions, each.calls))
+    return sorted(parts, key=lambda part: (-part.saved_us, part.positions, part.calls))
 
 
 def _of_no_layer(call: FrameworkCall) -> InefficiencyKind:
     """What a call does that computes no layer. All that some start on a GPU are copies."""
-    copies = bool(call.kernels) and all(each.name.startswith(COPY) for each in call.kernels)
+    copies = bool(call.kernels) and all(kernel.name.startswith(COPY) for kernel in call.kernels)
     return "conversions and copies" if copies or call.op in CONVERSIONS else "unmatched"
 
 
@@ -94,39 +94,43 @@ def _waits(calls: Sequence[FrameworkCall], between_us: float) -> Iterator[Ineffi
     """How much longer than usual nothing runs after each copy to the host, which waits for that
     before it starts more. Together they take no longer than all that passes between calls.
     """
-    timed = [(at, call) for at, call in enumerate(calls) if call.median_us > 0]
+    timed = [(number, call) for number, call in enumerate(calls) if call.median_us > 0]
     pauses_us = [
         max(0.0, after.start_us - before.start_us - before.median_us)
         for (_, before), (_, after) in itertools.pairwise(timed)
     ]
     usual_us = median(pauses_us) if pauses_us else 0.0
-    found = [
-        (at, call.iqr_us, pause_us - usual_us)
-        for (at, call), pause_us in zip(timed, pauses_us, strict=False)
-        if pause_us > usual_us and any(each.name.startswith(TO_HOST) for each in call.kernels)
+    long_pauses = [
+        (number, call.iqr_us, pause_us - usual_us)
+        for (number, call), pause_us in zip(timed, pauses_us, strict=False)
+        if pause_us > usual_us and any(kernel.name.startswith(TO_HOST) for kernel in call.kernels)
     ]
-    waited_us = math.fsum(us for *_, us in found)
+    waited_us = math.fsum(us for *_, us in long_pauses)
     most = min(1.0, between_us / waited_us) if waited_us else 0.0
-    for at, iqr_us, us in found:
-        yield Inefficiency("synchronisation", (), (at,), 0, us * most, 0.0, iqr_us)
+    for number, iqr_us, us in long_pauses:
+        yield Inefficiency("synchronisation", (), (number,), 0, us * most, 0.0, iqr_us)
 
 
 def _joined(
     positions: tuple[int, ...], calls: Sequence[FrameworkCall], cover: Sequence[Call]
 ) -> Inefficiency:
     of_part = frozenset(positions)
-    numbers = tuple(at for at, call in enumerate(calls) if of_part.intersection(call.layers))
+    numbers = tuple(
+        number for number, call in enumerate(calls) if of_part.intersection(call.layers)
+    )
     bound = [call for call in cover if of_part.intersection(call.positions)]
-    us = math.fsum(calls[at].median_us for at in numbers)
+    us = math.fsum(calls[number].median_us for number in numbers)
     bound_us = math.fsum(call.us + call.conversion_us for call in bound)
     timed = sum(call.us > 0 for call in bound)
     if us <= bound_us:
         kind: InefficiencyKind = "not slower"
     elif not timed:
         kind = "no call needed"
-    elif sum(calls[at].median_us > 0 for at in numbers) > timed:
+    elif sum(calls[number].median_us > 0 for number in numbers) > timed:
         kind = "more calls"
     else:
         kind = "slower call"
-    spread_us = math.hypot(*(calls[at].iqr_us for at in numbers), *(call.iqr_us for call in bound))
+    spread_us = math.hypot(
+        *(calls[number].iqr_us for number in numbers), *(call.iqr_us for call in bound)
+    )
     return Inefficiency(kind, positions, numbers, timed, us, bound_us, spread_us)

@@ -120,9 +120,9 @@ def compile_architecture(event: ModelIngested, catalogue: Catalogue) -> Architec
 
 def _describe(event: ModelIngested, catalogue: Catalogue) -> None:
     # In another model the same layer may be no view: its constants decide that, too.
-    summaries = [each for each in event.summaries if each.kind != "view"]
-    of_layers = {each.fingerprint for each in summaries}
-    groups = [each for each in event.groups if each.fingerprint not in of_layers]
+    summaries = [summary for summary in event.summaries if summary.kind != "view"]
+    of_layers = {summary.fingerprint for summary in summaries}
+    groups = [group for group in event.groups if group.fingerprint not in of_layers]
     layers: list[LayerSummary | Group] = [*summaries, *groups]
     for layer in layers:
         if layer.fingerprint:
@@ -138,7 +138,7 @@ def _treatments(event: ModelIngested, accounting: Accounting) -> list[Treatment]
 
 
 def _at(treatments: Sequence[Treatment], wanted: Treatment) -> tuple[int, ...]:
-    return tuple(position for position, found in enumerate(treatments) if found == wanted)
+    return tuple(position for position, actual in enumerate(treatments) if actual == wanted)
 
 
 def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -> Counted:
@@ -156,8 +156,8 @@ def _count(event: ModelIngested, accounting: Accounting, catalogue: Catalogue) -
         for group in event.groups
         if any(treatments[position] == "counted" for position in group.layers)
     ]
-    found, block_numbers = _components(groups, numbers.tolist())
-    return Counted(numbers, _at(treatments, "not_counted"), found, block_numbers)
+    components, block_numbers = _components(groups, numbers.tolist())
+    return Counted(numbers, _at(treatments, "not_counted"), components, block_numbers)
 
 
 def _components(
@@ -179,13 +179,13 @@ def _components(
         )
         blocks = (*(numbers[p] for p in layers), *(number for _, number in component))
         places[shape, blocks].append(tuple(members for members, _ in component))
-    found = []
+    components = []
     block_numbers: list[int] = []
     for (shape, blocks), where in places.items():
         start = len(block_numbers)
         block_numbers.extend(blocks)
-        found.append(Component(shape, slice(start, len(block_numbers)), tuple(where)))
-    return tuple(found), np.array(block_numbers, np.int32)
+        components.append(Component(shape, slice(start, len(block_numbers)), tuple(where)))
+    return tuple(components), np.array(block_numbers, np.int32)
 
 
 def _overlapping(
@@ -195,7 +195,7 @@ def _overlapping(
     joined = UnionFind()
     for members, _ in groups:
         joined.union(*members)
-    found: dict[int, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
+    sets: dict[int, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
     for members, number in groups:
-        found[joined[members[0]]].append((members, number))
-    return found.values()
+        sets[joined[members[0]]].append((members, number))
+    return sets.values()

@@ -43,13 +43,13 @@ def block_order(sources: Positions, targets: Positions, ends: Positions) -> Bloc
         first, end = (int(after[section - 1]) if section else 0), int(after[section])
         inside = slice(*np.searchsorted(sources, (first, end)).tolist())
         edges = targets[inside] < end
-        ordered, found = _section_order(
+        ordered, section_cycles = _section_order(
             (ends[first:end] - first).tobytes(),
             (sources[inside][edges] - first).tobytes(),
             (targets[inside][edges] - first).tobytes(),
         )
-        if found:
-            cycles += [tuple(first + block for block in cycle) for cycle in found]
+        if section_cycles:
+            cycles += [tuple(first + block for block in cycle) for cycle in section_cycles]
         else:
             ranks[first + np.array(ordered)] = np.arange(first, first + len(ordered))
     return BlockOrder(ranks, tuple(cycles))
@@ -63,15 +63,15 @@ def _section_order(
     of arrays like those of `block_order`.
     """
     ends, sources, targets = (
-        np.frombuffer(each, np.int32).tolist() for each in (ends_, sources_, targets_)
+        np.frombuffer(array_bytes, np.int32).tolist() for array_bytes in (ends_, sources_, targets_)
     )
     readers: dict[int, set[int]] = {end: set() for end in ends}
     for source, target in zip(sources, targets, strict=True):
         if ends[source] != ends[target]:
             readers[ends[source]].add(ends[target])
     awaited = dict.fromkeys(readers, 0)
-    for found in readers.values():
-        for reader in found:
+    for block_readers in readers.values():
+        for reader in block_readers:
             awaited[reader] += 1
     ready = [block for block, count in awaited.items() if not count]
     heapify(ready)
@@ -108,17 +108,17 @@ def _shortest_cycle(
     distances = {block: 0}
     pending = deque([block])
     while pending:
-        at = pending.popleft()
-        for reader in sorted(readers[at]):
+        current = pending.popleft()
+        for reader in sorted(readers[current]):
             if reader == block:
-                path = [at]
+                path = [current]
                 while path[-1] != block:
                     path.append(before[path[-1]])
                 return tuple(sorted(several.intersection(path)))
             further = reader in several
-            if distances[at] + further < distances.get(reader, len(readers)):
-                distances[reader] = distances[at] + further
-                before[reader] = at
+            if distances[current] + further < distances.get(reader, len(readers)):
+                distances[reader] = distances[current] + further
+                before[reader] = current
                 # What is behind one more block of several layers comes later.
                 (pending.append if further else pending.appendleft)(reader)
     return ()

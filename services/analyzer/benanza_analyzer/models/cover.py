@@ -199,15 +199,15 @@ def _cheapest(shape: ComponentShape, times_us: tuple[float, ...]) -> ComponentCo
     for segment, pick, _ in shape.parts:
         passed.append(advance(segment, pick(times), table))
         table = passed[-1].table
-    found = []
+    chosen = []
     state = 0
     for part, segment_passed in zip(reversed(shape.parts), reversed(passed), strict=True):
         state, options = segment_passed.traces[state]
-        found += [part.first_option + option for option in options]
+        chosen += [part.first_option + option for option in options]
     gap_us = 0.0
-    if not all(each.complete for each in passed):
-        found, gap_us = _packed(shape, times, tuple(found))
-    return ComponentCover(tuple([shape.options[option][1] for option in found]), gap_us)
+    if not all(step.complete for step in passed):
+        chosen, gap_us = _packed(shape, times, tuple(chosen))
+    return ComponentCover(tuple([shape.options[option][1] for option in chosen]), gap_us)
 
 
 # A measurement changes few of a model's components; the others are looked up here.
@@ -234,20 +234,20 @@ def _advance(segment: Segment, times_us: tuple[float, ...], table: Table) -> _Pa
         cheaper = []
         for bits, rows in starting:
             us = times_us[segment.reach + option]
-            if us < inf and (cost := _cost(us)) < sum([costs[each] for each in rows]):
+            if us < inf and (cost := _cost(us)) < sum([costs[covered_row] for covered_row in rows]):
                 cheaper.append((bits, cost, option))
             option += 1
         alone = costs[row]
         following: dict[int, tuple[int, int, _Link]] = {}
         for covered, (cost, index, taken) in states.items():
             if covered & 1:
-                found = [(covered >> 1, cost, taken)]
+                successors = [(covered >> 1, cost, taken)]
             else:
-                found = [(covered >> 1, cost + alone, taken)]
+                successors = [(covered >> 1, cost + alone, taken)]
                 for bits, more, of in cheaper:
                     if not covered & bits:
-                        found.append(((covered | bits) >> 1, cost + more, (of, taken)))
-            for after, total, links in found:
+                        successors.append(((covered | bits) >> 1, cost + more, (of, taken)))
+            for after, total, links in successors:
                 if after in following:
                     if total >= following[after][0]:
                         continue
@@ -287,11 +287,11 @@ def _cost(us: float) -> int:
 
 
 def _unlinked(taken: _Link) -> tuple[int, ...]:
-    found = []
+    options = []
     while taken:
         option, taken = taken
-        found.append(option)
-    return tuple(found)
+        options.append(option)
+    return tuple(options)
 
 
 @lru_cache(maxsize=256)

@@ -32,8 +32,8 @@ def check(event: ModelIngested) -> None:
         if problem:
             raise _invalid(event, f"the {group.rule} group of layers {group.layers} {problem}")
     parts = (event.batch, event.summaries, event.layers, event.edges, event.groups)
-    if event.architecture_id not in (event.model_id, found := architecture_id(*parts)):
-        raise _invalid(event, f"its architecture is {found}, not {event.architecture_id}")
+    if event.architecture_id not in (event.model_id, identity := architecture_id(*parts)):
+        raise _invalid(event, f"its architecture is {identity}, not {event.architecture_id}")
 
 
 def readers(event: ModelIngested) -> list[list[int]]:

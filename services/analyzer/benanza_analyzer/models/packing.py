@@ -118,16 +118,18 @@ def cheapest_packing(
     for index, option in enumerate(useful):
         for row in options[option]:
             takers.setdefault(row, []).append(index)
-    conflicts = dict.fromkeys(frozenset(each) for each in takers.values() if len(each) > 1)
+    conflicts = dict.fromkeys(
+        frozenset(row_takers) for row_takers in takers.values() if len(row_takers) > 1
+    )
     packing = Packing(len(useful), tuple(conflicts))
-    found = np.array([missing[option] for option in useful], np.float64)
+    missing_rows = np.array([missing[option] for option in useful], np.float64)
     chosen = [index for index, option in enumerate(useful) if option in known]
     # Two steps: one sum of both would have to weigh a layer so heavily that times drown.
     lacking = 0.0
-    if found.any():
-        chosen, lacking = packing.best(found, chosen, np.zeros(len(useful)), -inf)
+    if missing_rows.any():
+        chosen, lacking = packing.best(missing_rows, chosen, np.zeros(len(useful)), -inf)
     # Whole numbers, of which half of one less leaves out the same.
-    at_least = fsum(found[chosen].tolist()) - 0.5
+    at_least = fsum(missing_rows[chosen].tolist()) - 0.5
     gains = np.array([saved_us[option] for option in useful])
-    chosen, gap_us = packing.best(gains, chosen, found, at_least)
+    chosen, gap_us = packing.best(gains, chosen, missing_rows, at_least)
     return [useful[index] for index in chosen], gap_us if lacking < 1 - PROVEN else inf

@@ -99,7 +99,7 @@ models of `onnx` only.
 
 def main() -> None:
     """Prints the page."""
-    names = [each.model for each in zoo(exported=True).models]
+    names = [entry.model for entry in zoo(exported=True).models]
     models = [
         composition(name.removeprefix(PREFIX), extract(fetch(name, Limits()).content))
         for name in names
@@ -146,7 +146,7 @@ def _answers(
     model that can't be published.
     """
     if errors := publish(names, PublishRequest(), settings).errors:
-        raise SystemExit("; ".join(f"{each.model}: {each.reason}" for each in errors))
+        raise SystemExit("; ".join(f"{error.model}: {error.reason}" for error in errors))
     nine = [PREFIX + name for name in zoo_names()]
     return (
         known_answers(settings, names, ["fp16"], {}).models,
@@ -169,9 +169,11 @@ def _large_answers(
             refused.append(name)
     bound = [name for name in names if name not in refused]
     if errors := publish(bound, PublishRequest(batch_sizes=(LARGE,)), settings).errors:
-        raise SystemExit("; ".join(f"{each.model}: {each.reason}" for each in errors))
+        raise SystemExit("; ".join(f"{error.model}: {error.reason}" for error in errors))
     answers = known_answers(settings, bound, ["fp16"], {}).models
-    whole = [each for each in answers if each.bound.batch == LARGE and not each.bound.partial]
+    whole = [
+        answer for answer in answers if answer.bound.batch == LARGE and not answer.bound.partial
+    ]
     return whole, refused
 
 

@@ -51,7 +51,7 @@ def speed_ups(answers: ModelAnswers) -> SpeedUps:
 
 def bound_tables(answers: Sequence[ModelAnswers]) -> list[str]:
     """The lines of the section."""
-    whole = sum(not each.bound.partial for each in answers)
+    whole = sum(not answer.bound.partial for answer in answers)
     return [
         f"Bounds with full coverage: {whole} of {len(answers)}. *Least* to *most* are over the",
         "models for which all that is needed was measured.",
@@ -85,10 +85,10 @@ def _summary(answers: Iterable[ModelAnswers]) -> list[str]:
     return lines
 
 
-def _each_model(found: Iterable[ModelAnswers]) -> list[str]:
+def _each_model(models: Iterable[ModelAnswers]) -> list[str]:
     titles = "model", "layers", "bound, µs", "±", "parallel", "roofline", *TITLES
     lines = [line(titles), line("---" for _ in titles)]
-    for answers in found:
+    for answers in models:
         bound = answers.bound
         times = [
             bound.sequential_us,
@@ -107,12 +107,14 @@ def _each_model(found: Iterable[ModelAnswers]) -> list[str]:
 def precision_table(answers: Iterable[ModelAnswers]) -> list[str]:
     """What TF32 and fp16 are worth in the bounds of float32 that are known at all three."""
     lines = ["| model | batch | fp32, µs | TF32 | fp16 |", "|---|---|---|---|---|"]
-    for each in answers:
-        known_us = each.bound.sequential_us
-        if known_us is None or each.tf32_us is None or each.fp16_us is None:
+    for answer in answers:
+        known_us = answer.bound.sequential_us
+        if known_us is None or answer.tf32_us is None or answer.fp16_us is None:
             continue
-        gains = [_times(known_us / (known_us - saved)) for saved in (each.tf32_us, each.fp16_us)]
-        lines.append(line([each.bound.model, str(each.bound.batch), us(known_us), *gains]))
+        gains = [
+            _times(known_us / (known_us - saved)) for saved in (answer.tf32_us, answer.fp16_us)
+        ]
+        lines.append(line([answer.bound.model, str(answer.bound.batch), us(known_us), *gains]))
     return lines
 
 

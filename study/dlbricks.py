@@ -83,13 +83,13 @@ class WiredModel(NamedTuple):
 
 def zoo_models(names: Iterable[str]) -> list[WiredModel]:
     """These models of the zoo, those with the fewest multiplications and additions first."""
-    found = []
+    models = []
     for name in names:
         content = fetch(PREFIX + name, Limits()).content
         wiring = wired(content, batch=None, dims={}, limits=Limits()).wiring
-        found.append(WiredModel(name, content, wiring))
-    found.sort(key=lambda each: sum(layer.flops for layer in each.wiring.layers))
-    return found
+        models.append(WiredModel(name, content, wiring))
+    models.sort(key=lambda model: sum(layer.flops for layer in model.wiring.layers))
+    return models
 
 
 def read(file: Path) -> list[Latency]:
@@ -126,7 +126,7 @@ def measured(models: Iterable[WiredModel], before: Iterable[Latency]) -> Iterato
     has. What was measured `before` is left out.
     """
     models = tuple(models)
-    known = Counter(_key(each) for each in before)
+    known = Counter(_key(latency) for latency in before)
     timer = network_timer(threads=1)
     for done in range(PASSES):
         for model in models:
@@ -169,14 +169,14 @@ def main() -> None:
     before = read(asked.file)
     _denormals_as_zero()
     machine = Machine(cpu_name(), ort.__version__, empty_call_us(CPU, threads=1))
-    names = (each.model.removeprefix(PREFIX) for each in zoo(exported=True).models)
+    names = (model.model.removeprefix(PREFIX) for model in zoo(exported=True).models)
     with asked.file.open("ab") as file:
         file.write(msgspec.json.encode(machine) + b"\n")
-        for each in measured(zoo_models(names)[: asked.models], before):
-            file.write(msgspec.json.encode(each) + b"\n")
-            if isinstance(each, ModelLatency):
+        for latency in measured(zoo_models(names)[: asked.models], before):
+            file.write(msgspec.json.encode(latency) + b"\n")
+            if isinstance(latency, ModelLatency):
                 file.flush()
-                print(f"{each.model}: {each.failure or each.us}", flush=True)
+                print(f"{latency.model}: {latency.failure or latency.us}", flush=True)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ class AtGranularity(NamedTuple):
 
     def cheaper(self) -> float:
         """One run of each model to one run of each unique sequence."""
-        return fsum(each.model_us for each in self.models) / self.unique_us
+        return fsum(model.model_us for model in self.models) / self.unique_us
 
 
 def at_granularity(
@@ -113,34 +113,34 @@ def at_granularity(
     constructed = []
     counts: Counter[str] = Counter()
     for model in models:
-        found = [each.fingerprint for each in split(model.wiring, granularity)]
-        if model.model in model_us and sequence_us.keys() >= set(found):
-            own_us = fsum(sequence_us[each] for each in found)
+        fingerprints = [sequence.fingerprint for sequence in split(model.wiring, granularity)]
+        if model.model in model_us and sequence_us.keys() >= set(fingerprints):
+            own_us = fsum(sequence_us[fingerprint] for fingerprint in fingerprints)
             constructed.append(
                 Constructed(model.model, model_us[model.model], empty_us + own_us),
             )
-            counts.update(found)
-    unique_us = fsum(sequence_us[each] for each in counts)
+            counts.update(fingerprints)
+    unique_us = fsum(sequence_us[fingerprint] for fingerprint in counts)
     return AtGranularity(granularity, constructed, counts.total(), len(counts), unique_us)
 
 
 def _fastest(times: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     """The least of each one's times in the passes."""
-    found: dict[str, float] = {}
+    fastest_us: dict[str, float] = {}
     for name, us in times:
         if us is not None:
-            found[name] = min(us, found.get(name, us))
-    return found
+            fastest_us[name] = min(us, fastest_us.get(name, us))
+    return fastest_us
 
 
-def _found(found: Sequence[AtGranularity]) -> Iterator[str]:
+def _found(rows: Sequence[AtGranularity]) -> Iterator[str]:
     """What the page begins with."""
-    known = [each for each in found if each.models]
-    for each in known[:1] + known[-1:]:
-        mean = geometric_mean(m.ratio for m in each.models)
+    known = [row for row in rows if row.models]
+    for row in known[:1] + known[-1:]:
+        mean = geometric_mean(m.ratio for m in row.models)
         yield (
-            f"- Sequences of at most {plural(each.granularity, 'layer')} add up to {mean:.3f} of a "
-            f"model's latency in the geometric mean, with an error of {each.error():.1%}."
+            f"- Sequences of at most {plural(row.granularity, 'layer')} add up to {mean:.3f} of a "
+            f"model's latency in the geometric mean, with an error of {row.error():.1%}."
         )
     layers = known[0]
     yield (
@@ -153,18 +153,18 @@ def _found(found: Sequence[AtGranularity]) -> Iterator[str]:
 def page(file: Path) -> Iterator[str]:
     """The lines of the page."""
     latencies = read(file)
-    machine = next(each for each in latencies if isinstance(each, Machine))
+    machine = next(latency for latency in latencies if isinstance(latency, Machine))
     model_us = _fastest((e.model, e.us) for e in latencies if isinstance(e, ModelLatency))
     sequence_us = _fastest(
         (e.fingerprint, e.us) for e in latencies if isinstance(e, SequenceLatency)
     )
     models = zoo_models(model_us)
-    found = [
-        at_granularity(each, models, model_us, sequence_us, machine.empty_us)
-        for each in GRANULARITIES
+    rows = [
+        at_granularity(granularity, models, model_us, sequence_us, machine.empty_us)
+        for granularity in GRANULARITIES
     ]
     yield TITLE
-    yield from _found(found)
+    yield from _found(rows)
     yield BEGIN
     passes = max(Counter(e.model for e in latencies if isinstance(e, ModelLatency)).values())
     yield (
@@ -174,21 +174,21 @@ def page(file: Path) -> Iterator[str]:
     yield ""
     yield line(TITLES)
     yield line("---" for _ in TITLES)
-    for each in found:
-        if not each.models:
+    for row in rows:
+        if not row.models:
             continue
-        ratios = [m.ratio for m in each.models]
+        ratios = [m.ratio for m in row.models]
         worst = max(ratios, key=lambda ratio: max(ratio, 1 / ratio))
-        counts = f"{each.sequences:,}", f"{each.unique:,}", f"{each.unique / each.sequences:.0%}"
-        shares = f"{geometric_mean(ratios):.3f}", f"{each.error():.1%}", f"{worst:.2f}"
-        cells = str(each.granularity), str(len(ratios)), *counts, *shares
-        yield line([*cells, f"{each.cheaper():.2f}"])
+        counts = f"{row.sequences:,}", f"{row.unique:,}", f"{row.unique / row.sequences:.0%}"
+        shares = f"{geometric_mean(ratios):.3f}", f"{row.error():.1%}", f"{worst:.2f}"
+        cells = str(row.granularity), str(len(ratios)), *counts, *shares
+        yield line([*cells, f"{row.cheaper():.2f}"])
     yield ""
-    yield line(["model", "ms", *(f"G = {each}" for each in GRANULARITIES)])
+    yield line(["model", "ms", *(f"G = {granularity}" for granularity in GRANULARITIES)])
     yield line("---" for _ in range(2 + len(GRANULARITIES)))
-    ratio_at = [{m.model: m.ratio for m in each.models} for each in found]
+    ratio_at = [{m.model: m.ratio for m in row.models} for row in rows]
     for name, us in model_us.items():
-        ratios_of = (f"{at[name]:.2f}" if name in at else "–" for at in ratio_at)
+        ratios_of = (f"{by_model[name]:.2f}" if name in by_model else "–" for by_model in ratio_at)
         yield line([name, f"{us / 1_000:.2f}", *ratios_of])
     failed = [e for e in latencies if not isinstance(e, Machine) and e.failure]
     if failed:

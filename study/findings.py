@@ -21,12 +21,14 @@ def findings(
     both precisions and both batch sizes.
     """
     layers = uniqueness(models)
-    found = [known_speed_ups(each) for each in (fp16, tf32, large)]
-    worth, other, many = ([_mean(each[title]) for title in REMEDIES] for each in found)
-    pytorch = [each["PyTorch / bound"] for each in found]
+    speed_ups = [known_speed_ups(answers) for answers in (fp16, tf32, large)]
+    worth, other, many = ([_mean(by_title[title]) for title in REMEDIES] for by_title in speed_ups)
+    pytorch = [by_title["PyTorch / bound"] for by_title in speed_ups]
     least = [f"{values[0]:.2f}" for values in pytorch]
     means = _listed(map(_mean, pytorch))
-    near, near_many = (f"{geometric_mean(found[at]['bound / roofline']):.1f}" for at in (0, 2))
+    near, near_many = (
+        f"{geometric_mean(speed_ups[index]['bound / roofline']):.1f}" for index in (0, 2)
+    )
     return [
         f"- Of {layers.layers:,} layers in {len(models)} models, {layers.unique:,} are unique, "
         f"{layers.share:.1%}: only these are measured.",

@@ -55,47 +55,49 @@ def package_of(model: str) -> str:
 
 
 def _packages(models: Sequence[Composition]) -> list[str]:
-    packages = dict.fromkeys(package_of(each.model) for each in models)
+    packages = dict.fromkeys(package_of(model.model) for model in models)
     rows = [(name, [m for m in models if package_of(m.model) == name]) for name in packages]
     lines = [
         "| models of | models | layers | unique | share | share within a model, median |",
         "|---|---|---|---|---|---|",
     ]
     for name, these in (*rows, ("all", list(models))):
-        found = uniqueness(these)
-        within = median(uniqueness([each]).share for each in these)
-        cells = name, str(len(these)), f"{found.layers:,}", f"{found.unique:,}"
-        lines.append(line([*cells, f"{found.share:.1%}", f"{within:.0%}"]))
+        total = uniqueness(these)
+        within = median(uniqueness([model]).share for model in these)
+        cells = name, str(len(these)), f"{total.layers:,}", f"{total.unique:,}"
+        lines.append(line([*cells, f"{total.share:.1%}", f"{within:.0%}"]))
     return lines
 
 
 def _growth(models: Sequence[Composition]) -> list[str]:
     doublings = [2**power for power in range(len(models).bit_length())]
-    at = [*(number for number in doublings if number < len(models)), len(models)]
+    numbers = [*(number for number in doublings if number < len(models)), len(models)]
     lines = [
         "| models | unique of all their layers | of the last one's unique layers, new |",
         "|---|---|---|",
     ]
-    for each in growth(models, at):
-        lines.append(line([str(each.models), f"{each.share:.1%}", f"{each.new:.0%}"]))
+    for point in growth(models, numbers):
+        lines.append(line([str(point.models), f"{point.share:.1%}", f"{point.new:.0%}"]))
     return lines
 
 
-def _operators(found: Iterable[Repetition]) -> list[str]:
+def _operators(repetitions: Iterable[Repetition]) -> list[str]:
     lines = ["| operator | layers | unique | share |", "|---|---|---|---|"]
-    for each in found:
-        share = f"{each.unique / each.layers:.0%}"
-        lines.append(line([each.op, f"{each.layers:,}", f"{each.unique:,}", share]))
+    for repetition in repetitions:
+        share = f"{repetition.unique / repetition.layers:.0%}"
+        lines.append(
+            line([repetition.op, f"{repetition.layers:,}", f"{repetition.unique:,}", share])
+        )
     return lines
 
 
-def _similarity(found: Sequence[Similar]) -> list[str]:
+def _similarity(pairs: Sequence[Similar]) -> list[str]:
     lines = ["| of its unique layers, another model has | models |", "|---|---|"]
     edges = (0.0, 0.25, 0.5, 0.75, 1.0)
     for least, below in pairwise(edges):
-        count = sum(least <= each.shared < below for each in found)
+        count = sum(least <= pair.shared < below for pair in pairs)
         lines.append(line([f"{least:.0%} to {below:.0%}", str(count)]))
-    same = [each for each in found if each.shared == 1.0]
+    same = [pair for pair in pairs if pair.shared == 1.0]
     lines.append(line(["all", str(len(same))]))
-    names = ", ".join(f"{each.model} (in {each.nearest})" for each in same)
+    names = ", ".join(f"{pair.model} (in {pair.nearest})" for pair in same)
     return [*lines, "", f"All of them: {names or 'none'}."]

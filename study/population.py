@@ -68,33 +68,33 @@ class Similar(NamedTuple):
     shared: float
 
 
-def composition(model: str, found: ExtractedModel) -> Composition:
+def composition(model: str, extracted: ExtractedModel) -> Composition:
     """The model of this name as its layers, without those that were skipped."""
-    known = (layer for layer in found.layers if layer.layer is not None)
+    known = (layer for layer in extracted.layers if layer.layer is not None)
     return Composition(model, tuple((layer.fingerprint, layer.op) for layer in known))
 
 
 def uniqueness(models: Iterable[Composition]) -> Uniqueness:
     """The layers of all these models together; the order of the models doesn't matter."""
-    counts = Counter(fingerprint for each in models for fingerprint, _ in each.layers)
+    counts = Counter(fingerprint for model in models for fingerprint, _ in model.layers)
     return Uniqueness(counts.total(), len(counts))
 
 
 def growth(
-    models: Sequence[Composition], at: Sequence[int], orders: int = 100, seed: int = 0
+    models: Sequence[Composition], numbers: Sequence[int], orders: int = 100, seed: int = 0
 ) -> list[Growth]:
-    """What holds after each of these numbers of models, in the order of `at`.
+    """What holds after each of these numbers of models, in the order of `numbers`.
 
     The models arrive in `orders` random orders, the same ones for all numbers, and the same ones
     for the same `seed`. Raises `ValueError` if a number is not between 1 and the number of
     models, or there is no order.
     """
-    if any(not 1 <= number <= len(models) for number in at):
-        raise ValueError(f"numbers of models must be between 1 and {len(models)}: {list(at)}")
+    if any(not 1 <= number <= len(models) for number in numbers):
+        raise ValueError(f"numbers of models must be between 1 and {len(models)}: {list(numbers)}")
     if orders < 1:
         raise ValueError(f"at least one order is needed, not {orders}")
     draw = random.Random(seed)
-    sizes = [(len(each.layers), _unique(each)) for each in models]
+    sizes = [(len(model.layers), _unique(model)) for model in models]
     arrivals = [_arrivals(draw.sample(sizes, len(sizes))) for _ in range(orders)]
     return [
         Growth(
@@ -102,18 +102,18 @@ def growth(
             median(steps[number - 1][0] for steps in arrivals),
             median(steps[number - 1][1] for steps in arrivals),
         )
-        for number in at
+        for number in numbers
     ]
 
 
 def by_operator(models: Iterable[Composition]) -> list[Repetition]:
     """Each operator's layers in all these models, most layers first, then by name."""
     layers: defaultdict[str, list[str]] = defaultdict(list)
-    for each in models:
-        for fingerprint, op in each.layers:
+    for model in models:
+        for fingerprint, op in model.layers:
             layers[op].append(fingerprint)
-    found = [Repetition(op, len(these), len(set(these))) for op, these in layers.items()]
-    return sorted(found, key=lambda each: (-each.layers, each.op))
+    repetitions = [Repetition(op, len(these), len(set(these))) for op, these in layers.items()]
+    return sorted(repetitions, key=lambda repetition: (-repetition.layers, repetition.op))
 
 
 def nearest(models: Sequence[Composition]) -> list[Similar]:
@@ -123,7 +123,7 @@ def nearest(models: Sequence[Composition]) -> list[Similar]:
     """
     if len(models) < 2:
         raise ValueError(f"at least two models are needed, not {len(models)}")
-    unique = [_unique(each) for each in models]
+    unique = [_unique(model) for model in models]
     return [_nearest(position, models, unique) for position in range(len(models))]
 
 

@@ -48,16 +48,16 @@ def main() -> None:
         if asked.command == "record":
             _record(clone, _models(asked.model), asked.file)
             return
-        for each in page(clone, RECORDINGS):
-            print(each)
+        for line in page(clone, RECORDINGS):
+            print(line)
     except BenanzaError as error:
         raise SystemExit(f"error: {error}") from error
 
 
 def _models(asked: list[str] | None) -> list[bytes]:
     """The models whose layers are recorded: those asked for, or the nine and MXNet's ResNet50."""
-    found = [fetch(name, Limits()).content for name in asked or map(PREFIX.__add__, zoo_names())]
-    return found if asked else [*found, resnet50_v1().SerializeToString()]
+    contents = [fetch(name, Limits()).content for name in asked or map(PREFIX.__add__, zoo_names())]
+    return contents if asked else [*contents, resnet50_v1().SerializeToString()]
 
 
 def _record(clone: Clone, models: list[bytes], file: Path) -> None:
@@ -68,21 +68,23 @@ def _record(clone: Clone, models: list[bytes], file: Path) -> None:
     events: dict[str, SystemMeasured | LayerMeasured] = {}
     for batch in BATCH_SIZES:
         sources = clone.sources(batch)
-        results = [each for source in sources for each in source]
+        results = [results_file for source in sources for results_file in source]
         if not results:
             continue
         system = system_of(results, driver)
-        found = recorded(layers_of(models, batch), sources, system, measured_at)
+        recording = recorded(layers_of(models, batch), sources, system, measured_at)
         introduction = described(system, measured_at)
         events[introduction.event_id] = introduction
-        events |= {event.event_id: event for event in found.events}
-        timed = sum(not event.failure for event in found.events)
+        events |= {event.event_id: event for event in recording.events}
+        timed = sum(not event.failure for event in recording.events)
         print(f"batch {batch}: {timed:,} measurements")
-        for reason, count in found.unmatched.most_common():
+        for reason, count in recording.unmatched.most_common():
             print(f"  layers and groups without, as {reason}: {count:,}")
-        for call, count in found.idle.most_common():
+        for call, count in recording.idle.most_common():
             print(f"  benchmarks of {call} for none of the layers: {count:,}")
-        for name, count in sum((each.unread for each in results), Counter()).most_common():
+        for name, count in sum(
+            (results_file.unread for results_file in results), Counter()
+        ).most_common():
             print(f"  benchmarks of no known form, {name}…: {count:,}")
     write_recording(file, list(events.values()))
 
@@ -91,13 +93,13 @@ def layers_of(models: list[bytes], batch: int) -> dict[str, Layer]:
     """The layers and groups of some models at a batch size, by fingerprint, without views."""
     layers: dict[str, Layer] = {}
     for model in models:
-        found = extract(model, batch=batch)
+        extracted = extract(model, batch=batch)
         layers |= {
-            each.fingerprint: each.layer
-            for each in found.layers
-            if each.layer is not None and each.kind != "view"
+            layer.fingerprint: layer.layer
+            for layer in extracted.layers
+            if layer.layer is not None and layer.kind != "view"
         }
-        layers |= {each.fingerprint: each.layer for each in found.groups}
+        layers |= {group.fingerprint: group.layer for group in extracted.groups}
     return layers
 
 

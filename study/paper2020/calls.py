@@ -30,7 +30,7 @@ def calls_of(layer: Layer) -> Calls | str:
         return "only one result has a benchmark"
     if "float" not in layer.tensors[operator.inputs[0]].dtype:
         return "only floating-point numbers have benchmarks"
-    names = [each.op_type for each in layer.operators]
+    names = [op.op_type for op in layer.operators]
     if len(names) > 1:
         return _fused(layer, names)
     how = OPERATORS.get(operator.op_type)
@@ -42,11 +42,11 @@ def calls_of(layer: Layer) -> Calls | str:
 def _fused(layer: Layer, names: list[str]) -> Calls | str:
     if names[0] != "Conv" or names[1:] not in EPILOGUES:
         return "of the groups, only a convolution, batch normalisation and Relu have a benchmark"
-    found = _convolution(layer, layer.operators[0])
-    if isinstance(found, str):
-        return found
+    convolution = _convolution(layer, layer.operators[0])
+    if isinstance(convolution, str):
+        return convolution
     activation = "RELU" if names[-1] == "Relu" else "IDENTITY"
-    return (ApiCall(f"CONV_BIAS_ACTIVATION_FWD {activation}", found[0].sizes),)
+    return (ApiCall(f"CONV_BIAS_ACTIVATION_FWD {activation}", convolution[0].sizes),)
 
 
 def _convolution(layer: Layer, operator: Operator) -> Calls | str:
@@ -81,10 +81,10 @@ def _pooling(layer: Layer, operator: Operator) -> Calls | str:
 
 
 def _of_first_input(name: str) -> Callable[[Layer, Operator], Calls]:
-    def found(layer: Layer, operator: Operator) -> Calls:
+    def calls(layer: Layer, operator: Operator) -> Calls:
         return (ApiCall(name, _shape(layer, operator.inputs[0])),)
 
-    return found
+    return calls
 
 
 def _combination(layer: Layer, operator: Operator) -> Calls | str:
@@ -147,7 +147,7 @@ def _attributes(operator: Operator) -> dict[str, AttributeValue]:
 
 def _sizes(value: AttributeValue) -> Shape:
     assert isinstance(value, tuple), "ONNX says so"
-    return tuple(int(each) for each in value)
+    return tuple(int(size) for size in value)
 
 
 def _whole(value: AttributeValue) -> int:

@@ -43,9 +43,9 @@ class Clone(NamedTuple):
 
         Raises `BenanzaError` for a file that is not as published.
         """
-        found = self.root / f"assets/benchinfo/batchsize_{batch}" / self.gpu
-        paths = [sorted(found.glob("*.json")), *([self.subset(name, batch)] for name in SUBSETS)]
-        return [[read_results(path) for path in each if path.exists()] for each in paths]
+        folder = self.root / f"assets/benchinfo/batchsize_{batch}" / self.gpu
+        paths = [sorted(folder.glob("*.json")), *([self.subset(name, batch)] for name in SUBSETS)]
+        return [[read_results(path) for path in source if path.exists()] for source in paths]
 
     def subset(self, name: str, batch: int) -> Path:
         """The file with all benchmarks of one of `SUBSETS`."""
@@ -62,8 +62,8 @@ class Clone(NamedTuple):
                 "below its `assets/benchinfo/batchsize_1` as the GPU"
             )
         said = ElementTree.parse(path)
-        driver, at = said.findtext("driver_version", ""), said.findtext("timestamp", "")
-        return driver, datetime.strptime(at, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC)
+        driver, began = said.findtext("driver_version", ""), said.findtext("timestamp", "")
+        return driver, datetime.strptime(began, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC)
 
     def bound(self, asset: str, model: str, batch: int) -> PublishedBound:
         """A published bound, such as one of the folder `serial_latency`."""

@@ -77,9 +77,14 @@ def counted(
     meant = [layer for layer in layers if layer.op in PAPER and layer.kind != "view"]
     timed = [(layer.op, best[layer.fingerprint]) for layer in meant if layer.fingerprint in best]
     return CountedLayers(
-        tuple(PublishedLayer(KINDS[op], round(_median_us(each) * 1000)) for op, each in timed),
+        tuple(
+            PublishedLayer(KINDS[op], round(_median_us(variant) * 1000)) for op, variant in timed
+        ),
         len(meant) - len(timed),
-        sum(any(mode in each.algorithm for mode in OTHER_MODES.get(op, ())) for op, each in timed),
+        sum(
+            any(mode in variant.algorithm for mode in OTHER_MODES.get(op, ()))
+            for op, variant in timed
+        ),
     )
 
 
@@ -103,10 +108,10 @@ def beside(published: Sequence[PublishedLayer], here: Sequence[PublishedLayer]) 
 
 
 def _by_kind(layers: Sequence[PublishedLayer]) -> dict[str, list[int]]:
-    found = defaultdict(list)
+    times_ns = defaultdict(list)
     for layer in sorted(layers):
-        found[layer.kind].append(layer.ns)
-    return dict(found)
+        times_ns[layer.kind].append(layer.ns)
+    return dict(times_ns)
 
 
 def _unpaired(

@@ -84,31 +84,33 @@ def compared(clone: Clone, kinds: Sequence[Published] = (ALL,)) -> Iterator[Row]
     for batch in BATCH_SIZES:
         sources = clone.sources(batch)
         for model, name in ZOO.items():
-            found = extract(fetch(f"zoo:{model}", Limits()).content, batch=batch)
-            yield _row(clone, sources, model, found, name, ALL)
-        found = extract(resnet50_v1().SerializeToString(), batch=batch)
+            extracted = extract(fetch(f"zoo:{model}", Limits()).content, batch=batch)
+            yield _row(clone, sources, model, extracted, name, ALL)
+        extracted = extract(resnet50_v1().SerializeToString(), batch=batch)
         for kind in kinds:
-            yield _row(clone, sources, MXNET, found, ZOO["resnet50"], kind)
+            yield _row(clone, sources, MXNET, extracted, ZOO["resnet50"], kind)
 
 
 def _row(
     clone: Clone,
     sources: Sequence[Sequence[ResultsFile]],
     model: str,
-    found: ExtractedModel,
+    extracted: ExtractedModel,
     name: str,
     published: Published,
 ) -> Row:
-    driver, at = clone.machine()
+    driver, measured_at = clone.machine()
     source = sources[published.source]
-    layers = {each.fingerprint: each.layer for each in found.layers if each.layer is not None}
-    events = recorded(layers, [source], system_of(source, driver), at).events
-    here = counted(found.layers, events, published.precision)
-    bound = clone.bound(published.asset, name, found.batch)
+    layers = {
+        layer.fingerprint: layer.layer for layer in extracted.layers if layer.layer is not None
+    }
+    events = recorded(layers, [source], system_of(source, driver), measured_at).events
+    here = counted(extracted.layers, events, published.precision)
+    bound = clone.bound(published.asset, name, extracted.batch)
     return Row(
         model=model,
         published=published,
-        batch=found.batch,
+        batch=extracted.batch,
         published_ns=bound.total_ns,
         listed=len(bound.layers),
         here_ns=sum(layer.ns for layer in here.layers),
@@ -167,8 +169,8 @@ def system_table(then: Sequence[ModelBound], now: Sequence[ModelBound]) -> Itera
     """The lines of the table of bounds on two systems, and the ratio where both are whole."""
     yield "| model | batch | V100, 2019, µs | H200, 2026, µs | times as fast |"
     yield "|---|---|---|---|---|"
-    later = {(each.model, each.batch): each for each in now}
-    for bound in sorted(then, key=lambda each: (each.batch, each.model)):
+    later = {(current.model, current.batch): current for current in now}
+    for bound in sorted(then, key=lambda former: (former.batch, former.model)):
         other = later[bound.model, bound.batch]
         figures = bound.sequential_us or 0.0, other.sequential_us or 0.0
         ratio = "–" if bound.partial or other.partial else f"{figures[0] / figures[1]:.2f}"
@@ -202,7 +204,7 @@ def _bounds(settings: Settings, recordings: Path) -> tuple[list[ModelBound], lis
     models = [f"zoo:{model}" for model in ZOO]
     publish(models, PublishRequest(batch_sizes=BATCH_SIZES), settings)
     policy = BoundPolicy(("fp32",), fusion=False, accounting="paper")
-    found = known_bounds(settings, [], policy, {}, None).bounds
-    return [each for each in found if "V100" in each.system], [
-        each for each in found if "H200" in each.system
+    bounds = known_bounds(settings, [], policy, {}, None).bounds
+    return [bound for bound in bounds if "V100" in bound.system], [
+        bound for bound in bounds if "H200" in bound.system
     ]

@@ -64,7 +64,7 @@ def system_of(results: Sequence[ResultsFile], driver: str) -> System:
     what they call the driver's is that of cuBLAS.
     """
     versions = results[0].versions
-    if any(each.versions != versions for each in results):
+    if any(file.versions != versions for file in results):
         raise BenanzaError("the results are of several systems; name a clone as it was published")
     major, _, minor = versions["cuda_driver_version"].partition(".")
     return identified(
@@ -95,8 +95,8 @@ def recorded(
     Times of several sources are not mixed: at each precision, each layer has those of the first
     source that has it. A layer without any has an event that says why; a group has none.
     """
-    found = [_by_call(source) for source in sources]
-    known = {each for times in found for each in times}
+    source_times = [_by_call(source) for source in sources]
+    known = {key for times in source_times for key in times}
     precisions = sorted({precision for _, precision in known})
     called: set[ApiCall] = set()
     events: list[LayerMeasured] = []
@@ -104,10 +104,13 @@ def recorded(
     for fingerprint, layer in layers.items():
         event = partial(_event, fingerprint, system, measured_at)
         calls = calls_of(layer)
-        variants = {} if isinstance(calls, str) else _first_variants(calls, found)
+        variants = {} if isinstance(calls, str) else _first_variants(calls, source_times)
         if not isinstance(calls, str) and variants:
             called.update(calls)
-            events += [event(precision, each) for precision, each in variants.items()]
+            events += [
+                event(precision, precision_variants)
+                for precision, precision_variants in variants.items()
+            ]
             continue
         reason = calls if isinstance(calls, str) else NO_BENCHMARK
         unmatched[reason] += 1
@@ -139,12 +142,12 @@ def _event(
 
 
 def _first_variants(
-    calls: Calls, found: Sequence[Times]
+    calls: Calls, source_times: Sequence[Times]
 ) -> Mapping[Precision, tuple[Variant, ...]]:
     """The variants of a layer of these calls, of the first source that has them all."""
     return {
         precision: tuple(_variants([times[call, precision] for call in calls]))
-        for times in reversed(found)
+        for times in reversed(source_times)
         for precision in PRECISIONS.values()
         if all((call, precision) in times for call in calls)
     }
@@ -156,7 +159,7 @@ def _by_call(source: Sequence[ResultsFile]) -> Times:
     for results in source:
         for time in results.times:
             times[time.call, time.precision][time] = None
-    return {call: tuple(each) for call, each in times.items()}
+    return {call: tuple(distinct) for call, distinct in times.items()}
 
 
 def _variants(calls: Sequence[Sequence[PublishedTime]]) -> Iterator[Variant]:
@@ -171,21 +174,21 @@ def _variants(calls: Sequence[Sequence[PublishedTime]]) -> Iterator[Variant]:
     for times in modes.values():
         library = LIBRARIES[times[0].library]
         algorithm = " + ".join(
-            f"{each.call.name} {each.mode}".strip() for each in (times[0], *rest)
+            f"{published.call.name} {published.mode}".strip() for published in (times[0], *rest)
         )
-        failures = [each.failure for each in (*times, *rest) if each.us is None]
+        failures = [published.failure for published in (*times, *rest) if published.us is None]
         if failures:
             yield Variant(library=library, algorithm=algorithm, failure=failures[0])
             continue
-        samples = [_us(each) + rest_us for each in times]
-        found = summary(sorted(samples))
+        samples = [_us(published) + rest_us for published in times]
+        statistics = summary(sorted(samples))
         yield Variant(
             library=library,
             algorithm=algorithm,
             samples_us=tuple(samples),
-            minimum_us=found.minimum,
-            median_us=found.median,
-            iqr_us=found.iqr,
+            minimum_us=statistics.minimum,
+            median_us=statistics.median,
+            iqr_us=statistics.iqr,
             workspace_bytes=times[0].workspace_bytes,
             chosen_by_heuristic=times[0].advised,
         )

@@ -49,43 +49,45 @@ class _Graph:
         before, after = channels
         inputs = [image, self.weight(after, before, kernel, kernel)]
         inputs += [self.weight(after)] * biased
-        found = self.add(
+        output = self.add(
             "Conv",
             *inputs,
             kernel_shape=[kernel] * 2,
             pads=[kernel // 2] * 4,
             strides=[stride] * 2,
         )
-        return self.add("BatchNormalization", found, *(self.weight(after) for _ in range(4)))
+        return self.add("BatchNormalization", output, *(self.weight(after) for _ in range(4)))
 
     def block(self, image: str, channels: tuple[int, int], stride: int, *, first: bool) -> str:
         """A block from so many channels to a multiple of so many within it."""
         before, within = channels
         after = WIDENING * within
-        found = self.convolution(image, (before, within), 1, stride, biased=True)
-        found = self.convolution(self.add("Relu", found), (within, within), 3, 1, biased=False)
-        found = self.convolution(self.add("Relu", found), (within, after), 1, 1, biased=True)
+        tensor = self.convolution(image, (before, within), 1, stride, biased=True)
+        tensor = self.convolution(self.add("Relu", tensor), (within, within), 3, 1, biased=False)
+        tensor = self.convolution(self.add("Relu", tensor), (within, after), 1, 1, biased=True)
         if first:
             image = self.convolution(image, (before, after), 1, stride, biased=False)
-        return self.add("Relu", self.add("Add", found, image))
+        return self.add("Relu", self.add("Add", tensor, image))
 
 
 def resnet50_v1() -> ModelProto:
     """The graph at batch 1 without values of weights."""
     graph = _Graph()
-    found = graph.add("Relu", graph.convolution("data", (3, 64), 7, 2, biased=False))
+    tensor = graph.add("Relu", graph.convolution("data", (3, 64), 7, 2, biased=False))
     window = {"kernel_shape": [3, 3], "pads": [1] * 4, "strides": [2, 2]}
-    found = graph.add("MaxPool", found, **window)
+    tensor = graph.add("MaxPool", tensor, **window)
     before = 64
     for stage, (blocks, within) in enumerate(STAGES):
         for block in range(blocks):
             first = block == 0
             stride = 2 if first and stage else 1
-            found = graph.block(found, (before, within), stride, first=first)
+            tensor = graph.block(tensor, (before, within), stride, first=first)
             before = WIDENING * within
-    found = graph.add("Flatten", graph.add("GlobalAveragePool", found))
-    found = graph.add("Gemm", found, graph.weight(CLASSES, before), graph.weight(CLASSES), transB=1)
+    tensor = graph.add("Flatten", graph.add("GlobalAveragePool", tensor))
+    tensor = graph.add(
+        "Gemm", tensor, graph.weight(CLASSES, before), graph.weight(CLASSES), transB=1
+    )
     image = helper.make_tensor_value_info("data", TensorProto.FLOAT, ["N", 3, 224, 224])
-    classes = helper.make_tensor_value_info(found, TensorProto.FLOAT, ["N", CLASSES])
+    classes = helper.make_tensor_value_info(tensor, TensorProto.FLOAT, ["N", CLASSES])
     made = helper.make_graph(graph.nodes, "resnet50_v1", [image], [classes], graph.weights)
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", 9)])

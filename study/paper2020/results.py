@@ -95,22 +95,22 @@ def _entries(held: Any) -> Iterator[Mapping[str, Any]]:
     if isinstance(held, dict):
         yield from held["benchmarks"]
         return
-    for each in held:
-        found = each["benchmark"]
-        if found["Name"] != TOTAL:
-            named = {"name": found["Name"], "real_time": found["RealTime"]}
-            yield {**found, **named, "time_unit": found["TimeUnit"]}
+    for entry in held:
+        benchmark = entry["benchmark"]
+        if benchmark["Name"] != TOTAL:
+            named = {"name": benchmark["Name"], "real_time": benchmark["RealTime"]}
+            yield {**benchmark, **named, "time_unit": benchmark["TimeUnit"]}
 
 
 def _times(entries: Iterable[Mapping[str, Any]]) -> tuple[tuple[PublishedTime, ...], Counter[str]]:
     times: list[PublishedTime] = []
     unread: Counter[str] = Counter()
     for entry in entries:
-        found = NAME.fullmatch(entry["name"])
-        if found is None:
+        match = NAME.fullmatch(entry["name"])
+        if match is None:
             unread[entry["name"].split("__")[0]] += 1
         else:
-            times.append(_time(entry, found))
+            times.append(_time(entry, match))
     return tuple(times), unread
 
 

@@ -13,7 +13,7 @@ from benanza.suites.results import OF_SUITES, SuiteImported
 from benanza_backbone.errors import BenanzaError
 from benanza_backbone.settings import Settings
 from benanza_runner.onnxruntime.network_timer import FORMAT
-from benanza_runner.variants import event_variant, timed_variant
+from benanza_runner.variants import timed_variant
 from benanza_schemas.events import (
     Hash,
     LayerMeasured,
@@ -138,8 +138,7 @@ def _measured(
     variants: tuple[Variant, ...] = ()
     if not result.failure:
         how, cache = "operator by operator", CacheState.INTERLEAVED
-        timed = timed_variant(LIBRARY, how, result.samples_us, StoppedBy.FIXED, cache=cache)
-        variants = (event_variant(timed),)
+        variants = (timed_variant(LIBRARY, how, result.samples_us, StoppedBy.FIXED, cache=cache),)
     return LayerMeasured(
         event_id=event_id("LayerMeasured", fingerprint, system.system_id, at.isoformat()),
         fingerprint=fingerprint,

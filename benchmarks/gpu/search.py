@@ -33,7 +33,7 @@ from benanza_runner.cuda.timing.graph_timer import GraphTimer
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.search import ScreeningRound
 from benanza_runner.onnx_layers.precision import retyped
-from benanza_runner.variants import AnyVariant
+from benanza_schemas.events import Variant
 from benanza_schemas.layer import Layer, Precision
 from benchmarks.gpu.search_report import Compared, Cost, compared, markdown
 
@@ -61,7 +61,7 @@ class TimedSearch:
 
     def variants(
         self, lowered: Lowered, precision: Precision, expected: Any, name: str
-    ) -> tuple[list[AnyVariant], Cost]:
+    ) -> tuple[list[Variant], Cost]:
         """All variants, and what the search for the fastest cost."""
         self._stream.use()
         self._timer.spent_us = 0.0

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
+from benanza_schemas.events import Variant
+from benanza_schemas.times import time_us
 
 NEAR = 1.02
 """The search's choice may take so many times as long as the best of all."""
@@ -73,8 +74,8 @@ def compared(
     fingerprint: str,
     precision: str,
     batch: int,
-    search: tuple[Sequence[AnyVariant], Cost],
-    exhaustive: tuple[Sequence[AnyVariant], Cost],
+    search: tuple[Sequence[Variant], Cost],
+    exhaustive: tuple[Sequence[Variant], Cost],
 ) -> Compared:
     """Both ways of searching, compared. Raises `ValueError` where one of them timed nothing."""
     searched, everything = _result(*search), _result(*exhaustive)
@@ -124,41 +125,42 @@ def markdown(rows: Sequence[Compared]) -> str:
     return "\n".join(lines)
 
 
-def _result(variants: Sequence[AnyVariant], cost: Cost) -> SearchResult:
+def _result(variants: Sequence[Variant], cost: Cost) -> SearchResult:
     times = _times(variants)
     if not times:
-        failures = (variant.failure for variant in variants if isinstance(variant, FailedVariant))
+        failures = (each.failure for each in variants if each.failure)
         raise ValueError("; ".join(dict.fromkeys(failures)) or "no variant")
     best = min(times, key=lambda name: times[name])
-    timed = sum(isinstance(variant, TimedVariant) for variant in variants)
+    timed = sum(not variant.failure for variant in variants)
     return SearchResult(len(variants), timed, best, times[best], cost)
 
 
-def _times(variants: Iterable[AnyVariant]) -> dict[str, float]:
+def _times(variants: Iterable[Variant]) -> dict[str, float]:
     """The median of each variant that was timed; the lesser where a name came twice."""
     times: dict[str, float] = {}
     for variant in variants:
-        if isinstance(variant, TimedVariant):
+        if not variant.failure:
             name = _name(variant)
-            times[name] = min(variant.median_us, times.get(name, variant.median_us))
+            median_us, _ = time_us(variant)
+            times[name] = min(median_us, times.get(name, median_us))
     return times
 
 
-def _name(variant: AnyVariant) -> str:
+def _name(variant: Variant) -> str:
     return " ".join(filter(None, (variant.library, variant.layout, variant.algorithm)))
 
 
-def _fate(variants: Iterable[AnyVariant], name: str) -> str:
+def _fate(variants: Iterable[Variant], name: str) -> str:
     fates = [_became(variant) for variant in variants if _name(variant) == name]
     return fates[0] if fates else "not offered"
 
 
-def _became(variant: AnyVariant) -> str:
+def _became(variant: Variant) -> str:
     """What the search did with a variant: `timed in full, 2.32 µs`, or why it failed."""
-    if isinstance(variant, FailedVariant):
+    if variant.failure:
         return variant.failure
     way = "timed in full" if variant.stopped_by.in_full else variant.stopped_by.name.lower()
-    return f"{way}, {variant.median_us:.2f} µs"
+    return f"{way}, {time_us(variant)[0]:.2f} µs"
 
 
 def _row(row: Compared) -> str:

@@ -10,6 +10,12 @@ def has_warm_time(variant: Variant) -> bool:
     return sampled_warm and not variant.failure
 
 
+def time_us(variant: Variant) -> tuple[float, float]:
+    """Median and interquartile range of a variant that has a time, in microseconds."""
+    assert variant.median_us is not None and variant.iqr_us is not None  # noqa: PT018
+    return variant.median_us, variant.iqr_us
+
+
 def is_timed(event: LayerMeasured) -> bool:
     """Whether the measurement gives its layer a time: warm, or, of a network, in company.
 

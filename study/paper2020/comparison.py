@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from benanza_analyzer.models.accounting import PAPER
 from benanza_ingest.extracted import ExtractedLayer
-from benanza_schemas.events import LayerMeasured, Variant
+from benanza_schemas.events import LayerMeasured
 from benanza_schemas.layer import Precision
-from benanza_schemas.times import is_timed
+from benanza_schemas.times import is_timed, time_us
 from study.paper2020.clone import PublishedLayer
 
 KINDS: Mapping[str, str] = {
@@ -69,7 +69,7 @@ def counted(
     """What the accounting `paper` counts of a model with these measurements."""
     best = {
         event.fingerprint: min(
-            (variant for variant in event.variants if not variant.failure), key=_median_us
+            (variant for variant in event.variants if not variant.failure), key=time_us
         )
         for event in events
         if event.precision == precision and is_timed(event)
@@ -77,20 +77,13 @@ def counted(
     meant = [layer for layer in layers if layer.op in PAPER and layer.kind != "view"]
     timed = [(layer.op, best[layer.fingerprint]) for layer in meant if layer.fingerprint in best]
     return CountedLayers(
-        tuple(
-            PublishedLayer(KINDS[op], round(_median_us(variant) * 1000)) for op, variant in timed
-        ),
+        tuple(PublishedLayer(KINDS[op], round(time_us(each)[0] * 1000)) for op, each in timed),
         len(meant) - len(timed),
         sum(
             any(mode in variant.algorithm for mode in OTHER_MODES.get(op, ()))
             for op, variant in timed
         ),
     )
-
-
-def _median_us(variant: Variant) -> float:
-    assert variant.median_us is not None, "it has a time"
-    return variant.median_us
 
 
 def beside(published: Sequence[PublishedLayer], here: Sequence[PublishedLayer]) -> BesidePublished:

@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 
 from benanza_runner.runtime import Outcome, RunResult, Runtime
-from benanza_runner.variants import TimedVariant, timed_variant
-from benanza_schemas.events import Ceiling, RunTimes, System, identified
+from benanza_runner.variants import timed_variant
+from benanza_schemas.events import Ceiling, RunTimes, System, Variant, identified
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 from benanza_schemas.vocabulary import StoppedBy
 
 
-def variant(us: float, algorithm: str = "fake") -> TimedVariant:
+def variant(us: float, algorithm: str = "fake") -> Variant:
     """A variant that took exactly this long, five times."""
     return timed_variant("fake", algorithm, (us,) * 5, StoppedBy.CONVERGED)
 

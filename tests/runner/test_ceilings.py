@@ -7,9 +7,9 @@ from benanza_runner.ceilings import STREAM_ELEMENTS, measured_ceilings, products
 from benanza_runner.onnx_layers.onnx_schemas import opsets
 from benanza_runner.onnx_layers.precision import retyped
 from benanza_runner.runtime import Outcome
-from benanza_runner.variants import FailedVariant, timed_variant
+from benanza_runner.variants import timed_variant
 from benanza_schemas.element_types import PRECISIONS
-from benanza_schemas.events import Ceiling
+from benanza_schemas.events import Ceiling, Variant
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 from tests.runner.fake_runtime import FakeRuntime, variant
@@ -26,7 +26,7 @@ class Steady(FakeRuntime):
         self.calls += 1
         is_product = layer.title() == "MatMul"
         if is_product and precision == "fp16":
-            failed = FailedVariant(library="fake", algorithm="MatMul", failure="no such kernel")
+            failed = Variant(library="fake", algorithm="MatMul", failure="no such kernel")
             return Outcome(variants=(failed,))
         size = layer.tensors[-1].shape[0]
         us = 1 + (2e-6 * size**3 if is_product else 8e-3 * size)

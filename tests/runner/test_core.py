@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from benanza_runner.core import Runner, in_tf32
-from benanza_runner.variants import event_variant
 from benanza_schemas.codec import decode, encode
 from benanza_schemas.events import BenchmarkRequested, Ceiling, event_id
 from benanza_schemas.identity import fingerprint
@@ -44,7 +43,7 @@ def test_a_job_is_measured_at_each_precision() -> None:
     assert (first.precision, second.precision) == ("fp32", "fp16")
     assert first.fingerprint == second.fingerprint == request.fingerprint
     assert first.system == FakeRuntime().system()
-    assert first.variants == (event_variant(variant(3.0)),)
+    assert first.variants == (variant(3.0),)
     assert first.failure == ""
     assert first.environment["process"].isdigit()
     assert (first.measured_at, second.measured_at) == (

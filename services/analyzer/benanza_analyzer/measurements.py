@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benanza_schemas.events import NOTHING_TRIED, ImageLayout, LayerMeasured, Variant
-from benanza_schemas.times import has_warm_time
+from benanza_schemas.times import has_warm_time, time_us
 from benanza_schemas.vocabulary import GENERATED, CacheState
 
 NOT_MEASURED = "not measured yet on this system"
@@ -103,7 +103,7 @@ def _times(event: LayerMeasured) -> Iterable[Variant]:
         if has_warm_time(variant):
             wants = variant.layout, variant.layout_change_us, variant.library == GENERATED
             known = winners.get(wants)
-            if known is None or _time(variant) < _time(known):
+            if known is None or time_us(variant) < time_us(known):
                 winners[wants] = variant
     return winners.values()
 
@@ -125,14 +125,14 @@ def _best(event: LayerMeasured, variant: Variant) -> Best:
     interleaved_write_conversion_us = write_conversion_us
     interleaved_us = weights_cold_us = math.inf
     if interleaved := _under(event, variant, CacheState.INTERLEAVED):
-        interleaved_us, _ = _time(interleaved)
+        interleaved_us, _ = time_us(interleaved)
         interleaved_conversion_us = interleaved.layout_change_us or conversion_us
         if interleaved.write_change_us is not None:
             interleaved_write_conversion_us = interleaved.write_change_us
     if cold := _under(event, variant, CacheState.WEIGHTS_COLD):
-        weights_cold_us, _ = _time(cold)
+        weights_cold_us, _ = time_us(cold)
     return Best(
-        *_time(variant),
+        *time_us(variant),
         interleaved_us,
         weights_cold_us,
         conversion_us,
@@ -152,12 +152,6 @@ def layout_of(variant: Variant) -> int:
     return FIRST if name.startswith("NC") else WHICHEVER
 
 
-def _time(variant: Variant) -> tuple[float, float]:
-    """Median and interquartile range of a variant that has a time."""
-    assert variant.median_us is not None and variant.iqr_us is not None  # noqa: PT018
-    return variant.median_us, variant.iqr_us
-
-
 def _under(event: LayerMeasured, variant: Variant, cache: CacheState) -> Variant | None:
     """The same variant with the caches in another state, None if it has no time there."""
     same = (
@@ -168,7 +162,7 @@ def _under(event: LayerMeasured, variant: Variant, cache: CacheState) -> Variant
         and (other.library, other.layout) == (variant.library, variant.layout)
         and not other.failure
     )
-    return min(same, key=_time, default=None)
+    return min(same, key=time_us, default=None)
 
 
 def _failure(event: LayerMeasured) -> str:

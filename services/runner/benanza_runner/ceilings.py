@@ -14,6 +14,7 @@ from benanza_schemas.element_types import PRECISIONS, size_bytes
 from benanza_schemas.events import Ceiling, CeilingName
 from benanza_schemas.identity import canonical
 from benanza_schemas.layer import Layer, Operator, Precision, Tensor
+from benanza_schemas.times import time_us
 
 MICROBENCHMARKS = "3"
 """The version of the microbenchmarks. Raise it by one when ceilings come out higher without the
@@ -78,7 +79,8 @@ def _one_round(
                 continue
             fastest_us = min(fastest_us, variant.minimum_us)
             value = microbenchmark.amount / (variant.minimum_us * 1e-6)
-            spread = value * variant.iqr_us / variant.median_us
+            median_us, iqr_us = time_us(variant)
+            spread = value * iqr_us / median_us
             yield Ceiling(name=name, precision=precision, value=value, iqr=spread)
         if ENOUGH_US <= fastest_us < math.inf:
             return

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from benanza_runner.ceilings import MICROBENCHMARKS
 from benanza_runner.runtime import Runtime
-from benanza_runner.variants import event_variant
 from benanza_schemas.events import (
     BenchmarkRequested,
     LayerMeasured,
@@ -88,7 +87,7 @@ class Runner:
             system=self.system,
             precision=precision,
             measured_at=self._now(),
-            variants=tuple(map(event_variant, outcome.variants)),
+            variants=outcome.variants,
             environment=outcome.environment,
             failure=outcome.failure,
         )

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from benanza_runner.variants import AnyVariant
-from benanza_schemas.events import Ceiling, RunTimes, System
+from benanza_schemas.events import Ceiling, RunTimes, System, Variant
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
 
@@ -21,7 +20,7 @@ class Outcome(msgspec.Struct, frozen=True):
     longer by then than when the process started, so that another process would be faster.
     """
 
-    variants: tuple[AnyVariant, ...] = ()
+    variants: tuple[Variant, ...] = ()
     failure: str = ""
     environment: dict[str, str] = {}
     slowed: bool = False

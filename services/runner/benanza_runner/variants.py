@@ -1,49 +1,10 @@
-"""Ways of running a layer. A variant has either a time or a failure, and its type says which.
-
-Events have one structure for both (`benanza_schemas.events.Variant`), which `event_variant` makes.
-"""
+"""Ways of running a layer that were timed."""
 
 from collections.abc import Iterable
-
-import msgspec
 
 from benanza_runner.measuring.stopping import summary
 from benanza_schemas.events import Variant
 from benanza_schemas.vocabulary import CacheState, StoppedBy
-
-
-class TimedVariant(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A variant with its times; the fields are those of `Variant`.
-
-    `samples_us` holds at least one time, in microseconds; the other times follow from it.
-    """
-
-    library: str
-    algorithm: str
-    layout: str = ""
-    cache: CacheState = CacheState.WARM
-    samples_us: tuple[float, ...]
-    minimum_us: float
-    median_us: float
-    iqr_us: float
-    stopped_by: StoppedBy
-    workspace_bytes: int = 0
-    layout_change_us: float | None = None
-    write_change_us: float | None = None
-    chosen_by_heuristic: bool = False
-
-
-class FailedVariant(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A variant that was refused, or gave a wrong result; `failure` says why."""
-
-    library: str
-    algorithm: str
-    layout: str = ""
-    failure: str
-    chosen_by_heuristic: bool = False
-
-
-AnyVariant = TimedVariant | FailedVariant
 
 
 def timed_variant(
@@ -56,10 +17,10 @@ def timed_variant(
     cache: CacheState = CacheState.WARM,
     workspace_bytes: int = 0,
     chosen_by_heuristic: bool = False,
-) -> TimedVariant:
+) -> Variant:
     """A variant with the summary of its samples: at least one time of an execution, in µs."""
     times = summary(sorted(samples_us))
-    return TimedVariant(
+    return Variant(
         library=library,
         algorithm=algorithm,
         layout=layout,
@@ -74,15 +35,8 @@ def timed_variant(
     )
 
 
-def warm(variants: Iterable[AnyVariant]) -> list[TimedVariant]:
+def warm(variants: Iterable[Variant]) -> list[Variant]:
     """Those that were timed with all that they need in the caches."""
     return [
-        variant
-        for variant in variants
-        if isinstance(variant, TimedVariant) and variant.cache == CacheState.WARM
+        variant for variant in variants if variant.cache == CacheState.WARM and not variant.failure
     ]
-
-
-def event_variant(variant: AnyVariant) -> Variant:
-    """The variant as `LayerMeasured` holds it."""
-    return Variant(**{name: getattr(variant, name) for name in variant.__struct_fields__})

@@ -6,7 +6,6 @@ import pytest
 
 from benanza.looking.bound_program import _choice
 from benanza_analyzer.measurements import Best
-from benanza_runner.variants import event_variant
 from benanza_schemas.program import Choice
 from tests.runner.fake_runtime import variant
 
@@ -25,4 +24,4 @@ def test_a_call_waits_as_long_as_it_takes_more_with_weights_in_memory(
     company_us: float, cold_us: float, us: float, waits_us: float
 ) -> None:
     best = Best(2.0, 0.1, company_us, cold_us)
-    assert _choice(best, event_variant(variant(2.0))) == Choice("fake", "fake", "", us, waits_us)
+    assert _choice(best, variant(2.0)) == Choice("fake", "fake", "", us, waits_us)

@@ -5,7 +5,8 @@ from math import isnan
 import msgspec
 import pytest
 
-from benanza_runner.variants import AnyVariant, FailedVariant, timed_variant
+from benanza_runner.variants import timed_variant
+from benanza_schemas.events import Variant
 from benanza_schemas.vocabulary import StoppedBy
 from benchmarks.gpu.search_report import Compared, Cost, compared, markdown, totals
 
@@ -15,12 +16,12 @@ def variant(
     us: float,
     layout: str = "NHWC",
     stopped_by: StoppedBy = StoppedBy.CONVERGED,
-) -> AnyVariant:
+) -> Variant:
     return timed_variant("cudnn-graph", algorithm, (us,), stopped_by, layout=layout)
 
 
-def failed(algorithm: str, failure: str) -> AnyVariant:
-    return FailedVariant(library="cudnn-graph", algorithm=algorithm, layout="NHWC", failure=failure)
+def failed(algorithm: str, failure: str) -> Variant:
+    return Variant(library="cudnn-graph", algorithm=algorithm, layout="NHWC", failure=failure)
 
 
 EVERYTHING = [
@@ -36,8 +37,8 @@ SEARCH = Cost(1.0, 0.1)
 
 
 def row(
-    found: list[AnyVariant],
-    everything: list[AnyVariant] = EVERYTHING,
+    found: list[Variant],
+    everything: list[Variant] = EVERYTHING,
     cost: Cost = SEARCH,
     precision: str = "fp16",
 ) -> Compared:
@@ -85,7 +86,7 @@ def test_without_a_time_of_the_choice_there_is_no_ratio() -> None:
         ([variant("engine 2", 9.0), failed("engine 1", "wrong")], "wrong"),
     ],
 )
-def test_what_became_of_the_best_of_all(found: list[AnyVariant], fate: str) -> None:
+def test_what_became_of_the_best_of_all(found: list[Variant], fate: str) -> None:
     assert row(found).fate == fate
 
 

@@ -21,8 +21,7 @@ from benanza_runner.cuda.search.guard import Guard
 from benanza_runner.cuda.search.instruments import Timer
 from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
 from benanza_runner.onnx_layers.precision import retyped
-from benanza_runner.variants import FailedVariant
-from benanza_schemas.events import MAX_NAME_LENGTH, MAX_REASON_LENGTH
+from benanza_schemas.events import MAX_NAME_LENGTH, MAX_REASON_LENGTH, Variant
 from benanza_schemas.layer import Precision
 from tests.runner.cuda.layers.samples import LAYERS
 
@@ -95,7 +94,7 @@ class CandidateSourceContract(ABC):
 
     def offered(
         self, library: CandidateSource, precision: Precision, memory: DeviceMemory
-    ) -> Iterator[tuple[str, Workspace, list[Candidate | FailedVariant]]]:
+    ) -> Iterator[tuple[str, Workspace, list[Candidate | Variant]]]:
         """What the library offers for each sample."""
         for name in SAMPLES:
             workspace = self.workspace(name, precision, memory)
@@ -121,7 +120,7 @@ class CandidateSourceContract(ABC):
             for each in found:
                 assert 0 < len(each.algorithm) <= MAX_NAME_LENGTH
                 assert "\n" not in each.algorithm + each.layout
-                if isinstance(each, FailedVariant):
+                if isinstance(each, Variant):
                     assert 0 < len(each.failure) <= MAX_REASON_LENGTH
 
     def test_asked_again_it_offers_the_same(
@@ -156,7 +155,7 @@ class CandidateSourceContract(ABC):
             workspace = self.workspace(name, precision, memory)
             outputs = [memory.floats(each) for each in expected(name, precision).outputs]
             for offered in library.candidates(workspace):
-                if isinstance(offered, FailedVariant):
+                if isinstance(offered, Variant):
                     continue
                 first = check(offered, workspace, outputs, name, timer, guard)
                 if not isinstance(first, Checked):
@@ -169,7 +168,7 @@ class CandidateSourceContract(ABC):
         assert right or precision == "fp32", "some libraries only have Tensor Cores"
 
 
-def _name(offered: Candidate | FailedVariant) -> Name:
+def _name(offered: Candidate | Variant) -> Name:
     return offered.library, offered.algorithm, offered.layout
 
 

@@ -10,7 +10,7 @@ from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.candidate_source import CandidateSource
 from benanza_runner.cuda.runtime import CudaRuntime
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 LATER = 20
 
@@ -32,7 +32,7 @@ class Saboteur:
 
     library = "saboteur"
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         if not isinstance(workspace.call, Elementwise):
             return
         result = workspace.result(workspace.call.output)

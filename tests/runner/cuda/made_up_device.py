@@ -19,7 +19,7 @@ from benanza_runner.cuda.search.instruments import NoiseError
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.search import Batch
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 START_US = 3.0
 """What the start of a replay takes."""
@@ -97,7 +97,7 @@ class MadeUpLibrary:
         self._variants = variants
         self._expected = expected
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         if not isinstance(workspace.call, Convolution):
             return
         natural = tuple(range(self._expected.ndim))
@@ -147,7 +147,7 @@ class BrokenLibrary:
 
     library = "broken"
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         raise OSError("its library isn't there")
 
 

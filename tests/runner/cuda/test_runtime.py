@@ -5,9 +5,11 @@ import pytest
 from benanza_runner.cuda.available import why_unavailable
 from benanza_runner.isolation.isolated_runtime import IsolatedRuntime, WorkerLimits
 from benanza_runner.runtime import Runtime
-from benanza_runner.variants import FailedVariant, TimedVariant, warm
+from benanza_runner.variants import warm
 from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.events import Variant
 from benanza_schemas.layer import Layer, Precision, Tensor
+from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import CacheState
 from tests.runner.cuda.layers.products import FUSED
 from tests.runner.cuda.layers.prologues import PROLOGUES
@@ -24,7 +26,7 @@ class TestCudaRuntime(RuntimeContract):
         return cuda
 
 
-def timed(runtime: Runtime, layer: Layer, precision: Precision) -> list[TimedVariant]:
+def timed(runtime: Runtime, layer: Layer, precision: Precision) -> list[Variant]:
     outcome = runtime.measure(layer, precision)
     assert outcome.failure == ""
     found = warm(outcome.variants)
@@ -38,7 +40,7 @@ def test_every_kind_of_layer_has_a_right_variant(
     cuda: Runtime, name: str, precision: Precision
 ) -> None:
     variants = timed(cuda, LAYERS[name], precision)
-    assert all(0.3 < variant.median_us < 100_000 for variant in variants)
+    assert all(0.3 < time_us(variant)[0] < 100_000 for variant in variants)
 
 
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
@@ -64,21 +66,22 @@ def test_what_comes_before_a_convolution_has_no_exact_variant(cuda: Runtime) -> 
     """What runs it multiplies in TF32."""
     variants = cuda.measure(PROLOGUES["batch norm + relu + conv"], "fp32").variants
     assert variants
-    assert all(isinstance(variant, FailedVariant) for variant in variants)
+    assert all(variant.failure for variant in variants)
 
 
 def test_the_best_of_each_layout_is_also_interleaved_with_other_kernels(cuda: Runtime) -> None:
     outcome = cuda.measure(LAYERS["conv"], "fp16")
-    variants = [each for each in outcome.variants if isinstance(each, TimedVariant)]
+    variants = [each for each in outcome.variants if not each.failure]
     for layout in ("NCHW", "NHWC"):
         times = {
             cache: [each for each in variants if (each.layout, each.cache) == (layout, cache)]
             for cache in CacheState
         }
-        best = min(times[CacheState.WARM], key=lambda variant: variant.median_us)
+        best = min(times[CacheState.WARM], key=time_us)
         (interleaved,), (cold,) = times[CacheState.INTERLEAVED], times[CacheState.WEIGHTS_COLD]
         assert interleaved.algorithm == cold.algorithm == best.algorithm
-        assert 0.5 * best.median_us < interleaved.median_us < 3 * best.median_us + 3
+        best_us, _ = time_us(best)
+        assert 0.5 * best_us < time_us(interleaved)[0] < 3 * best_us + 3
         assert 0.5 < (best.write_change_us or 0.0) < (best.layout_change_us or 0.0)
         assert 0.5 < (interleaved.write_change_us or 0.0) < (interleaved.layout_change_us or 0.0)
 
@@ -92,8 +95,7 @@ def test_a_variant_of_each_layout_is_what_cudnn_would_choose(
     chosen = [
         variant
         for variant in variants
-        if variant.chosen_by_heuristic
-        and (isinstance(variant, FailedVariant) or variant.cache == CacheState.WARM)
+        if variant.chosen_by_heuristic and (variant.failure or variant.cache == CacheState.WARM)
     ]
     assert sorted(variant.layout for variant in chosen) == ["NCHW", "NHWC"]
     assert {variant.library for variant in chosen} == {"cudnn-legacy"}
@@ -116,7 +118,7 @@ def test_what_cudnn_does_not_fuse_follows_the_convolution(
 def test_interleaved_times_can_be_left_out(cuda: Runtime) -> None:
     alone = type(cuda)(plans=1, algorithms=1, interleaved=False)  # type: ignore[call-arg]
     variants = alone.measure(LAYERS["conv"], "fp16").variants
-    timed = [each for each in variants if isinstance(each, TimedVariant)]
+    timed = [each for each in variants if not each.failure]
     assert {variant.cache for variant in timed} == {CacheState.WARM}
 
 
@@ -125,7 +127,7 @@ def test_several_runtimes_share_a_process(cuda: Runtime) -> None:
     other = type(cuda)(plans=1, algorithms=1, interleaved=False)  # type: ignore[call-arg]
     for size, runtime in enumerate((other, cuda, other), 3_001):
         variants = timed(runtime, relu(size), "fp32")
-        assert all(variant.median_us > 0.3 for variant in variants)
+        assert all(time_us(variant)[0] > 0.3 for variant in variants)
 
 
 @pytest.mark.parametrize("layer", [conv(64, 28, 5), LAYERS["conv in groups"]])
@@ -155,7 +157,7 @@ class CloseCountingRuntime(IsolatedRuntime):
 def test_no_variant_that_is_not_exact_passes_for_fp32(cuda: Runtime) -> None:
     """TF32 is off by 3e-4 of the norm, and at most 1e-4 is right."""
     outcome = cuda.measure(LAYERS["conv"], "fp32")
-    failed = [each for each in outcome.variants if isinstance(each, FailedVariant)]
+    failed = [each for each in outcome.variants if each.failure]
     assert not any("wrong" in variant.failure for variant in failed)
 
 
@@ -169,7 +171,7 @@ def test_both_layouts_and_several_libraries_are_tried(cuda: Runtime) -> None:
 def test_every_algorithm_for_recurrent_networks_is_tried(cuda: Runtime, name: str) -> None:
     """Some refuse: then the library says so. The standard one never does."""
     variants = cuda.measure(LAYERS[name], "fp16").variants
-    able = {variant.algorithm for variant in variants if isinstance(variant, TimedVariant)}
+    able = {variant.algorithm for variant in variants if not variant.failure}
     assert {"RNN STANDARD, packed", "RNN STANDARD, unpacked"} <= able
     assert {variant.algorithm for variant in variants} == {
         f"RNN {algorithm}, {data}"
@@ -204,7 +206,7 @@ def test_attention_is_run_by_cudnn_and_by_a_kernel(
 def test_why_cudnn_takes_no_keys_that_lie_transposed(cuda: Runtime) -> None:
     variants = cuda.measure(LAYERS["attention"], "fp16").variants
     (refused,) = (variant for variant in variants if variant.library == "cudnn-graph")
-    assert isinstance(refused, FailedVariant)
+    assert refused.failure
     assert "should be 1 for K" in refused.failure
 
 
@@ -217,9 +219,9 @@ def test_a_mask_of_bools_is_read_by_a_kernel_alone(
     cuda: Runtime, name: str, precision: Precision
 ) -> None:
     variants = cuda.measure(LAYERS[name], precision).variants
-    assert {v.library for v in variants if not isinstance(v, FailedVariant)} == {"cupy"}
+    assert {v.library for v in variants if not v.failure} == {"cupy"}
     (refused,) = (v for v in variants if v.library == "cudnn-graph")
-    assert isinstance(refused, FailedVariant)
+    assert refused.failure
     assert "the mask has bools" in refused.failure
 
 

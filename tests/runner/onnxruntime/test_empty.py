@@ -12,7 +12,6 @@ from benanza_runner.cuda.lowering.lower import lower
 from benanza_runner.cuda.reference import reference
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.onnxruntime.runtime import OnnxRuntime
-from benanza_runner.variants import TimedVariant
 from benanza_schemas.layer import Layer
 from tests.examples import examples
 from tests.ingest.empty_graphs import random_graph
@@ -49,7 +48,7 @@ def layers_reading_nothing(seed: int) -> Iterator[Layer]:
 def test_feature_maps_without_elements_are_in_no_layout(runtime: OnnxRuntime, layer: Layer) -> None:
     outcome = runtime.measure(layer, "fp32")
     assert not outcome.failure
-    assert any(isinstance(variant, TimedVariant) for variant in outcome.variants)
+    assert any(not variant.failure for variant in outcome.variants)
 
 
 @pytest.mark.integration
@@ -59,7 +58,7 @@ def test_what_onnx_runtime_runs_is_measured(runtime: OnnxRuntime, seed: int) -> 
     for layer in layers_reading_nothing(seed):
         outcome = runtime.measure(layer, "fp32")
         assert not outcome.failure, layer.title()
-        assert any(isinstance(variant, TimedVariant) for variant in outcome.variants)
+        assert any(not variant.failure for variant in outcome.variants)
 
 
 @examples(0.2)

@@ -26,10 +26,11 @@ from benanza_runner.onnxruntime.copies_timer import CopiesTimer, TimedCopies
 from benanza_runner.onnxruntime.runtime import OnnxRuntime
 from benanza_runner.onnxruntime.session import CPU, Provider, Session, session_options
 from benanza_runner.runtime import Runtime
-from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant, warm
+from benanza_runner.variants import warm
 from benanza_schemas.codec import decode, encode
-from benanza_schemas.events import SystemMeasured, event_id, identified
+from benanza_schemas.events import SystemMeasured, Variant, event_id, identified
 from benanza_schemas.layer import Layer, Precision, Tensor
+from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import StoppedBy
 from tests.runner.layers import conv, conv_group, floats, gemm, operator, relu, single, weights
 from tests.runner.onnxruntime.needs_blocks import needs_blocks
@@ -50,25 +51,25 @@ class TestOnnxRuntime(RuntimeContract):
         return OnnxRuntime(threads=1)
 
 
-def variants(runtime: OnnxRuntime, layer: Layer, precision: Precision) -> tuple[AnyVariant, ...]:
+def variants(runtime: OnnxRuntime, layer: Layer, precision: Precision) -> tuple[Variant, ...]:
     outcome = runtime.measure(layer, precision)
     assert outcome.failure == ""
     return outcome.variants
 
 
-def measured(runtime: OnnxRuntime, layer: Layer) -> TimedVariant:
+def measured(runtime: OnnxRuntime, layer: Layer) -> Variant:
     """The fastest variant."""
-    return min(warm(variants(runtime, layer, "fp32")), key=lambda variant: variant.median_us)
+    return min(warm(variants(runtime, layer, "fp32")), key=time_us)
 
 
-def failed(runtime: OnnxRuntime, layer: Layer, precision: Precision = "fp32") -> FailedVariant:
+def failed(runtime: OnnxRuntime, layer: Layer, precision: Precision = "fp32") -> Variant:
     (variant,) = variants(runtime, layer, precision)
-    assert isinstance(variant, FailedVariant)
+    assert variant.failure
     return variant
 
 
 def least_us(runtime: OnnxRuntime, layer: Layer) -> float:
-    return measured(runtime, layer).minimum_us
+    return min(measured(runtime, layer).samples_us)
 
 
 def chain_of_relus(length: int, elements: int) -> LayerModel:
@@ -150,7 +151,7 @@ def test_twice_the_work_takes_twice_the_time(runtime: OnnxRuntime) -> None:
 @pytest.mark.parametrize("layer", [relu(100), conv(8, 16), gemm(1, 512, 64)], ids=Layer.title)
 def test_samples_and_their_summary(runtime: OnnxRuntime, layer: Layer) -> None:
     outcome = runtime.measure(layer, "fp32")
-    variant = min(warm(outcome.variants), key=lambda each: each.median_us)
+    variant = min(warm(outcome.variants), key=time_us)
     assert (variant.library, variant.algorithm) == ("onnxruntime-cpu", layer.title())
     assert variant.stopped_by in (StoppedBy.CONVERGED, StoppedBy.CAP)
     assert 2 <= len(variant.samples_us) <= 5  # each of many calls; two on a busy machine
@@ -180,7 +181,6 @@ def test_a_large_layer_is_called_alone(runtime: OnnxRuntime) -> None:
 )
 def test_a_group_that_runs_as_one_call(runtime: OnnxRuntime, group: Layer, algorithm: str) -> None:
     (variant,) = variants(runtime, group, "fp32")
-    assert isinstance(variant, TimedVariant)
     assert variant.algorithm == algorithm
     assert variant.median_us
 
@@ -191,7 +191,6 @@ def test_views_at_the_ends_of_a_group_are_no_calls(runtime: OnnxRuntime) -> None
     tensors = floats(2, 5, 12), weights(12, 8), weights(8), y, y
     operators = operator("MatMul", 13, (0, 1), (3,)), operator("Add", 14, (3, 2), (4,))
     (variant,) = variants(runtime, Layer(tensors, operators, (4,)), "fp32")
-    assert isinstance(variant, TimedVariant)
     assert variant.algorithm == "Gemm"
     assert variant.median_us
 
@@ -207,8 +206,8 @@ def test_a_group_that_runs_as_several_calls(runtime: OnnxRuntime) -> None:
 def test_a_convolution_is_timed_in_both_layouts(runtime: OnnxRuntime) -> None:
     group = conv_group(32, 14, "BatchNormalization", "Add", "Relu")
     plain, in_blocks = variants(runtime, group, "fp32")
-    assert isinstance(plain, TimedVariant)
-    assert isinstance(in_blocks, TimedVariant)
+    assert not plain.failure
+    assert not in_blocks.failure
     assert (plain.layout, plain.algorithm) == ("NCHW", "FusedConv")
     assert (in_blocks.layout, in_blocks.algorithm) == ("NCHWc", "Conv")
     for variant in (plain, in_blocks):
@@ -262,7 +261,7 @@ def test_layouts_of_other_layers(
     runtime: OnnxRuntime, layer: Layer, layout: str, changes: tuple[bool, bool]
 ) -> None:
     variant = variants(runtime, layer, "fp32")[-1]
-    assert isinstance(variant, TimedVariant)
+    assert not variant.failure
     assert variant.layout == layout
     assert (bool(variant.layout_change_us), bool(variant.write_change_us)) == changes
 
@@ -328,7 +327,7 @@ def test_an_operator_of_onnx_runtimes_own_domain(
 ) -> None:
     layer = single("FastGelu", 1, (floats(*shape),), (floats(*shape),), domain="com.microsoft")
     (variant,) = variants(runtime, layer, "fp32")
-    assert isinstance(variant, TimedVariant)
+    assert not variant.failure
     assert variant.algorithm == "FastGelu"
 
 
@@ -341,8 +340,8 @@ def test_what_can_not_be_had_in_blocks_keeps_its_other_time(
 
     monkeypatch.setattr(forms, "blocked", refuse)
     plain, in_blocks = variants(runtime, conv(32, 7), "fp32")
-    assert isinstance(plain, TimedVariant)
-    assert isinstance(in_blocks, FailedVariant)
+    assert not plain.failure
+    assert in_blocks.failure
     assert (plain.layout, in_blocks.layout) == ("NCHW", "NCHWc")
     assert in_blocks.failure == "ONNX Runtime: no blocks"
 
@@ -360,8 +359,8 @@ def test_what_can_not_be_timed_in_blocks_keeps_its_other_time(
 
     monkeypatch.setattr(CopiesTimer, "copies", refuse)
     plain, in_blocks = variants(runtime, conv(24, 9), "fp32")
-    assert isinstance(plain, TimedVariant)
-    assert isinstance(in_blocks, FailedVariant)
+    assert not plain.failure
+    assert in_blocks.failure
     assert in_blocks.failure == "ONNX Runtime: for blocks"
 
 

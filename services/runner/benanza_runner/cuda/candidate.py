@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.reasons import short_reason
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 NO_LIBRARY = "none"
 """Stands for the library where nothing is started."""
@@ -52,9 +52,9 @@ def in_turn(*runs: Run) -> Run:
     return run
 
 
-def refused(library: str, algorithm: str, layout: str, reason: object) -> FailedVariant:
+def refused(library: str, algorithm: str, layout: str, reason: object) -> Variant:
     """A variant that failed for this reason, such as an exception."""
-    return FailedVariant(
+    return Variant(
         library=library,
         algorithm=algorithm,
         layout=layout,
@@ -62,9 +62,9 @@ def refused(library: str, algorithm: str, layout: str, reason: object) -> Failed
     )
 
 
-def failed(candidate: Candidate, reason: object) -> FailedVariant:
+def failed(candidate: Candidate, reason: object) -> Variant:
     """The variant that a candidate is, if it failed for this reason."""
-    return FailedVariant(
+    return Variant(
         library=candidate.library,
         algorithm=candidate.algorithm,
         layout=candidate.layout,

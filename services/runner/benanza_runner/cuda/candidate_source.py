@@ -8,7 +8,7 @@ from typing import Protocol
 
 from benanza_runner.cuda.candidate import Candidate
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 
 class CandidateSource(Protocol):
@@ -20,11 +20,11 @@ class CandidateSource(Protocol):
 
     library: str
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The ways of running the workspace's call, the most promising first.
 
         There are none for a call that the library doesn't know. A way that is known to fail comes
-        as a `FailedVariant` with its reason. Asked again for the same call, a library offers the
+        as a `Variant` with its reason. Asked again for the same call, a library offers the
         same names again, because a stored name has to find its candidate later.
         """
         ...

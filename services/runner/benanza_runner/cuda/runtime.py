@@ -49,6 +49,7 @@ from benanza_schemas.events import Ceiling, RunTimes, System, identified
 from benanza_schemas.identity import fingerprint
 from benanza_schemas.layer import Layer, Precision
 from benanza_schemas.program import Program
+from benanza_schemas.times import time_us
 
 METHOD = "CUDA graph replay, warm; 4"
 """How layers are timed. Raise the number by one when times change without the system changing."""
@@ -206,7 +207,7 @@ class CudaRuntime(Runtime):
         """The times of the same call for another layer, if its best variant is right here too."""
         if known is None:
             return None
-        best = min(warm(known.variants), key=lambda variant: variant.median_us)
+        best = min(warm(known.variants), key=time_us)
         if self._autotuner.wrong_again(workspace, expected, name, best):
             return None
         environment = known.environment | {"times": "shared"}

@@ -27,9 +27,10 @@ from benanza_runner.onnxruntime.networks import network_samples_us, network_time
 from benanza_runner.onnxruntime.session import CPU, Provider, empty_calls
 from benanza_runner.reasons import short_reason
 from benanza_runner.runtime import Outcome, Runtime
-from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
-from benanza_schemas.events import Ceiling, System, identified
+from benanza_runner.variants import timed_variant
+from benanza_schemas.events import Ceiling, System, Variant, identified
 from benanza_schemas.layer import Layer, Precision
+from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import CacheState, StoppedBy
 
 METHOD = "copies of the layer in one call, warm, the least of a few calls; 5"
@@ -187,15 +188,15 @@ class OnnxRuntime(Runtime):
             times[0] = self._timer.timed(forms[0].model, provider, copies, RULE)
         return times
 
-    def _failed(self, layer: Layer, form: LayerForm) -> FailedVariant:
-        return FailedVariant(
+    def _failed(self, layer: Layer, form: LayerForm) -> Variant:
+        return Variant(
             library=self._library,
             algorithm=layer.title(),
             layout=form.layout,
             failure=_not_as_asked(layer, form),
         )
 
-    def _variant(self, form: LayerForm, timed: TimedCopies, changes: Changes) -> TimedVariant:
+    def _variant(self, form: LayerForm, timed: TimedCopies, changes: Changes) -> Variant:
         algorithm = "+".join(form.op_types())
         variant = timed_variant(
             self._library, algorithm, timed.samples_us, timed.stopped_by, layout=form.layout
@@ -206,14 +207,14 @@ class OnnxRuntime(Runtime):
             write_change_us=changes.write_change_us,
         )
 
-    def _busy_since(self, before: Load, variants: Iterable[TimedVariant]) -> dict[str, str]:
+    def _busy_since(self, before: Load, variants: Iterable[Variant]) -> dict[str, str]:
         """What makes the times of a layer doubtful, in the words of the environment."""
         busy = busy_between(before, self._load())
         reasons = [*busy.by]
         if self._slowdown.check():
             reasons.append(OVERHEAD)
-        full = (variant for variant in variants if variant.stopped_by.in_full)
-        if any(variant.iqr_us > WIDE * variant.median_us for variant in full):
+        full = (time_us(variant) for variant in variants if variant.stopped_by.in_full)
+        if any(iqr_us > WIDE * median_us for median_us, iqr_us in full):
             reasons.append(SPREAD)
         return as_environment(busy, reasons)
 

@@ -10,7 +10,7 @@ from benanza_runner.cuda.calls import Call, Convolution, Pooling, Product
 from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
 from benanza_runner.cuda.device_tensor import DeviceTensor, to_bits
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 from tests.runner.cuda.in_numpy.calls import compute
 
 LIBRARY = "numpy"
@@ -24,7 +24,7 @@ class NumpyLibrary:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         call = workspace.call
         if isinstance(call, Product):
             result = workspace.result(call.output)

@@ -30,8 +30,10 @@ from benanza_runner.cuda.search.replays import FULL_CALLS, FULL_US, SCREENING_US
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.throttling import TRIES, Undisturbed
 from benanza_runner.onnx_layers.precision import retyped
-from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant, warm
+from benanza_runner.variants import warm
+from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
+from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
 from tests.runner.cuda.lowering.test_in_place import TO_TOKENS
 from tests.runner.cuda.made_up_device import (
@@ -60,16 +62,15 @@ def unguarded() -> Guard:
 class Searched(NamedTuple):
     """What a search found, on which device, by algorithm."""
 
-    variants: list[AnyVariant]
+    variants: list[Variant]
     device: MadeUpDevice
 
-    def timed(self, algorithm: str) -> TimedVariant:
+    def timed(self, algorithm: str) -> Variant:
         (found,) = (each for each in warm(self.variants) if each.algorithm == algorithm)
         return found
 
     def failure(self, algorithm: str) -> str:
         (found,) = (each for each in self.variants if each.algorithm == algorithm)
-        assert isinstance(found, FailedVariant)
         return found.failure
 
     def stopped_by(self) -> dict[str, StoppedBy]:
@@ -102,7 +103,7 @@ def test_it_imports_no_cupy() -> None:
 def test_the_fastest_is_found() -> None:
     variants = [MadeUpVariant(f"engine {us}", us) for us in (14.0, 12.0, 10.0, 11.0, 13.0)]
     found = searched(variants)
-    best = min(warm(found.variants), key=lambda variant: variant.median_us)
+    best = min(warm(found.variants), key=time_us)
     assert best.algorithm == "engine 10.0"
     assert best.stopped_by.in_full
     # Some hundred calls of a replay share its start.
@@ -238,7 +239,7 @@ def test_a_failure_has_its_reason_and_costs_the_others_nothing() -> None:
     assert found.timed("right").chosen_by_heuristic
     assert not any(each.algorithm == "not meant" for each in found.variants)
     (library,) = (each for each in found.variants if each.library == "BrokenLibrary")
-    assert isinstance(library, FailedVariant)
+    assert isinstance(library, Variant)
     assert library.failure == "its library isn't there"
     assert {each.algorithm for each in found.variants if each.chosen_by_heuristic} == {
         "broken",
@@ -400,13 +401,13 @@ def test_the_best_of_each_layout_is_interleaved_with_other_kernels() -> None:
         ],
         interleaved=MadeUpInterleavedTimer(),
     )
-    timed = [each for each in found.variants if isinstance(each, TimedVariant)]
+    timed = [each for each in found.variants if not each.failure]
     for cache, more_us in ((CacheState.INTERLEAVED, 0.5), (CacheState.WEIGHTS_COLD, 2.0)):
         under = {each.algorithm: each for each in timed if each.cache == cache}
         assert under.keys() == {"first", "last"}
         for algorithm, variant in under.items():
             assert variant.stopped_by == StoppedBy.FIXED
-            assert variant.median_us == found.timed(algorithm).median_us + more_us
+            assert variant.median_us == time_us(found.timed(algorithm))[0] + more_us
             conversion_us = CONVERSION_US + 0.5
             assert variant.write_change_us == pytest.approx(conversion_us, rel=0.01)
             assert variant.layout_change_us == pytest.approx(2 * conversion_us, rel=0.01)
@@ -474,7 +475,7 @@ class CompilingLibrary:
         result.array[...] = EXPECTED
 
 
-def compiled(guard: Guard) -> tuple[list[AnyVariant], list[str]]:
+def compiled(guard: Guard) -> tuple[list[Variant], list[str]]:
     device = MadeUpDevice()
     library = CompilingLibrary(device)
     conversions = LayoutConversions(device, device.convert)
@@ -487,7 +488,7 @@ def test_kernels_are_compiled_before_the_first_one_runs() -> None:
     first = next(at for at, each in enumerate(noted) if each.startswith("run"))
     assert {"compile one", "compile broken", "compile other"} <= set(noted[:first])
     assert {variant.algorithm for variant in warm(variants)} == {"one", "other"}
-    (failed,) = (each for each in variants if isinstance(each, FailedVariant))
+    (failed,) = (each for each in variants if each.failure)
     assert (failed.algorithm, failed.failure) == ("broken", "a syntax error")
 
 
@@ -508,14 +509,10 @@ def test_what_starts_nothing_is_right_and_takes_hardly_any_time() -> None:
     autotuner = Autotuner((InPlaceViews(),), device, unguarded(), conversions, interleaved)
     made = Workspace(lower(layer, given.values), "fp32", DeviceMemory(np))
     found = autotuner.variants(made, given.outputs, "work")
-    assert [type(each) for each in found] == [TimedVariant] * 3
     alone, *within = found
-    assert isinstance(alone, TimedVariant)
     assert (alone.algorithm, alone.layout) == ("in place", "NHWC")
-    assert alone.median_us < 0.1
+    assert time_us(alone)[0] < 0.1
     assert alone.layout_change_us == pytest.approx(CONVERSION_US, rel=0.05)
     assert alone.write_change_us == 0.0
-    assert {each.cache for each in within if isinstance(each, TimedVariant)} == {
-        CacheState.INTERLEAVED,
-        CacheState.WEIGHTS_COLD,
-    }
+    assert not any(each.failure for each in within)
+    assert [each.cache for each in within] == [CacheState.INTERLEAVED, CacheState.WEIGHTS_COLD]

@@ -9,16 +9,15 @@ from hypothesis import strategies as st
 
 from benanza_analyzer.measurements import bests
 from benanza_runner.cuda.search.within_models import to_interleave
-from benanza_runner.variants import TimedVariant, event_variant
-from benanza_schemas.events import LayerMeasured
+from benanza_schemas.events import LayerMeasured, Variant
 from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
 from tests.backbone.sample_events import SYSTEM
 
 LAYOUTS = ("NCHW", "NHWC", "weights transposed", "")
 
 
-def variant(place: int, layout: str, median_us: float, iqr_us: float, library: str) -> TimedVariant:
-    return TimedVariant(
+def variant(place: int, layout: str, median_us: float, iqr_us: float, library: str) -> Variant:
+    return Variant(
         library=library,
         algorithm=f"engine {place}",
         layout=layout,
@@ -61,7 +60,7 @@ def test_the_analyzer_finds_interleaved_times_of_what_it_takes_for_best(
             system=SYSTEM,
             precision="fp16",
             measured_at=datetime(2026, 1, 1, tzinfo=UTC),
-            variants=tuple(map(event_variant, (*timed, *interleaved))),
+            variants=(*timed, *interleaved),
             environment={},
         )
     )

@@ -18,7 +18,7 @@ from benanza_runner.cuda.candidate import Candidate, no_scratch, refused
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
 SHAPES = ((64, 1), (256, 1), (64, 4), (128, 4), (64, 16), (128, 16))
@@ -36,7 +36,7 @@ class AttentionKernels:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each shape of a block that the heads fit into."""
         call = workspace.call
         if not isinstance(call, Attention):

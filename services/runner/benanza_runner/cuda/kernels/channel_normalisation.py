@@ -13,7 +13,7 @@ from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.normalisation import source
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 THREADS = (128, 256)
 
@@ -23,16 +23,14 @@ class ChannelNormalisationKernels:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each layout, width of access and number of threads."""
         call = workspace.call
         if isinstance(call, Normalisation):
             yield from _normalisations(workspace, call)
 
 
-def _normalisations(
-    workspace: Workspace, call: Normalisation
-) -> Iterator[Candidate | FailedVariant]:
+def _normalisations(workspace: Workspace, call: Normalisation) -> Iterator[Candidate | Variant]:
     elements = prod(call.input)
     channels, space = call.input[1], prod(call.input[2:])
     factors = (call.alpha / call.size, -call.beta, call.bias)

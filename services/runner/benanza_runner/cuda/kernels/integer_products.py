@@ -17,7 +17,7 @@ from benanza_runner.cuda.candidate import Candidate, Run, no_scratch, refused
 from benanza_runner.cuda.elements import IN_MEMORY
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 WARP = 32
 THREADS = 256
@@ -28,7 +28,7 @@ class IntegerProducts:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The one kernel, unless the product is too large."""
         call = workspace.call
         if not isinstance(call, IntegerProduct):

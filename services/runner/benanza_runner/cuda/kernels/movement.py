@@ -16,7 +16,7 @@ from benanza_runner.cuda.device_tensor import DeviceTensor
 from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.kernels.source.tiled_copy import NAME, THREADS, tiled_copy
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 MOST_AXES = 8
 
@@ -26,8 +26,8 @@ class MovementKernels:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
-        """One or two for each layout."""
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
+        """Kernels; for views and shuffles CuPy's `copyto` as well."""
         call = workspace.call
         if isinstance(call, View):
             yield from _views(workspace, call)

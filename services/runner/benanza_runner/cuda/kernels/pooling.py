@@ -14,8 +14,8 @@ from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.pooling import PoolingWindow, source
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
 from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.events import Variant
 
 THREADS = (64, 256)
 WARP = 32
@@ -28,7 +28,7 @@ class PoolingKernels:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each layout, width of access and number of threads."""
         call = workspace.call
         if not isinstance(call, Pooling):

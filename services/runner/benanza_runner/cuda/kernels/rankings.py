@@ -11,7 +11,7 @@ from benanza_runner.cuda.calls import Accumulation, Ranking
 from benanza_runner.cuda.candidate import Candidate, no_scratch
 from benanza_runner.cuda.kernels.launching import LIBRARY, launch, preamble
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
 SHAPES = ((1, 128), (32, 128), (128, 128), (256, 256), (1024, 1024))
@@ -28,7 +28,7 @@ class RankingKernels:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """Rankings by selection and, if a row fits into shared memory, by sorting."""
         call = workspace.call
         if isinstance(call, Ranking):

@@ -17,8 +17,8 @@ from benanza_runner.cuda.kernels.launching import LIBRARY, WIDE_BYTES, launch
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.lowering.products.activations import FUSED, expression
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
 from benanza_schemas.element_types import PRECISIONS
+from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
 SHAPES = ((32, 128), (32, 256), (64, 128), (128, 128), (256, 256))
@@ -30,7 +30,7 @@ class RowProducts:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each number of threads that share a row."""
         call = workspace.call
         if not isinstance(call, Product) or call.m != 1 or call.batch * call.rounds != 1:

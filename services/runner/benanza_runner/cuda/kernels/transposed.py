@@ -17,7 +17,7 @@ from benanza_runner.cuda.kernels.launching import LIBRARY, MOST_ELEMENTS, launch
 from benanza_runner.cuda.kernels.source.storage import PREAMBLE
 from benanza_runner.cuda.lowering.products.activations import FUSED, expression
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
 THREADS = (64, 256)
@@ -28,7 +28,7 @@ class TransposedKernels:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each layout and number of threads."""
         call = workspace.call
         if not isinstance(call, TransposedConvolution):

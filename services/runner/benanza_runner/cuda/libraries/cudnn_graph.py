@@ -34,7 +34,7 @@ from benanza_runner.cuda.libraries.cudnn_activations import activated
 from benanza_runner.cuda.libraries.cudnn_tiles import ENGINE, configurations
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 from benanza_schemas.layer import Precision
 
 LIBRARY = "cudnn-graph"
@@ -77,7 +77,7 @@ class CudnnGraph:
         """Starts what follows on this stream."""
         cudnn.set_stream(self._handle, stream)
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """Plans in both layouts, the most promising first."""
         call = workspace.call
         if isinstance(call, Convolution | TransposedConvolution):
@@ -95,7 +95,7 @@ class CudnnGraph:
 
     def _planned(
         self, workspace: Workspace, layout: str, result: DeviceTensor, build: Build
-    ) -> Iterator[Candidate | FailedVariant]:
+    ) -> Iterator[Candidate | Variant]:
         try:
             graph = _Graph(self._handle, workspace, result, build)
         except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:

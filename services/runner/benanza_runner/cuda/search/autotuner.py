@@ -21,7 +21,7 @@ from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.sampling import Timing
 from benanza_runner.measuring.search import Batch, SearchPlan, Trial, VariantSamples, search
 from benanza_runner.measuring.throttling import Undisturbed, until_undisturbed
-from benanza_runner.variants import AnyVariant, FailedVariant, TimedVariant
+from benanza_schemas.events import Variant
 from benanza_schemas.vocabulary import GENERATED, StoppedBy
 
 SEED = 20_200_218
@@ -63,7 +63,7 @@ class Autotuner:
         name: str,
         device: Device,
         rest: Callable[[], None],
-    ) -> tuple[list[AnyVariant], Undisturbed]:
+    ) -> tuple[list[Variant], Undisturbed]:
         """As `variants`, but again where something slowed the device down meanwhile.
 
         Before it is tried again, remembered times are dropped, and `rest` leaves the device idle.
@@ -76,32 +76,32 @@ class Autotuner:
             rest,
         )
 
-    def variants(self, workspace: Workspace, expected: Expected, name: str) -> list[AnyVariant]:
+    def variants(self, workspace: Workspace, expected: Expected, name: str) -> list[Variant]:
         """All ways of running a call: the timed ones first, then those pruned, then failures.
 
         `expected` are the results that they should have, as float32, and `name` tells this work
         from other work. There are none if no library knows the call.
         """
         expected = [workspace.memory.floats(array) for array in expected]
-        failures: list[FailedVariant] = []
-        pruned: list[TimedVariant] = []
+        failures: list[Variant] = []
+        pruned: list[Variant] = []
         trials: list[tuple[Checked, Trial]] = []
         # By whether a kernel is generated: the libraries' times count by themselves, too.
         fastest_us = {True: inf, False: inf}
         for offered in self._offered(workspace, compiled_as=f"{name} compile"):
-            if isinstance(offered, FailedVariant):
+            if isinstance(offered, Variant):
                 failures.append(offered)
                 continue
             generated = offered.library == GENERATED
             pruned_us = self._prune_factor * fastest_us[generated]
             checked = self._checked(offered, workspace, expected, name, pruned_us)
-            if isinstance(checked, FailedVariant):
+            if isinstance(checked, Variant):
                 failures.append(checked)
             elif checked is not None and checked.once_us > pruned_us:
                 pruned.append(timed(checked, VariantSamples((checked.once_us,), StoppedBy.PRUNED)))
             elif checked is not None:
                 made = self._trial(checked, name)
-                if isinstance(made, FailedVariant):
+                if isinstance(made, Variant):
                     failures.append(made)
                 else:
                     # What starts nothing says little about how fast a kernel can be.
@@ -153,7 +153,7 @@ class Autotuner:
         return full
 
     def wrong_again(
-        self, workspace: Workspace, expected: Expected, name: str, known: TimedVariant
+        self, workspace: Workspace, expected: Expected, name: str, known: Variant
     ) -> str:
         """Runs one known variant once more, with other operands.
 
@@ -163,12 +163,12 @@ class Autotuner:
         for candidate in self._offered(workspace):
             if isinstance(candidate, Candidate) and _is(candidate, known):
                 checked = self._checked(candidate, workspace, expected, name)
-                return checked.failure if isinstance(checked, FailedVariant) else ""
+                return checked.failure if isinstance(checked, Variant) else ""
         return "the libraries don't offer it again"
 
     def _offered(
         self, workspace: Workspace, compiled_as: str = ""
-    ) -> Iterator[Candidate | FailedVariant]:
+    ) -> Iterator[Candidate | Variant]:
         """What the libraries offer; kernels are compiled ahead under this name, if there is one."""
         for library in self._libraries:
             try:
@@ -185,7 +185,7 @@ class Autotuner:
                 self._guard.end_if_lasting(error)
                 yield refused(type(library).__name__, "none", "", error)
 
-    def _compile(self, offered: Iterable[Candidate | FailedVariant], work: str) -> None:
+    def _compile(self, offered: Iterable[Candidate | Variant], work: str) -> None:
         """Compiles candidates side by side, which takes longer than to run them."""
         ahead = [
             candidate
@@ -203,10 +203,10 @@ class Autotuner:
         expected: Expected,
         name: str,
         pruned_us: float = inf,
-    ) -> Checked | FailedVariant | None:
+    ) -> Checked | Variant | None:
         return check(candidate, workspace, expected, name, self._timer, self._guard, pruned_us)
 
-    def _trial(self, checked: Checked, name: str) -> Trial | FailedVariant:
+    def _trial(self, checked: Checked, name: str) -> Trial | Variant:
         """The candidate as replays of graphs, or why it can't be one."""
         candidate = checked.candidate
         with self._guard.watching(candidate_name(name, candidate)):
@@ -225,6 +225,6 @@ def _prepared(candidate: Candidate) -> None:
         candidate.prepare()
 
 
-def _is(candidate: Candidate, known: TimedVariant) -> bool:
+def _is(candidate: Candidate, known: Variant) -> bool:
     same = candidate.library, candidate.algorithm, candidate.layout
     return same == (known.library, known.algorithm, known.layout)

@@ -11,7 +11,8 @@ from benanza_runner.cuda.search.replays import SCREENING_US
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.error import wrong
 from benanza_runner.measuring.search import Batch, VariantSamples
-from benanza_runner.variants import FailedVariant, TimedVariant, timed_variant
+from benanza_runner.variants import timed_variant
+from benanza_schemas.events import Variant
 from benanza_schemas.vocabulary import CacheState
 
 
@@ -37,7 +38,7 @@ def check(
     timer: Timer,
     guard: Guard,
     pruned_us: float = inf,
-) -> Checked | FailedVariant | None:
+) -> Checked | Variant | None:
     """The candidate if its results are those `expected`, float32 arrays on the device, or why it
     failed; None if it isn't meant.
 
@@ -79,9 +80,7 @@ def check(
     return Checked(candidate, scratch_bytes, scratch, once, once_us)
 
 
-def timed(
-    checked: Checked, samples: VariantSamples, cache: CacheState = CacheState.WARM
-) -> TimedVariant:
+def timed(checked: Checked, found: VariantSamples, cache: CacheState = CacheState.WARM) -> Variant:
     """The variant that a candidate is, with these samples."""
     return timed_variant(
         checked.candidate.library,

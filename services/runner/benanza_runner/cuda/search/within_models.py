@@ -12,7 +12,8 @@ from benanza_runner.cuda.search.instruments import InterleavedTimer
 from benanza_runner.cuda.search.layout_conversions import LayoutConversions
 from benanza_runner.cuda.workspace import Workspace
 from benanza_runner.measuring.search import VariantSamples
-from benanza_runner.variants import AnyVariant, TimedVariant
+from benanza_schemas.events import Variant
+from benanza_schemas.times import time_us
 from benanza_schemas.vocabulary import GENERATED, CacheState, StoppedBy
 
 INTERLEAVED = "company"
@@ -21,7 +22,7 @@ INTERLEAVED = "company"
 OF_A_LIBRARY = "of a library"
 
 
-def to_interleave(variants: Sequence[TimedVariant]) -> list[int]:
+def to_interleave(variants: Sequence[Variant]) -> list[int]:
     """Places of the fastest variant in each layout of feature maps, of the fastest without, and of
     the fastest of a library.
 
@@ -29,15 +30,11 @@ def to_interleave(variants: Sequence[TimedVariant]) -> list[int]:
     way, and then looks for this variant's interleaved times.
     """
     best: dict[str, int] = {}
-    for place in sorted(range(len(variants)), key=lambda place: _time(variants[place])):
+    for place in sorted(range(len(variants)), key=lambda place: time_us(variants[place])):
         best.setdefault(feature_map_layout(variants[place].layout), place)
         if variants[place].library != GENERATED:
             best.setdefault(OF_A_LIBRARY, place)
     return list(dict.fromkeys(best.values()))
-
-
-def _time(variant: TimedVariant) -> tuple[float, float]:
-    return variant.median_us, variant.iqr_us
 
 
 class WithinModels:
@@ -61,10 +58,10 @@ class WithinModels:
     def added(
         self,
         checked: Sequence[Checked],
-        warm: Sequence[TimedVariant],
+        warm: Sequence[Variant],
         workspace: Workspace,
         name: str,
-    ) -> list[AnyVariant]:
+    ) -> list[Variant]:
         """These variants with the times of layout conversions, and the best of them interleaved.
 
         `warm` holds the times of `checked`, in their order. Where the interleaved timing fails, it
@@ -91,7 +88,7 @@ class WithinModels:
                 return [*converted, refused(INTERLEAVED, "none", "", error)]
         return [*converted, *interleaved]
 
-    def _converted(self, variant: TimedVariant, workspace: Workspace) -> TimedVariant:
+    def _converted(self, variant: Variant, workspace: Workspace) -> Variant:
         """The variant with the times of conversions around it, taken as its own time was."""
         around = self._conversions.around(workspace, variant.layout)
         after = self._conversions.after(workspace, variant.layout)
@@ -104,8 +101,8 @@ class WithinModels:
 
 
 def _interleaved(
-    timer: InterleavedTimer, checked: Checked, warm: TimedVariant, workspace: Workspace
-) -> Iterator[TimedVariant]:
+    timer: InterleavedTimer, checked: Checked, warm: Variant, workspace: Workspace
+) -> Iterator[Variant]:
     """The variant interleaved with other kernels, with its weights warm and cold."""
     if checked.candidate.in_place:
         # Nothing is started, so no other kernel comes before it, and nothing is read.
@@ -113,9 +110,10 @@ def _interleaved(
             yield timed(checked, VariantSamples(warm.samples_us, StoppedBy.FIXED), cache)
         return
     run = checked.candidate.run
-    samples = timer.interleaved_us(run, warm.median_us)
+    call_us, _ = time_us(warm)
+    samples = timer.interleaved_us(run, call_us)
     yield timed(checked, VariantSamples(samples, StoppedBy.FIXED), CacheState.INTERLEAVED)
     read = workspace.read(checked.candidate.layout)
     result, scratch = checked.candidate.result, checked.scratch
-    samples = timer.weights_cold_us(run, warm.median_us, read, result, scratch)
+    samples = timer.weights_cold_us(run, call_us, read, result, scratch)
     yield timed(checked, VariantSamples(samples, StoppedBy.FIXED), CacheState.WEIGHTS_COLD)

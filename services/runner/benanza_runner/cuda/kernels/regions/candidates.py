@@ -40,7 +40,7 @@ from benanza_runner.cuda.layouts import Order
 from benanza_runner.cuda.lowering.regions.as_region import as_region, is_whole
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 POINTWISE = (Threads(128, 1), Threads(256, 1))
 POINTWISE_OF_MANY = (Threads(256, 1, turns=2), Threads(256, 1, turns=4))
@@ -94,7 +94,7 @@ class RegionKernels:
 
     library = LIBRARY
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each layout, width of access, and threads of a row and of a block."""
         call = as_region(workspace.call, workspace.computed)
         if call is None:
@@ -143,7 +143,7 @@ def _layouts(workspace: Workspace, call: Region) -> list[tuple[str, Order]]:
 
 def _candidates(
     workspace: Workspace, call: Region, layout: str, order: Order
-) -> Iterator[Candidate | FailedVariant]:
+) -> Iterator[Candidate | Variant]:
     given = [value for value in call.values if isinstance(value, Given)]
     maps = _feature_maps(workspace.call, call) if order else ()
     orders = {value.name: order if value.shape in maps else () for value in given}

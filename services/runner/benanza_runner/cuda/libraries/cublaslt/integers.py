@@ -16,7 +16,7 @@ from benanza_runner.cuda.candidate import Candidate, Run, refused
 from benanza_runner.cuda.kernels.integer_products import correction, shift, shifting, too_large
 from benanza_runner.cuda.libraries.cublaslt.matmul import LIBRARY, SCRATCH_BYTES, heuristic
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 CUDA_R_8I, CUDA_R_32I = 3, 10
 COMPUTE_32I = 72
@@ -35,7 +35,7 @@ class CublasLtIntegers:
         self._handle = cublasLt.create()
         self._most = most_algorithms
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The algorithms that the heuristic offers."""
         call = workspace.call
         if not isinstance(call, IntegerProduct):

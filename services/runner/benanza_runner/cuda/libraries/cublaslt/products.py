@@ -20,7 +20,7 @@ from benanza_runner.cuda.libraries.cublaslt.matmul import (
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 PACK_BYTES = 16
 """What the rows of a matrix are aligned to for Tensor Cores."""
@@ -38,7 +38,7 @@ class CublasLt:
         self._handle = cublasLt.create()
         self._most = most_algorithms
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The algorithms that the heuristic offers, with a weight as it lies, transposed, and with
         padded columns.
         """
@@ -54,7 +54,7 @@ class CublasLt:
         layout: str,
         operands: dict[str, DeviceTensor],
         by_pointers: bool,
-    ) -> Iterator[Candidate | FailedVariant]:
+    ) -> Iterator[Candidate | Variant]:
         try:
             problem = FloatProblem(self._handle, workspace, product, operands, by_pointers)
             offered = problem.algorithms(self._most)

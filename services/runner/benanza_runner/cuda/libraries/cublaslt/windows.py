@@ -22,7 +22,7 @@ from benanza_runner.cuda.layouts import feature_map_layouts
 from benanza_runner.cuda.libraries.cublaslt.matmul import EPILOGUES, FloatProblem
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import MAX_SCRATCH_BYTES, Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 FEW_CHANNELS = 4
 THREADS = 256
@@ -41,7 +41,7 @@ class CublasLtWindows:
         self._handle = cublasLt.create()
         self._most = most_algorithms
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The algorithms that the heuristic offers for the product, with channels last."""
         call = workspace.call
         if not isinstance(call, Convolution) or not _applies(call, workspace):

@@ -23,7 +23,7 @@ from benanza_runner.cuda.libraries.cudnn_legacy.library import (
     Scratch,
 )
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 ALGORITHMS = (
     "IMPLICIT_GEMM",
@@ -78,7 +78,7 @@ class CudnnConvolution:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The algorithms in each layout."""
         call = workspace.call
         if not isinstance(call, Convolution):
@@ -100,7 +100,7 @@ class CudnnConvolution:
 
     def _algorithms(
         self, workspace: Workspace, call: Convolution, layout: str, order: Order
-    ) -> Iterator[Candidate | FailedVariant]:
+    ) -> Iterator[Candidate | Variant]:
         convolution = _Convolution(self._cudnn, workspace, call, layout, order)
         chosen = convolution.chosen()
         for number, name in enumerate(ALGORITHMS):

@@ -25,7 +25,7 @@ from benanza_runner.cuda.libraries.cudnn_legacy.library import (
 )
 from benanza_runner.cuda.unsupported import UnsupportedError
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 ACTIVATIONS = {"Sigmoid": 0, "Relu": 1, "Tanh": 2}
 
@@ -62,7 +62,7 @@ class CudnnElementwise:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One call, or one for each layout where an operand is repeated."""
         call = workspace.call
         if not isinstance(call, Elementwise):

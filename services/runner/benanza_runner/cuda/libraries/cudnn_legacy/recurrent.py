@@ -23,7 +23,7 @@ from benanza_runner.cuda.libraries.cudnn_legacy.library import (
 )
 from benanza_runner.cuda.libraries.cudnn_legacy.recurrent_weights import linear_layers
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 ALGORITHMS = ("STANDARD", "PERSIST_STATIC", "PERSIST_DYNAMIC", "PERSIST_STATIC_SMALL_H")
 """In the order of `cudnnRNNAlgo_t`."""
@@ -55,7 +55,7 @@ class CudnnRecurrent:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """Each algorithm, on packed and on unpacked sequences."""
         call = workspace.call
         if not isinstance(call, Recurrence):

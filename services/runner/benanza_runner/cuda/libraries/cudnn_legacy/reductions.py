@@ -18,7 +18,7 @@ from benanza_runner.cuda.libraries.cudnn_legacy.library import (
     Scratch,
 )
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 OPERATIONS = {"Sum": 0, "Prod": 1, "Min": 2, "Max": 3, "Mean": 5, "L1": 6, "L2": 7}
 """In the order of `cudnnReduceTensorOp_t`."""
@@ -35,7 +35,7 @@ class CudnnReductions:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each layout."""
         call = workspace.call
         if not isinstance(call, Reduction) or call.element or call.kind not in OPERATIONS:

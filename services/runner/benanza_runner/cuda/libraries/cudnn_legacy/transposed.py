@@ -24,7 +24,7 @@ from benanza_runner.cuda.libraries.cudnn_legacy.library import (
     Scratch,
 )
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 ALGORITHMS = ("0", "1", "FFT", "FFT_TILING", "WINOGRAD", "WINOGRAD_NONFUSED")
 """In the order of `cudnnConvolutionBwdDataAlgo_t`."""
@@ -38,7 +38,7 @@ class CudnnTransposed:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """The six algorithms in each layout."""
         call = workspace.call
         if not isinstance(call, TransposedConvolution):

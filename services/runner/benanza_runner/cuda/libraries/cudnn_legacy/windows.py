@@ -17,7 +17,7 @@ from benanza_runner.cuda.libraries.cudnn_legacy.library import (
     integers,
 )
 from benanza_runner.cuda.workspace import Workspace
-from benanza_runner.variants import FailedVariant
+from benanza_schemas.events import Variant
 
 POOLING_MODES = {"max": 0, "average_padded": 1, "average": 2}
 NO_NAN = 0
@@ -38,7 +38,7 @@ class CudnnWindows:
     def __init__(self, library: CudnnLibrary) -> None:
         self._cudnn = library
 
-    def candidates(self, workspace: Workspace) -> Iterator[Candidate | FailedVariant]:
+    def candidates(self, workspace: Workspace) -> Iterator[Candidate | Variant]:
         """One for each layout, and one of softmax."""
         call = workspace.call
         if isinstance(call, Softmax):
